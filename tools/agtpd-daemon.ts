@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import type { DaemonOptions } from "../src/app/build-daemon.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
-import { logProcessFaults } from "../src/app/process-faults.ts";
+import { logProcessFaults } from "../src/app/start-report.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
 import { formatProblem, isError, type Problem } from "../src/base/problem.ts";

@@ -50,7 +50,9 @@ export async function assemble(
     delegations: first((one) => one.delegations),
   });
   const dispatcher = await drive(pipeline);
-  const registered = await drive(filterPaced(registry.entries, isRegistered));
+  const registered = await drive(
+    filterPaced(registry.entries, (route: Route): route is RegisteredRoute => route.tier !== "C"),
+  );
   const others = await drive(filterPaced(registered, ({ isListed }) => !isListed));
   return {
     ...{ dispatcher, registry, contracts, negotiation, directory, features },
@@ -67,11 +69,6 @@ export async function assemble(
     upstreamAgents: () => all((one) => one.upstreamAgents?.()),
     apis: () => http?.apis() ?? foundation.config.apis,
   };
-}
-
-/** A contract's route is made when it is called. */
-function isRegistered(route: Route): route is RegisteredRoute {
-  return route.tier !== "C";
 }
 
 /** Contracts that nobody can call. */

@@ -95,7 +95,7 @@ function requestEntry(
   const parts = repeatedParts(exchange);
   const { opening, code } = openingOf(exchange, response.status, reply.refusal?.code);
   const requestId = exchange.header("request-id");
-  let line = lineStart() + opening + milliseconds(durationMs) + code;
+  let line = lineStart(exchange.startedAt + durationMs) + opening + milliseconds(durationMs) + code;
   if (exchange.requestedMethod !== undefined) line += field("answered_as", exchange.method);
   line +=
     requestId === undefined
@@ -135,7 +135,7 @@ function repeatedParts({ peer, caller, request }: Exchange): LoggedParts {
 
 /** The line of bytes that were no request; the fault's message quotes them, and stays out. */
 function wireFaultEntry(code: WireFaultCode, response: Response, peer: Peer | undefined): string {
-  let line = `${lineStart()},"status":${response.status}`;
+  let line = `${lineStart(performance.now())},"status":${response.status}`;
   line += field("code", code);
   line += field("response_id", response.responseId);
   line += field("remote", peer?.address);
@@ -162,9 +162,16 @@ const MILLISECONDS: readonly string[] = Array.from(
 
 let second = -1;
 let cached = "";
+/** The last start of a line, and when it was made, as of `performance.now()`. */
+let started = "";
+let startedAt = -1;
 
-/** A line up to its time, as RFC 3339; made anew once a second, of two pieces in between. */
-function lineStart(): string {
+/**
+ * A line up to its time, as RFC 3339; `at` is now, as of `performance.now()`. What has no more than milliseconds is good for
+ * one, and its seconds are made anew once a second.
+ */
+function lineStart(at: number): string {
+  if (at - startedAt < 1) return started;
   const now = Date.now();
   const milliseconds = now % 1000;
   if (now - milliseconds !== second) {
@@ -172,7 +179,9 @@ function lineStart(): string {
     const upTo = new Date(second).toISOString().slice(0, -"000Z".length);
     cached = flatText(`{"level":"info","time":"${upTo}`);
   }
-  return cached + MILLISECONDS[milliseconds];
+  startedAt = at;
+  started = flatText(cached + MILLISECONDS[milliseconds]);
+  return started;
 }
 
 const MAX_LOGGED_LENGTH = 512;

@@ -40,8 +40,9 @@ export class Serving {
   readonly #http: HttpListener | undefined;
   readonly #console: HttpListener | undefined;
   readonly #sendBudget: SendBudget;
-  #deployment: Deployment;
-  #problems: readonly Problem[];
+  deployment: Deployment;
+  /** The problems of the deployment that is served. */
+  problems: readonly Problem[];
   fingerprint256: string;
   port = 0;
   gatewayPort: number | undefined;
@@ -52,14 +53,14 @@ export class Serving {
     this.#options = options;
     this.#log = options.log;
     this.kept = kept;
-    this.#deployment = deployment;
-    this.#problems = problems;
+    this.deployment = deployment;
+    this.problems = problems;
     this.fingerprint256 = fingerprint256;
     const { logger } = options.log;
-    const limits = (): LimitsConfig => this.#deployment.config.limits;
+    const limits = (): LimitsConfig => this.deployment.config.limits;
     const onFault = (error: unknown): void =>
       logger.error({ event: "fault", error }, "a connection failed");
-    const gateway = (): Gateway | undefined => this.#deployment.gateway;
+    const gateway = (): Gateway | undefined => this.deployment.gateway;
     const sendBudget = new SendBudget(deployment.config.limits);
     this.#sendBudget = sendBudget;
     const common = { limits, sendBudget, onFault };
@@ -67,7 +68,7 @@ export class Serving {
     this.#http =
       (servesHttp ? gateway() : undefined) &&
       new HttpListener({ subject: "the HTTP sidecar", tls: httpTls, gateway, ...common });
-    const pages = (): Gateway | undefined => this.#deployment.console?.gateway();
+    const pages = (): Gateway | undefined => this.deployment.console?.gateway();
     this.#console =
       (servesHttp ? pages() : undefined) &&
       new HttpListener({ subject: "the console", tls: consoleTls, gateway: pages, ...common });
@@ -79,17 +80,9 @@ export class Serving {
     });
   }
 
-  get deployment(): Deployment {
-    return this.#deployment;
-  }
-
-  get problems(): readonly Problem[] {
-    return this.#problems;
-  }
-
   /** Adds one that was found when it was served already. */
   addProblem(problem: Problem): void {
-    this.#problems = [...this.#problems, problem];
+    this.problems = [...this.problems, problem];
   }
 
   get connectionCount(): number {
@@ -109,7 +102,7 @@ export class Serving {
    * answers the first that cannot be had.
    */
   async listenForHttp(before: HttpPorts = {}): Promise<PortFault | undefined> {
-    const { gateway, console } = this.#deployment.config;
+    const { gateway, console } = this.deployment.config;
     for (const [key, listener, { host, port: written }] of [
       ["gateway", this.#http, gateway],
       ["console", this.#console, console],
@@ -130,7 +123,7 @@ export class Serving {
     const starved = findDescriptorFault();
     if (starved !== undefined) {
       // Begun without, it would leave modules that Node calls failed until the process ends.
-      const problem = { file: this.#deployment.config.file, key: "", message: starved.message };
+      const problem = { file: this.deployment.config.file, key: "", message: starved.message };
       return { next: undefined, found: [problem], errors: [problem] };
     }
     const next = await buildDaemon(this.#options, { isPersistent: true, kept: this.kept });
@@ -160,14 +153,14 @@ export class Serving {
 
   /** Serves another deployment from now on; answers what it leaves to be desired. */
   async adopt(next: Built): Promise<readonly Problem[]> {
-    const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
+    const unchanged = keysNeedingRestart(this.deployment.config, next.deployment.config);
     const { config, dispatcher } = next.deployment;
     const { limits } = config;
     this.listener.replace({ identity: next.identity, limits, dispatcher });
     this.#sendBudget.limit(limits);
-    const previous = this.#deployment;
-    this.#deployment = next.deployment;
-    this.#problems = next.problems;
+    const previous = this.deployment;
+    this.deployment = next.deployment;
+    this.problems = next.problems;
     this.#http?.renew(next.httpTls);
     this.#console?.renew(next.consoleTls);
     // Requests may still run in it: its idle upstream connections close by themselves.
@@ -180,8 +173,8 @@ export class Serving {
   /** Makes what the first who ask of a server that has just started would wait for. */
   async warmUp(): Promise<void> {
     try {
-      const found = await this.#deployment.warmUp();
-      this.#problems = [...this.#problems, ...found];
+      const found = await this.deployment.warmUp();
+      this.problems = [...this.problems, ...found];
       await whileServing(this.kept)(reportingProblems(this.#log, found));
     } catch (error) {
       // The first request for it makes it again.
@@ -198,7 +191,7 @@ export class Serving {
       this.#http?.drain(timeoutMs),
       this.#console?.drain(timeoutMs),
     ]);
-    await Promise.all([this.#deployment.close(), ...others]);
+    await Promise.all([this.deployment.close(), ...others]);
   }
 
   /** Keeps the state and lets go of it; false where it could not be kept. */

@@ -2,13 +2,18 @@
  * The report of a start or a reload to the operator: problems, trust postures, unsigned records, keys
  * that only a restart puts in force.
  */
-import { relative } from "node:path";
+
+import { dirname, relative, resolve } from "node:path";
 import { valueAt } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Paced } from "../base/paced.ts";
 import { formatProblem, isError, type Problem } from "../base/problem.ts";
-import { codeOf, reasonOf } from "../base/thrown.ts";
+import { codeOf, reasonOf, traceOf } from "../base/thrown.ts";
+import { environmentSecrets } from "../modules/openwop/host-agents.ts";
+import { createRedactor } from "../modules/openwop/redaction.ts";
+import type { DaemonOptions } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
+import { environmentAt } from "./config/load.ts";
 import type { StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 
@@ -121,4 +126,17 @@ export function keysNeedingRestart(before: Config, after: Config): readonly Prob
     const message = "changed, which takes effect at the next start";
     return { file, key, message, severity: "warning" };
   });
+}
+
+/** Logs them from now on; the process goes on. */
+export function logProcessFaults({ log, env, configPath }: DaemonOptions): void {
+  // A fault in an operator's function may quote what the function was given.
+  const redactor = createRedactor(
+    environmentSecrets(environmentAt(dirname(resolve(configPath)), env).environment),
+  );
+  const fault = (error: unknown, what: string): void => {
+    log.logger.error({ event: "fault", trace: redactor.text(traceOf(error)) }, what);
+  };
+  process.on("unhandledRejection", (error) => fault(error, "unhandled rejection"));
+  process.on("uncaughtException", (error) => fault(error, "uncaught exception"));
 }

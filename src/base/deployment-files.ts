@@ -75,10 +75,6 @@ function byCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function byName(a: Dirent, b: Dirent): number {
-  return byCodeUnits(a.name, b.name);
-}
-
 class Listing {
   readonly paths: string[] = [];
   readonly problems: Problem[] = [];
@@ -107,7 +103,9 @@ class Listing {
     if (real !== undefined && !this.#checkInside(directory, real)) return;
     if (real !== undefined && this.#visited.has(real)) return;
     if (real !== undefined) this.#visited.add(real);
-    for (const entry of yield* sortPaced(yield* this.#entriesOf(directory), byName)) {
+    for (const entry of yield* sortPaced(yield* this.#entriesOf(directory), (a, b) =>
+      byCodeUnits(a.name, b.name),
+    )) {
       if (!entry.name.startsWith(".")) yield* this.#visit(join(directory, entry.name), entry);
       yield;
     }

@@ -2,6 +2,7 @@
  * Texts that are made once and leave many times: in one piece of their own, and bodies that are the
  * same for everybody.
  */
+import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { hashing, joining, lengthOf, PieceWriter } from "./octet-pieces.ts";
 import type { Paced } from "./paced.ts";
@@ -14,6 +15,14 @@ import type { Paced } from "./paced.ts";
 export function flatText(text: string): string {
   const copy = Buffer.from(text, "latin1").toString("latin1");
   return copy === text ? copy : text;
+}
+
+/**
+ * The text of these characters that V8 has for names. Where both of two texts are such, they are compared, and found in a
+ * map, without a look at their characters.
+ */
+export function nameText(text: string): string {
+  return Object.keys({ [text]: true })[0] ?? text;
 }
 
 /** A text, and the two that it was made of. */
@@ -116,14 +125,9 @@ export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
   return shareBody(list);
 }
 
-/** Tells whether a body is the same for everybody. */
-function isShared(body: object): boolean {
-  return encodings.has(body);
-}
-
 /** SHA-256 of octets, in hex; of shared ones it is made once. */
 export function bodySha256(octets: Encoded): string {
-  if (typeof octets === "string" || !isShared(octets)) return hash("sha256", octets);
+  if (typeof octets === "string" || !encodings.has(octets)) return hash("sha256", octets);
   const known = hashes.get(octets) ?? hash("sha256", octets);
   hashes.set(octets, known);
   return known;

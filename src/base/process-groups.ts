@@ -15,10 +15,12 @@ export interface ProgramStart {
 
 /** A program that was asked to start, which it tells of itself; or why it cannot. */
 export type StartedProgram =
-  | { readonly kind: "child"; readonly child: Partial<ChildProcessWithoutNullStreams> & Events }
+  | {
+      readonly kind: "child";
+      readonly child: Partial<ChildProcessWithoutNullStreams> &
+        Pick<ChildProcessWithoutNullStreams, "on" | "pid">;
+    }
   | { readonly kind: "fault"; readonly message: string };
-
-type Events = Pick<ChildProcessWithoutNullStreams, "on" | "pid">;
 
 /** Starts programs, and knows which of them run. */
 export class ProcessGroups {

@@ -26,12 +26,9 @@ export function openStateFile(path: string, flags: number): number {
   try {
     return openSync(path, flags | constants.O_NOFOLLOW, 0o600);
   } catch (error) {
-    throw codeOf(error) === "ELOOP" ? linkFault(path) : error;
+    if (codeOf(error) !== "ELOOP") throw error;
+    throw new Error(`"${path}" is a symbolic link, which is not followed for writing`);
   }
-}
-
-function linkFault(path: string): Error {
-  return new Error(`"${path}" is a symbolic link, which is not followed for writing`);
 }
 
 /** Replaces a file in one piece; a link under its name is replaced as well, not followed. */

@@ -88,7 +88,7 @@ export class TaskQueue {
       const advance = (): true | Promise<true> => {
         try {
           const result = work();
-          if (result instanceof Promise) return settled(result.then(resolve, reject));
+          if (result instanceof Promise) return result.then(resolve, reject).then(() => true);
           resolve(result);
         } catch (error) {
           reject(error);
@@ -219,10 +219,6 @@ function leastServed({ lanes }: OwnerClass): Lane | undefined {
     if (least === undefined || lane.spent < least.spent) least = lane;
   }
   return least;
-}
-
-function settled(promise: Promise<unknown>): Promise<true> {
-  return promise.then(() => true);
 }
 
 /** Work under a name, one piece after the other; work under different names runs side by side. */

@@ -39,7 +39,7 @@ import {
 } from "./handling/invoke.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
 import type { Observer } from "./observer.ts";
-import type { LoopTime, SliceTimes } from "./rates/loop-time.ts";
+import type { LoopTime } from "./rates/loop-time.ts";
 import { payerOf } from "./rates/rates.ts";
 import { badRequest, type Refusal } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
@@ -141,17 +141,17 @@ export class Pipeline {
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
     if (reading === undefined) {
-      return this.#answerInSession(exchange, this.#askOutsider, exchange);
+      return this.#answerInSession(exchange, this.#askOutsider, true);
     }
     return reading.then(
-      () => this.#answerInSession(exchange, this.#askOutsider),
+      () => this.#answerInSession(exchange, this.#askOutsider, false),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
   }
 
   act(exchange: Exchange): Response | Promise<Response> {
     this.#parts.observer.start(exchange);
-    return this.#answerInSession(exchange, this.#askActing, exchange);
+    return this.#answerInSession(exchange, this.#askActing, true);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -160,23 +160,27 @@ export class Pipeline {
     return response;
   }
 
-  /** The answer waits for the session that the request has begun. */
+  /**
+   * Answers in a slice of the loop, which is the whole of the request where nothing was waited for before. The answer waits
+   * for the session that the request has begun.
+   */
   #answerInSession(
     exchange: Exchange,
     arrivalGates: Gate,
-    times?: SliceTimes,
+    isWhole: boolean,
   ): Response | Promise<Response> {
-    const answer = this.#slice(exchange, () => this.#handle(exchange, arrivalGates), times);
     const { time } = this.#parts;
-    if (!time.isMeasuring) exchange.endedAt = time.endedAt;
+    const began = time.begin(isWhole ? exchange.startedAt : undefined);
+    let answer: Response | Promise<Response>;
+    try {
+      answer = this.#handle(exchange, arrivalGates);
+    } finally {
+      if (began) time.end(exchange, payerOf, isWhole ? exchange.toldAt : undefined);
+    }
+    if (began) exchange.endedAt = time.endedAt;
     const { sessionKept } = exchange;
     if (sessionKept === undefined) return answer;
     return Promise.all([answer, sessionKept]).then(([response]) => response);
-  }
-
-  /** Does work as a slice of the loop, which the caller pays for. */
-  #slice<T>(exchange: Exchange, work: () => T, times?: SliceTimes): T {
-    return this.#parts.time.slice(() => payerOf(exchange), work, times);
   }
 
   /** The arrival gates of a request from outside. */
@@ -223,9 +227,12 @@ export class Pipeline {
 
   /** An answer that comes later is a slice of its own. */
   #finish(exchange: Exchange, reply: Reply): Response {
-    return this.#parts.time.isMeasuring
-      ? this.#respond(exchange, reply)
-      : this.#slice(exchange, () => this.#respond(exchange, reply));
+    const { time } = this.#parts;
+    if (time.isMeasuring) return this.#respond(exchange, reply);
+    return time.slice(
+      () => payerOf(exchange),
+      () => this.#respond(exchange, reply),
+    );
   }
 
   /** Stamps the answer, and tells of it. */
@@ -255,8 +262,8 @@ export class Pipeline {
     input: Readonly<Record<string, unknown>>,
   ): Promise<DispatchResult> {
     const inner = innerExchange(parent, [method, path], input);
-    return this.#slice(
-      inner,
+    return this.#parts.time.slice(
+      () => payerOf(inner),
       () =>
         tellingOfInner(inner, (told) =>
           this.#serve(inner, (reply) => {

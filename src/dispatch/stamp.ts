@@ -5,6 +5,7 @@
  * warnings of a deprecated method or endpoint on success and failure alike.   AGTP "Response Headers",
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §4.4, §6.5, §17.4
  */
+import { writeJson } from "../base/json-text.ts";
 import { flatText, sharedEncoding } from "../base/kept-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -113,7 +114,7 @@ export function encodeBody(reply: Reply): string | Uint8Array {
   if (shared !== undefined) return shared;
   // It may take long to leave, and its handler may have other plans with it.
   if (body instanceof Uint8Array) return body.slice();
-  const text: string | undefined = JSON.stringify(body);
+  const text = writeJson(body);
   if (text === undefined) throw new TypeError("the body has no JSON form");
   return text;
 }
@@ -248,7 +249,11 @@ export function onceRecorded(
   responses: readonly Response[],
   leave: (leaving: readonly Response[]) => void,
 ): void {
-  ledger.whenSettled(() => leave(responses.map(asRecorded)), responses);
+  const settled = (): void => {
+    // Most often each leaves as it is.
+    leave(responses.some(isLost) ? responses.map(asRecorded) : responses);
+  };
+  ledger.whenSettled(settled, responses);
 }
 
 /** One answer, of whose record it is known what became. */
@@ -314,7 +319,11 @@ const CARRIED: ReadonlySet<string> = new Set([
  * The call may have been carried out, so it is neither acknowledged nor denied.
  */
 export function asRecorded(response: Response): Response {
-  return response.lateFields?.isKnown === false ? withoutRecord(response) : response;
+  return isLost(response) ? withoutRecord(response) : response;
+}
+
+function isLost({ lateFields }: Response): boolean {
+  return lateFields !== undefined && !lateFields.isKnown;
 }
 
 function withoutRecord({ responseId, fields }: Response): Response {

@@ -7,7 +7,7 @@
  */
 
 import { setMember } from "../base/json-value.ts";
-import { flatText } from "../base/kept-text.ts";
+import { nameText } from "../base/kept-text.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
 import type { Pair } from "../catalog/pair.ts";
 import { compileTemplate, type Template } from "./path-template.ts";
@@ -149,7 +149,7 @@ function createLiteralIndex<E>(): LiteralIndex<E> {
       const paths = entries.get(method) ?? new Map<string, E>();
       const other = paths.get(path);
       if (other !== undefined) return other;
-      entries.set(method, paths.set(flatText(path), entry));
+      entries.set(nameText(method), paths.set(nameText(path), entry));
       methods.set(path, [...(methods.get(path) ?? []), method].sort());
       return undefined;
     },

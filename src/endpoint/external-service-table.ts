@@ -7,7 +7,7 @@ import type { DocumentPlace } from "../base/document-place.ts";
 import { type Environment, remedyOf, substituteVariables } from "../base/environment.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
-import { EXTERNAL_SERVICE_KEYS } from "./handler-schema.ts";
+import { EXTERNAL_SERVICE_KEYS } from "./endpoint-file-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import { readCertificates } from "./upstream-ca.ts";
 import { checkHeader } from "./upstream-format.ts";

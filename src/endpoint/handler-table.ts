@@ -12,12 +12,12 @@ import {
   type McpToolBinding,
   UPSTREAM_ERRORS,
 } from "./endpoint.ts";
+import { COMPOSITION_KEYS, FUNCTION_KEYS, MCP_TOOL_KEYS } from "./endpoint-file-schema.ts";
 import {
   type HandlerContext,
   readExternalService,
   requireUpstreamErrors,
 } from "./external-service-table.ts";
-import { COMPOSITION_KEYS, FUNCTION_KEYS, MCP_TOOL_KEYS } from "./handler-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import { argumentFields } from "./tool-arguments.ts";
 

@@ -5,7 +5,7 @@
 import { isRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveLocalReference } from "../schema/local-reference.ts";
-import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
+import { SCHEMA_TYPES, type SchemaType, schemaTypeOf } from "../schema/schema-vocabulary.ts";
 import { DeclaredMembers } from "./declared-members.ts";
 
 /** The types that text is coerced to. */
@@ -67,8 +67,8 @@ export function declaredTypes(
   const limits: ReadonlySet<SchemaType>[] = [];
   const { type, $ref, allOf, anyOf, oneOf } = schema;
   if (type !== undefined) limits.push(namedTypes(type));
-  if (Array.isArray(schema["enum"])) limits.push(new Set(schema["enum"].flatMap(typesOf)));
-  if (Object.hasOwn(schema, "const")) limits.push(new Set(typesOf(schema["const"])));
+  if (Array.isArray(schema["enum"])) limits.push(new Set(schema["enum"].map(schemaTypeOf)));
+  if (Object.hasOwn(schema, "const")) limits.push(new Set([schemaTypeOf(schema["const"])]));
   if (typeof $ref === "string")
     limits.push(declaredTypes(resolveLocalReference($ref, root), root, steps + 1));
   if (Array.isArray(allOf)) {
@@ -93,19 +93,4 @@ function namedTypes(type: unknown): ReadonlySet<SchemaType> {
 /** Every integer is a number. */
 function allows(limit: ReadonlySet<SchemaType>, type: SchemaType): boolean {
   return limit.has(type) || (type === "integer" && limit.has("number"));
-}
-
-function typesOf(value: unknown): readonly SchemaType[] {
-  if (value === null) return ["null"];
-  if (Array.isArray(value)) return ["array"];
-  switch (typeof value) {
-    case "string":
-      return ["string"];
-    case "boolean":
-      return ["boolean"];
-    case "number":
-      return Number.isInteger(value) ? ["integer"] : ["number"];
-    default:
-      return ["object"];
-  }
 }

@@ -4,7 +4,7 @@
  * values win over the body, the body wins over the query. What is malformed is undefined, or an answer in
  * words; 400 and 422 are the gate's to give.   AGTP "Request Body", AGTP-API §5.3, §5.5, §6.4
  */
-import { isAscii, isUtf8 } from "node:buffer";
+import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { mayBeJson } from "../base/json-octets.ts";
 import { isRecord, type JsonRecord, parseJson, setMember } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
@@ -17,6 +17,8 @@ export interface BodyReading {
   readonly deepMembers?: ReadonlySet<string> | undefined;
   /** Its sender has sent what is no JSON, which is said without a throw. */
   readonly isDoubtful?: boolean;
+  /** The body as text, where it is ASCII and short. */
+  readonly text?: string | undefined;
   /** Gives members stand-ins for names that nobody declared. */
   readonly undeclared?: UndeclaredMembers | undefined;
 }
@@ -71,13 +73,16 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
  */
 export function parseBody(
   bytes: Uint8Array,
-  { deepMembers, undeclared, isDoubtful = false }: BodyReading = {},
+  { deepMembers, undeclared, text, isDoubtful = false }: BodyReading = {},
 ): ParsedBody {
   if (bytes.length === 0) return { kind: "ok", value: {} };
   const { excess, cuts } = scan(bytes);
   const isDeep = excess === "depth";
   if (excess !== undefined && !isDeep) return tooMany(excess);
   if (isDeep && deepMembers === undefined) return tooDeep();
+  if (text !== undefined && !isDeep && !isDoubtful && undeclared === undefined) {
+    return parsed(parseJson(text));
+  }
   const buffer = asBuffer(isDeep ? cutDeep(bytes, cuts) : bytes);
   const encoding = encodingOf(buffer);
   if (encoding === undefined) return invalid("the body is not UTF-8");
@@ -86,9 +91,14 @@ export function parseBody(
     isDeep || undeclared === undefined
       ? parseJson(buffer.toString(encoding))
       : undeclared.parse(buffer, encoding);
-  if (value === undefined) return invalid(NO_JSON);
-  if (isDeep && isTooDeep(value, MAX_DEPTH, deepMembers)) return tooDeep();
+  const isBeyond = isDeep && value !== undefined && isTooDeep(value, MAX_DEPTH, deepMembers);
+  return isBeyond ? tooDeep() : parsed(value);
+}
+
+/** Undefined is what is no JSON. */
+function parsed(value: unknown): ParsedBody {
   if (isRecord(value)) return { kind: "ok", value };
+  if (value === undefined) return invalid(NO_JSON);
   const found = Array.isArray(value) ? "an array" : value === null ? "null" : `a ${typeof value}`;
   return invalid(`the body is ${found}, expected a JSON object`);
 }

@@ -12,8 +12,7 @@ import {
   text,
   word,
 } from "../schema/section-field.ts";
-import { semanticSchema } from "./endpoint-file-schema.ts";
-import { required } from "./handler-schema.ts";
+import { required, semanticSchema } from "./endpoint-file-schema.ts";
 
 /** The ways to make one result of the steps'. */
 export const AGGREGATION_MODES = ["last", "merge", "list"] as const;

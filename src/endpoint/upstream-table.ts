@@ -8,7 +8,7 @@ import type { DocumentPlace } from "../base/document-place.ts";
 import { fillTemplate, templateNames } from "../base/template.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { UpstreamMethod } from "./endpoint.ts";
-import { ENCODING_KEYS } from "./handler-schema.ts";
+import { ENCODING_KEYS } from "./endpoint-file-schema.ts";
 import { propertiesOf } from "./input-shape.ts";
 import {
   BODY_FORMATS,

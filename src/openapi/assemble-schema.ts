@@ -4,7 +4,7 @@
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
 import { unescapeToken } from "../base/dotted-key.ts";
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, presentMembers } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";
@@ -86,7 +86,8 @@ function attempt(root: JsonSchema, { reader, distances, distance }: Attempt): Js
   const writeReference = (reference: string, siblings: JsonSchema): JsonSchema => {
     const far = distances.get(reference) ?? Number.POSITIVE_INFINITY;
     if (far > distance) {
-      return { ...outline(reader.definition(reference)), ...annotationsOf(siblings) };
+      const { type, description } = reader.definition(reference);
+      return { ...presentMembers({ type, description }), ...annotationsOf(siblings) };
     }
     if (graph.sizeOf(reference) <= limit) {
       return combine(write(reader.definition(reference)), siblings);
@@ -100,14 +101,6 @@ function attempt(root: JsonSchema, { reader, distances, distance }: Attempt): Js
     written.push([name, write(reader.definition(reference))]);
   }
   return written.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(written) };
-}
-
-/** Stands for a schema that is too deep to be described. */
-function outline({ type, description }: JsonSchema): JsonSchema {
-  return {
-    ...(type === undefined ? {} : { type }),
-    ...(description === undefined ? {} : { description }),
-  };
 }
 
 function annotationsOf(schema: JsonSchema): JsonSchema {

@@ -10,9 +10,6 @@ import { decodeFragment, resolveLocalReference } from "../schema/local-reference
 import { mapSchemas, referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
 
-/** Rewrites a schema that is part of an adopted one. */
-type Rewrite = (schema: JsonSchema) => JsonSchema;
-
 /** The components that an export gathers. */
 export class SchemaComponents {
   readonly #schemas = new Map<string, JsonSchema>();
@@ -25,7 +22,7 @@ export class SchemaComponents {
   }
 
   /** Rewrites the schemas inside a root; `name` is for a root that refers to itself. */
-  adopt(root: JsonSchema, name: string): Rewrite {
+  adopt(root: JsonSchema, name: string): (schema: JsonSchema) => JsonSchema {
     const definitions = definitionsOf(root);
     const components = new Map<string, string>();
     let self: string | undefined;

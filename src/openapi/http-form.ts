@@ -11,7 +11,6 @@ import { templateParameters } from "../catalog/path-grammar.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
 import { readProposedSemantic } from "../endpoint/semantic-block.ts";
-import type { JsonSchema } from "../schema/json-schema.ts";
 
 /** The HTTP request that asks for an endpoint. */
 export interface HttpForm {
@@ -43,7 +42,11 @@ export function httpForm(
   const isSimple = fitsQuery(endpoint);
   const verb = HTTP_VERBS.find((name) => aliases.get(name) === method);
   if (verb !== undefined && (BODY_VERBS.has(verb) || isSimple)) {
-    return { method: lower(verb), path, hasBody: BODY_VERBS.has(verb) };
+    return {
+      method: verb.toLowerCase() as HttpForm["method"],
+      path,
+      hasBody: BODY_VERBS.has(verb),
+    };
   }
   const lifted = `${path === "/" ? "" : path}/${method.toLowerCase()}`;
   const known = catalog.verbs.get(method);
@@ -63,16 +66,10 @@ function fitsQuery(endpoint: ExportedEndpoint): boolean {
   const { inputSchema } = endpoint;
   if (!Object.keys(inputSchema).every((keyword) => PLAIN.has(keyword))) return false;
   return otherFields(endpoint).every((name) =>
-    isScalar(propertiesOf(inputSchema)[name], inputSchema),
+    [...declaredTypes(propertiesOf(inputSchema)[name], inputSchema)].every((one) =>
+      SCALARS.has(one),
+    ),
   );
-}
-
-function isScalar(schema: unknown, root: JsonSchema): boolean {
-  return [...declaredTypes(schema, root)].every((type) => SCALARS.has(type));
-}
-
-function lower(verb: (typeof HTTP_VERBS)[number]): HttpForm["method"] {
-  return verb.toLowerCase() as HttpForm["method"];
 }
 
 /** The part of a definition that is public. */

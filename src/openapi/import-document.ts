@@ -17,7 +17,7 @@ import {
 } from "./import-operation.ts";
 import { type Operation, operationsOf } from "./operations.ts";
 import { SchemaReader } from "./schema-reader.ts";
-import { type BaseUrl, checkBaseUrl, findBaseUrl, type Variable } from "./servers-and-security.ts";
+import { checkBaseUrl, findBaseUrl, type Variable } from "./servers-and-security.ts";
 import { firstSentence, kebab, Notes, snake, UniqueNames } from "./words.ts";
 
 /** An endpoint with its file. */
@@ -74,7 +74,9 @@ export function importDocument(document: JsonRecord, options: ImportOptions): Im
     return { kind: "fault", message };
   }
   const notes = new Notes();
-  const bases = operations.map(({ servers }) => findBase(servers, options, notes));
+  const bases = operations.map(({ servers }) =>
+    options.baseUrl === undefined ? findBaseUrl(servers, notes) : checkBaseUrl(options.baseUrl),
+  );
   const fault = bases.find((base) => base.fault !== undefined)?.fault;
   if (fault !== undefined) return { kind: "fault", message: fault };
   const baseUrls = bases.map(({ url = "" }) => url);
@@ -92,10 +94,6 @@ export function importDocument(document: JsonRecord, options: ImportOptions): Im
       notes: [...new Set([...notes.messages, ...schemaNotes, ...unusedPaths(document)])],
     },
   };
-}
-
-function findBase(servers: readonly unknown[], { baseUrl }: ImportOptions, notes: Notes): BaseUrl {
-  return baseUrl === undefined ? findBaseUrl(servers, notes) : checkBaseUrl(baseUrl);
 }
 
 type Facts = Pick<ImportedDocument, "title" | "version" | "description" | "documentation">;

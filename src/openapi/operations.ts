@@ -7,12 +7,10 @@ import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
 import { pathItems, recordAt } from "./read-document.ts";
 
 const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
-type ParameterPlace = (typeof PARAMETER_PLACES)[number];
-
 /** One parameter of an operation. */
 export interface Parameter {
   readonly name: string;
-  readonly place: ParameterPlace;
+  readonly place: (typeof PARAMETER_PLACES)[number];
   readonly isRequired: boolean;
   /** The whole object. */
   readonly raw: JsonRecord;

@@ -123,7 +123,7 @@ export function contentsOf(content: unknown): readonly Content[] {
   if (!isRecord(content)) return [];
   return Object.entries(content)
     .map(([name, raw]): Content => {
-      const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase();
+      const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase() || "*/*";
       return { mediaType, kind: kindOf(mediaType), raw: recordIn(raw) };
     })
     .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));

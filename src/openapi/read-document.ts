@@ -3,9 +3,10 @@
  * values. What aliases share is written out, and there is an end to how much. Faults are words. With
  * it the check whether a document can be imported, and the way of its references.
  */
-import { escapeToken, unescapeToken } from "../base/dotted-key.ts";
+import { escapeToken, memberAt, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
+import { decodeFragment } from "../schema/local-reference.ts";
 
 type ReadDocument =
   | { readonly kind: "document"; readonly document: JsonRecord }
@@ -198,7 +199,7 @@ export function resolveReference(reference: string, document: JsonRecord): Targe
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const tokens = pointerTokens(next);
     if (tokens === undefined) return undefined;
-    const value = memberAt(document, tokens);
+    const value = tokens.reduce<unknown>(memberAt, document);
     if (value === undefined) return undefined;
     const further = isRecord(value) ? value["$ref"] : undefined;
     // A schema may say more beside its reference, so it is a place of its own.
@@ -228,24 +229,7 @@ export function recordAt(value: unknown, document: JsonRecord): JsonRecord {
 }
 
 function pointerTokens(reference: string): readonly string[] | undefined {
-  if (!reference.startsWith("#")) return undefined;
-  let fragment: string;
-  try {
-    fragment = decodeURIComponent(reference.slice(1));
-  } catch {
-    return undefined;
-  }
-  if (fragment !== "" && !fragment.startsWith("/")) return undefined;
+  const fragment = reference.startsWith("#") ? decodeFragment(reference.slice(1)) : undefined;
+  if (fragment === undefined || (fragment !== "" && !fragment.startsWith("/"))) return undefined;
   return fragment.split("/").slice(1).map(unescapeToken);
-}
-
-function memberAt(document: JsonRecord, tokens: readonly string[]): unknown {
-  let value: unknown = document;
-  for (const token of tokens) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, token)) {
-      return undefined;
-    }
-    value = Reflect.get(value, token);
-  }
-  return value;
 }

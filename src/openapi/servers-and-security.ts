@@ -72,7 +72,7 @@ interface NamedScheme {
 
 function readScheme({ name, scheme, prefix }: NamedScheme, scopes: unknown): Credentials {
   const { type, scheme: kind, in: place, name: parameter } = scheme;
-  const variable = variableName(prefix, name);
+  const variable = importedVariable(snake(`${prefix} ${name}`) || "api_key");
   const reference = variableReference(variable);
   const asked = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
   const make = (part: Partial<Credentials>, purpose: string): Credentials => ({
@@ -138,11 +138,6 @@ function join(first: Credentials, second: Credentials): Credentials {
     scopes: [...first.scopes, ...second.scopes],
     unsupported: [...first.unsupported, ...second.unsupported],
   };
-}
-
-/** `IMPORT_PETSTORE_API_KEY` */
-function variableName(prefix: string, scheme: string): string {
-  return importedVariable(snake(`${prefix} ${scheme}`) || "api_key");
 }
 
 /** A base URL without a slash at its end, or why there is none. */

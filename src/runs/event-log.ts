@@ -81,11 +81,12 @@ export async function* readEvents<Event extends NumberedEvent>(
   source: EventSource<Event>,
   runId: string,
   after: number,
+  atOnce: number = PAGE,
 ): AsyncGenerator<Event> {
   for (let last = after; ; ) {
-    const page = await source.events(runId, last, PAGE);
+    const page = await source.events(runId, last, atOnce);
     yield* page;
-    if (page.length < PAGE) return;
+    if (page.length < atOnce) return;
     last = page.at(-1)?.sequence ?? last;
   }
 }

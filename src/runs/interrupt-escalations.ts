@@ -49,7 +49,7 @@ export interface InterruptSource<Subject> {
 }
 
 /** The parts of a queue's view of runs. */
-export interface InterruptEscalationsOptions<Subject> {
+interface InterruptEscalationsOptions<Subject> {
   readonly escalations: EscalationRegister;
   readonly kind: InterruptKind<Subject>;
   readonly source: InterruptSource<Subject>;

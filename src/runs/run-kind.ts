@@ -10,7 +10,7 @@ import type { Change } from "../state/store.ts";
 export type RunPhase = "active" | "waiting" | "over";
 
 /** One status of a kind. */
-export interface StatusRule<Status extends string> {
+interface StatusRule<Status extends string> {
   readonly phase: RunPhase;
   /** The statuses that may come after it; it may stay as it is besides. */
   readonly next: readonly Status[];

@@ -17,7 +17,8 @@ interface Withheld<Run> {
 export class RunNews<Run> {
   readonly #idOf: (run: Run) => string;
   readonly #watchers = new Set<RunWatcher<Run>>();
-  readonly #waits = new RunWaits();
+  /** By run, those that wait for it to stand as they want it. */
+  readonly #looks = new Map<string, Set<() => void>>();
   /** By run. */
   readonly #withheld = new Map<string, Withheld<Run>>();
 
@@ -32,8 +33,9 @@ export class RunNews<Run> {
   }
 
   /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */
-  until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
-    return this.#waits.until(runId, isDone, wait);
+  async until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
+    if (isDone() || (wait.timeoutMs !== undefined && wait.timeoutMs <= 0)) return;
+    await within(wait, (signal) => this.#wait(runId, isDone, signal));
   }
 
   /** Tells what happens to a run only after the step, whatever it comes to. */
@@ -59,26 +61,10 @@ export class RunNews<Run> {
 
   #tell(before: Run, after: Run | undefined): void {
     for (const watcher of this.#watchers) watcher(before, after);
-    this.#waits.wake(this.#idOf(before));
-  }
-}
-
-/** Waits for runs: until they stand as somebody wants them, or until nobody waits any longer. */
-class RunWaits {
-  readonly #looks = new Map<string, Set<() => void>>();
-
-  /** Resolves when `isDone`, or when the wait is ended; what becomes of the run is not its matter. */
-  async until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
-    if (isDone() || (wait.timeoutMs !== undefined && wait.timeoutMs <= 0)) return;
-    await within(wait, (signal) => this.#watch(runId, isDone, signal));
+    for (const look of [...(this.#looks.get(this.#idOf(before)) ?? [])]) look();
   }
 
-  /** Wakes everybody who waits for a run. */
-  wake(runId: string): void {
-    for (const look of [...(this.#looks.get(runId) ?? [])]) look();
-  }
-
-  #watch(runId: string, isDone: () => boolean, signal: AbortSignal): Promise<void> {
+  #wait(runId: string, isDone: () => boolean, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const looks = this.#looks.get(runId) ?? new Set();

@@ -41,15 +41,7 @@ function reference(value: unknown, { resolve, judgeOf }: JudgeSurroundings): Jud
 
 function allOf(value: unknown, surroundings: JudgeSurroundings): Judge {
   const judges = judgesOf(value, surroundings);
-  return (judged, at) => {
-    let isValid = true;
-    for (const judge of judges) {
-      if (holds(judge, judged, at)) continue;
-      isValid = false;
-      if (at.isSettled) break;
-    }
-    return isValid;
-  };
+  return (judged, at) => at.allHold(judges, (judge) => holds(judge, judged, at));
 }
 
 /** Asks every branch where members are kept account of, since each that fits has looked at some. */
@@ -115,13 +107,9 @@ function dependentSchemas(value: unknown, { judgeOf }: JudgeSurroundings): Judge
   return (judged, at) => {
     if (!isRecord(judged)) return true;
     at.spend(judges.length);
-    let isValid = true;
-    for (const { name, judge } of judges) {
-      if (!Object.hasOwn(judged, name) || holds(judge, judged, at)) continue;
-      isValid = false;
-      if (at.isSettled) break;
-    }
-    return isValid;
+    return at.allHold(judges, ({ name, judge }) => {
+      return !Object.hasOwn(judged, name) || holds(judge, judged, at);
+    });
   };
 }
 

@@ -1,12 +1,23 @@
 /** The keywords that judge objects by their members; only own ones count. */
 import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
-import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
-import { testMetered } from "./work-meter.ts";
+import {
+  type Judge,
+  type JudgeMaker,
+  type Judgement,
+  type JudgeSurroundings,
+  testMetered,
+} from "./judgement.ts";
 
 /** By keyword, in the order in which they judge. */
 export const OBJECT_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
-  ["minProperties", (limit) => atLeast(Number(limit))],
-  ["maxProperties", (limit) => atMost(Number(limit))],
+  [
+    "minProperties",
+    (limit) => counting("minProperties", `fewer than ${limit}`, (count) => count >= Number(limit)),
+  ],
+  [
+    "maxProperties",
+    (limit) => counting("maxProperties", `more than ${limit}`, (count) => count <= Number(limit)),
+  ],
   ["required", required],
   ["dependentRequired", dependentRequired],
   ["propertyNames", propertyNames],
@@ -21,7 +32,7 @@ export function judgeUnevaluatedProperties(value: unknown, { judgeOf }: JudgeSur
   return ofObjects((record, at) => {
     const { evaluated } = at;
     if (evaluated?.hasAllNames) return true;
-    const isValid = judgeMembers(record, at, (name) => {
+    const isValid = at.allHold(namesOf(record, at), (name) => {
       return evaluated?.names.has(name) || judge(record, name, at);
     });
     evaluated?.takeAllNames();
@@ -31,23 +42,6 @@ export function judgeUnevaluatedProperties(value: unknown, { judgeOf }: JudgeSur
 
 function ofObjects(judge: (record: JsonRecord, at: Judgement) => boolean): Judge {
   return (value, at) => !isRecord(value) || judge(value, at);
-}
-
-/**
- * Tells whether all members are right; stops at the first that is not when nobody hears of others.
- */
-function judgeMembers(
-  record: JsonRecord,
-  at: Judgement,
-  judge: (name: string) => boolean,
-): boolean {
-  let isValid = true;
-  for (const name of namesOf(record, at)) {
-    if (judge(name)) continue;
-    isValid = false;
-    if (at.isSettled) break;
-  }
-  return isValid;
 }
 
 function namesOf(record: JsonRecord, at: Judgement): readonly string[] {
@@ -73,17 +67,11 @@ function judgeOrRefuse(
   return (record, name, at) => judge(record[name], at.child(name));
 }
 
-function atLeast(limit: number): Judge {
-  const message = `must not have fewer than ${limit} properties`;
+/** A bound of the number of members; `words` say what is not to be. */
+function counting(keyword: string, words: string, holds: (count: number) => boolean): Judge {
+  const message = `must not have ${words} properties`;
   return ofObjects((record, at) => {
-    return namesOf(record, at).length >= limit || at.fail("minProperties", message);
-  });
-}
-
-function atMost(limit: number): Judge {
-  const message = `must not have more than ${limit} properties`;
-  return ofObjects((record, at) => {
-    return namesOf(record, at).length <= limit || at.fail("maxProperties", message);
+    return holds(namesOf(record, at).length) || at.fail(keyword, message);
   });
 }
 
@@ -91,13 +79,9 @@ function required(value: unknown): Judge {
   const names = textsIn(value);
   return ofObjects((record, at) => {
     at.spend(names.length);
-    let isValid = true;
-    for (const name of names) {
-      if (Object.hasOwn(record, name)) continue;
-      isValid = at.fail("required", "", { missingProperty: name });
-      if (at.isSettled) break;
-    }
-    return isValid;
+    return at.allHold(names, (name) => {
+      return Object.hasOwn(record, name) || at.fail("required", "", { missingProperty: name });
+    });
   });
 }
 
@@ -105,25 +89,22 @@ function dependentRequired(value: unknown): Judge {
   const dependencies = entriesOf(value).map(([name, needed]) => [name, textsIn(needed)] as const);
   return ofObjects((record, at) => {
     at.spend(dependencies.length);
-    let isValid = true;
-    for (const [name, needed] of dependencies) {
-      if (!Object.hasOwn(record, name)) continue;
+    return at.allHold(dependencies, ([name, needed]) => {
+      if (!Object.hasOwn(record, name)) return true;
       at.spend(needed.length);
-      for (const other of needed) {
-        if (Object.hasOwn(record, other)) continue;
+      return at.allHold(needed, (other) => {
+        if (Object.hasOwn(record, other)) return true;
         const message = `must have property ${other} when property ${name} is present`;
-        isValid = at.fail("dependentRequired", message, { missingProperty: other });
-        if (at.isSettled) return isValid;
-      }
-    }
-    return isValid;
+        return at.fail("dependentRequired", message, { missingProperty: other });
+      });
+    });
   });
 }
 
 function propertyNames(value: unknown, { judgeOf }: JudgeSurroundings): Judge {
   const judge = judgeOf(value);
   return ofObjects((record, at) => {
-    return judgeMembers(record, at, (name) => {
+    return at.allHold(namesOf(record, at), (name) => {
       if (judge(name, at.child(name))) return true;
       return at.fail("propertyNames", "property name must be valid", { propertyName: name });
     });
@@ -134,15 +115,11 @@ function properties(value: unknown, { judgeOf }: JudgeSurroundings): Judge {
   const judges = entriesOf(value).map(([name, schema]) => [name, judgeOf(schema)] as const);
   return ofObjects((record, at) => {
     at.spend(judges.length);
-    let isValid = true;
-    for (const [name, judge] of judges) {
-      if (!Object.hasOwn(record, name)) continue;
+    return at.allHold(judges, ([name, judge]) => {
+      if (!Object.hasOwn(record, name)) return true;
       at.evaluated?.names.add(name);
-      if (judge(record[name], at.child(name))) continue;
-      isValid = false;
-      if (at.isSettled) break;
-    }
-    return isValid;
+      return judge(record[name], at.child(name));
+    });
   });
 }
 
@@ -151,7 +128,7 @@ function patternProperties(value: unknown, { judgeOf, regexOf }: JudgeSurroundin
     return { regex: regexOf(source), judge: judgeOf(schema) };
   });
   return ofObjects((record, at) => {
-    return judgeMembers(record, at, (name) => {
+    return at.allHold(namesOf(record, at), (name) => {
       let isValid = true;
       for (const { regex, judge } of judges) {
         if (!testMetered(regex, name, at.meter)) continue;
@@ -171,7 +148,7 @@ function additionalProperties(
   const names = new Set(entriesOf(schema["properties"]).map(([name]) => name));
   const patterns = entriesOf(schema["patternProperties"]).map(([source]) => regexOf(source));
   return ofObjects((record, at) => {
-    const isValid = judgeMembers(record, at, (name) => {
+    const isValid = at.allHold(namesOf(record, at), (name) => {
       const isNamed =
         names.has(name) || patterns.some((regex) => testMetered(regex, name, at.meter));
       return isNamed || judge(record, name, at);

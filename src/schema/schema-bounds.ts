@@ -144,11 +144,6 @@ export class SchemaBudget {
     return !FOREIGN_KEYWORDS.has(keyword) || HARMLESS_FOREIGN.has(keyword);
   }
 
-  /** Tells whether a format that nobody knows is passed over. */
-  get takesForeignFormats(): boolean {
-    return this.#bounds.takesForeignFormats === true;
-  }
-
   spendReference(): string | undefined {
     const { maxReferences } = this.#bounds;
     this.#references += 1;

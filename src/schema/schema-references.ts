@@ -3,10 +3,11 @@
  * one value for ever, or ever more often, because they refer to themselves or to each other without
  * going deeper into the value.
  */
+
+import { escapeToken, joinKey } from "../base/dotted-key.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { decodeFragment } from "./local-reference.ts";
 import type { SchemaBounds } from "./schema-bounds.ts";
-import type { SchemaFault, SchemaPlace } from "./schema-place.ts";
 
 /** One schema inside a schema, by its JSON Pointer. */
 export interface SchemaNode extends SchemaPlace {
@@ -19,7 +20,7 @@ export interface SchemaNode extends SchemaPlace {
 }
 
 /** Every schema inside a schema, and the anchors that name some of them. */
-export interface SchemaGraph {
+interface SchemaGraph {
   readonly nodes: ReadonlyMap<string, SchemaNode>;
   readonly anchors: ReadonlyMap<string, string>;
 }
@@ -113,4 +114,23 @@ function checkLevels({ nodes, anchors }: SchemaGraph): readonly SchemaFault[] {
   if (!isDeeper("", 0)) return [];
   const message = `is nested too deeply through its references, expected at most ${MAX_LEVELS} levels`;
   return [{ key: "", pointer: "", message }];
+}
+
+/** A place in a schema; "" is the schema itself. */
+export interface SchemaPlace {
+  /** Dotted key, as messages about files have it. */
+  readonly key: string;
+  /** JSON Pointer, as messages about bodies have it. */
+  readonly pointer: string;
+}
+
+/** The fault of a schema, and where. */
+export interface SchemaFault extends SchemaPlace {
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** The place of a member. */
+export function below({ key, pointer }: SchemaPlace, name: string): SchemaPlace {
+  return { key: joinKey(key, name), pointer: `${pointer}/${escapeToken(name)}` };
 }

@@ -117,6 +117,15 @@ export const SCHEMA_TYPES = [
 /** One value of `type`. */
 export type SchemaType = (typeof SCHEMA_TYPES)[number];
 
+/** The type of a value of JSON; a whole number is an integer. */
+export function schemaTypeOf(value: unknown): SchemaType {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  if (typeof value === "string") return "string";
+  return typeof value === "boolean" ? "boolean" : "object";
+}
+
 /** Keywords that mean nothing without one of others beside them. */
 export const COMPANIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ["if", ["then", "else"]],

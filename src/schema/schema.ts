@@ -12,9 +12,9 @@ import type { Problem } from "../base/problem.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { EQUALITY_KEYWORDS, FORMATS, MULTIPLE_OF } from "./keywords-and-formats.ts";
 import { compileLinearRegex, type LinearRegex } from "./linear-regex.ts";
-import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
-import type { SchemaFault } from "./schema-place.ts";
+import type { SchemaFault } from "./schema-references.ts";
 import {
   type SchemaViolation,
   type SentNames,
@@ -103,10 +103,8 @@ export interface SchemaCompiler {
   compile(schema: JsonSchema, where: Place): CompiledResult;
 }
 
-/** Creates a compiler; schemas beyond the bounds are problems. */
-export function createSchemaCompiler(
-  bounds: SchemaBounds = OPERATOR_SCHEMA_BOUNDS,
-): SchemaCompiler {
+/** Creates a compiler of an operator's schemas; those beyond the bounds are problems. */
+export function createSchemaCompiler(): SchemaCompiler {
   const createValidator = createValidatorFactory();
   const word = createWording();
   const known = new Map<string, CompiledSchema>();
@@ -116,7 +114,7 @@ export function createSchemaCompiler(
       const text = textOf(schema);
       const before = text === undefined ? undefined : known.get(text);
       if (before !== undefined) return { compiled: before, problems: [] };
-      const faults = checkSchema(schema, bounds);
+      const faults = checkSchema(schema, OPERATOR_SCHEMA_BOUNDS);
       if (faults.length > 0) return { problems: faults.map((fault) => toProblem(fault, where)) };
       const compiled = compileLazily(schema, createValidator, { word, judged });
       if (text !== undefined) known.set(text, compiled);
@@ -196,9 +194,12 @@ const MAX_LISTED_NODES = 5000;
 function createValidatorFactory(): ValidatorFactory {
   const generators = new Map<string, Ajv2020>();
   const generate = (schema: JsonSchema, isThorough: boolean): ValidateFunction => {
-    const tracksMembers = JSON.stringify(schema).includes('"unevaluated');
-    const name = `${isThorough} ${tracksMembers}`;
-    const generator = generators.get(name) ?? createGenerator(isThorough, tracksMembers);
+    const text = JSON.stringify(schema);
+    const tracksMembers = text.includes('"unevaluated');
+    const looksForOwn = !isThorough || INHERITED_NAMES.some((name) => text.includes(name));
+    const name = `${isThorough} ${tracksMembers} ${looksForOwn}`;
+    const generator =
+      generators.get(name) ?? createGenerator({ isThorough, tracksMembers, looksForOwn });
     generators.set(name, generator);
     return generator.compile(schema);
   };
@@ -222,18 +223,32 @@ function createValidatorFactory(): ValidatorFactory {
   };
 }
 
+/** The names of members that every object of parsed JSON inherits, as they stand in the text of a schema. */
+const INHERITED_NAMES: readonly string[] = Object.getOwnPropertyNames(Object.prototype).map(
+  (name) => `"${name}"`,
+);
+
+/** The properties in which generators differ. */
+interface GeneratorOptions {
+  readonly isThorough: boolean;
+  readonly tracksMembers: boolean;
+  readonly looksForOwn: boolean;
+}
+
 /** Everything that strict mode would refuse, `checkSchema` has refused with a better message. */
-function createGenerator(allErrors: boolean, tracksMembers: boolean): Ajv2020 {
+function createGenerator(options: GeneratorOptions): Ajv2020 {
+  const { isThorough, tracksMembers, looksForOwn } = options;
   const generator = new Ajv2020({
-    allErrors,
+    allErrors: isThorough,
     strict: false,
     // 1e999 is JSON, and no number that anybody could store or send on.
     strictNumbers: true,
     meta: false,
     validateSchema: false,
     logger: false,
-    // Otherwise a required "constructor" is there already, inherited.
-    ownProperties: true,
+    // Otherwise a required "constructor" is there already, inherited. What a thorough one gives the verdict on is
+    // parsed JSON, which inherits little: to look for its own members takes a third of a check.
+    ownProperties: looksForOwn,
     // The optimizer drops declarations that `unevaluatedProperties` needs; V8 has one anyway.
     code: { optimize: false, regExp: TEXT_PATTERNS },
   });

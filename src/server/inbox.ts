@@ -5,6 +5,7 @@
  * that still sends would cost that peer the reply.   AGTP "Connection Lifetime", `[limits]`
  */
 
+import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
@@ -23,7 +24,11 @@ export class Inbox {
   readonly #socket: TLSSocket;
   readonly #limits: LimitsConfig;
   readonly #parser: RequestParser;
-  readonly #waiting: (Request | WireFault)[] = [];
+  /** From `#next` on; those before it were taken. */
+  readonly #waiting: (Request | WireFault | undefined)[] = [];
+  #next = 0;
+  /** The last look at what was received ended with `maxPipelined`: there may be more. */
+  #isBehind = false;
   #isAnswering = false;
   #isClosed = false;
   #phase: RequestParser["phase"] = "idle";
@@ -42,12 +47,16 @@ export class Inbox {
   /** No more is wanted until something was answered. */
   get isFull(): boolean {
     const answering = this.#isAnswering ? 1 : 0;
-    return this.#waiting.length + answering >= this.#limits.maxPipelined;
+    return this.#count + answering >= this.#limits.maxPipelined;
   }
 
   /** Nothing waits to be taken. */
   get isEmpty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#count === 0;
+  }
+
+  get #count(): number {
+    return this.#waiting.length - this.#next;
   }
 
   /** All that was received is answered, and nothing more is read. */
@@ -74,14 +83,24 @@ export class Inbox {
 
   /** The next message to answer; `answered` makes room for another. */
   take(): Request | WireFault | undefined {
-    const message = this.#waiting.shift();
+    const message = this.#waiting[this.#next];
     this.#isAnswering = message !== undefined;
+    if (message === undefined) return undefined;
+    this.#waiting[this.#next] = undefined;
+    this.#next += 1;
+    if (this.#count === 0) this.#forget();
     return message;
   }
 
   answered(): void {
     this.#isAnswering = false;
-    this.#parse(this.#limits.maxPipelined);
+    if (this.#isBehind) this.#parse(this.#limits.maxPipelined);
+    else this.#trackPhase();
+  }
+
+  #forget(): void {
+    this.#waiting.length = 0;
+    this.#next = 0;
   }
 
   /** Stops reading; waiting requests are still answered. */
@@ -99,7 +118,7 @@ export class Inbox {
 
   /** Forgets what waits. */
   clear(): void {
-    this.#waiting.length = 0;
+    this.#forget();
     this.#isClosed = true;
   }
 
@@ -138,7 +157,7 @@ export class Inbox {
   }
 
   get #isQuiet(): boolean {
-    return !this.#isAnswering && this.#waiting.length === 0;
+    return !this.#isAnswering && this.#count === 0;
   }
 
   #hear(): void {
@@ -147,9 +166,13 @@ export class Inbox {
 
   #parse(capacity: number): void {
     const taken = this.#isAnswering ? 1 : 0;
-    while (!this.#isClosed && this.#waiting.length + taken < capacity) {
+    this.#isBehind = true;
+    while (!this.#isClosed && this.#count + taken < capacity) {
       const message = this.#parser.next();
-      if (message === undefined) break;
+      if (message === undefined) {
+        this.#isBehind = false;
+        break;
+      }
       this.#waiting.push(message);
       this.#phase = "idle";
       this.#isClosed = isWireFault(message);

@@ -3,6 +3,7 @@
  * leaves in pieces, each when the peer has taken the one before, so that its body is never copied
  * and may be the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
+import { Buffer } from "node:buffer";
 import type { TLSSocket } from "node:tls";
 import { type Response, serializeHead, serializeResponses } from "../wire/message.ts";
 import type { SendAccount } from "./connection-limits.ts";
@@ -17,6 +18,8 @@ const AHEAD = 1 / 16;
 
 /** The rough size of a head. */
 const HEAD_BYTES = 256;
+
+const NONE: readonly Response[] = [];
 
 /** A batch of replies, or the body of one, from where it was not written yet. */
 interface Piece {
@@ -43,6 +46,7 @@ export class Outbox {
   /** The replies that wait for their records. */
   #batch: readonly Response[] = [];
   #bytes = 0;
+  #batchBytes = 0;
   /** To be sent, and more than the peer has taken. */
   readonly #pieces: Piece[] = [];
   #pieceBytes = 0;
@@ -101,17 +105,20 @@ export class Outbox {
   takeBatch(): readonly Response[] {
     const batch = this.#replies;
     this.#batch = batch;
+    this.#batchBytes = this.#bytes;
     this.#replies = [];
     return batch;
   }
 
   /** Sends what may leave in the place of each reply of the batch. */
   flush(replies: readonly Response[]): void {
-    for (const [at, reply] of this.#batch.entries()) {
-      this.#bytes -= weigh(reply);
-      if (replies[at] !== reply && isLong(reply)) this.#account.release(reply.body);
+    this.#bytes -= this.#batchBytes;
+    if (replies !== this.#batch) {
+      for (const [at, reply] of this.#batch.entries()) {
+        if (replies[at] !== reply && isLong(reply)) this.#account.release(reply.body);
+      }
     }
-    this.#batch = [];
+    this.#batch = NONE;
     if (this.#socket.destroyed || replies.length === 0) return;
     if (this.#isWriting || replies.some(isLong)) {
       this.#enqueue(replies);

@@ -3,6 +3,7 @@
  * of a head become a map, and those that a connection repeats. Answers with `invalid-wire-format`, or
  * `invalid-framing` for a second Content-Length.   AGTP "Wire Format", RFC 9110 §5
  */
+import { Buffer } from "node:buffer";
 import { flatText } from "../base/kept-text.ts";
 import type { HeaderFields } from "./fields.ts";
 import type { WireFault } from "./message.ts";
@@ -85,7 +86,9 @@ export class FieldList implements HeaderFields {
   /** The same fields for many messages, in texts of their own. */
   keep(): FieldList {
     const values = this.#lines.map((line) => flatText(fieldValue(line, this.#block)));
-    return new FieldList(this.#names.map(flatText), [], "", values);
+    // A well-known name stays the text that readers ask by, which is found without a look at its characters.
+    const names = this.#lines.map(({ knownName }, at) => knownName ?? flatText(this.#names[at]!));
+    return new FieldList(names, [], "", values);
   }
 
   get size(): number {
@@ -93,7 +96,7 @@ export class FieldList implements HeaderFields {
   }
 
   has(name: string): boolean {
-    return this.#names.includes(name);
+    return this.get(name) !== undefined;
   }
 
   get(name: string): string | undefined {

@@ -4,7 +4,7 @@
  * it is complete, single octets of the header block when they are seen, field lines and framing when
  * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
  */
-import { flatText } from "../base/kept-text.ts";
+import { nameText } from "../base/kept-text.ts";
 import type { HeaderFields } from "./fields.ts";
 import { HeadScanner, ReceiveBuffer, type StartLineRules } from "./head-scanner.ts";
 import {
@@ -20,11 +20,20 @@ import type { Request, WireFault, WireLimits } from "./message.ts";
 
 /** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {
-  readonly startLine: StartLineRules & { readonly parse: (line: string) => Start | WireFault };
+  readonly startLine: StartLineRules & {
+    readonly parse: (line: string) => Start | WireFault;
+    /** The same in texts of its own: a piece of a head would keep all of it alive. */
+    readonly own: (start: Start) => Start;
+  };
   readonly remembered: StartLineMemory<Start>;
   readonly singletons: ReadonlySet<string>;
-  /** The message that was framed. */
-  readonly build: (start: Start, headers: HeaderFields, body: Buffer) => Message;
+  /** The message that was framed; the text is its body's, where that is ASCII and short. */
+  readonly build: (
+    start: Start,
+    headers: HeaderFields,
+    body: Buffer,
+    text: string | undefined,
+  ) => Message;
 }
 
 /** "idle": no octet of a next message is held; "body": one waits for its body. */
@@ -88,7 +97,8 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     const { start, headers, contentLength } = this.#head;
     if (this.#received.length < contentLength) return undefined;
     this.#head = undefined;
-    return this.#rules.build(start, headers, this.#received.take(contentLength));
+    const text = this.#received.asciiText(contentLength);
+    return this.#rules.build(start, headers, this.#received.take(contentLength), text);
   }
 
   /**
@@ -139,18 +149,15 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     return this.#completeHead(start, block, headLength);
   }
 
-  /**
-   * Parses a start line; a line that comes again has texts of its own: a piece of a head would keep
-   * all of it alive.
-   */
+  /** Parses a start line, and remembers one that comes again. */
   #parseStart(text: string, length: number): Start | WireFault {
     const { startLine, remembered } = this.#rules;
     const { bytes, start: from } = this.#received;
-    const line = text.slice(0, length);
-    if (!remembered.note(bytes, from, length)) return startLine.parse(line);
-    const start = startLine.parse(flatText(line));
-    if (!isWireFault(start)) remembered.keep(bytes, from, length, start);
-    return start;
+    const start = startLine.parse(text.slice(0, length));
+    if (isWireFault(start) || !remembered.note(bytes, from, length)) return start;
+    const own = startLine.own(start);
+    remembered.keep(bytes, from, length, own);
+    return own;
   }
 
   #completeHead(start: Start, block: string, length: number): Head<Start> | WireFault {
@@ -328,10 +335,20 @@ const REQUEST_RULES: MessageRules<RequestLine, Request> = {
     invalid: "invalid-request-line",
     tooLong: "request-line-too-long",
     parse: parseRequestLine,
+    own: ({ kind, method, path, query }) => {
+      return {
+        kind,
+        method: nameText(method),
+        path: nameText(path),
+        query: query && nameText(query),
+      };
+    },
   },
   remembered: new StartLineMemory(),
   singletons: SINGLETON_FIELDS,
-  build: ({ method, path, query }, headers, body) => ({ method, path, query, headers, body }),
+  build: ({ method, path, query }, headers, body, bodyText) => {
+    return { method, path, query, headers, body, bodyText };
+  },
 };
 
 /**

@@ -4,6 +4,7 @@
  * Neither knows a socket.   AGTP "Wire Format", "Status Codes", AGTP-API §11
  */
 
+import { Buffer } from "node:buffer";
 import { flatText } from "../base/kept-text.ts";
 import type { HeaderField, HeaderFields } from "./fields.ts";
 
@@ -16,6 +17,8 @@ export interface Request {
   readonly query: string | undefined;
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
+  /** The same, where it is ASCII and no longer than 16 KiB. */
+  readonly bodyText?: string | undefined;
 }
 
 /** Header field lines that are asked for when a response is serialized, each with its CRLF. */
@@ -110,9 +113,13 @@ export const STATUS_TEXT = {
 
 export type Status = keyof typeof STATUS_TEXT;
 
+/** 1 for each: a number is found among them sooner than as the name of a member. */
+const IS_STATUS = new Uint8Array(600);
+for (const status of Object.keys(STATUS_TEXT)) IS_STATUS[Number(status)] = 1;
+
 /** Tells whether a number is a status this server knows. */
 export function isStatus(value: number): value is Status {
-  return Object.hasOwn(STATUS_TEXT, value);
+  return IS_STATUS[value] === 1;
 }
 
 /** The statuses that mean the call did what it was asked to; 262 is a refusal, 261 is pending. */
@@ -159,12 +166,25 @@ export function serializeResponses(
   responses: readonly Response[],
   allocate: Allocate = Buffer.allocUnsafe,
 ): string | Buffer {
-  const messages = responses.map(outgoingResponse);
-  const length = messages.reduce((sum, { head, bodyLength }) => sum + head.length + bodyLength, 0);
-  if (length > MAX_TEXT_LENGTH || !messages.every(isText)) return writeMessages(messages, allocate);
+  const text = asciiText(responses);
+  if (text === undefined) return writeMessages(responses.map(outgoingResponse), allocate);
+  if (text.length <= MAX_TEXT_LENGTH) return text;
+  const bytes = allocate(text.length);
+  bytes.write(text, 0, "latin1");
+  return bytes;
+}
+
+/** Undefined: some are not ASCII, which is looked at once for all of them. */
+function asciiText(responses: readonly Response[]): string | undefined {
   let text = "";
-  for (const { head, body } of messages) text += `${head}${body}`;
-  return text;
+  for (const response of responses) {
+    const { body } = response;
+    if (typeof body !== "string") return undefined;
+    const isEmpty = response.status === NO_CONTENT;
+    text += responseHead(response, isEmpty ? 0 : body.length);
+    if (!isEmpty) text += body;
+  }
+  return Buffer.byteLength(text) === text.length ? text : undefined;
 }
 
 /** Makes a buffer of so many octets, of whatever content. */

@@ -3,6 +3,7 @@
  * are taken as they come; what cannot be framed is a fault.   AGTP "Wire Format"
  */
 
+import { nameText } from "../base/kept-text.ts";
 import type { HeaderFields, ResponseLimits } from "./fields.ts";
 import { quote } from "./header-fields.ts";
 import type { WireFault } from "./message.ts";
@@ -31,6 +32,7 @@ const RESPONSE_RULES: MessageRules<StatusLine, ReceivedResponse> = {
     invalid: "invalid-wire-format",
     tooLong: "header-too-large",
     parse: parseStatusLine,
+    own: (start) => ({ ...start, statusText: nameText(start.statusText) }),
   },
   remembered: new StartLineMemory(),
   singletons: new Set(),

@@ -1,6 +1,7 @@
 /** Pauses between attempts: they grow to a bound, and end at once where nobody waits. */
+
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { pause, pauseAfter } from "../../src/base/back-off.ts";
+import { Pulse, pause, pauseAfter } from "../../src/base/back-off.ts";
 
 describe("pauseAfter", () => {
   it("doubles up to the longest, however many attempts there were", () => {
@@ -30,5 +31,62 @@ describe("pause", () => {
     expect(await waited).toBe(false);
     expect(await pause(1000, ended.signal)).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+/** Longer than any test waits. */
+const NEVER_MS = 600_000;
+
+/** Something that is waited for. */
+function gate() {
+  let open: () => void = () => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, passed };
+}
+
+describe("Pulse", () => {
+  it("beats once it is woken, and again where it was woken meanwhile", async () => {
+    let beats = 0;
+    const done = gate();
+    const pulse = new Pulse(NEVER_MS, async () => {
+      beats += 1;
+      if (beats === 1) pulse.wake();
+      else done.open();
+    });
+    pulse.start();
+    expect(beats).toBe(0);
+    pulse.wake();
+    await done.passed;
+    expect(beats).toBe(2);
+    await pulse.stop();
+  });
+
+  it("beats by itself after its rest", async () => {
+    const done = gate();
+    const pulse = new Pulse(1, async () => done.open());
+    pulse.start();
+    await done.passed;
+    await pulse.stop();
+  });
+
+  it("stops behind the beat that is under way, and beats no more", async () => {
+    const begun = gate();
+    const release = gate();
+    const said: string[] = [];
+    const pulse = new Pulse(NEVER_MS, async () => {
+      begun.open();
+      await release.passed;
+      said.push("beat");
+    });
+    pulse.start();
+    pulse.wake();
+    await begun.passed;
+    const stopped = pulse.stop().then(() => said.push("stopped"));
+    release.open();
+    await stopped;
+    pulse.wake();
+    expect(said).toEqual(["beat", "stopped"]);
   });
 });

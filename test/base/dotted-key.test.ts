@@ -1,5 +1,12 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atPointer, fromPointer, joinKey } from "../../src/base/dotted-key.ts";
+import {
+  atPointer,
+  escapeToken,
+  fromPointer,
+  joinKey,
+  unescapeToken,
+} from "../../src/base/dotted-key.ts";
 
 const TREE = { agntcy: [{ base: "/a" }], levels: { "1": "x" }, "a/b": { "c~d": 1 }, "e.f": 2 };
 
@@ -31,5 +38,28 @@ describe("joinKey", () => {
     expect(joinKey("", "a_b-1")).toBe("a_b-1");
     expect(joinKey("t", "")).toBe('t.""');
     expect(joinKey("t", 'a"b')).toBe('t."a\\"b"');
+  });
+});
+
+// RFC 6901 §3, §4
+describe("a token of a JSON Pointer", () => {
+  it.each([
+    ["a/b", "a~1b"],
+    ["m~n", "m~0n"],
+    ["~1", "~01"],
+    ["", ""],
+  ])("of %j is %j", (name, token) => {
+    expect(escapeToken(name)).toBe(token);
+    expect(unescapeToken(token)).toBe(name);
+  });
+
+  it("stands for the name it was made of, and has no slash", () => {
+    const names = fc.string({ unit: fc.constantFrom("~", "/", "0", "1", "a") });
+    fc.assert(
+      fc.property(names, (name) => {
+        expect(escapeToken(name)).not.toContain("/");
+        expect(unescapeToken(escapeToken(name))).toBe(name);
+      }),
+    );
   });
 });

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { prepareMeteredCheck } from "../../src/schema/metered-schema.ts";
-import { PLAIN_STYLE } from "../../src/schema/sample-style.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
-import { schemaSample } from "../../src/schema/schema-sample.ts";
+import { PLAIN_STYLE, schemaSample } from "../../src/schema/schema-sample.ts";
 
 const compiler = createSchemaCompiler();
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Daemon } from "../../src/app/daemon.ts";
-import type { Target } from "../../src/programs/conformance/ask.ts";
+import { surveyServer, type Target } from "../../src/programs/conformance/ask.ts";
 import {
   type ConformanceCase,
   loadCases,
@@ -19,7 +19,6 @@ import {
   readProposal,
 } from "../../src/programs/conformance/command-inputs.ts";
 import { prepareSubject, type TestSubject } from "../../src/programs/conformance/subject.ts";
-import { surveyServer } from "../../src/programs/conformance/survey.ts";
 import { keysProgram } from "../../src/programs/keys/command.ts";
 import { command } from "../../src/programs/shell/command.ts";
 import { type AlteringProxy, startProxy } from "./altering-proxy.ts";

@@ -1,8 +1,8 @@
 /** A whole server whose OpenWOP agents a test has in its hand: their executor, or who starts their runs. */
 import { MODULES } from "../../src/app/modules.ts";
 import type { Module } from "../../src/dispatch/module/module.ts";
+import type { DispatchOptions } from "../../src/modules/openwop/agent-endpoints.ts";
 import type { OpenwopSections } from "../../src/modules/openwop/config.ts";
-import type { DispatchOptions } from "../../src/modules/openwop/dispatch-call.ts";
 import { hostAgents, type OpenwopAgents } from "../../src/modules/openwop/host-agents.ts";
 import { hostRuns } from "../../src/modules/openwop/host-runs.ts";
 import { contributeOpenwop, openwopModule } from "../../src/modules/openwop/module.ts";

@@ -73,6 +73,11 @@ export const LIMITS: RunLimits = {
   retentionSeconds: 86_400,
 };
 
+const RUNTIME = {
+  ...{ kind: "deterministic" as const, models: {}, retries: 2, maxToolCalls: 16 },
+  ...{ timeoutSeconds: 120, requestTimeoutSeconds: 60 },
+};
+
 const NO_AGENTS: AgentCatalog = {
   inventory: () => [],
   find: () => undefined,
@@ -211,17 +216,17 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     ...{ toolRates: new ToolRates(now), effects },
   };
   const agentIds = new Set(catalog.inventory("acme").map(({ agentId }) => agentId));
-  const discovery = discoveryDocument({
-    ...{ isConformance, installScope: "host", agentIds, workflows },
-    reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false },
-    ...{ limits, toolCallsPerMinute },
-  });
+  const settings = {
+    ...{ conformance: isConformance, installScope: "host" as const, runs: limits },
+    reasoning: { ...reasoning, streaming: false },
+    runtime: { ...RUNTIME, toolCallsPerMinute },
+  };
+  const discovery = discoveryDocument({ settings, agentIds, workflows });
   const rates = new Rates();
   const parts = {
     toll: createToll(rates, new LoopTime(rates)),
-    ...{ host, catalog, executor, redact, keys: KEYS, isConformance, discovery, state, log },
+    ...{ host, catalog, executor, redact, keys: KEYS, settings, discovery, state, log },
     view: options.view ?? {},
-    toolCallsPerMinute,
   };
   const app = fastify({ forceCloseConnections: true });
   for (const { prefix, plugin } of openwopApi(parts, options.bodyBytes ?? 1_048_576)) {

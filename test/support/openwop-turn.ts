@@ -74,7 +74,7 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
     registry,
     runtime: { takeTurn: options.runtime, close: () => Promise.resolve() },
     redactor: redactorOf(options.secrets),
-    reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false, ...options.reasoning },
+    reasoning: { verbosity: "summary", tokenLimit: 512, streaming: false, ...options.reasoning },
     host: {
       findEndpoint,
       call: (call) => {

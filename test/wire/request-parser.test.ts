@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Request, WireFault } from "../../src/wire/message.ts";
 import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
@@ -315,6 +316,36 @@ describe("RequestParser", () => {
     created.push(bytes("cd"));
     expect(Buffer.from((created.next() as Request).body).toString()).toBe("cd");
     expect(Buffer.from(first.body).toString()).toBe("ab");
+  });
+
+  it("has the text of each body that is short ASCII, and of no other, however it was cut", () => {
+    const body = fc.oneof(
+      fc.stringMatching(/^[\x00-\x7f]{0,40}$/),
+      fc.stringMatching(/^[\x00-\xff]{0,40}$/),
+      fc.constantFrom("a".repeat(16 * 1024), "a".repeat(16 * 1024 + 1)),
+    );
+    const cuts = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(body, { maxLength: 6 }), cuts, (bodies, sizes) => {
+        const heads = bodies.map(({ length }) => withFields(`Content-Length: ${length}\r\n`));
+        const octets = bytes(bodies.map((text, at) => heads[at] + text).join(""));
+        const created = new RequestParser({ ...LIMITS, bodyBytes: 32 * 1024 });
+        const texts: unknown[] = [];
+        for (let at = 0, turn = 0; at < octets.length; turn += 1) {
+          const size = sizes[turn % sizes.length] ?? 1;
+          created.push(Buffer.from(octets.subarray(at, at + size)));
+          at += size;
+          for (let one = created.next(); one !== undefined; one = created.next()) {
+            texts.push((one as Request).bodyText);
+          }
+          created.detach();
+        }
+        const isShort = (text: string): boolean => text !== "" && text.length <= 16 * 1024;
+        const isPlain = (text: string): boolean => !/[^\x00-\x7f]/.test(text);
+        const expected = bodies.map((text) => (isShort(text) && isPlain(text) ? text : undefined));
+        expect(texts).toEqual(expected);
+      }),
+    );
   });
 
   it("tells its phase and what it holds", () => {

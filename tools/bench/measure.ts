@@ -10,6 +10,8 @@ export interface Contender {
   readonly target: Target;
   /** Servers that share the load with it: each has an equal part of the connections. */
   readonly beside?: readonly Contender[];
+  /** The processor's time of what the servers have done for them, in microseconds. */
+  behindMicros?(): number;
 }
 
 /** The length and the number of the measurements. */
@@ -30,6 +32,8 @@ export interface Sample {
   readonly perSecond: number;
   /** The server's CPU time a request. */
   readonly cpuMicros: number;
+  /** The CPU time of servers, of what is behind them and of the load, a request. */
+  readonly allMicros: number;
   readonly p50Micros: number;
   readonly p99Micros: number;
 }
@@ -38,8 +42,8 @@ export interface Sample {
 const FRESH_ROUNDS = 5;
 
 /**
- * Per contender one sample a round; rounds are short and interleaved, so that drift hits all alike.
- * `onRound` measures what else belongs to a round.
+ * Per contender one sample a round; rounds are short and interleaved, and every other one goes the other way
+ * around, so that drift and what one leaves to the next hit all alike. `onRound` measures what else belongs to a round.
  */
 export async function measureRounds<Name extends string>(
   contenders: Readonly<Record<Name, Contender>>,
@@ -52,7 +56,7 @@ export async function measureRounds<Name extends string>(
   const unmeasured = timing.unmeasuredRounds * (shape.fresh === true ? FRESH_ROUNDS : 1);
   for (let round = -unmeasured; round < timing.rounds; round += 1) {
     if (round >= 0) await onRound();
-    for (const name of names) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const sample = await measureLoad(contenders[name], shape, timing);
       if (round >= 0) samples[name]?.push(sample);
     }
@@ -69,15 +73,18 @@ async function measureLoad(to: Contender, shape: Shape, timing: Timing): Promise
   try {
     await Promise.race([delay(timing.warmUpMs), failed]);
     const before = await cpuOf(all);
+    const allBefore = before + behindMicros(to) + ownMicros();
     const startedAt = performance.now();
     tally.reset();
     await Promise.race([delay(timing.windowMs), failed]);
     const after = await cpuOf(all);
+    const allAfter = after + behindMicros(to) + ownMicros();
     const seconds = (performance.now() - startedAt) / 1000;
     if (tally.count === 0) throw new Error("no request was answered");
     return {
       perSecond: tally.count / seconds,
       cpuMicros: (after - before) / tally.count,
+      allMicros: (allAfter - allBefore) / tally.count,
       p50Micros: tally.percentileMicros(0.5),
       p99Micros: tally.percentileMicros(0.99),
     };
@@ -90,6 +97,16 @@ async function measureLoad(to: Contender, shape: Shape, timing: Timing): Promise
 async function cpuOf(contenders: readonly Contender[]): Promise<number> {
   const usages = await Promise.all(contenders.map(({ server }) => server.usage()));
   return usages.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0);
+}
+
+function behindMicros({ behindMicros: behind }: Contender): number {
+  return behind?.() ?? 0;
+}
+
+/** Of the load, which this process makes. */
+function ownMicros(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 /** The middle of the values. */

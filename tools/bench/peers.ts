@@ -15,12 +15,17 @@ import type { ServerPool } from "./servers.ts";
 export async function startPeers(
   pool: ServerPool,
 ): Promise<Record<"raw" | "agtpd" | "fastify", Contender>> {
-  const request = agtpRequest("CREATE", orderPath(0));
   return {
-    raw: await aimAt(await pool.rawEcho(), pool.ca, "AGTP/1.0 CREATE", [request]),
+    raw: await rawPeer(pool),
     agtpd: await served(pool, await pool.agtpd(10, { logLevel: "info" }), 10),
     fastify: await aimAt(await pool.fastify(), pool.ca, "HTTP/1.1 200", [httpRequest("/orders")]),
   };
+}
+
+/** The raw echo. */
+export async function rawPeer(pool: ServerPool): Promise<Contender> {
+  const request = agtpRequest("CREATE", orderPath(0));
+  return aimAt(await pool.rawEcho(), pool.ca, "AGTP/1.0 CREATE", [request]);
 }
 
 /** A request to each endpoint of a deployment. */

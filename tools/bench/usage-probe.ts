@@ -3,8 +3,7 @@
  * time and memory over the IPC channel, so that each server is measured by the same means on every
  * platform. Needs `--expose-gc`, to tell live memory from garbage.
  */
-
-import { readFileSync } from "node:fs";
+import { microsOfChildren } from "./process-time.ts";
 
 /** The answer of the probe. */
 export interface Usage {
@@ -20,32 +19,10 @@ process.on("message", (question) => {
   if (question === "memory") globalThis.gc?.();
   const { user, system } = process.cpuUsage();
   const usage: Usage = {
-    cpuMicros: user + system + childMicros(),
+    cpuMicros: user + system + microsOfChildren(process.pid),
     rssBytes: process.memoryUsage.rss(),
   };
   process.send?.(usage);
 });
-/** One tick of the kernel's accounts, in microseconds. */
-const TICK = 10_000;
-
-function childMicros(): number {
-  try {
-    const { pid } = process;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-    return children
-      .split(" ")
-      .filter((child) => child !== "")
-      .reduce((sum, child) => sum + micros(readFileSync(`/proc/${child}/stat`, "utf8")), 0);
-  } catch {
-    return 0;
-  }
-}
-
-/** User and system time are the 14th and the 15th field; the second is a name in brackets. */
-function micros(stat: string): number {
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK;
-}
-
 // A question may come, but waiting for one must not keep a server alive that is done.
 process.channel?.unref();

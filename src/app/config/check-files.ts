@@ -15,11 +15,6 @@ const MAX_PEM_BYTES = 1024 * 1024;
 const DEFAULT_CATALOG = "catalog/methods.json";
 const MAX_DATA_BYTES = 16 * 1024 * 1024;
 
-interface PairConfig {
-  readonly cert?: string;
-  readonly key?: string;
-}
-
 /** Every rule of this file. */
 export const fileChecks: readonly CrossCheck[] = [
   {
@@ -104,7 +99,11 @@ export const fileChecks: readonly CrossCheck[] = [
 /** The place that `agtp-keys signing` writes to. */
 const SIGNING_KEY = ".agtp/keys/signing.pem";
 
-function checkPair(section: string, { cert, key }: PairConfig, report: Report): void {
+function checkPair(
+  section: string,
+  { cert, key }: { readonly cert?: string; readonly key?: string },
+  report: Report,
+): void {
   checkFile(`${section}.cert`, cert, report);
   checkFile(`${section}.key`, key, report);
   if (cert !== undefined && key === undefined) report(`${section}.key`, "is required beside cert");

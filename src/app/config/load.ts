@@ -70,7 +70,10 @@ function loadFile(
     ...faults.map((fault): Problem => ({ file, ...fault, ...remedyOf(fault.message) })),
     ...validation.problems.filter(({ key }) => !unexpanded.has(key)),
   ];
-  const malformed = new Set([...validation.malformed, ...[...unexpanded].map(sectionOf)]);
+  const malformed = new Set([
+    ...validation.malformed,
+    ...[...unexpanded].map((key) => /^[^.[]*/.exec(key)?.[0] ?? ""),
+  ]);
 
   // Sound only outside the malformed sections, which is where the rules between keys look.
   const config = configOf(tree, absolute);
@@ -131,10 +134,6 @@ function validate(tree: TomlTable, written: WrittenFile): Validation {
     problems,
     malformed: new Set(misshapen.map((error) => error.instancePath.split("/")[1] ?? "")),
   };
-}
-
-function sectionOf(key: string): string {
-  return /^[^.[]*/.exec(key)?.[0] ?? "";
 }
 
 function checkAcross(
@@ -210,15 +209,13 @@ export function expandEnvironment(tree: unknown, environment: Environment): Expa
 /** The file beside the configuration; what is in the environment wins. A reload reads it anew. */
 export const ENV_FILE = ".env";
 
-interface DeploymentEnvironment {
-  readonly environment: Environment;
-  readonly problems: readonly Problem[];
-}
-
 const MAX_ENV_BYTES = 256 * 1024;
 
 /** The environment with the variables of a deployment's file, if it has one. */
-export function environmentAt(directory: string, environment: Environment): DeploymentEnvironment {
+export function environmentAt(
+  directory: string,
+  environment: Environment,
+): Pick<LoadedConfig, "environment" | "problems"> {
   const path = join(directory, ENV_FILE);
   if (!existsSync(path)) return { environment, problems: [] };
   const { text, fault } = readBoundedFile(path, MAX_ENV_BYTES);

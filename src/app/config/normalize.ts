@@ -37,7 +37,9 @@ function convert(value: unknown, schema: Schema, conversion: Conversion): unknow
   const others = asTable(schema["additionalProperties"]);
   const entries = Object.entries(value).map(([key, member]): [string, unknown] => {
     if (!Object.hasOwn(properties, key)) return [key, convert(member, others, conversion)];
-    const inner = VERBATIM.has(key) ? { ...conversion, rename: keepKey } : conversion;
+    const inner = VERBATIM.has(key)
+      ? { ...conversion, rename: (name: string) => name }
+      : conversion;
     return [conversion.rename(key), convert(member, asTable(properties[key]), inner)];
   });
   return Object.fromEntries(entries);
@@ -45,10 +47,6 @@ function convert(value: unknown, schema: Schema, conversion: Conversion): unknow
 
 function toCamelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-function keepKey(key: string): string {
-  return key;
 }
 
 function asTable(value: unknown): Schema {

@@ -9,12 +9,6 @@ import { connectionOptions, readBoundedBody } from "../../handlers/connection-op
 import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 
-interface JwksLocation {
-  readonly uri: string;
-  /** PEM text to trust instead of the system's CAs. */
-  readonly ca?: string;
-}
-
 /** The keys as they were published just now. */
 export interface FetchedKeys {
   readonly set: KeySet;
@@ -38,7 +32,14 @@ const DEFAULT_LIFETIME_S = 600;
 const LIFETIME_S = { min: 60, max: 3_600 } as const;
 
 /** Connects to nothing before it is asked to. */
-export function createJwksSource({ uri, ca }: JwksLocation): JwksSource {
+export function createJwksSource({
+  uri,
+  ca,
+}: {
+  readonly uri: string;
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca?: string;
+}): JwksSource {
   const closing = new AbortController();
   const agent = new Agent(connectionOptions({ connections: 1, connectTimeoutMs: TIMEOUT_MS, ca }));
   return {

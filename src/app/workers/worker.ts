@@ -12,9 +12,8 @@ import type { WorkerChannel } from "../../server/worker-channel.ts";
 import type { WorkerPort } from "../../server/worker-port.ts";
 import { type Built, buildDaemon, type DaemonOptions } from "../build-daemon.ts";
 import type { Deployment } from "../deployment.ts";
-import { logProcessFaults } from "../process-faults.ts";
 import { Serving } from "../serving.ts";
-import { portProblem, reportingTrust } from "../start-report.ts";
+import { logProcessFaults, portProblem, reportingTrust } from "../start-report.ts";
 import type {
   AdoptAnswer,
   BeginAnswer,

@@ -5,7 +5,7 @@
  * docs/approvals.md
  */
 
-import { compilePathPattern, type PathPattern } from "../../endpoint/path-pattern.ts";
+import { compilePathPattern, type PathPattern } from "../../endpoint/path-template.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";

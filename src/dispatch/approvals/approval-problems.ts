@@ -7,7 +7,7 @@ import { hintOf } from "../../base/close-matches.ts";
 import { findPaced, type Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
-import { compilePathPattern } from "../../endpoint/path-pattern.ts";
+import { compilePathPattern } from "../../endpoint/path-template.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { isAgentId } from "../../identity/identifiers.ts";

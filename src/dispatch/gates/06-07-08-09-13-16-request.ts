@@ -175,17 +175,17 @@ const NO_PARAMETERS: Parameters = { parameters: {} };
 
 function readParameters(exchange: Exchange, route: Route): Parameters | Refusal {
   if (exchange.inner !== undefined) return { parameters: exchange.inner.input };
-  const { body } = exchange.request;
+  const { body, bodyText: text } = exchange.request;
   if (body.length === 0) return NO_PARAMETERS;
   const contentType = exchange.header("content-type");
   if (contentType !== undefined && !isJsonType(contentType)) {
     const message = `the body must be JSON, got content type "${contentType.slice(0, 100)}"`;
     return badRequest("unsupported-content-type", message);
   }
-  const { undeclared } = exchange;
-  const { peer } = exchange;
+  const { undeclared, peer } = exchange;
   const isDoubtful = isDoubted(peer);
-  const parsed = parseBody(body, { deepMembers: route.deepMembers, undeclared, isDoubtful });
+  const { deepMembers } = route;
+  const parsed = parseBody(body, { deepMembers, text, undeclared, isDoubtful });
   if (parsed.kind === "invalid") {
     if (parsed.message !== NO_JSON) return badRequest("invalid-body", parsed.message);
     doubt(peer);

@@ -7,7 +7,7 @@
 import type { Paced } from "../../base/paced.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { compilePathPattern } from "../../endpoint/path-pattern.ts";
+import { compilePathPattern } from "../../endpoint/path-template.ts";
 import type { RecipeStep } from "../../endpoint/recipe.ts";
 import { isTemplate } from "../../handlers/check-composition.ts";
 import { foreseeStep, type KnownInput } from "../../handlers/composition.ts";

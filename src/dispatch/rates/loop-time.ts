@@ -12,8 +12,8 @@ import type { Rates } from "./rates.ts";
 /** Slices that are shorter are nobody's business. */
 const FREE_SLICE_MS = 1;
 
-/** Times as of `performance.now()`; read once the slice is done. */
-export interface SliceTimes {
+/** Times as of `performance.now()`; the second is read once the slice is done. */
+interface SliceTimes {
   readonly startedAt?: number | undefined;
   readonly toldAt?: number | undefined;
 }
@@ -24,6 +24,7 @@ export class LoopTime {
   readonly #clock: ProcessorClock;
   #isMeasuring = false;
   #readAt: number;
+  #startedAt = 0;
   #endedAt = 0;
 
   constructor(rates: Pick<Rates, "charge">, clock: ProcessorClock = processorClock()) {
@@ -43,24 +44,37 @@ export class LoopTime {
   }
 
   /**
-   * Does some work at once, as a slice that began at `startedAt`, or now, and ends by `toldAt`, or when it
-   * is done: a look at the clock takes a hundredth of a request. Within another slice it is a part of that.
-   * The payer is asked for only where others noticed.
+   * Begins work that is done at once, as a slice since `startedAt`, or now; false: it is a part of another one. `end` follows
+   * whatever happens, where this was true. They are two calls, as a closure for each request takes a fiftieth of it.
    */
-  slice<T>(payer: () => TaskOwner, work: () => T, times: SliceTimes = {}): T {
-    if (this.#isMeasuring) return work();
-    const since = times.startedAt ?? performance.now();
+  begin(startedAt: number = performance.now()): boolean {
+    if (this.#isMeasuring) return false;
     this.#isMeasuring = true;
-    if (since - this.#readAt >= this.#clock.freshMs) {
+    this.#startedAt = startedAt;
+    if (startedAt - this.#readAt >= this.#clock.freshMs) {
       this.#clock.restart();
-      this.#readAt = since;
+      this.#readAt = startedAt;
     }
+    return true;
+  }
+
+  /**
+   * Ends the slice, by `toldAt` or now: a look at the clock takes a hundredth of a request. The payer is asked for only where
+   * others noticed.
+   */
+  end<Of>(of: Of, payerOf: (of: Of) => TaskOwner, toldAt: number = performance.now()): void {
+    this.#isMeasuring = false;
+    const spent = this.#spentSince(this.#startedAt, toldAt);
+    if (spent > 0) this.#rates.charge(payerOf(of).key, spent, performance.now());
+  }
+
+  /** Does work as a slice, or as a part of the one that it is within. */
+  slice<T>(payer: () => TaskOwner, work: () => T, times: SliceTimes = {}): T {
+    const began = this.begin(times.startedAt);
     try {
       return work();
     } finally {
-      this.#isMeasuring = false;
-      const spent = this.#spentSince(since, times.toldAt ?? performance.now());
-      if (spent > 0) this.#rates.charge(payer().key, spent, performance.now());
+      if (began) this.end(undefined, payer, times.toldAt);
     }
   }
 

@@ -2,6 +2,7 @@
  * A route is an endpoint ready to be called: its definition, compiled schemas and bound handler,
  * with everything a request needs decided at start-up.   AGTP-API §6.1 (tiers)
  */
+import { nameText } from "../../base/kept-text.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { type InputShape, inputShape } from "../../endpoint/input-shape.ts";
@@ -159,7 +160,7 @@ export function createRoute(
 ): Route {
   const { method, path, requiredScopes, inputSchema } = definition;
   return {
-    ...{ method, path, definition, requiredScopes, handler },
+    ...{ method: nameText(method), path: nameText(path), definition, requiredScopes, handler },
     tier: options.tier,
     isReading: options.isReading ?? false,
     startsWork: options.startsWork ?? false,

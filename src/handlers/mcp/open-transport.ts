@@ -56,13 +56,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** An answer may be preceded by this many messages of the full length: its progress. */
 const MESSAGES_IN_ANSWER = 16;
 
-/** The function that the SDK fetches with. */
-interface BoundedFetch {
-  readonly fetch: typeof globalThis.fetch;
-  /** Closes every connection at once. */
-  close(): Promise<void>;
-}
-
 /** A message is longer than was agreed. */
 export class MessageTooLong extends Error {
   constructor(limit: number) {
@@ -74,7 +67,7 @@ export class MessageTooLong extends Error {
  * The way to an MCP server over HTTP: verified connections to that server alone, no redirects, and
  * messages that are read up to a length. A stream of events may last; each event is a message.
  */
-function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: number): BoundedFetch {
+function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: number) {
   const agent = new Agent(
     connectionOptions({
       ...{ connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS },
@@ -89,16 +82,12 @@ function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: number): Bou
     const { status, statusText, headers } = response;
     const isStream = headers.get("content-type")?.startsWith("text/event-stream") === true;
     const isAnswer = init?.method === "POST";
-    const most = isStream
-      ? isAnswer
-        ? maxResponseBytes * MESSAGES_IN_ANSWER
-        : Infinity
-      : Infinity;
+    const most = isStream && isAnswer ? maxResponseBytes * MESSAGES_IN_ANSWER : Infinity;
     const bounds = { message: maxResponseBytes, all: most, isStream };
     const body = response.body.pipeThrough(bounding(bounds));
     return new Response(body, { status, statusText, headers });
   };
-  return { fetch, close: () => agent.destroy() };
+  return { fetch, close: (): Promise<void> => agent.destroy() };
 }
 
 interface Bounds {

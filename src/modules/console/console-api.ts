@@ -8,7 +8,7 @@ import { ANONYMOUS } from "../../dispatch/caller/caller.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import { operatorOfPerson } from "./person.ts";
-import type { SignedIn } from "./sessions.ts";
+import type { Sessions, SignedIn } from "./sessions.ts";
 
 /** A request to a route. */
 export interface ApiRequest {
@@ -55,39 +55,39 @@ export interface Events {
 }
 
 /** The parts of the API. */
-export interface ConsoleApi {
+export interface ApiParts {
   readonly routes: readonly ApiRoute[];
-  /** Noted when somebody does something. */
-  touch(signedIn: SignedIn): Promise<void>;
+  readonly sessions: Sessions;
   actAs(): ActAs;
   /** A route of its own, which holds streams open. */
   readonly events: Events;
 }
 
 /** Adds all routes. */
-export function addApi(app: FastifyInstance, api: ConsoleApi, admit: Admit): void {
-  for (const route of api.routes) addRoute(app, route, { ...api, admit });
-  api.events.register(app, admit);
+export function addApi(app: FastifyInstance, parts: ApiParts, admit: Admit): void {
+  for (const route of parts.routes) addRoute(app, route, parts, admit);
+  parts.events.register(app, admit);
 }
 
-interface Adding extends ConsoleApi {
-  readonly admit: Admit;
-}
-
-function addRoute(app: FastifyInstance, route: ApiRoute, parts: Adding): void {
+function addRoute(
+  app: FastifyInstance,
+  route: ApiRoute,
+  { sessions, actAs }: ApiParts,
+  admit: Admit,
+): void {
   const isChange = route.method === "POST";
   app.route({
     method: route.method,
     url: `/api${route.path}`,
     handler: async (request, reply) => {
-      const signedIn = parts.admit(request, isChange);
+      const signedIn = admit(request, isChange);
       const body = isChange ? readBody(request) : {};
-      await parts.touch(signedIn);
+      await sessions.touch(signedIn.token);
       const { params, url } = request;
       const at = url.indexOf("?");
       const query = new URLSearchParams(at < 0 ? "" : url.slice(at));
       const act: ApiRequest["act"] = (method, target, input, via) =>
-        actFor(signedIn, parts.actAs(), { method, target, input, via });
+        actFor(signedIn, actAs(), { method, target, input }, via);
       const asked = { signedIn, params: params as ApiRequest["params"], query, body, act };
       return reply.send((await route.answer(asked)) ?? {});
     },
@@ -110,17 +110,11 @@ function readBody({ body, headers }: FastifyRequest): JsonRecord {
   throw malformed("the body must be an object");
 }
 
-interface Asked {
-  readonly method: string;
-  readonly target: string;
-  readonly input: JsonRecord;
-  readonly via: "passkey" | undefined;
-}
-
 async function actFor(
   { person }: SignedIn,
   actAs: ActAs,
-  { via, ...asked }: Asked,
+  asked: Pick<Parameters<ActAs>[0], "method" | "target" | "input">,
+  via: "passkey" | undefined,
 ): Promise<JsonRecord> {
   const { status, body } = await actAs({
     ...asked,

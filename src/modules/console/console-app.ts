@@ -15,23 +15,21 @@ import {
 import type { Gateway, HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { WireFault, WireFaultCode } from "../../wire/message.ts";
-import { type Admit, addApi, type ConsoleApi } from "./console-api.ts";
+import { type Admit, type ApiParts, addApi } from "./console-api.ts";
 import { ConsoleFault, refuseOtherMethods } from "./console-fault.ts";
 import { addOidc, type OidcParts } from "./oidc.ts";
 import type { PageFiles } from "./page-files.ts";
 import { addPages } from "./page-routes.ts";
 import type { ConsolePlace } from "./place.ts";
-import type { LoginLinks, Session, Sessions, SignedIn } from "./sessions.ts";
+import type { LoginLinks, Session, SignedIn } from "./sessions.ts";
 import { clearCookie, readCookie, setCookie } from "./sessions.ts";
 import { sendHtml, signInPage } from "./sign-in-page.ts";
 
 /** The parts of a console. */
-export interface ConsoleParts {
+export interface ConsoleParts extends ApiParts {
   readonly place: ConsolePlace;
-  readonly sessions: Sessions;
   readonly links: LoginLinks;
   readonly pages: PageFiles;
-  readonly api: ConsoleApi;
   /** Undefined: no provider signs people in. */
   readonly oidc: OidcParts | undefined;
   /** Tells whether the page of an id has something to show; an address in decoded segments. */
@@ -77,14 +75,14 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   if (parts.oidc !== undefined) addOidc(app, parts.oidc);
   const admitted: Admit = (request, isChange) => admit(request, isChange, parts);
   addPages(app, { ...parts, admit: admitted, signedInBy: (request) => signedInBy(request, parts) });
-  addApi(app, parts.api, admitted);
+  addApi(app, parts, admitted);
   allowed.close();
   await app.ready();
   return {
     handle: (request, reply) => app.routing(request, reply),
     answerFault: async (fault) => faultAnswer(fault, fields),
     close: async () => {
-      parts.api.events.close();
+      parts.events.close();
       await app.close();
     },
   };

@@ -169,21 +169,15 @@ interface Asked {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Asks, and owns the connections. */
-export interface OidcFetch {
-  fetch(url: string, asked: Asked): Promise<Response>;
-  close(): Promise<void>;
-}
-
 /**
  * The way to an OpenID provider: verified connections, no redirects, answers that are read up to a
  * length. Plain HTTP is for providers on this machine.
  */
-export function createOidcFetch(ca: string | undefined): OidcFetch {
+function createOidcFetch(ca: string | undefined) {
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
   const dispatcher = new Agent(connectionOptions(needs));
   return {
-    async fetch(url, { method, headers, body, signal }) {
+    async fetch(url: string, { method, headers, body, signal }: Asked): Promise<Response> {
       checkAddress(url);
       const answer = await request(url, {
         ...{ dispatcher, method: method as "GET", signal: signal ?? null },
@@ -204,7 +198,7 @@ export function createOidcFetch(ca: string | undefined): OidcFetch {
       const sent = WITHOUT_BODY.has(status) ? null : new Uint8Array(octets);
       return new Response(sent, { status, headers: fields });
     },
-    close: () => dispatcher.destroy(),
+    close: (): Promise<void> => dispatcher.destroy(),
   };
 }
 

@@ -11,7 +11,7 @@ import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import type { ServerConfig } from "../../identity/identity-sections.ts";
 import type { InspectedJournal } from "../../state/journal/inspected-journal.ts";
 import type { ConsoleConfig, ConsoleContext } from "./config.ts";
-import { type ApiRoute, type ConsoleApi, get, post } from "./console-api.ts";
+import { type ApiRoute, get, post } from "./console-api.ts";
 import { type ConsoleParts, createConsole } from "./console-app.ts";
 import { ConsoleFault } from "./console-fault.ts";
 import { createEvents } from "./events.ts";
@@ -186,27 +186,21 @@ function notStarted(): ConsoleFault {
   return new ConsoleFault(503, "inspect-only", message);
 }
 
-interface Serving
-  extends Omit<ConsoleParts, "pages" | "api">,
-    Pick<ConsoleApi, "routes" | "actAs"> {
+interface Serving extends Omit<ConsoleParts, "pages" | "events"> {
   readonly facts: OverviewParts;
 }
 
-async function serve({ facts, routes, actAs, ...parts }: Serving): Promise<Gateway> {
+async function serve({ facts, ...parts }: Serving): Promise<Gateway> {
   const { sessions, reportFault } = parts;
-  const api = {
-    touch: ({ token }) => sessions.touch(token),
-    actAs,
-    routes: [...overviewRoutes(facts), ...routes],
-    events: createEvents({
-      traffic: facts.traffic,
-      overview: () => overview(facts),
-      waiting: () => waitingCount(facts.state),
-      isStanding: ({ token }) => sessions.find(token) !== undefined,
-      reportFault: (error) => reportFault("", error),
-    }),
-  } satisfies ConsoleApi;
-  return createConsole({ ...parts, api, pages: await loadPageFiles() });
+  const routes = [...overviewRoutes(facts), ...parts.routes];
+  const events = createEvents({
+    traffic: facts.traffic,
+    overview: () => overview(facts),
+    waiting: () => waitingCount(facts.state),
+    isStanding: ({ token }) => sessions.find(token) !== undefined,
+    reportFault: (error) => reportFault("", error),
+  });
+  return createConsole({ ...parts, routes, events, pages: await loadPageFiles() });
 }
 
 function sideOf(gateway: Gateway, place: ConsolePlace): ConsoleSide {

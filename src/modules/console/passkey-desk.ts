@@ -14,7 +14,13 @@ import type { Operator } from "../../state/registers/operator.ts";
 import type { ConsoleContext } from "./config.ts";
 import type { ApiRequest } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
-import { openPasskeys, type Passkey, PasskeyChallenges, type Passkeys } from "./passkeys.ts";
+import {
+  openPasskeys,
+  type Passkey,
+  PasskeyChallenges,
+  type Passkeys,
+  passkeyView,
+} from "./passkeys.ts";
 import type { ConsolePlace } from "./place.ts";
 
 /** The passkeys, and what they are used with. */
@@ -122,9 +128,6 @@ export async function listPasskeys(
   for (const passkey of gone) await record("passkey_removed", passkey, undefined);
   return {
     forgotten: gone.length,
-    passkeys: passkeys.values().map(({ personId, name, createdAt, usedAt }) => ({
-      ...{ person: personId, name, created_at: new Date(createdAt).toISOString() },
-      used_at: usedAt === undefined ? null : new Date(usedAt).toISOString(),
-    })),
+    passkeys: passkeys.values().map((one) => ({ person: one.personId, ...passkeyView(one) })),
   };
 }

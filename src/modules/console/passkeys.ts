@@ -4,10 +4,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import { challengeOf, type SignedDecision } from "../../identity/passkey-attestation.ts";
 import type { Collection } from "../../state/collection.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 
 /** One passkey. */
 export interface Passkey {
@@ -39,7 +40,10 @@ export type Passkeys = Collection<Passkey>;
 export function openPasskeys({ collection }: Pick<ProcessState, "collection">): Promise<Passkeys> {
   return collection<Passkey>({
     name: "console-passkeys",
-    read: readPasskey,
+    read: recordReader<Passkey>({
+      ...{ id: "string", personId: "string", name: "string", publicKey: "string", jwk: "object" },
+      ...{ counter: "number", transports: "array", createdAt: "number" },
+    }),
     ownerOf: ({ personId }) => personId,
     orderOf: ({ createdAt }) => createdAt,
     quota: QUOTA,
@@ -68,14 +72,12 @@ export async function notePasskeyUse(
   return isChanged;
 }
 
-function readPasskey(value: unknown): Passkey | undefined {
-  if (!isRecord(value)) return undefined;
-  const { id, personId, name, publicKey, jwk, counter, transports, createdAt, usedAt } = value;
-  const areTexts = [id, personId, name, publicKey].every((one) => typeof one === "string");
-  const isWhole = areTexts && isRecord(jwk) && Array.isArray(transports);
-  const isCounted = Number.isSafeInteger(counter) && typeof createdAt === "number";
-  const isUsed = usedAt === undefined || typeof usedAt === "number";
-  return isWhole && isCounted && isUsed ? (value as unknown as Passkey) : undefined;
+/** A passkey as people see it. */
+export function passkeyView({ name, createdAt, usedAt }: Passkey): JsonRecord {
+  return {
+    ...{ name, created_at: new Date(createdAt).toISOString() },
+    used_at: usedAt === undefined ? null : new Date(usedAt).toISOString(),
+  };
 }
 
 /** A challenge that waits for its signature. */

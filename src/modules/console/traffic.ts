@@ -35,7 +35,7 @@ export class Traffic {
   readonly #byGate = new Map<string, number>();
   /** The HTTP APIs behind endpoints, by their answers. */
   readonly upstreams: UpstreamHealth = new UpstreamHealth();
-  readonly history: History = new History(this);
+  readonly history: History;
   #refusals = 0;
   #refused: RequestRefusal | undefined;
   readonly #most: number;
@@ -45,6 +45,7 @@ export class Traffic {
 
   constructor(notedAtOnce: number = NOTED_AT_ONCE) {
     this.#most = notedAtOnce;
+    this.history = new History(this);
   }
 
   /** Listens until it is told to stop. */
@@ -73,7 +74,7 @@ export class Traffic {
     return this.#refusals;
   }
 
-  /** The durations of the last `count` requests, as far as they are remembered. */
+  /** The durations of the last `count` requests, as far as they are remembered: in milliseconds, shortest first. */
   sortedDurations(count: number): Float64Array {
     return this.#ring.sortedDurations(count);
   }
@@ -171,14 +172,6 @@ type HistoryPoint = readonly [
   p99: number | null,
 ];
 
-interface HistorySource {
-  /** Since the start. */
-  readonly last: number;
-  readonly refusals: number;
-  /** The durations of the last `count` requests, in milliseconds, shortest first. */
-  sortedDurations(count: number): Float64Array;
-}
-
 export const STEP_S = 5;
 const MAX_POINTS = 720;
 /** Latencies of a step are told by so many of its requests. */
@@ -186,12 +179,12 @@ const MAX_DURATIONS = 1_000;
 
 /** The traffic of the last hour in steps of five seconds, for plots: bounded, whoever looks on. */
 class History {
-  readonly #source: HistorySource;
+  readonly #source: Traffic;
   readonly #points: HistoryPoint[] = [];
   #requests = 0;
   #refusals = 0;
 
-  constructor(source: HistorySource) {
+  constructor(source: Traffic) {
     this.#source = source;
   }
 

@@ -15,14 +15,12 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/input.ts";
 import type { Request } from "../../wire/message.ts";
 import { type ChainRules, type VerifiedChain, verifyTokens } from "./chain.ts";
-import type { PeerDirectory } from "./peers.ts";
 import { taskHash } from "./request.ts";
 import { refuseScopes } from "./scopes.ts";
 import type { SeenTokens } from "./token.ts";
 
 /** The rules that arriving tasks are judged by. */
 interface ArrivalRules extends ChainRules {
-  readonly peers: PeerDirectory;
   readonly seen: Pick<SeenTokens, "take">;
 }
 

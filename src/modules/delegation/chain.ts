@@ -4,11 +4,7 @@
  * is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
 import type { DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
-import {
-  type BrokenLink,
-  chainBroken,
-  type FailingLink,
-} from "../../dispatch/refusals/delegation-refusals.ts";
+import { chainBroken, type FailingLink } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
@@ -18,13 +14,10 @@ import { beyond, isNarrower } from "./scopes.ts";
 import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
 
 /** The rules that a chain is held against. */
-export interface ChainRules {
-  /** The last link's audience. */
-  readonly serverId: string;
+export interface ChainRules extends VouchingRules {
   readonly maxDepth: number;
-  /** Finds the key of this server or of a peer. */
-  keyFor(serverId: string): Ed25519PublicKey | undefined;
-  readonly vouching: VouchingRules;
+  /** The key of this server. */
+  readonly ownKey: Ed25519PublicKey | undefined;
   now(): number;
 }
 
@@ -43,13 +36,16 @@ export async function verifyTokens(
   rules: ChainRules,
 ): Promise<VerifiedChain | Refusal> {
   if (tokens.length > rules.maxDepth) return tooDeep(tokens.length - 1, rules.maxDepth);
+  const { serverId, peers, ownKey } = rules;
+  const keyFor = (issuer: string): Ed25519PublicKey | undefined =>
+    issuer === serverId ? ownKey : peers.findByServerId(issuer)?.publicKey;
   const claims: TokenClaims[] = [];
   for (const [index, token] of tokens.entries()) {
-    const verdict = await verifyToken(token, rules.keyFor, rules.now());
+    const verdict = await verifyToken(token, keyFor, rules.now());
     if (isTokenFault(verdict)) {
       const { fault, message, issuer } = verdict;
       const link = { index, ...(issuer === undefined ? {} : { server_id: issuer.slice(0, 256) }) };
-      return broken(fault, `the delegation token is not accepted: ${message}`, link);
+      return chainBroken(fault, `the delegation token is not accepted: ${message}`, link);
     }
     const fault = checkLink(index, verdict, claims.at(-1), tokens);
     if (fault !== undefined) return fault;
@@ -58,8 +54,12 @@ export async function verifyTokens(
   const last = claims.at(-1);
   if (last === undefined) throw new Error("a chain of no tokens");
   const index = claims.length - 1;
-  if (last.audience !== rules.serverId) {
-    return broken("audience", "the delegation token is for another server", linkOf(index, last));
+  if (last.audience !== serverId) {
+    return chainBroken(
+      "audience",
+      "the delegation token is for another server",
+      linkOf(index, last),
+    );
   }
   const fault = findLoop(claims) ?? (await findForeign(claims, rules));
   if (fault !== undefined) return fault;
@@ -75,22 +75,34 @@ function checkLink(
   const link = linkOf(index, claims);
   const hashes = tokens.slice(0, index).map((token) => sha256Hex(token));
   if (claims.chain.length !== index || claims.chain.some((one, at) => one !== hashes[at])) {
-    return broken("chain", "the link does not name the links before it", link);
+    return chainBroken("chain", "the link does not name the links before it", link);
   }
   if (before === undefined) return undefined;
   if (before.audience !== claims.issuer) {
-    return broken("audience", "the link is not from the server that the one before was for", link);
+    return chainBroken(
+      "audience",
+      "the link is not from the server that the one before was for",
+      link,
+    );
   }
   if (before.target !== claims.subject) {
-    return broken("subject", "the link is not from the agent that the one before was to", link);
+    return chainBroken(
+      "subject",
+      "the link is not from the agent that the one before was to",
+      link,
+    );
   }
   const { covers } = compileGrants(before.scopes);
   const held = { scopes: before.scopes, covers };
   if (beyond(claims.scopes, held).length > 0 || !isNarrower(claims.scopes, held)) {
-    return broken("scope", "the link hands on no strict subset of what the one before does", link);
+    return chainBroken(
+      "scope",
+      "the link hands on no strict subset of what the one before does",
+      link,
+    );
   }
   if (claims.deadline > before.deadline) {
-    return broken("expired", "the link lasts longer than the one before", link);
+    return chainBroken("expired", "the link lasts longer than the one before", link);
   }
   return undefined;
 }
@@ -98,11 +110,11 @@ function checkLink(
 /** A link in which a server speaks for an agent that is not its own. */
 async function findForeign(
   claims: readonly TokenClaims[],
-  { vouching }: ChainRules,
+  rules: VouchingRules,
 ): Promise<Refusal | undefined> {
   for (const [index, one] of claims.entries()) {
-    const fault = await findVouchingFault(vouching, one.issuer, one.subject);
-    if (fault !== undefined) return broken("subject", fault, linkOf(index, one));
+    const fault = await findVouchingFault(rules, one.issuer, one.subject);
+    if (fault !== undefined) return chainBroken("subject", fault, linkOf(index, one));
   }
   return undefined;
 }
@@ -119,16 +131,12 @@ function findLoop(claims: readonly TokenClaims[]): Refusal | undefined {
 
 /** 551: the work would come back to an agent that has handed it on. */
 export function looped(link: FailingLink): Refusal {
-  return broken("loop", "the task comes back to an agent that has handed it on", link);
+  return chainBroken("loop", "the task comes back to an agent that has handed it on", link);
 }
 
 /** 551: too many hops. */
 export function tooDeep(index: number, most: number): Refusal {
-  return broken("depth", `a task is handed on ${most} times at most`, { index });
-}
-
-function broken(reason: BrokenLink, explanation: string, link: FailingLink): Refusal {
-  return chainBroken(reason, explanation, link);
+  return chainBroken("depth", `a task is handed on ${most} times at most`, { index });
 }
 
 function linkOf(index: number, { issuer, subject, target }: TokenClaims): FailingLink {
@@ -148,6 +156,7 @@ function asLink(
  * that another peer's entry lists.
  */
 export interface VouchingRules {
+  /** This server: the audience of the last link. */
   readonly serverId: string;
   readonly peers: PeerDirectory;
   /** Tells whether an agent is, or ever was, one of this server. */

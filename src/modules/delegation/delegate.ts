@@ -12,14 +12,17 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts"
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { Background } from "./background.ts";
-import { type CallbackPlaces, readCallback } from "./callback.ts";
 import { type Hop, type HopRules, prepareHop } from "./hop.ts";
-import type { Outcome } from "./outcome.ts";
-import { TaskTime } from "./outcome.ts";
+import { type Outcome, TaskTime } from "./outcome.ts";
 import type { RecentRuns, RunEnd, RunStart } from "./recent-runs.ts";
-import type { DelegationRegister, KeptDelegation } from "./register.ts";
-import { pollOf } from "./register.ts";
-import { type DelegationRequest, describeTask, readDelegation } from "./request.ts";
+import { type DelegationRegister, type KeptDelegation, pollOf } from "./register.ts";
+import {
+  type CallbackPlaces,
+  type DelegationRequest,
+  describeTask,
+  readCallback,
+  readDelegation,
+} from "./request.ts";
 
 /** A task that is about to be done. */
 export interface Performance {
@@ -71,14 +74,12 @@ async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> 
   const { call, exchange, hop } = asked;
   const { runs } = options;
   const id = await runs.begin(exchange.caller.document?.agentId, runStart(asked));
-  const time = new TaskTime(hop.delegation.deadline, call.signal);
   let outcome: Outcome | undefined;
   try {
-    outcome = await options.perform(performanceOf(asked, time));
+    outcome = await perform(options, asked, call.signal);
     for (const prior of outcome.priorActions) exchange.dependsOn(prior);
     return answerOf(call, hop, id, outcome);
   } finally {
-    time.clear();
     await runs.end(id, endOf(outcome));
   }
 }
@@ -109,21 +110,18 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
     return delegationFailed("too-many-running", explanation, "not-begun");
   }
   await runs.begin(agentId, { ...runStart(asked), runId: kept.id });
-  background.run(kept, async () => {
-    const time = new TaskTime(hop.delegation.deadline, background.signal);
-    try {
-      return await options.perform(performanceOf(asked, time));
-    } finally {
-      time.clear();
-    }
-  });
+  background.run(kept, () => perform(options, asked, background.signal));
   const poll = pollOf(kept.id);
   return floorResult(call, { ...described(hop, kept.id), state: "accepted", callback, poll }, 202);
 }
 
-function performanceOf({ call, exchange, request, hop }: Asked, time: TaskTime): Performance {
+/** Does the task, as long as somebody waits for it. */
+function perform(options: DelegateOptions, asked: Asked, caller: AbortSignal): Promise<Outcome> {
+  const { call, exchange, request, hop } = asked;
   const escalationId = exchange.header("escalation-id");
-  return { hop, request, taskId: call.taskId, escalationId, time };
+  return TaskTime.of(hop.delegation.deadline, caller, (time) =>
+    options.perform({ hop, request, taskId: call.taskId, escalationId, time }),
+  );
 }
 
 function runStart({ call, request, hop }: Asked): RunStart {
@@ -144,9 +142,7 @@ function endOf(outcome: Outcome | undefined): RunEnd {
 function answerOf(call: Call, hop: Hop, id: string, outcome: Outcome): Answer {
   const { priorActions } = outcome;
   const facts = { ...described(hop, id), prior_actions: priorActions };
-  if (outcome.kind === "failed") {
-    return carryMore(outcome.refusal, facts);
-  }
+  if (outcome.kind === "failed") return carryMore(outcome.refusal, facts);
   const { status, result, peer } = outcome;
   return floorResult(call, {
     ...facts,

@@ -6,15 +6,16 @@
  */
 import type { Pair } from "../../catalog/pair.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { ExchangeView, LeadsTo, RouteHandler } from "../../dispatch/routes/route.ts";
-import type { Call, DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
+import type { LeadsTo, RouteHandler } from "../../dispatch/routes/route.ts";
+import type { CausingRequest } from "../../dispatch/stream-events.ts";
+import type { DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
 import {
   describeAction,
   type ExecutionRequest,
   mcpResult,
   readExecution,
 } from "./execute-request.ts";
-import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
+import { type InnerAnswer, readInnerAnswer } from "./outcome.ts";
 import type { RecentRuns, RunEnd } from "./recent-runs.ts";
 import type { ActionResolver } from "./resolver.ts";
 
@@ -61,16 +62,11 @@ export function executionTarget(resolver: ActionResolver): LeadsTo {
   };
 }
 
-interface Asked {
-  readonly call: Call;
-  readonly exchange: ExchangeView;
-}
-
 async function execute(
   options: ExecuteOptions,
   request: ExecutionRequest,
   pair: Pair,
-  { call, exchange }: Asked,
+  { call, exchange }: CausingRequest,
 ): Promise<HandlerSuccess | Refusal> {
   const { runs, resolver } = options;
   const { taskId } = call;
@@ -100,7 +96,7 @@ function outcomeOf(answer: InnerAnswer | undefined): RunEnd {
   return { state: status === 500 ? "failed" : "refused", status, code: answer.code };
 }
 
-interface Told extends Asked {
+interface Told extends CausingRequest {
   readonly result: DispatchResult;
   readonly runId: string;
 }

@@ -26,7 +26,6 @@ import { taskHash } from "./request.ts";
 import { signToken } from "./token.ts";
 
 interface ForwardOptions {
-  readonly serverId: string;
   /** Undefined: nothing can be handed on to others. */
   readonly key: KeyObject | undefined;
   readonly caller: PeerCaller;
@@ -68,7 +67,7 @@ export async function forward(
 
 /** Every link as a token, the oldest first; those of this server are signed now. */
 async function signLinks(
-  { serverId, key }: ForwardOptions & { readonly key: KeyObject },
+  { vouching: { serverId }, key }: ForwardOptions & { readonly key: KeyObject },
   peer: PeerServer,
   { links, deadline }: Delegation,
   hash: string,

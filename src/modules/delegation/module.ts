@@ -1,5 +1,4 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
-
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
@@ -8,11 +7,10 @@ import type { Contribution, Module } from "../../dispatch/module/module.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
-import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
+import { publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
 import { Background } from "./background.ts";
-import { callbackPlaces } from "./callback.ts";
 import type { VouchingRules } from "./chain.ts";
 import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler, type Performance } from "./delegate.ts";
@@ -23,7 +21,7 @@ import { createPeerClients, createPeerManifests } from "./peer-clients.ts";
 import { PeerDirectory, readPeers } from "./peers.ts";
 import { runSource } from "./recent-runs.ts";
 import { delegationEndpoint, openDelegation } from "./register.ts";
-import { DELEGATE_SCHEMA } from "./request.ts";
+import { callbackPlaces, DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
 import type { TargetSources } from "./targets.ts";
 import { loadJose } from "./token.ts";
@@ -111,7 +109,7 @@ async function provisionDelegate(
   const perform = (performance: Performance): Promise<Outcome> => {
     const { target } = performance.hop;
     return target.kind === "remote"
-      ? forward({ serverId, key: signingKey, caller, vouching }, target.peer, performance)
+      ? forward({ key: signingKey, caller, vouching }, target.peer, performance)
       : work({ actAs, resolver, isFloor: isFloorPair }, target.agent, performance);
   };
   const handler = delegateHandler({
@@ -122,8 +120,8 @@ async function provisionDelegate(
     method: { inputSchema: DELEGATE_SCHEMA, handler, endsInTime: true },
     blockers: settings.problems,
     delegations: createArrivals({
-      ...{ serverId, peers, vouching, seen, maxDepth: config.delegation.maxDepth },
-      keyFor: keysOf(serverId, signingKey && publicKeyOf(signingKey), peers),
+      ...{ ...vouching, seen, maxDepth: config.delegation.maxDepth },
+      ownKey: signingKey && publicKeyOf(signingKey),
       now: state.clock.now,
     }),
     start: () => background.start(),
@@ -172,12 +170,4 @@ function targetSources(
       return disclosedAgents(disclosed, callerId).includes(agent) ? agent : undefined;
     },
   };
-}
-
-function keysOf(
-  ownId: string,
-  own: Ed25519PublicKey | undefined,
-  peers: PeerDirectory,
-): (serverId: string) => Ed25519PublicKey | undefined {
-  return (serverId) => (serverId === ownId ? own : peers.findByServerId(serverId)?.publicKey);
 }

@@ -4,14 +4,14 @@
  * members are left out, and named, rather than nothing be told.
  * AGTP "DELEGATE", "NOTIFY"
  */
-
 import { Deadline, raceAbort } from "../../base/deadline.ts";
-import type { JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import { delegationFailed, type WorkOutcome } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { Status } from "../../wire/message.ts";
+import type { DispatchResult } from "../../handlers/handler.ts";
+import { isStatus, isSuccess, type Status } from "../../wire/message.ts";
 
 /** Either of the two, with what was done on the way. */
 export type Outcome =
@@ -69,7 +69,7 @@ function octetsOf(value: unknown): number {
 
 /**
  * The time that a task may take: until its deadline, at most what the server allows, and no longer than
- * somebody waits for it. Clear it, whatever the task came to.
+ * somebody waits for it.
  */
 export class TaskTime {
   readonly deadline: number;
@@ -106,7 +106,65 @@ export class TaskTime {
     return delegationFailed("deadline", explanation, outcome, { deadline });
   }
 
-  clear(): void {
-    this.#time.clear();
+  /** Does work in a time of its own, which is over with it. */
+  static async of<T>(
+    deadline: number,
+    caller: AbortSignal,
+    work: (time: TaskTime) => Promise<T>,
+  ): Promise<T> {
+    const time = new TaskTime(deadline, caller);
+    try {
+      return await work(time);
+    } finally {
+      time.#time.clear();
+    }
   }
+}
+
+/** Either of the two. */
+export type InnerAnswer =
+  | { readonly kind: "output"; readonly status: Status; readonly output: unknown }
+  | Refusal;
+
+/**
+ * Takes the answer of an inner dispatch apart: a refusal is handed on as it is, and an output is taken out of
+ * what a floor method wraps around it, where `isWrapped`.   AGTP "EXECUTE"
+ */
+export function readInnerAnswer(result: DispatchResult, isWrapped: boolean): InnerAnswer {
+  const { status, body, headers } = result;
+  if (!isStatus(status)) throw new Error(`an inner dispatch answered ${status}`);
+  const error = isRecord(body) ? body["error"] : undefined;
+  if (!isSuccess(status) && isRecord(body) && isRecord(error)) {
+    return refusalOf(status, body, error, headers);
+  }
+  const output = isWrapped && isEnvelope(body) ? body["result"] : body;
+  return { kind: "output", status, output: readable(output) };
+}
+
+function isEnvelope(body: unknown): body is JsonRecord {
+  return isRecord(body) && typeof body["status"] === "number" && Object.hasOwn(body, "result");
+}
+
+/** Its body is made anew of the same members. */
+function refusalOf(
+  status: Status,
+  { error: _, ...carried }: JsonRecord,
+  error: JsonRecord,
+  headers: DispatchResult["headers"],
+): Refusal {
+  const { code, message, details } = error;
+  return {
+    kind: "refusal",
+    status,
+    code: String(code),
+    message: String(message),
+    ...(Object.keys(carried).length === 0 ? {} : { carried }),
+    ...(details === undefined ? {} : { details }),
+    headers,
+  };
+}
+
+/** Bytes that are no JSON have no other form in a body than their text. */
+function readable(output: unknown): unknown {
+  return output instanceof Uint8Array ? Buffer.from(output).toString("utf8") : output;
 }

@@ -4,6 +4,7 @@
  * caller's own.   AGTP "QUERY"
  */
 
+import { presentMembers } from "../../base/json-value.ts";
 import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
@@ -14,7 +15,7 @@ import { recordReader } from "../../state/records/stored-record.ts";
 type RunState = "running" | "completed" | "refused" | "failed";
 
 /** One run. */
-export interface RecentRun {
+interface RecentRun {
   readonly runId: string;
   readonly agentId: string;
   readonly kind: "execute" | "delegate";
@@ -83,8 +84,7 @@ export class RecentRuns {
     const { kind, action, target, taskId } = facts;
     const run: RecentRun = {
       ...{ runId: id, agentId, kind, action, startedAt: Date.now(), state: "running" },
-      ...(target === undefined ? {} : { target }),
-      ...(taskId === undefined ? {} : { taskId }),
+      ...presentMembers({ target, taskId }),
     };
     await this.#runs.add({ run });
     return id;
@@ -118,16 +118,11 @@ function entryOf(run: RecentRun): QueryEntry {
     id: runId,
     texts,
     content: {
-      run_id: runId,
-      kind,
-      action,
-      ...(target === undefined ? {} : { target_agent_id: target }),
-      ...(taskId === undefined ? {} : { task_id: taskId }),
-      state,
-      ...(status === undefined ? {} : { status }),
-      ...(code === undefined ? {} : { code }),
+      ...{ run_id: runId, kind, action },
+      ...presentMembers({ target_agent_id: target, task_id: taskId }),
+      ...{ state, ...presentMembers({ status, code }) },
       started_at: timestamp(run.startedAt),
-      ...(run.endedAt === undefined ? {} : { ended_at: timestamp(run.endedAt) }),
+      ...presentMembers({ ended_at: run.endedAt && timestamp(run.endedAt) }),
     },
   };
 }

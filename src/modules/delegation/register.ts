@@ -20,8 +20,8 @@ import { recordReader } from "../../state/records/stored-record.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { isSuccess } from "../../wire/message.ts";
-import type { Callback } from "./callback.ts";
 import { RecentRuns } from "./recent-runs.ts";
+import type { Callback } from "./request.ts";
 import { SeenTokens } from "./token.ts";
 
 /** A delegation as it is kept. */

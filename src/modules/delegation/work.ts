@@ -4,7 +4,6 @@
  * it. 550 with what the agent was answered · 551 where it handed on in its turn, and a link further
  * on does not hold.   AGTP "DELEGATE"
  */
-
 import { isRecord } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
@@ -17,10 +16,8 @@ import {
 import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { Performance } from "./delegate.ts";
-import type { ExecutionRequest } from "./execute-request.ts";
-import { mcpResult } from "./execute-request.ts";
-import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
-import { failed, type Outcome } from "./outcome.ts";
+import { type ExecutionRequest, mcpResult } from "./execute-request.ts";
+import { failed, type InnerAnswer, type Outcome, readInnerAnswer } from "./outcome.ts";
 import type { ActionResolver } from "./resolver.ts";
 
 interface WorkOptions {

@@ -145,7 +145,7 @@ async function inspectNotification(
 }
 
 /** Messages, and how often each agent sends one. */
-interface DeliveryState {
+interface KeptDelivery {
   readonly webhooks: WebhookOutbox;
   readonly notifications: NotificationRegister;
   readonly rate: RateWindow;
@@ -156,7 +156,7 @@ export async function openDelivery(
   store: Store,
   _: unknown,
   { holders, minuteRates: rates }: Pick<KeptParts, "holders" | "minuteRates">,
-): Promise<DeliveryState> {
+): Promise<KeptDelivery> {
   const webhooks = await WebhookOutbox.open({ store, holders });
   const notifications = await NotificationRegister.open({ store, outbox: webhooks });
   return { webhooks, notifications, rate: new RateWindow({ name: "notify", rates }) };

@@ -33,16 +33,8 @@ const SENT = [
 ].join(", ");
 const EXPOSED = [
   ...["AGTP-Catalog-Warning", "AGTP-Endpoint-Warning", "Attribution-Record", "Audit-ID", "ETag"],
-  ...[
-    "Location",
-    "Mcp-Session-Id",
-    "Request-ID",
-    "Response-ID",
-    "Retry-After",
-    "Server-ID",
-    "Task-ID",
-  ],
-  ...["WWW-Authenticate", "X-AGTP-Status"],
+  ...["Location", "Mcp-Session-Id", "Request-ID", "Response-ID", "Retry-After", "Server-ID"],
+  ...["Task-ID", "WWW-Authenticate", "X-AGTP-Status"],
 ].join(", ");
 /** The time that a browser may remember; it never remembers longer than two hours. */
 const MAX_AGE_SECONDS = 600;

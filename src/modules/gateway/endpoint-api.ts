@@ -144,27 +144,14 @@ function askedBy({ method, headers }: FastifyRequest, allowed: Asked["allowed"])
  * is the opt-in to negotiation.   AGTP "HTTP Gateway"
  */
 const PASSED: ReadonlySet<string> = new Set([
-  "accept",
-  "authority-scope",
-  "authorization",
-  "content-type",
-  "contract-synthesized",
-  "escalation-id",
-  "idempotency-key",
-  "request-id",
-  "session-id",
-  "task-id",
+  ...["accept", "authority-scope", "authorization", "content-type", "contract-synthesized"],
+  ...["escalation-id", "idempotency-key", "request-id", "session-id", "task-id"],
 ]);
-
-interface OwnFields {
-  readonly agentId: string;
-  readonly ownerId: string | undefined;
-}
 
 /** The fields that pass, from names and values in turn, as they came. */
 export function passFields(
   raw: readonly string[],
-  { agentId, ownerId }: OwnFields,
+  { agentId, ownerId }: Pick<AgentDocument, "agentId" | "ownerId">,
 ): HeaderFields | WireFault {
   const fields = new Map<string, string>([["agent-id", agentId]]);
   if (ownerId !== undefined) fields.set("owner-id", ownerId);

@@ -18,10 +18,6 @@ export interface Asked {
   allowed(): readonly string[];
 }
 
-interface AnswerStyle {
-  readonly serverId: string;
-}
-
 /** Fields of the connection, which is HTTP's, and of the framing, which Node writes. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "date", "keep-alive", "proxy-connection", "te", "trailer"],
@@ -32,7 +28,7 @@ const DROPPED: ReadonlySet<string> = new Set([
 export function writeAnswer(
   response: Response,
   asked: Asked,
-  { serverId }: AnswerStyle,
+  { serverId }: { readonly serverId: string },
   status?: number,
 ): HttpAnswer {
   const refusal = readRefusal(response);

@@ -14,7 +14,7 @@ import {
 } from "../../handlers/mcp/tool-pins.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
+import { type Decision, type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /** The tools that are watched, and who is told. */
@@ -97,10 +97,7 @@ export class DefinitionWatch {
       if (changed === undefined || !isSameTool(tool, changed)) continue;
       const isCurrent = changed.offered === offered && offered !== pins.pinOf(tool);
       if (isCurrent || !isOpen(escalation, Date.now())) continue;
-      await escalations.decide(escalation.escalationId, {
-        ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator" },
-        ...{ status: "rejected", reason: WITHDRAWN },
-      });
+      await escalations.decide(escalation.escalationId, withdrawal(WITHDRAWN));
     }
   }
 
@@ -134,6 +131,14 @@ export class DefinitionWatch {
   #warn({ server, tool }: PinnedTool, message: string): void {
     this.#options.log.warn({ mcp_server: server, mcp_tool: tool }, message);
   }
+}
+
+/** The end of a question that nobody needs to answer any more. */
+export function withdrawal(reason: string): Decision {
+  return {
+    ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator" },
+    ...{ status: "rejected", reason },
+  };
 }
 
 /** No agent has this name: whom a server belongs to is not for agents to see. */

@@ -9,9 +9,9 @@ import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import { heldIdOf } from "../../handlers/mcp/ask-back.ts";
 import type { McpServer } from "../../handlers/mcp/mcp-server.ts";
-import { uuidv7 } from "../../identity/uuid.ts";
 import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
+import { withdrawal } from "./definition-watch.ts";
 
 /** The register that held questions are found in, and who is told. */
 interface HeldQuestionsOptions {
@@ -24,6 +24,21 @@ interface HeldQuestionsOptions {
 }
 
 const GONE = "the call that asked is gone";
+
+type Confirming = Parameters<ApprovalKind["confirm"]>;
+
+/** The answer of the first other kind that has one. */
+export async function confirmByOthers(
+  self: ApprovalKind,
+  approvals: readonly ApprovalKind[],
+  ...confirming: Confirming
+): ReturnType<ApprovalKind["confirm"]> {
+  for (const kind of approvals) {
+    const answer = kind === self ? undefined : await kind.confirm(...confirming);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
 
 export class HeldQuestions implements ApprovalKind {
   readonly #options: HeldQuestionsOptions;
@@ -47,23 +62,17 @@ export class HeldQuestions implements ApprovalKind {
   }
 
   /** The escalation is decided like any other; a call without an answer is ended. */
-  async confirm(
-    ...[call, exchange]: Parameters<ApprovalKind["confirm"]>
-  ): ReturnType<ApprovalKind["confirm"]> {
+  async confirm(...[call, exchange]: Confirming): ReturnType<ApprovalKind["confirm"]> {
     const { escalations, servers, approvals } = this.#options;
     const confirmation = readConfirmation(call);
     if ("kind" in confirmation) return undefined;
     const escalation = escalations.find(confirmation.targetId);
     const id = heldIdOf(escalation?.approval?.question?.resume);
     if (escalation === undefined || id === undefined) return undefined;
-    for (const kind of approvals()) {
-      const answer = kind === this ? undefined : await kind.confirm(call, exchange);
-      if (answer === undefined) continue;
-      const isRejected = escalations.find(escalation.escalationId)?.status === "rejected";
-      if (isRejected) for (const { held } of servers) held.drop(id);
-      return answer;
-    }
-    return undefined;
+    const answer = await confirmByOthers(this, approvals(), call, exchange);
+    const isRejected = escalations.find(escalation.escalationId)?.status === "rejected";
+    if (answer !== undefined && isRejected) for (const { held } of servers) held.drop(id);
+    return answer;
   }
 
   #closeWhere(isGone: (id: string) => boolean): void {
@@ -77,10 +86,7 @@ export class HeldQuestions implements ApprovalKind {
 
   async #close({ escalationId }: Escalation): Promise<void> {
     const { escalations, record } = this.#options;
-    const outcome = await escalations.decide(escalationId, {
-      ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator" },
-      ...{ status: "rejected", reason: GONE },
-    });
+    const outcome = await escalations.decide(escalationId, withdrawal(GONE));
     if (outcome.kind !== "decided") return;
     await record([escalationEvent("escalation_decided", outcome.escalation)]);
   }

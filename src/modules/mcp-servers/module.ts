@@ -14,7 +14,7 @@ import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
-import { HeldQuestions } from "./held-questions.ts";
+import { confirmByOthers, HeldQuestions } from "./held-questions.ts";
 
 export const mcpServersModule: Module<Taking<"policies">> = {
   name: "mcp-servers",
@@ -81,14 +81,10 @@ function confirmableDefinitions(options: ConfirmDefinitionOptions): ApprovalKind
       if (operatorOf(exchange.peer, policy) === undefined) {
         return confirmationForbidden("a definition is an operator's to accept, by a certificate");
       }
-      for (const other of options.approvals()) {
-        const answer = other === kind ? undefined : await other.confirm(call, exchange);
-        if (answer === undefined) continue;
-        const after = escalations.find(before.escalationId);
-        if (after !== undefined) await watch.settle(after);
-        return answer;
-      }
-      return undefined;
+      const answer = await confirmByOthers(kind, options.approvals(), call, exchange);
+      const after = escalations.find(before.escalationId);
+      if (answer !== undefined && after !== undefined) await watch.settle(after);
+      return answer;
     },
   };
   return kind;

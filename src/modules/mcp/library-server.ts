@@ -8,15 +8,16 @@ import {
   type CallToolResult,
   type Implementation,
   type ReadResourceResult,
+  type Resource,
   ResourceNotFoundError,
   type Server,
   type ServerCapabilities,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { ask, type ToolCall } from "./ask.ts";
 import { callAsking } from "./contracts/ask-user.ts";
-import { findResource, listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import {
   COURTESIES,
@@ -146,4 +147,41 @@ async function readResource(request: McpRequest, uri: string): Promise<ReadResou
     contents: [{ uri, mimeType: one.mimeType, text: bodyText(answer.response) }],
     _meta: { ...answerMeta(answer, serverId, {}) },
   };
+}
+
+const JSON_TYPE = "application/json";
+
+interface Described {
+  /** Of DISCOVER. */
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly mimeType: string;
+}
+
+const DESCRIBED: readonly Described[] = [
+  {
+    ...{ path: "/", name: "manifest", mimeType: MANIFEST_TYPE },
+    description: "The server's manifest: endpoints, methods, agents and policies.",
+  },
+  {
+    ...{ path: "/contracts", name: "contracts", mimeType: JSON_TYPE },
+    description: "The contracts that this client has.",
+  },
+  {
+    ...{ path: "/patterns", name: "recipes", mimeType: JSON_TYPE },
+    description: "The recipes by which contracts are made.",
+  },
+];
+
+/** The resources of a server. */
+export function listResources(serverId: string): Resource[] {
+  return DESCRIBED.map(({ path, name, description, mimeType }) => ({
+    ...{ uri: `agtp://${serverId}${path}`, name, description, mimeType },
+  }));
+}
+
+/** The one that a URI names. */
+export function findResource(serverId: string, uri: string): Described | undefined {
+  return DESCRIBED.find(({ path }) => uri === `agtp://${serverId}${path}`);
 }

@@ -125,23 +125,23 @@ function schemaOf<T>(
   };
 }
 
-const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+/** The capabilities that a client has declared in an envelope of the current protocol. */
+export function declaredIn(envelope: unknown): unknown {
+  return recordIn(envelope)["io.modelcontextprotocol/clientCapabilities"];
+}
 
 /** By a form; one that knows elicitation and names no mode does. */
 export function canElicit(
   server: Pick<Server, "getClientCapabilities">,
   { mcpReq }: Pick<ServerContext, "mcpReq">,
 ): boolean {
-  const envelope: unknown = mcpReq.envelope;
-  const declared: unknown = isRecord(envelope)
-    ? envelope[CAPABILITIES]
-    : server.getClientCapabilities();
-  return knowsForms(declared);
+  const { envelope } = mcpReq;
+  return knowsForms(isRecord(envelope) ? declaredIn(envelope) : server.getClientCapabilities());
 }
 
 /** Tells by an envelope of the current protocol whether the client can ask its user. */
 export function canElicitBy(envelope: JsonRecord): boolean {
-  return knowsForms(envelope[CAPABILITIES]);
+  return knowsForms(declaredIn(envelope));
 }
 
 /** Tells by declared capabilities whether the client can ask its user. */

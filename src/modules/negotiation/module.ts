@@ -12,28 +12,22 @@ import {
   type QueryEntry,
   type QuerySource,
 } from "../../dispatch/module/query-source.ts";
-import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { isProtocolPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 import type { Call } from "../../handlers/handler.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { NegotiationSections } from "./config.ts";
 import { createLateSynthesis, synthesisFaults } from "./late-synthesis.ts";
-import { planMethod } from "./plan-method/plan-method.ts";
-import { createLatePlanPlaces } from "./plan-method/plan-places.ts";
+import { createLatePlanPlaces, planMethod } from "./plan-method/plan-method.ts";
 import { proposalEndpoints } from "./propose/pending-proposals.ts";
-import {
-  contractOffers,
-  evaluatePending,
-  type ProposeOptions,
-  proposeMethod,
-} from "./propose/propose.ts";
+import { contractOffers, evaluatePending, proposeMethod } from "./propose/propose.ts";
 import { createContractSchemas } from "./propose/proposed-schema.ts";
 import type { SubmittedProposal } from "./propose/read-proposal.ts";
 import { negotiationRoute } from "./rcns/negotiation-route.ts";
-import { openNegotiation } from "./state.ts";
+import { type NegotiationParts, openNegotiation } from "./state.ts";
 
 export const negotiationModule: Module<NegotiationSections> = {
   name: "negotiation",
@@ -41,32 +35,30 @@ export const negotiationModule: Module<NegotiationSections> = {
   async provision(context) {
     const { policies, synthesis } = context.config;
     const kept = await context.once(openNegotiation);
-    const { proposals } = kept;
     const prepared = createLateSynthesis(context);
     const places = createLatePlanPlaces(context, prepared);
-    const record = recordContractEvents(context);
-    const proposeOptions = { context, prepared, turns: kept.turns, record, proposals };
+    const parts = { ...kept, context, prepared, record: recordContractEvents(context) };
     const { synthesisEnabled } = policies;
     const methods = new Map<string, FloorMethod>([
-      ["PLAN", planMethod({ places, work: context.work })],
-      ["PROPOSE", proposeMethod(proposeOptions)],
+      ["PLAN", planMethod(places, context.work)],
+      ["PROPOSE", proposeMethod(parts)],
     ]);
     const isNegotiating = synthesisEnabled && policies.rcns.enabled;
     // A proposal that was taken on can be asked for, even where nothing more is.
-    const isAsked = synthesis.asyncEvaluation || proposals.size > 0;
+    const isAsked = synthesis.asyncEvaluation || kept.proposals.size > 0;
     const endpoints = [
       ...floorEndpoints(methods, describeBy(context.catalog)),
-      ...(isAsked ? proposalEndpoints(proposals) : []),
+      ...(isAsked ? proposalEndpoints(kept.proposals) : []),
     ];
     return {
       routes: protocolRoutes(endpoints, context),
       sources: [contractSource(context.state.contracts)],
-      negotiation: negotiationOf(kept.rate, proposeOptions),
+      negotiation: negotiationOf(parts),
       features: [...(synthesisEnabled ? ["synthesis"] : []), ...(isNegotiating ? ["rcns"] : [])],
       prepare: async () => {
         await places();
       },
-      start: () => takeUp(proposeOptions),
+      start: () => takeUp(parts),
     };
   },
 };
@@ -74,16 +66,16 @@ export const negotiationModule: Module<NegotiationSections> = {
 /**
  * Takes up what an earlier process left: proposals, and contracts that nobody can call any more.
  */
-function takeUp(options: ProposeOptions): void {
-  const onFault = synthesisFaults(options.context);
-  const evaluate = (submitted: SubmittedProposal) => evaluatePending(options, submitted);
-  options.proposals.evaluateBy({ evaluate, onFault });
-  void endContractsWithoutMethod(options).catch(onFault);
+function takeUp(parts: NegotiationParts): void {
+  const onFault = synthesisFaults(parts.context);
+  const evaluate = (submitted: SubmittedProposal) => evaluatePending(parts, submitted);
+  parts.proposals.evaluateBy({ evaluate, onFault });
+  void endContractsWithoutMethod(parts).catch(onFault);
 }
 
 /** The questions of the gates about contracts, and who answers where all locks are open. */
-function negotiationOf(rate: RateWindow, proposeOptions: ProposeOptions): Negotiation {
-  const { context, prepared, record } = proposeOptions;
+function negotiationOf(parts: NegotiationParts): Negotiation {
+  const { context, record } = parts;
   const { rcns, synthesisEnabled } = context.config.policies;
   const { contracts: register } = context.state;
   const schemas = createContractSchemas();
@@ -94,8 +86,8 @@ function negotiationOf(rate: RateWindow, proposeOptions: ProposeOptions): Negoti
     compile: (schema) => schemas.compile(schema),
   });
   if (!rcns.enabled || !synthesisEnabled) return { routes, route: undefined, offers: undefined };
-  const route = negotiationRoute({ context, prepared, routes, rate, accepted });
-  return { routes, route, offers: contractOffers(context, proposeOptions, routes) };
+  const route = negotiationRoute({ ...parts, routes, accepted });
+  return { routes, route, offers: contractOffers(parts, routes) };
 }
 
 /**
@@ -103,7 +95,7 @@ function negotiationOf(rate: RateWindow, proposeOptions: ProposeOptions): Negoti
  * it is over, before a step of it has been taken. An event in the stream of each one's agent says
  * why.   AGTP-API §4.5
  */
-async function endContractsWithoutMethod({ context, record }: ProposeOptions): Promise<void> {
+async function endContractsWithoutMethod({ context, record }: NegotiationParts): Promise<void> {
   const { methodPolicy, log, state } = context;
   const { contracts } = state;
   const ended = contracts.open().flatMap((contract) => {
@@ -122,16 +114,11 @@ async function endContractsWithoutMethod({ context, record }: ProposeOptions): P
   if (events.length > 0) await record(events);
 }
 
-/** The register of contracts. */
-interface ActiveContracts {
-  active(agentId: string): readonly Contract[];
-}
-
 /**
  * The caller's own contracts, with what to call them by: operators see others' by DISCOVER and
  * INSPECT.   AGTP-API §5.8.7, §10.1.4
  */
-export function contractSource(contracts: ActiveContracts): QuerySource {
+export function contractSource(contracts: Pick<ContractRegister, "active">): QuerySource {
   return {
     name: "contract",
     entries: async ({ caller: { agentId } }) =>

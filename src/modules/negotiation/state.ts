@@ -4,10 +4,13 @@
  */
 
 import { LRUCache } from "lru-cache";
+import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { Store } from "../../state/store.ts";
+import type { NegotiationContext } from "./config.ts";
+import type { LateSynthesis } from "./late-synthesis.ts";
 import { PendingProposals } from "./propose/pending-proposals.ts";
 
 /** The state of negotiation. */
@@ -28,6 +31,13 @@ export async function openNegotiation(
     turns: new NegotiationTurns(),
     rate: new RateWindow({ name: "negotiation", rates }),
   };
+}
+
+/** The parts of a deployment that negotiates: what is kept, what plans are made with, and who hears of contracts. */
+export interface NegotiationParts extends NegotiationState {
+  readonly context: NegotiationContext;
+  readonly prepared: LateSynthesis;
+  readonly record: RecordEvents;
 }
 
 interface Rejections {

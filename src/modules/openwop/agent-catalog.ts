@@ -4,7 +4,7 @@
  * and exported so that they can be installed elsewhere: the prompt within, the files that a manifest
  * refers to beside it, what looks like a secret taken out.   OpenWOP RFC 0072 §A, RFC 0003 §A, §C-D
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { RunError } from "./agent-executor.ts";
 import type {
   AgentRegistry,
@@ -81,7 +81,7 @@ const MAX_LENGTHS = { persona: 200, label: 100, description: 500 } as const;
 
 /** The manifest as it stands in the pack. */
 function listedManifest({ manifest, agentId }: InstalledAgent, redactor: Redactor): JsonRecord {
-  const shown = redactor.value(manifest) as JsonRecord;
+  const shown = redactor.value(manifest);
   const cut = Object.entries(MAX_LENGTHS).flatMap(([name, length]) => {
     const text = shown[name];
     return typeof text === "string" ? [[name, text.slice(0, length)] as const] : [];
@@ -107,7 +107,7 @@ function exportPack(pack: InstalledPack, redactor: Redactor): JsonRecord {
   return {
     ...{ name, version },
     manifest: {
-      ...(redactor.value(kept) as JsonRecord),
+      ...redactor.value(kept),
       agents: agents.map((agent) => exportedManifest(agent, redactor)),
     },
     files: Object.fromEntries(files),
@@ -116,7 +116,7 @@ function exportPack(pack: InstalledPack, redactor: Redactor): JsonRecord {
 
 function filesOf(agent: InstalledAgent, redactor: Redactor): readonly [string, string][] {
   const { manifest, taskSchema, returnSchema, evalSuite, prompt } = agent;
-  const handoff = isRecord(manifest["handoff"]) ? manifest["handoff"] : {};
+  const handoff = recordIn(manifest["handoff"]);
   const promptRef = prompt === "" ? manifest["systemPromptRef"] : undefined;
   const named: readonly (readonly [unknown, string | undefined])[] = [
     [handoff["taskSchemaRef"], taskSchema && written(taskSchema.schema)],

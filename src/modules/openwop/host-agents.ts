@@ -22,14 +22,10 @@ import { createRedactor, type KnownSecret, type Redactor } from "./redaction.ts"
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
-import type { ReasoningRules } from "./turn/reasoning.ts";
 import type { ToolHost } from "./turn/tool-calls.ts";
 
 /** The agents, and all that their runs and endpoints need of them. */
 export interface OpenwopAgents {
-  readonly settings: OpenwopConfig;
-  /** The detail in which turns tell their reasoning. */
-  readonly reasoning: ReasoningRules;
   readonly registry: AgentRegistry;
   readonly catalog: AgentCatalog;
   readonly executor: AgentExecutor;
@@ -38,6 +34,8 @@ export interface OpenwopAgents {
   readonly documents: readonly AgentDocument[];
   /** The AGTP identity of an agent. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
+  /** The Agent-ID of a tenant's agent; undefined: it has none here. */
+  agtpIdOf(agentId: string, tenant: string): string | undefined;
   readonly problems: readonly Problem[];
   /** The configuration itself names what cannot be had. */
   readonly blockers: readonly Problem[];
@@ -51,7 +49,7 @@ export interface OpenwopAgents {
 /** Loads them; writes nothing. */
 export async function hostAgents(
   context: OpenwopContext,
-  { api }: OpenwopState,
+  { toolRates }: OpenwopState,
 ): Promise<OpenwopAgents> {
   const { config, env, routes, deployment, log, drive } = context;
   const { openwop: settings } = config;
@@ -63,13 +61,12 @@ export async function hostAgents(
     identities.documents.get(keyOf(agent));
   const runtime = await loadAgentRuntime(settings, { ...context, redactor });
   const { maxToolCalls, timeoutSeconds, toolCallsPerMinute: perMinute } = settings.runtime;
-  const { streaming: isStreaming, ...told } = settings.reasoning;
-  const reasoning = { ...told, isStreaming };
   const executor = createExecutor({
-    ...{ registry, runtime: runtime.runtime, redactor, reasoning, documentOf },
+    ...{ registry, runtime: runtime.runtime, redactor, documentOf },
+    reasoning: settings.reasoning,
     ...{ turnTimeoutMs: timeoutSeconds * 1000, maxToolCalls },
     host: ownEndpoints(context),
-    takeRate: (principal, toolName) => api.toolRates.take(principal, toolName, { perMinute }),
+    takeRate: (principal, toolName) => toolRates.take(principal, toolName, { perMinute }),
     grantsOf: (agentId) => grantsOf(settings, agentId),
     findInactive: (document) => findInactive(context.state, document),
     onOddConfidence: (agentId, stated) => {
@@ -79,7 +76,11 @@ export async function hostAgents(
   });
   const own = new Set(registry.list(settings.tenant).map(documentOf));
   return {
-    ...{ settings, reasoning, registry, executor, redactor, documentOf },
+    ...{ registry, executor, redactor, documentOf },
+    agtpIdOf: (agentId, tenant) => {
+      const agent = registry.find(agentId, tenant);
+      return agent && documentOf(agent)?.agentId;
+    },
     catalog: createCatalog(registry, redactor),
     documents: identities.issued.filter((document) => own.has(document)),
     problems: [

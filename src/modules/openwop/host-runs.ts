@@ -6,7 +6,7 @@ import { traceOf } from "../../base/thrown.ts";
 import type { HttpRoute } from "../../dispatch/module/http-route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
-import type { OpenwopContext, RunLimits } from "./config.ts";
+import type { OpenwopContext } from "./config.ts";
 import { findAgentMistakes, findKeyMistakes } from "./find-mistakes.ts";
 import type { OpenwopAgents } from "./host-agents.ts";
 import { ApiKeys } from "./http/api-keys.ts";
@@ -16,7 +16,6 @@ import { openwopApi } from "./http/openwop-api.ts";
 import { nodeTypes } from "./nodes/known-nodes.ts";
 import { RunEscalations } from "./run-escalations.ts";
 import { RunHost } from "./runs/run-host.ts";
-import type { Redact } from "./runs/run-log.ts";
 import type { OpenwopState } from "./state.ts";
 import { loadingWorkflows, type Workflows } from "./workflows/load-workflows.ts";
 
@@ -25,8 +24,6 @@ export interface HostedRuns {
   readonly host: RunHost;
   readonly escalations: RunEscalations;
   readonly workflows: Workflows;
-  readonly limits: RunLimits;
-  readonly redact: Redact;
   /** There is something to run. */
   readonly isServing: boolean;
   readonly problems: readonly Problem[];
@@ -39,17 +36,18 @@ export async function hostRuns(
   kept: OpenwopState,
 ): Promise<HostedRuns> {
   const { config, compiler, state, log } = context;
-  const { registry, catalog, executor, reasoning } = openwop;
+  const { registry, catalog, executor, agtpIdOf } = openwop;
   const {
     tenant,
     conformance: isConformance,
     workflowsDir,
     apiKeys,
-    runs: limits,
+    runs,
+    reasoning,
   } = config.openwop;
-  const redact = redactWith(openwop);
+  const { value: redact } = openwop.redactor;
   const types = nodeTypes({
-    ...{ executor, compiler, isConformance, effects: kept.api.effects },
+    ...{ executor, compiler, isConformance, effects: kept.effects },
     mockAgent: {
       reasoning,
       thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
@@ -62,12 +60,11 @@ export async function hostRuns(
     }),
   );
   const host = new RunHost({
-    ...{ register: kept.register, workflows, types, catalog, compiler, redact, limits },
+    ...{ register: kept.register, workflows, types, catalog, compiler, redact, limits: runs },
     ...{ isConformance, log, stopping: context.stopping.signal },
   });
   const escalations = new RunEscalations({
-    ...{ host, escalations: state.escalations },
-    agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
+    ...{ host, escalations: state.escalations, agtpIdOf },
     record: recordStreamEvents(context),
     approvals: () => context.deployment().approvals,
     onFault: exceptStoreFaults((error) => {
@@ -76,7 +73,7 @@ export async function hostRuns(
     }),
   });
   return {
-    ...{ host, escalations, workflows, redact, limits },
+    ...{ host, escalations, workflows },
     isServing: isConformance || registry.all.length > 0 || workflows.size > 0,
     problems: [...problems, ...findKeyMistakes(apiKeys, basename(config.file))],
   };
@@ -85,19 +82,16 @@ export async function hostRuns(
 /** The HTTP API, served where the sidecar is. */
 export function httpRoutes(
   { config, log, toll, state: { view } }: OpenwopContext,
-  { executor, registry, catalog, reasoning }: OpenwopAgents,
-  { api: state }: OpenwopState,
-  { host, workflows, limits, redact }: HostedRuns,
+  { executor, registry, catalog, redactor }: OpenwopAgents,
+  state: OpenwopState,
+  { host, workflows }: HostedRuns,
 ): readonly HttpRoute[] {
-  const { conformance: isConformance, installScope, apiKeys, runtime } = config.openwop;
-  const { toolCallsPerMinute } = runtime;
-  const discovery = discoveryDocument({
-    ...{ isConformance, installScope, workflows, limits, reasoning, toolCallsPerMinute },
-    agentIds: new Set(registry.all.map(({ agentId }) => agentId)),
-  });
+  const { openwop: settings } = config;
+  const agentIds = new Set(registry.all.map(({ agentId }) => agentId));
+  const discovery = discoveryDocument({ settings, agentIds, workflows });
   const parts: ApiParts = {
-    ...{ host, catalog, executor, redact, isConformance, discovery, log, state, view },
-    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute, toll },
+    ...{ host, catalog, executor, redact: redactor.value, settings, discovery, log, state, view },
+    ...{ keys: new ApiKeys(settings.apiKeys), toll },
   };
   return openwopApi(parts, config.limits.bodyBytes).map((route) => ({ ...route, api: API }));
 }
@@ -107,18 +101,3 @@ const API: HttpRoute["api"] = {
   description: "OpenWOP: the agents of this server, and runs of them and of workflows.",
   documentation: "/v1/openapi.json",
 };
-
-/** A redactor returns a value of the shape that it was given. */
-function redactWith({ redactor }: OpenwopAgents): Redact {
-  return <Value>(value: Value): Value => redactor.value(value) as Value;
-}
-
-/** The AGTP identity of a tenant's agent; undefined: it has none here. */
-export function agtpIdOf(
-  { registry, documentOf }: OpenwopAgents,
-  agentId: string,
-  tenant: string,
-): string | undefined {
-  const agent = registry.find(agentId, tenant);
-  return agent && documentOf(agent)?.agentId;
-}

@@ -2,7 +2,6 @@
  * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One host stands behind
  * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
-
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution, HostedInventory, Module } from "../../dispatch/module/module.ts";
@@ -11,11 +10,16 @@ import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
+import {
+  type AgentRoutesOptions,
+  agentRoutes,
+  type DispatchOptions,
+  inventoryEndpoints,
+} from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
-import type { DispatchOptions } from "./dispatch-call.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
-import { agtpIdOf, type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
+import { type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
+import type { InstalledAgent } from "./installed-agent.ts";
 import { runEndpoints } from "./run-endpoints.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { type OpenwopState, openOpenwop } from "./state.ts";
@@ -44,8 +48,8 @@ interface OpenwopParts {
 export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts): Contribution {
   const { openwop, kept, runs } = parts;
   const { host, escalations } = runs;
-  const { registry, redactor, settings } = openwop;
-  const { tenant } = settings;
+  const { registry, redactor } = openwop;
+  const { tenant } = context.config.openwop;
   let forgetGone = (): void => undefined;
   const maxWaitMs = longestWaitMs(context.config.limits);
   const dispatching = { host: parts.dispatchHost ?? host, tenant, maxWaitMs, redactor };
@@ -87,15 +91,12 @@ function endpointsOf(
   { host, isServing }: HostedRuns,
   dispatching: AgentRoutesOptions,
 ): readonly ProtocolEndpoint[] {
-  const { registry, catalog, settings } = openwop;
-  const { tenant } = settings;
+  const { registry, catalog, agtpIdOf } = openwop;
+  const agents = registry.list(context.config.openwop.tenant);
   return [
-    ...runEndpoints({
-      ...{ ...dispatching, host, isListed: isServing },
-      agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
-    }),
+    ...runEndpoints({ ...dispatching, host, isListed: isServing, agtpIdOf }),
     ...inventoryEndpoints({
-      ...{ ...dispatching, catalog, isListed: registry.list(tenant).length > 0 },
+      ...{ ...dispatching, catalog, isListed: agents.length > 0 },
       resolve: resolverOf(context, openwop),
       isDisclosedTo: disclosing(context),
     }),
@@ -107,18 +108,25 @@ const HOSTED_PROTOCOL = {
 } as const;
 
 /** An agent of the tenant by its OpenWOP name, or by whatever AGTP knows it. */
-function resolverOf({ deployment }: OpenwopContext, openwop: OpenwopAgents) {
-  const { registry, documentOf, settings } = openwop;
-  const { tenant } = settings;
-  const byAgtpId = new Map(
+function resolverOf({ deployment, config }: OpenwopContext, openwop: OpenwopAgents) {
+  const { tenant } = config.openwop;
+  const byAgtpId = agentsByAgtpId(openwop, tenant);
+  return (name: string) =>
+    openwop.registry.find(name, tenant) ??
+    byAgtpId.get(deployment().directory.resolve(name)?.agentId ?? "");
+}
+
+/** The agents of a tenant by their Agent-IDs, those that have one. */
+function agentsByAgtpId(
+  { registry, documentOf }: OpenwopAgents,
+  tenant: string,
+): ReadonlyMap<string, InstalledAgent> {
+  return new Map(
     registry.list(tenant).flatMap((agent) => {
       const document = documentOf(agent);
       return document === undefined ? [] : [[document.agentId, agent] as const];
     }),
   );
-  return (name: string) =>
-    registry.find(name, tenant) ??
-    byAgtpId.get(deployment().directory.resolve(name)?.agentId ?? "");
 }
 
 const MOST = 100;
@@ -135,13 +143,9 @@ function runSource(host: RunHost, tenant: string): QuerySource {
         .slice(0, MOST)
         .map((entry) => {
           const { runId, workflowId, status, createdAt } = entry;
-          const content = {
-            runId,
-            workflowId,
-            status,
-            createdAt: new Date(createdAt).toISOString(),
-          };
-          return { id: runId, texts: [`run of ${workflowId}`, status, runId], content };
+          const at = { createdAt: new Date(createdAt).toISOString() };
+          const texts = [`run of ${workflowId}`, status, runId];
+          return { id: runId, texts, content: { runId, workflowId, status, ...at } };
         });
     },
   };
@@ -162,33 +166,23 @@ function disclosing({
 
 /** The agents of the tenant that AGTP callers belong to. */
 function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): HostedInventory {
-  const { catalog, settings } = openwop;
+  const { catalog } = openwop;
+  const { tenant } = context.config.openwop;
   const isDisclosed = disclosing(context);
-  const isEmpty = catalog.inventory(settings.tenant).length === 0;
+  const isEmpty = catalog.inventory(tenant).length === 0;
   const find = (name: string, callerId: string | undefined): object | Refusal | undefined => {
     // Where there is an inventory, a name that is nobody's is no name in it.
     if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
-    const entry = isDisclosed(callerId) ? catalog.find(name, settings.tenant) : undefined;
+    const entry = isDisclosed(callerId) ? catalog.find(name, tenant) : undefined;
     if (entry !== undefined) return entry;
     return context.deployment().directory.resolve(name) === undefined
       ? agentNotInstalled()
       : undefined;
   };
-  return { isEmpty, find, toolsOf: toolsOf(openwop) };
-}
-
-/** The tools of an agent that came in a pack, by who it is here. */
-function toolsOf({
-  registry,
-  catalog,
-  settings: { tenant },
-  documentOf,
-}: OpenwopAgents): (agent: AgentDocument) => readonly string[] {
-  const tools = new Map(
-    registry.list(tenant).map((agent) => {
-      const entry = catalog.find(agent.agentId, tenant);
-      return [documentOf(agent)?.agentId, entry?.toolAllowlist ?? []];
-    }),
-  );
-  return ({ agentId }) => tools.get(agentId) ?? [];
+  const byAgtpId = agentsByAgtpId(openwop, tenant);
+  const toolsOf = ({ agentId }: AgentDocument): readonly string[] => {
+    const agent = byAgtpId.get(agentId);
+    return (agent && catalog.find(agent.agentId, tenant)?.toolAllowlist) ?? [];
+  };
+  return { isEmpty, find, toolsOf };
 }

@@ -15,7 +15,7 @@ export interface KnownSecret {
 export interface Redactor {
   text(text: string): string;
   /** A copy of a JSON value. */
-  value(value: unknown): unknown;
+  value<Value>(value: Value): Value;
   /** The places of the secrets in a text, in order and apart. */
   spans(text: string): readonly Span[];
   /** Up to where, in a text that goes on, no secret begins whose end has not been seen. */
@@ -65,7 +65,7 @@ export function createRedactor(known: readonly KnownSecret[]): Redactor {
   };
   return {
     text: redactText,
-    value: (value) => redact(value, MAX_DEPTH),
+    value: <Value>(value: Value) => redact(value, MAX_DEPTH) as Value,
     spans,
     settledLength: (text) => settledLength(text, secrets),
   };
@@ -164,31 +164,13 @@ function apart(spans: readonly Span[]): readonly Span[] {
 /** The characters that end the part of a token that its prefix begins. */
 const TOKEN = "[A-Za-z0-9_-]";
 
-/** Prefixes that issuers put before their keys; what follows is at least so long. */
-const PREFIXED: readonly (readonly [prefix: string, least: number])[] = [
-  ["sk-", 8],
-  ["rk_live_", 8],
-  ["sk_live_", 8],
-  ["sk_test_", 8],
-  ["pk_live_", 8],
-  ["xai-", 8],
-  ["ghp_", 16],
-  ["gho_", 16],
-  ["ghu_", 16],
-  ["ghs_", 16],
-  ["ghr_", 16],
-  ["github_pat_", 16],
-  ["glpat-", 12],
-  ["xoxa-", 8],
-  ["xoxb-", 8],
-  ["xoxp-", 8],
-  ["xoxr-", 8],
-  ["xoxs-", 8],
-  ["npm_", 16],
-  ["hf_", 16],
-  ["AKIA", 16],
-  ["ASIA", 16],
-  ["AIza", 30],
+/** Prefixes that issuers put before their keys, by the least length of what follows. */
+const PREFIXED: readonly (readonly [least: number, ...prefixes: readonly string[]])[] = [
+  [8, "sk-", "rk_live_", "sk_live_", "sk_test_", "pk_live_", "xai-"],
+  [8, "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"],
+  [12, "glpat-"],
+  [16, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_", "AKIA", "ASIA"],
+  [30, "AIza"],
 ];
 
 /**
@@ -197,7 +179,9 @@ const PREFIXED: readonly (readonly [prefix: string, least: number])[] = [
  * Patterns by the name that stands in place of what they match.   OpenWOP SR-1
  */
 function credentialPatterns(): readonly (readonly [name: string, pattern: RegExp])[] {
-  const prefixed = PREFIXED.map(([prefix, least]) => `${prefix}${TOKEN}{${least},}`).join("|");
+  const prefixed = PREFIXED.map(
+    ([least, ...prefixes]) => `(?:${prefixes.join("|")})${TOKEN}{${least},}`,
+  ).join("|");
   return [
     [
       "private-key",

@@ -20,17 +20,17 @@ import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts"
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
-import { agtpOwner, type DispatchOptions } from "./dispatch-call.ts";
+import { agtpOwner, type DispatchOptions } from "./agent-endpoints.ts";
 import type { ApiScope } from "./http/api-keys.ts";
 import { interruptOf } from "./runs/answer-run.ts";
 import { RUN_PARAMETERS } from "./runs/make-run.ts";
-import { isOver, isRefused, type RunRefusal, type RunRefusalCode } from "./runs/run.ts";
+import { isOver, isRefused, type Run, type RunRefusal, type RunRefusalCode } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
 import {
   acceptedRun,
-  type InterruptKind,
+  type Interrupt,
   plainAnswer,
   runResult,
   runSnapshot,
@@ -242,65 +242,52 @@ async function forkRun({ host }: RunEndpointsOptions, { input }: Call, caller: R
 
 /** CONFIRM /runs/{run_id}/interrupts/{node_id} */
 async function confirmInterrupt(
-  options: RunEndpointsOptions,
-  call: Call,
+  { host, agtpIdOf }: RunEndpointsOptions,
+  { input, agentId }: Call,
   caller: RunCaller,
 ): Answer {
-  const { host } = options;
-  const { run_id: runId, node_id: nodeId, status, reason, resume_value: given } = call.input;
-  if (await isOwnDoubt(options, call, caller)) {
+  const { status, reason, resume_value: given } = input;
+  const [runId, nodeId] = [String(input["run_id"]), String(input["node_id"])];
+  const found = await host.find(runId, caller);
+  if (isRefused(found)) return refuse(found);
+  const interrupt = interruptOf(found.state, nodeId);
+  if (interrupt !== undefined && isOwnDoubt(found.run, interrupt, agentId, agtpIdOf)) {
     return confirmationForbidden("the agent that asks may not give itself the word");
   }
-  if (status === "deferred") return defer(host, String(runId), String(nodeId), caller);
+  if (status === "deferred") return defer(found, interrupt);
   const why = reason === undefined ? undefined : String(reason);
-  const kind = await kindOf(host, String(runId), String(nodeId), caller);
-  const said = plainAnswer(kind, status !== "rejected", why);
+  // Where nothing is waited for, that is refused for another reason.
+  const said = plainAnswer(interrupt?.kind ?? "low-confidence", status !== "rejected", why);
   const resumeValue = status === "accepted" ? (given ?? said) : said;
   const answer = { resumeValue, by: caller.owner.principal };
-  const answered = await host.answer(String(runId), String(nodeId), answer, caller);
+  const answered = await host.answer(runId, nodeId, answer, caller);
   if (isRefused(answered)) return refuse(answered);
   const { log, interruptId, eventId } = answered;
   const receipt = { attestation_id: eventId, timestamp: new Date().toISOString(), interruptId };
   return { body: { ...receipt, nodeId, confirmed: status, ...standing(log) } };
 }
 
-/** Low confidence where nothing is waited for: that is refused for another reason. */
-async function kindOf(
-  host: RunHost,
-  runId: string,
-  nodeId: string,
-  caller: RunCaller,
-): Promise<InterruptKind> {
-  const log = await host.find(runId, caller);
-  const interrupt = isRefused(log) ? undefined : interruptOf(log.state, nodeId);
-  return interrupt?.kind ?? "low-confidence";
-}
-
 /**
  * Tells whether the caller is the agent whose decision waits for an answer, or began the run which
  * waits for an approval: nobody approves of itself.
  */
-async function isOwnDoubt(
-  { host, agtpIdOf }: RunEndpointsOptions,
-  { input, agentId }: Call,
-  caller: RunCaller,
-): Promise<boolean> {
-  const log = await host.find(String(input["run_id"]), caller);
-  const interrupt = isRefused(log) ? undefined : interruptOf(log.state, String(input["node_id"]));
-  if (isRefused(log) || interrupt === undefined || agentId === undefined) return false;
-  if (interrupt.kind === "approval") return log.run.owner.agentId === agentId;
-  return agtpIdOf(String(interrupt.data["agentId"]), log.run.owner.tenant) === agentId;
+function isOwnDoubt(
+  { owner }: Run,
+  { kind, data }: Interrupt,
+  agentId: string | undefined,
+  agtpIdOf: RunEndpointsOptions["agtpIdOf"],
+): boolean {
+  if (agentId === undefined) return false;
+  if (kind === "approval") return owner.agentId === agentId;
+  return agtpIdOf(String(data["agentId"]), owner.tenant) === agentId;
 }
 
 /** Somebody has seen it, and nothing changes. */
-async function defer(host: RunHost, runId: string, nodeId: string, caller: RunCaller): Answer {
-  const log = await host.find(runId, caller);
-  if (isRefused(log)) return refuse(log);
-  const interrupt = interruptOf(log.state, nodeId);
+function defer(log: RunLog, interrupt: Interrupt | undefined): HandlerResult | Refusal {
   if (interrupt === undefined || interrupt.isResolved) {
     return namedError("interrupt_not_found", "the node of this run waits for nothing", undefined);
   }
-  const { interruptId } = interrupt;
+  const { interruptId, nodeId } = interrupt;
   return { body: { interruptId, nodeId, confirmed: "deferred", ...standing(log) } };
 }
 

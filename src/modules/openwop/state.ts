@@ -3,7 +3,6 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import type { Store } from "../../state/store.ts";
 import { Audience } from "./http/api-keys.ts";
-import type { ApiState } from "./http/api-route.ts";
 import { Idempotency } from "./http/idempotency.ts";
 import { InterruptTokens } from "./http/interrupt-token.ts";
 import { EffectLedger } from "./nodes/conformance-nodes.ts";
@@ -13,7 +12,12 @@ import { ToolRates } from "./turn/tool-rates.ts";
 /** Runs, and what their HTTP API remembers. */
 export interface OpenwopState {
   readonly register: WorkflowRuns;
-  readonly api: ApiState;
+  readonly idempotency: Idempotency;
+  readonly tokens: InterruptTokens;
+  readonly audience: Audience;
+  /** Counts the calls of tools, over AGTP and HTTP alike. */
+  readonly toolRates: ToolRates;
+  readonly effects: EffectLedger;
 }
 
 /** Opens what an earlier process kept. */
@@ -24,12 +28,10 @@ export async function openOpenwop(
 ): Promise<OpenwopState> {
   return {
     register: await openWorkflowRuns(store, { holders }),
-    api: {
-      idempotency: await Idempotency.open(store),
-      tokens: await InterruptTokens.open(store, now),
-      audience: new Audience(),
-      toolRates: new ToolRates(undefined, minuteRates),
-      effects: new EffectLedger(store),
-    },
+    idempotency: await Idempotency.open(store),
+    tokens: await InterruptTokens.open(store, now),
+    audience: new Audience(),
+    toolRates: new ToolRates(undefined, minuteRates),
+    effects: new EffectLedger(store),
   };
 }

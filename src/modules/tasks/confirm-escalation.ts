@@ -4,6 +4,7 @@
  * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late · 422 an answer that
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
+import { presentMembers } from "../../base/json-value.ts";
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
 import {
   CONFIRM_SCHEMA,
@@ -122,10 +123,7 @@ function decisionOf(
   return {
     attestationId: `att-${uuidv7()}`,
     ...{ status, authority, at: Date.now() },
-    ...(agentId === undefined ? {} : { agentId }),
-    ...(operator === undefined ? {} : { operator }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(attestation === undefined ? {} : { attestation }),
+    ...presentMembers({ agentId, operator, reason, attestation }),
   };
 }
 

@@ -18,6 +18,8 @@ import type {
   HaltedSession,
   SuspensionRegister,
 } from "../../state/registers/suspension-register.ts";
+import { checkGiven } from "./escalate.ts";
+import { missingTarget } from "./escalation-endpoints.ts";
 
 interface SessionEndOptions {
   readonly register: Pick<ContractRegister, "open" | "change">;
@@ -59,9 +61,7 @@ export function endSessionHandler(options: EndSessionOptions): RouteHandler {
   return async (call, exchange) => {
     const sessionId = call.input["session_id"] ?? call.sessionId;
     if (typeof sessionId !== "string") {
-      return schemaViolation([
-        { path: "/session_id", keyword: "required", message: "is required" },
-      ]);
+      return schemaViolation(checkGiven(["session_id", undefined]));
     }
     const session = sessionOf(options, sessionId, exchange);
     if (session === undefined) {
@@ -101,4 +101,33 @@ function sessionOf(
 
 function endOf(sessionId: string, status: string, more: object): Record<string, unknown> {
   return { session_id: sessionId, status, ...more };
+}
+
+/** INSPECT of a session: whose it is, how it stands, when it was last used. 400 without the id. */
+export function inspectSession({
+  sessions,
+  suspensions,
+  policy,
+}: Pick<EndSessionOptions, "sessions" | "suspensions" | "policy">): RouteHandler {
+  return (call, exchange) => {
+    const id = call.input["session_id"] ?? call.sessionId;
+    if (typeof id !== "string") return missingTarget("session_id");
+    const session = sessions.find(id);
+    const hold = suspensions.holdOf(id);
+    const agentId = hold?.agentId ?? session?.agentId;
+    const isOwn = agentId !== undefined && agentId === exchange.caller.agentId;
+    if (agentId === undefined || !(isOwn || isOperating(exchange, policy))) {
+      return notFound("record-not-found", "the caller has no session with this session_id");
+    }
+    const lastActivityAt = session?.lastActivityAt ?? hold?.suspendedAt ?? 0;
+    return floorResult(call, {
+      ...{ target: "session", session_id: id, agent_id: agentId, state: hold?.state ?? "active" },
+      last_activity_at: new Date(lastActivityAt).toISOString(),
+      ...(hold && {
+        ...{ suspension_id: hold.suspensionId, reason: hold.reason ?? null },
+        suspended_at: new Date(hold.suspendedAt).toISOString(),
+        resume_by: new Date(hold.resumeBy).toISOString(),
+      }),
+    });
+  };
 }

@@ -6,6 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
+import { presentMembers } from "../../base/json-value.ts";
 import {
   authorizationRequired,
   notFound,
@@ -19,10 +20,10 @@ import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
-import type { EscalationRequest } from "../../state/registers/escalation.ts";
 import {
   ESCALATION_REASONS,
   type Escalation,
+  type EscalationRequest,
   escalationView,
   PRIORITIES,
 } from "../../state/registers/escalation.ts";
@@ -86,26 +87,36 @@ function unknownAgent(): Refusal {
 /** Rules beyond the schema: either form is whole, and what is said is not too much. */
 function violationsOf(call: Call): readonly SchemaViolation[] {
   const { reason, context, decision_point: point, deadline } = call.input;
-  const violations: SchemaViolation[] = [];
-  const isMissing = (name: string): void => {
-    violations.push({ path: `/${name}`, keyword: "required", message: "is required" });
-  };
-  if (point === undefined) {
-    if (taskOf(call) === undefined) isMissing("task_id");
-    if (reason === undefined) isMissing("reason");
-    if (context === undefined) isMissing("context");
-  }
-  const octets = Buffer.byteLength(JSON.stringify(askedIn(call)) ?? "");
-  if (octets > MAX_CONTEXT_BYTES) {
-    const message = `must be at most ${MAX_CONTEXT_BYTES} octets of JSON, has ${octets}`;
-    violations.push({ path: "/context", keyword: "maxLength", message });
-  }
-  const now = Date.now();
-  if (deadline !== undefined && !((readMoment(deadline, now) ?? 0) > now)) {
-    const message = `must be in the future: ${MOMENT_FORMS}`;
-    violations.push({ path: "/deadline", keyword: "format", message });
-  }
-  return violations;
+  const required = { task_id: taskOf(call), reason, context };
+  return [
+    ...(point === undefined ? Object.entries(required) : []).flatMap(checkGiven),
+    ...checkOctets("/context", askedIn(call), MAX_CONTEXT_BYTES),
+    ...checkFuture("/deadline", deadline, Date.now()),
+  ];
+}
+
+/** A parameter that is required beyond the schema. */
+export function checkGiven([name, value]: readonly [string, unknown]): readonly SchemaViolation[] {
+  if (value !== undefined) return [];
+  return [{ path: `/${name}`, keyword: "required", message: "is required" }];
+}
+
+/** A value that is kept, and is not to be too much. */
+export function checkOctets(
+  path: string,
+  value: unknown,
+  most: number,
+): readonly SchemaViolation[] {
+  const octets = Buffer.byteLength(JSON.stringify(value) ?? "");
+  if (octets <= most) return [];
+  const message = `must be at most ${most} octets of JSON, has ${octets}`;
+  return [{ path, keyword: "maxLength", message }];
+}
+
+/** A moment or a duration, where one is given. */
+export function checkFuture(path: string, value: unknown, now: number): readonly SchemaViolation[] {
+  if (value === undefined || (readMoment(value, now) ?? 0) > now) return [];
+  return [{ path, keyword: "format", message: `must be in the future: ${MOMENT_FORMS}` }];
 }
 
 /** The parameter names the task that escalates; the header, which task it is done in. */
@@ -146,10 +157,7 @@ function requestOf(call: Call, agentId: string, recipient: string | undefined): 
   const asked = { reason: reason ?? null, context, priority, recipient: recipient ?? null };
   return {
     ...{ agentId, context, deadlineAt: Math.min(wanted, now + LONGEST_MS) },
-    ...(taskId === undefined ? {} : { taskId }),
-    ...(sessionId === undefined ? {} : { sessionId }),
-    ...(recipient === undefined ? {} : { recipient }),
-    ...(reason === undefined ? {} : { reason: reason as NonNullable<Escalation["reason"]> }),
+    ...presentMembers({ taskId, sessionId, recipient, reason }),
     priority: priority as Escalation["priority"],
     fingerprint: hash("sha256", JSON.stringify(asked)),
   };

@@ -1,17 +1,17 @@
 /**
- * QUERY /escalations and /escalations/{escalation_id}: what waits for a decision, for those whom it
- * concerns; and CONFIRM there, for those who decide. 404 none that the caller may see.
- * AGTP "ESCALATE", "CONFIRM"
+ * QUERY /escalations and /escalations/{escalation_id}, and INSPECT: what waits for a decision, for those
+ * whom it concerns; and CONFIRM there, for those who decide. 404 none that the caller may see.
+ * AGTP "ESCALATE", "CONFIRM", "INSPECT"
  */
 import { CONFIRM_SCHEMA } from "../../dispatch/approvals/confirmation.ts";
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
-import { notFound } from "../../dispatch/refusals/refusal.ts";
+import { badRequest, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { FloorMethod } from "../../dispatch/routes/floor.ts";
 import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
-import type { RouteHandler } from "../../dispatch/routes/route.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import {
   ESCALATION_STATUSES,
   type Escalation,
@@ -102,12 +102,21 @@ function isWanted(status: string, wanted: unknown): boolean {
 
 function readHandler({ escalations, policy }: EscalationEndpointOptions): RouteHandler {
   return (call, exchange) => {
-    const escalation = escalations.find(String(call.input["escalation_id"]));
-    if (escalation === undefined || !maySee(escalation, exchange, policy)) {
-      return notFound("record-not-found", "no escalation that concerns the caller has this id");
-    }
+    const escalation = findSeen({ escalations, policy }, call.input["escalation_id"], exchange);
+    if ("kind" in escalation) return escalation;
     return floorResult(call, escalationView(escalation, Date.now()));
   };
+}
+
+/** 404 for an escalation that is not there, or does not concern the caller. */
+function findSeen(
+  { escalations, policy }: Pick<EscalationEndpointOptions, "escalations" | "policy">,
+  id: unknown,
+  exchange: ExchangeView,
+): Escalation | Refusal {
+  const escalation = escalations.find(String(id));
+  if (escalation !== undefined && maySee(escalation, exchange, policy)) return escalation;
+  return notFound("record-not-found", "no escalation that concerns the caller has this id");
 }
 
 /** As many as one query looks through. */
@@ -137,4 +146,22 @@ function entryOf(escalation: Escalation): QueryEntry {
     texts: [`escalation ${status} ${reason} ${taskId}`, asked, decision?.reason ?? ""],
     content: escalationView(escalation, Date.now()),
   };
+}
+
+/** INSPECT of an escalation: 400 without the id.   AGTP "INSPECT" */
+export function inspectEscalation(
+  options: Pick<EscalationEndpointOptions, "escalations" | "policy">,
+): RouteHandler {
+  return (call, exchange) => {
+    const id = call.input["escalation_id"];
+    if (typeof id !== "string") return missingTarget("escalation_id");
+    const escalation = findSeen(options, id, exchange);
+    if ("kind" in escalation) return escalation;
+    return floorResult(call, { target: "escalation", ...escalationView(escalation, Date.now()) });
+  };
+}
+
+/** 400: the target is inspected by its id. */
+export function missingTarget(parameter: "escalation_id" | "session_id"): Refusal {
+  return badRequest("missing-target-id", `${parameter} is required by this target`, { parameter });
 }

@@ -13,12 +13,15 @@ import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { confirmableEscalations, confirmMethod } from "./confirm-escalation.ts";
-import { endSessionContracts, endSessionHandler } from "./end-session.ts";
+import { endSessionContracts, endSessionHandler, inspectSession } from "./end-session.ts";
 import { escalateMethod } from "./escalate.ts";
-import { escalationEndpoints, escalationSource } from "./escalation-endpoints.ts";
+import {
+  escalationEndpoints,
+  escalationSource,
+  inspectEscalation,
+} from "./escalation-endpoints.ts";
 import { EscalationNews } from "./escalation-news.ts";
 import { releaseContract, resumeEndpoint, suspendMethod } from "./suspend.ts";
-import { taskInspections } from "./task-inspections.ts";
 
 /** The delay after which something is closed whose time is over; callers see it closed at once. */
 const SWEEP_MS = 30_000;
@@ -62,7 +65,10 @@ export const tasksModule: Module<TasksSections> = {
       routes: protocolRoutes(endpoints, context),
       sources: [escalationSource(escalations, (one, asker) => maySee(one, asker, policy))],
       approvals: [confirmableEscalations({ escalations, policy, attributor, record })],
-      inspections: taskInspections({ escalations, suspensions, sessions, policy }),
+      inspections: new Map([
+        ["escalation", inspectEscalation({ escalations, policy })],
+        ["session", inspectSession({ suspensions, sessions, policy })],
+      ]),
       revocations: new Map([
         ["session", endSessionHandler({ sessions, suspensions, contracts, policy })],
       ]),

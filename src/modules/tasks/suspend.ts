@@ -5,7 +5,7 @@
  * already, or the nonce was used · 422 malformed · 429 too many are suspended · 501 the server's catalog
  * or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
-import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
+import { readMoment } from "../../base/duration.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
 import {
@@ -32,6 +32,7 @@ import { type ContractRegister, isOpen } from "../../state/registers/contract-re
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
+import { checkFuture, checkGiven, checkOctets } from "./escalate.ts";
 
 interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
@@ -81,7 +82,7 @@ async function suspendSession(
   if (violations.length > 0) return schemaViolation(violations);
   const { agentId, document } = caller;
   // Sessions are kept, and nobody whom this server does not know makes it write.
-  if (agentId === undefined || document === undefined) return unknownAgent();
+  if (agentId === undefined || document === undefined) return unknownAgent("suspended for");
   const sessionId = String(sessionOf(call));
   const tlsIdentity = peer.certificate?.fingerprint;
   const hold = suspensions.holdOf(sessionId);
@@ -114,28 +115,19 @@ function sessionOf({ input, sessionId }: Call): unknown {
 
 function violationsOf(call: Call, now: number): readonly SchemaViolation[] {
   const { reason, resume_by: resumeBy, checkpoint } = call.input;
-  const violations: SchemaViolation[] = [];
-  if (sessionOf(call) === undefined) {
-    violations.push({ path: "/session_id", keyword: "required", message: "is required" });
-  }
-  if (reason !== undefined && !SUSPENSION_REASONS.includes(String(reason))) {
-    const message = `must be one of ${SUSPENSION_REASONS.join(", ")}`;
-    violations.push({ path: "/reason", keyword: "enum", message });
-  }
-  if (resumeBy !== undefined && !((readMoment(resumeBy, now) ?? 0) > now)) {
-    const message = `must be in the future: ${MOMENT_FORMS}`;
-    violations.push({ path: "/resume_by", keyword: "format", message });
-  }
-  const octets = Buffer.byteLength(JSON.stringify(checkpoint) ?? "");
-  if (octets > MAX_CHECKPOINT_BYTES) {
-    const message = `must be at most ${MAX_CHECKPOINT_BYTES} octets of JSON, has ${octets}`;
-    violations.push({ path: "/checkpoint", keyword: "maxLength", message });
-  }
-  return violations;
+  const isReason = reason === undefined || SUSPENSION_REASONS.includes(String(reason));
+  const message = `must be one of ${SUSPENSION_REASONS.join(", ")}`;
+  return [
+    ...checkGiven(["session_id", sessionOf(call)]),
+    ...(isReason ? [] : [{ path: "/reason", keyword: "enum", message }]),
+    ...checkFuture("/resume_by", resumeBy, now),
+    ...checkOctets("/checkpoint", checkpoint, MAX_CHECKPOINT_BYTES),
+  ];
 }
 
-function unknownAgent(): Refusal {
-  const message = "sessions are suspended for agents that this server knows";
+/** 262: `what` is done for agents that this server knows. */
+function unknownAgent(what: string): Refusal {
+  const message = `sessions are ${what} agents that this server knows`;
   return authorizationRequired("credentials-missing", message);
 }
 
@@ -225,10 +217,7 @@ async function resume(
   { caller, peer }: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
   const { agentId, isCertified, document } = caller;
-  if (agentId === undefined || document === undefined) {
-    const message = "sessions are resumed by agents that this server knows";
-    return authorizationRequired("credentials-missing", message);
-  }
+  if (agentId === undefined || document === undefined) return unknownAgent("resumed by");
   const tlsIdentity = peer.certificate?.fingerprint;
   const { resumption_nonce: nonce, session_id: sessionId, suspension_id: id } = call.input;
   const outcome = await suspensions.resume({

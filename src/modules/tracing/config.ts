@@ -1,5 +1,6 @@
 /** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry, and how that is reached. */
 import { readFileSync } from "node:fs";
+import { VERSION } from "../../base/version.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
@@ -59,6 +60,18 @@ export interface TracingSections extends Taking<"server" | "limits"> {
 
 /** The input of this module. */
 export type TracingContext = ModuleContext<TracingSections>;
+
+/** The attributes of the daemon in the eyes of the collector. */
+export function serviceResource({
+  tracing,
+  server,
+}: Pick<TracingSections, "tracing" | "server">): Readonly<Record<string, string>> {
+  return {
+    "service.name": tracing.serviceName,
+    "service.version": VERSION,
+    "service.instance.id": server.serverId,
+  };
+}
 
 const SEND_TIMEOUT_MS = 5_000;
 /** More are never on their way at once. */

@@ -4,18 +4,17 @@ import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reasonOf } from "../../base/thrown.ts";
-import { VERSION } from "../../base/version.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import {
   type CollectorAddress,
   collectorAddress,
   LAST_SENDING_MS,
+  serviceResource,
   type TracingContext,
   type TracingSections,
 } from "./config.ts";
-import { listenToHttp } from "./http-requests.ts";
 import { listenToLeaving, listenToUndici } from "./leaving-spans.ts";
-import { RequestSpans } from "./request-spans.ts";
+import { listenToHttp, RequestSpans } from "./request-spans.ts";
 import { SpanQueue } from "./span-queue.ts";
 import type { Place } from "./span-record.ts";
 import { SpanIds, Spans } from "./spans.ts";
@@ -63,15 +62,11 @@ interface TracingParts {
 }
 
 function beginTracing(
-  { tracing, server, limits }: TracingSections,
+  sections: TracingSections,
   { collector, log, isMethod }: TracingParts,
 ): Tracing {
-  const resource = {
-    "service.name": tracing.serviceName,
-    "service.version": VERSION,
-    "service.instance.id": server.serverId,
-  };
-  const queue = new SpanQueue(openSender({ collector, resource }));
+  const { tracing, limits } = sections;
+  const queue = new SpanQueue(openSender({ collector, resource: serviceResource(sections) }));
   const spans = new Spans(new SpanIds(tracing.sampleRatio), queue);
   const places = new AsyncLocalStorage<Place>();
   const requests = new RequestSpans({ spans, places, isMethod });

@@ -13,7 +13,7 @@ import {
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
 import type { TracingSections } from "./config.ts";
-import { collectorAddress, LAST_SENDING_MS } from "./config.ts";
+import { collectorAddress, LAST_SENDING_MS, serviceResource } from "./config.ts";
 
 /** Sending, until it is closed. */
 export interface PushedMetrics {
@@ -30,14 +30,9 @@ export function pushMetrics(
   registry: Pick<Registry, "getMetricsAsJSON">,
   untilMs: number,
 ): PushedMetrics {
-  const { tracing, server } = sections;
-  const resource = resourceFromAttributes({
-    "service.name": tracing.serviceName,
-    "service.version": VERSION,
-    "service.instance.id": server.serverId,
-  });
+  const resource = resourceFromAttributes(serviceResource(sections));
   const reader = new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(collectorAddress(tracing, "/v1/metrics")),
+    exporter: new OTLPMetricExporter(collectorAddress(sections.tracing, "/v1/metrics")),
     exportIntervalMillis: INTERVAL_MS,
     exportTimeoutMillis: TIMEOUT_MS,
   });

@@ -1,6 +1,7 @@
 /**
  * Spans of requests: one for each that comes in, one for its handler, one for each that a handler
- * dispatches. A refused one has the gate and the code of its refusal.
+ * dispatches. A refused one has the gate and the code of its refusal. One that came over HTTP has a span
+ * of HTTP around it; pages and files have none.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { listenTo } from "../../base/leaving.ts";
@@ -13,10 +14,12 @@ import {
   type RequestEnd,
   type RequestRefusal,
 } from "../../dispatch/request-channels.ts";
-import { httpSpan } from "./http-requests.ts";
 import { markFailed } from "./leaving-spans.ts";
 import {
   ATTRIBUTES,
+  type HttpMessage,
+  type HttpRequest,
+  now,
   type Place,
   SPAN_KINDS,
   type SpanLink,
@@ -27,7 +30,7 @@ import type { Spans } from "./spans.ts";
 import { readParent, tracedRoute } from "./traced-route.ts";
 
 /** The parts that spans of requests are made with. */
-export interface RequestSpansParts {
+interface RequestSpansParts {
   readonly spans: Spans;
   readonly places: AsyncLocalStorage<Place>;
   /** Tells a method of the catalog: no other name stands in a trace. */
@@ -191,4 +194,51 @@ function knownSpan({ span }: Exchange): SpanLink | undefined {
 function describeRefusal(span: SpanRecord, exchange: Exchange, { code }: Refusal): void {
   if (exchange.refusedBy !== undefined) span.set(ATTRIBUTES.gate, exchange.refusedBy);
   span.set(ATTRIBUTES.error, code);
+}
+
+/** The message of the platform; at the start its response says nothing yet. */
+interface Finished {
+  readonly request: HttpMessage;
+  readonly response: { readonly statusCode: number };
+}
+
+/** Notes requests from now on; answers how to end it. */
+export function listenToHttp(places: AsyncLocalStorage<Place>, spans: Spans): () => void {
+  const known = new WeakMap<HttpMessage, HttpRequest>();
+  return listenTo({
+    "http.server.request.start": ({ request }: Finished) => {
+      const http: HttpRequest = { request, startedAt: now() };
+      known.set(request, http);
+      places.enterWith({ http });
+    },
+    "http.server.response.finish": ({ request, response: { statusCode } }: Finished) => {
+      const span = known.get(request)?.span;
+      if (!(span instanceof SpanRecord)) return;
+      span.set(ATTRIBUTES.httpStatus, statusCode);
+      if (statusCode >= 500) span.hasFailed = true;
+      spans.end(span);
+    },
+  });
+}
+
+/** The span of a request over HTTP, made when it is first asked for; fields of `own` count more. */
+function httpSpan(
+  http: HttpRequest,
+  spans: Spans,
+  own: (name: string) => string | undefined,
+): SpanLink {
+  if (http.span !== undefined) return http.span;
+  const { method = "", headers } = http.request;
+  const parent = readParent((name) => {
+    const value = own("traceparent") === undefined ? headers[name] : own(name);
+    return typeof value === "string" ? value : undefined;
+  });
+  const made =
+    parent === undefined
+      ? spans.root(method, SPAN_KINDS.server, http.startedAt)
+      : (spans.within(parent, method, SPAN_KINDS.server, http.startedAt) ?? parent);
+  const span = typeof made === "string" ? spans.unsampled(made) : made;
+  http.span = span;
+  if (span instanceof SpanRecord) span.set(ATTRIBUTES.httpMethod, method);
+  return span;
 }

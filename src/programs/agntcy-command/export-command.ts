@@ -48,7 +48,7 @@ export const exportCommand: Command = command({
       const why = "the record has no deployment option: it is reached over AGTP, which has none";
       terminal.err.write(`agtp-agntcy: warning: ${why}\n`);
     }
-    const faults = checkRecord(text, agent);
+    const faults = readManifest(text, agent).problems.filter(isError);
     if (faults.length > 0) {
       printProblems(faults, terminal.err);
       throw new CommandRefusal("the agent cannot be described as an OASF record");
@@ -57,11 +57,6 @@ export const exportCommand: Command = command({
     return true;
   },
 });
-
-/** Reads the record back, as `validate` does. */
-function checkRecord(text: string, name: string): readonly Problem[] {
-  return readManifest(text, name).problems.filter(isError);
-}
 
 /** The agent; without one, the names of those that there are. */
 function findHostedAgent(

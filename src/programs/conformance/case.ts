@@ -59,8 +59,6 @@ function isNeed(word: string): word is Need {
   return Object.hasOwn(NEEDS, word);
 }
 
-type CaseLevel = "must" | "should";
-
 /** One case, ready to be run. */
 export interface ConformanceCase {
   /** The file's name without suffix. */
@@ -71,7 +69,7 @@ export interface ConformanceCase {
   readonly clauses: readonly [string, ...string[]];
   /** The requirements that it is about, of the thirteen of §13.1. */
   readonly requirements: readonly number[];
-  readonly level: CaseLevel;
+  readonly level: "must" | "should";
   readonly needs: readonly Need[];
   readonly changesState: boolean;
   readonly exchanges: readonly TranscriptExchange[];

@@ -10,7 +10,7 @@ import { AgtpClientError } from "../../client/client-error.ts";
 import { type Command, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import type { Target } from "./ask.ts";
+import { type Survey, surveyServer, type Target } from "./ask.ts";
 import { type ConformanceCase, loadCases, shippedCasesPath } from "./case.ts";
 import {
   CONFORMANCE_ARGS,
@@ -29,7 +29,6 @@ import { describeCase, jsonReport, junitReport } from "./machine-reports.ts";
 import { textReport } from "./report-text.ts";
 import { runSuite } from "./run-suite.ts";
 import { prepareSubject } from "./subject.ts";
-import { type Survey, surveyServer } from "./survey.ts";
 import { isConforming, type RunVerdict, type ServerFacts } from "./verdict.ts";
 
 const NOTES = `

@@ -22,14 +22,15 @@ const LABEL_WIDTH = 8;
 const MAX_LINES = 60;
 const MAX_LINE_LENGTH = 160;
 
-const LABELS: Readonly<Record<Standing, string>> = {
-  passed: "ok",
-  failed: "FAILED",
-  advised: "should",
-  "known-failing": "known",
-  "no-longer-failing": "passes!",
-  skipped: "skipped",
-};
+/** The word before a case, and its colour. */
+const MARKS = {
+  passed: ["ok", "green"],
+  failed: ["FAILED", "red"],
+  advised: ["should", "yellow"],
+  "known-failing": ["known", "dim"],
+  "no-longer-failing": ["passes!", "yellow"],
+  skipped: ["skipped", "dim"],
+} as const satisfies Readonly<Record<Standing, readonly [string, keyof Colours]>>;
 
 /** The whole report, laid out for a terminal of any width. */
 export function textReport(run: RunVerdict, { hasColour }: Pick<Output, "hasColour">): string {
@@ -62,7 +63,8 @@ function sectionsOf(verdicts: readonly CaseVerdict[], colours: Colours): readonl
 
 function caseOf(verdict: CaseVerdict, colours: Colours): string {
   const { case: one, standing, outcome, knownReason } = verdict;
-  const label = paintOf(standing, colours)(LABELS[standing].padEnd(LABEL_WIDTH));
+  const [word, colour] = MARKS[standing];
+  const label = colours[colour](word.padEnd(LABEL_WIDTH));
   const line = `  ${label}${one.name}  ${colours.dim(one.title)}\n`;
   const remarks = [
     ...(outcome.kind === "skipped" ? [outcome.reason] : []),
@@ -71,21 +73,6 @@ function caseOf(verdict: CaseVerdict, colours: Colours): string {
   const shown = remarks.map((remark) => `          ${defuseLine(remark)}\n`).join("");
   const isShown = outcome.kind === "failed" && standing !== "known-failing";
   return line + shown + (isShown ? failureOf(outcome.failure, colours) : "");
-}
-
-function paintOf(standing: Standing, colours: Colours): (text: string) => string {
-  switch (standing) {
-    case "passed":
-      return colours.green;
-    case "failed":
-      return colours.red;
-    case "advised":
-    case "no-longer-failing":
-      return colours.yellow;
-    case "known-failing":
-    case "skipped":
-      return colours.dim;
-  }
 }
 
 function failureOf({ differences, request, expected, got }: Failure, colours: Colours): string {
@@ -129,7 +116,7 @@ function countsOf(verdicts: readonly CaseVerdict[], colours: Colours): string {
   return STANDINGS.filter((standing) => counts[standing] > 0)
     .map((standing) => {
       const words = standing.replaceAll("-", " ");
-      return paintOf(standing, colours)(`${counts[standing]} ${words}`);
+      return colours[MARKS[standing][1]](`${counts[standing]} ${words}`);
     })
     .join(", ");
 }

@@ -9,7 +9,14 @@ import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { type Identity, identityLines, type Lines, plainScopes } from "./ask.ts";
+import {
+  type Found,
+  type Identity,
+  identityLines,
+  type Lines,
+  plainScopes,
+  type Survey,
+} from "./ask.ts";
 import { NEEDS, type Need } from "./case.ts";
 import {
   aliasSubject,
@@ -24,7 +31,6 @@ import {
   strangePath,
   unlistedMethod,
 } from "./policy-subjects.ts";
-import type { Found, Survey } from "./survey.ts";
 import {
   mayCall,
   plainSubject,

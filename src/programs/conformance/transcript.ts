@@ -77,7 +77,9 @@ const CLOSE = "{close}";
 export function parseTranscript(text: string, file: string): TranscriptResult {
   const lines = text.replace(/\r\n/g, "\n").replace(/\n$/, "").split("\n");
   const start = lines.findIndex((line) => !line.startsWith("#"));
-  const comments = lines.slice(0, start === -1 ? lines.length : start).map(commentText);
+  const comments = lines
+    .slice(0, start === -1 ? lines.length : start)
+    .map((line) => line.slice(1).trim());
   const problems: Problem[] = [];
   const report = (line: number, message: string): void => {
     problems.push({ file, key: `line ${line}`, message });
@@ -96,10 +98,6 @@ export function parseTranscript(text: string, file: string): TranscriptResult {
   const notes = new Map(comments.slice(1).flatMap(noteOf));
   const config = notes.get("config") ?? "";
   return { transcript: { name, clause, config, notes, exchanges }, problems };
-}
-
-function commentText(line: string): string {
-  return line.slice(1).trim();
 }
 
 function noteOf(comment: string): readonly (readonly [string, string])[] {

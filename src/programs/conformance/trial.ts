@@ -34,7 +34,11 @@ export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): T
   const { method, path, semantic, input_schema: schema } = endpoint;
   if (typeof method !== "string" || !isMethodName(method)) return undefined;
   if (typeof path !== "string" || !PATH.test(path)) return undefined;
-  if (!isReading(semantic) || tierOf(`${method} ${path}`) === "A" || method === "DISCOVER") {
+  if (
+    recordIn(semantic)["impact"] !== "informational" ||
+    tierOf(`${method} ${path}`) === "A" ||
+    method === "DISCOVER"
+  ) {
     return undefined;
   }
   if (endpoint["approval"] !== undefined) return undefined;
@@ -53,10 +57,6 @@ export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): T
     requiredScopes: textsIn(endpoint["required_scopes"]),
     judge,
   };
-}
-
-function isReading(semantic: unknown): boolean {
-  return isRecord(semantic) && semantic["impact"] === "informational";
 }
 
 /** Required members, and those that the path needs. */
@@ -171,11 +171,7 @@ function isAcceptedText(trial: Trial, name: string, text: string): boolean {
 }
 
 function isScalar(value: unknown): boolean {
-  return value !== "" && value !== null && value !== undefined && !isNested(value);
-}
-
-function isNested(value: unknown): boolean {
-  return Array.isArray(value) || isRecord(value);
+  return value !== "" && value !== null && value !== undefined && typeof value !== "object";
 }
 
 /** Every octet, though most need not be: a server that does not decode sees none of them. */

@@ -48,7 +48,10 @@ const CHECKS: ReadonlyMap<string, KindCheck> = new Map<string, KindCheck>([
   ["null", (value) => expected("null", value === null)],
   ["boolean", (value) => expected("true or false", typeof value === "boolean")],
   ["integer", (value) => expected("an integer", Number.isInteger(value))],
-  ["positive", (value) => expected("an integer from 1", isPositive(value))],
+  [
+    "positive",
+    (value) => expected("an integer from 1", Number.isInteger(value) && Number(value) >= 1),
+  ],
   ["fraction", (value) => expected("a number from 0 to 1", isFraction(value))],
   ["object", (value) => expected("an object", isRecord(value))],
   ["array", (value) => expected("an array", Array.isArray(value))],
@@ -86,10 +89,6 @@ export function checkKind(
 
 function expected(what: string, isSo: boolean): string | undefined {
   return isSo ? undefined : `expected ${what}`;
-}
-
-function isPositive(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) >= 1;
 }
 
 function isNames(value: unknown): boolean {
@@ -151,13 +150,11 @@ function checkAliases(value: unknown): string | undefined {
 /** AGTP-API §8.4: all eighteen, as names or as objects that have one. */
 function checkEmbeddedMethods(value: unknown): string | undefined {
   if (!Array.isArray(value)) return "expected the eighteen floor methods";
-  const names = new Set(value.map((entry) => (isRecord(entry) ? nameOf(entry) : entry)));
+  const names = new Set(
+    value.map((entry) => (isRecord(entry) ? (entry["name"] ?? entry["method"]) : entry)),
+  );
   const missing = FLOOR_METHODS.find((method) => !names.has(method));
   return missing && `expected the eighteen floor methods, and ${missing} among them`;
-}
-
-function nameOf(entry: Readonly<Record<string, unknown>>): unknown {
-  return entry["name"] ?? entry["method"];
 }
 
 /** AGTP-API §5.8: the inventory has every endpoint that the manifest has. */

@@ -21,17 +21,19 @@ export interface Failure {
   readonly isSilence: boolean;
 }
 
-/** The meaning of an outcome for the run. */
-export type Standing =
-  | "passed"
-  | "failed"
-  /** The draft says SHOULD. */
-  | "advised"
-  | "skipped"
-  /** It fails, and is listed as known to. */
-  | "known-failing"
-  /** It is listed as known to fail, and passes. */
-  | "no-longer-failing";
+/**
+ * All meanings of an outcome for the run, in the order of a summary. `advised`: the draft says SHOULD; the
+ * two of known cases: it fails and is listed as known to, or is listed and passes.
+ */
+export const STANDINGS = [
+  "passed",
+  "failed",
+  "advised",
+  "known-failing",
+  "no-longer-failing",
+  "skipped",
+] as const;
+export type Standing = (typeof STANDINGS)[number];
 
 /** One case of a run. */
 export interface CaseVerdict {
@@ -57,16 +59,6 @@ export interface ServerFacts {
   readonly apiVersion?: string | undefined;
   readonly catalogVersion?: string | undefined;
 }
-
-/** All standings, in the order of a summary. */
-export const STANDINGS: readonly Standing[] = [
-  "passed",
-  "failed",
-  "advised",
-  "known-failing",
-  "no-longer-failing",
-  "skipped",
-];
 
 /** How many cases have each standing. */
 export function countStandings(

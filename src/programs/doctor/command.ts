@@ -19,7 +19,6 @@ import {
 } from "../shell/findings.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
 import { type Check, loadSubject, type Observation, type Subject } from "./check.ts";
-import { AGENTS_CHECKS } from "./checks/agents.ts";
 import { CERTIFICATES_CHECKS } from "./checks/certificates.ts";
 import { DATABASE_CHECKS } from "./checks/database.ts";
 import { FILES_CHECKS, KEYS_CHECKS } from "./checks/files.ts";
@@ -27,7 +26,6 @@ import { IDENTITY_CHECKS } from "./checks/identity.ts";
 import { MACHINE_CHECKS } from "./checks/machine.ts";
 import { SERVED_CHECKS } from "./checks/served.ts";
 import { STATE_CHECKS } from "./checks/state.ts";
-import { TRANSPORT_CHECKS } from "./checks/transport.ts";
 import { askDatabase, type Machine, thisMachine } from "./machine.ts";
 
 const NOTES = `
@@ -122,9 +120,7 @@ export const CHECKS: readonly Check[] = [
   ...CERTIFICATES_CHECKS,
   ...KEYS_CHECKS,
   ...IDENTITY_CHECKS,
-  ...AGENTS_CHECKS,
   ...SERVED_CHECKS,
-  ...TRANSPORT_CHECKS,
   ...STATE_CHECKS,
   ...DATABASE_CHECKS,
   ...FILES_CHECKS,

@@ -45,7 +45,10 @@ export function privateKeyPaths({
     { path: gateway.key, key: "gateway.key" },
     ...peers.map((peer, index) => ({ path: peer.key, key: `peers[${index}].key` })),
   ].flatMap(({ path, key }) => (path === undefined ? [] : [{ path, key }]));
-  const kept = [madeCertificateKey(config), ...listTree(keyDirectory(config)).filter(holdsKey)];
+  const kept = [
+    join(stateDirectory(config.directory), "tls", "key.pem"),
+    ...listTree(keyDirectory(config)).filter(holdsKey),
+  ];
   const taken = new Set(named.map(({ path }) => path));
   const unnamed = kept.filter((path) => !taken.has(path)).map((path) => ({ path, key: "" }));
   return [...named, ...unnamed].filter(({ path }) => machine.status(path) !== undefined);
@@ -67,10 +70,6 @@ export function statePaths({ config, machine }: Subject): readonly string[] {
 /** The certificate that the daemon makes itself. */
 export function madeCertificate(config: Config): string {
   return join(stateDirectory(config.directory), "tls", "cert.pem");
-}
-
-function madeCertificateKey(config: Config): string {
-  return join(stateDirectory(config.directory), "tls", "key.pem");
 }
 
 /** The directories that `agtp-keys` puts keys and certificates into unless it is told otherwise. */

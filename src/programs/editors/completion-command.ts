@@ -21,24 +21,16 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
       }
       const commands = [];
       for (const program of await programs()) commands.push(...(await completedCommands(program)));
-      out.write(completionScript(known, commands));
+      out.write(SCRIPTS[known](commands));
       return true;
     },
   });
 }
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
-type Shell = (typeof SHELLS)[number];
-
-/**
- * The script for a shell: it finds the command by the words before the cursor and offers its
- * commands, its options, and the values of an option that has few; files otherwise.
- */
-function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {
-  return SCRIPTS[shell](commands);
-}
-
-const SCRIPTS: Readonly<Record<Shell, (commands: readonly CompletedCommand[]) => string>> = {
+const SCRIPTS: Readonly<
+  Record<(typeof SHELLS)[number], (commands: readonly CompletedCommand[]) => string>
+> = {
   bash: (commands) =>
     `# source <(agtpd completion bash)\n${wordFunctions(commands)}${bashEnd(commands)}`,
   zsh: (commands) =>

@@ -58,11 +58,6 @@ export function findAgentFault(text: string): string | undefined {
   return AGENT_NAME.test(text) ? undefined : "must be 1 to 64 of A-Z a-z 0-9 - _";
 }
 
-/** A language by its name; undefined for what is none. */
-function readLanguage(text: string): HandlerLanguage | undefined {
-  return HANDLER_LANGUAGES.find((language) => language === text);
-}
-
 /** A port to listen on; undefined for what is none. */
 export function readPort(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
@@ -141,7 +136,7 @@ export async function interview(
 ): Promise<Answers> {
   const port = line.port === undefined ? DEFAULT_PORT : readPort(line.port);
   if (port === undefined) throw wrongFlag("--port", "must be a number from 1 to 65535", line.port);
-  const handlers = readLanguage(line.handlers ?? "javascript");
+  const handlers = HANDLER_LANGUAGES.find((one) => one === (line.handlers ?? "javascript"));
   if (handlers === undefined) {
     const expected = `must be one of ${HANDLER_LANGUAGES.join(", ")}`;
     throw wrongFlag("--handlers", expected, line.handlers);

@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory, shippedPath } from "../../base/paths.ts";
 import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
-import { makeKey } from "../../identity/certificate-keys.ts";
+import { makeKey } from "../../identity/certificate-writer.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
@@ -48,7 +48,7 @@ export function makeDeployment(answers: Answers, found?: FoundReference): NewDep
       ? sampleFiles(answers, agentId)
       : translatedFiles(answers, found, agentId)),
     ".gitignore": IGNORE_FILE,
-    "catalog/methods.json": readShippedCatalog(),
+    "catalog/methods.json": readWhole(shippedCatalogPath()),
   };
   const written = Object.entries(texts).map(([path, content]) => {
     return { path, content, isSecret: false };
@@ -86,17 +86,8 @@ function handlerFiles({ handlers }: Answers): Readonly<Record<string, string>> {
   if (handlers === "javascript") return { "endpoints/items.mjs": HANDLER_FILE };
   return {
     "handlers/items.py": PYTHON_HANDLER_FILE,
-    "handlers/agtp_handlers.py": readShipped("handlers/agtp_handlers.py"),
+    "handlers/agtp_handlers.py": readWhole(shippedPath("handlers/agtp_handlers.py")),
   };
-}
-
-/** A deployment has its own, so that an upgrade of the product does not change what it serves. */
-function readShippedCatalog(): string {
-  return readWhole(shippedCatalogPath());
-}
-
-function readShipped(name: string): string {
-  return readWhole(shippedPath(name));
 }
 
 function readWhole(path: string): string {

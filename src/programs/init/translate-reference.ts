@@ -41,29 +41,24 @@ interface Meaning {
 
 const NO_PLACE = { reason: "records, journal and state are in .agtp" } as const;
 
+/** Keys that mean the same here. */
+const SAME: readonly string[] = [
+  ...["server.server_id", "server.contact", "server.domain", "policies.wildcards_accepted"],
+  ...["policies.anonymous_discovery", "policies.scope_required_for_invocation"],
+  ...["policies.synthesis_enabled", "policies.max_synthesis_depth", "policies.methods.allow"],
+  ...["policies.methods.disallow", "policies.methods.legacy", "policies.methods.redirects"],
+  ...["policies.methods.aliases", "policies.rcns.enabled", "policies.rcns.min_trust_tier"],
+  ...["policies.rcns.on_policy_change", "agents.disclosure"],
+];
+
 /** By the key there; "policy" is read as "policies". */
 const RULES: Readonly<Record<string, Rule>> = {
-  "server.server_id": "server.server_id",
+  ...Object.fromEntries(SAME.map((key) => [key, key])),
   "server.issuer": "server.server_id",
   "server.operator": (value) => (value === "unspecified" ? {} : { key: "server.operator", value }),
-  "server.contact": "server.contact",
-  "server.domain": "server.domain",
   "server.issued": { reason: "the manifest's dates are derived from what is served" },
-  "policies.wildcards_accepted": "policies.wildcards_accepted",
-  "policies.anonymous_discovery": "policies.anonymous_discovery",
-  "policies.scope_required_for_invocation": "policies.scope_required_for_invocation",
-  "policies.synthesis_enabled": "policies.synthesis_enabled",
-  "policies.max_synthesis_depth": "policies.max_synthesis_depth",
   "policies.negotiable": { reason: "[policies.rcns] enabled says it" },
-  "policies.methods.allow": "policies.methods.allow",
-  "policies.methods.disallow": "policies.methods.disallow",
-  "policies.methods.legacy": "policies.methods.legacy",
-  "policies.methods.redirects": "policies.methods.redirects",
-  "policies.methods.aliases": "policies.methods.aliases",
-  "policies.rcns.enabled": "policies.rcns.enabled",
-  "policies.rcns.min_trust_tier": "policies.rcns.min_trust_tier",
   "policies.rcns.max_negotiations_per_minute": "policies.rcns.rate_limit_per_minute",
-  "policies.rcns.on_policy_change": "policies.rcns.on_policy_change",
   "policies.rcns.idempotency_window_seconds": { reason: "Idempotency-Key has a window of its own" },
   "policies.rcns.require_verified_identity": {
     reason: 'set [policies.identity] assurance = "certificate" and [tls] client_auth',
@@ -81,7 +76,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "policies.oauth.principal_id_claim": { reason: "set principal_claim in [policies.oauth]" },
   "policies.oauth.allow_noop_validator": { reason: "a token is validated, or not asked for" },
-  "agents.disclosure": "agents.disclosure",
   "synthesis.policies": (value) =>
     String(value) === "recipes"
       ? {}

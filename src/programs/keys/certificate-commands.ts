@@ -13,7 +13,7 @@ import {
   makeAgentCa,
 } from "../../identity/certificate-authority.ts";
 import type { CertificateFault } from "../../identity/certificate-fields.ts";
-import type { KeyKind } from "../../identity/certificate-keys.ts";
+import type { KeyKind } from "../../identity/certificate-writer.ts";
 import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
 import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -49,8 +49,6 @@ const CERTIFICATE_OPTIONS = {
   "--key-kind <kind>": { help: "of the key that is made: p256 or ed25519", default: "p256" },
   "--out-dir <dir>": { help: "where NAME.cert.pem and NAME.key.pem go", default: ".agtp/keys" },
 } as const;
-
-type AgentCertLine = Options<typeof CERTIFICATE_OPTIONS>;
 
 /** Makes a CA. */
 export const agentCaCommand: Command = command({
@@ -124,7 +122,10 @@ function finish(
   printFacts(facts, json, terminal);
 }
 
-function readRequest(line: AgentCertLine, terminal: Terminal): AgentCertificateRequest {
+function readRequest(
+  line: Options<typeof CERTIFICATE_OPTIONS>,
+  terminal: Terminal,
+): AgentCertificateRequest {
   const genesis = line.genesis === undefined ? undefined : readGenesis(line.genesis, terminal);
   const born = genesis === undefined ? {} : profileOf(genesis);
   const agentId = line.agentId ?? born.agentId;

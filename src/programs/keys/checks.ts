@@ -10,15 +10,11 @@ import { keyId } from "../../identity/jws.ts";
 import { printJson, severityMark } from "../shell/findings.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
-/**
- * The outcome of one check; `skipped` for want of what it needs, `warning` for what fails nothing.
- */
-type CheckOutcome = "ok" | "failed" | "skipped" | "warning";
-
 /** One check. */
 export interface Check {
   readonly check: string;
-  readonly outcome: CheckOutcome;
+  /** `skipped` for want of what it needs, `warning` for what fails nothing. */
+  readonly outcome: "ok" | "failed" | "skipped" | "warning";
   readonly message: string;
 }
 

@@ -75,11 +75,12 @@ export const MAKING_OPTIONS = {
   "--force": "replace files that are there",
 } as const;
 
-/** Names in snake_case, values as they are; undefined ones are left out. */
-type Facts = Readonly<Record<string, string | undefined>>;
-
 /** Prints facts in two columns, or as JSON. */
-export function printFacts(facts: Facts, json: boolean, { out }: Terminal): void {
+export function printFacts(
+  facts: Readonly<Record<string, string | undefined>>,
+  json: boolean,
+  { out }: Terminal,
+): void {
   if (json) {
     printJson(facts, out);
     return;

@@ -181,7 +181,14 @@ function asText(report: WalkedChain, { line, passkeys }: Question): string {
     ["last", describeRecord(last)],
     ["signatures", describeSignatures(report)],
     ...(cut === undefined ? [] : [["cut", describeCut(cut)] as const]),
-    ...(archived === undefined ? [] : [["cut", describeArchived(archived)] as const]),
+    ...(archived === undefined
+      ? []
+      : [
+          [
+            "cut",
+            `record ${archived} and those before it are not served any more, by the server's word`,
+          ] as const,
+        ]),
     ...(passkeys.signed === 0 ? [] : [["passkeys", describePasskeys(passkeys)] as const]),
     broken === undefined ? ["chain", "holds"] : ["broken", `${broken.kind}: ${broken.message}`],
   ];
@@ -198,10 +205,6 @@ function describeCut({ auditId, records, through, at, isArchived }: ChainCut): s
   const done = isArchived ? "moved to an archive" : "deleted";
   const which = auditId === undefined ? "none of this chain" : `${records} up to ${auditId}`;
   return `${which}, with the segments through ${through}, ${done} at ${at}`;
-}
-
-function describeArchived(auditId: string): string {
-  return `record ${auditId} and those before it are not served any more, by the server's word`;
 }
 
 function describePasskeys({ signed, arePinned }: PasskeyChecks): string {

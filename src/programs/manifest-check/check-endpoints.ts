@@ -14,8 +14,7 @@ import { readSemanticBlock } from "../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../identity/authority-scope.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
-import { warnOfOthers } from "./findings.ts";
-import { type ManifestVocabulary, readMethod, readTemplate } from "./vocabulary.ts";
+import { type ManifestVocabulary, readMethod, readTemplate, warnOfOthers } from "./findings.ts";
 
 interface PlacedPair extends Pair {
   readonly place: DocumentPlace;

@@ -11,8 +11,7 @@ import { type ManifestVerdict, verifyManifestByAny } from "../../identity/manife
 import { checkEndpoints } from "./check-endpoints.ts";
 import { checkMethods, checkServer, checkVersions } from "./check-server.ts";
 import { checkAgents, checkPolicies, checkSurface } from "./check-surface.ts";
-import { manifestPlace, type ReportFinding, warnOfOthers } from "./findings.ts";
-import { createVocabulary } from "./vocabulary.ts";
+import { createVocabulary, manifestPlace, type ReportFinding, warnOfOthers } from "./findings.ts";
 
 /** The context of a manifest's check. */
 export interface ManifestContext {

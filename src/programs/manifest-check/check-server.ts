@@ -3,8 +3,7 @@ import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
 import { type Catalog, FLOOR_METHODS, isMethodName } from "../../catalog/catalog.ts";
-import { warnOfOthers } from "./findings.ts";
-import { isFloorMethod, isHttpVerb, refuseName } from "./vocabulary.ts";
+import { isFloorMethod, isHttpVerb, refuseName, warnOfOthers } from "./findings.ts";
 
 const KNOWN = [
   ...["server_id", "domain", "operator", "contact", "supported_features"],

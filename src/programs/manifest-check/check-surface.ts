@@ -6,14 +6,14 @@ import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
 import { HTTP_VERBS, isMethodName } from "../../catalog/catalog.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import { warnOfOthers } from "./findings.ts";
 import {
   isHttpVerb,
   type ManifestVocabulary,
   readMethod,
   readTemplate,
   refuseName,
-} from "./vocabulary.ts";
+  warnOfOthers,
+} from "./findings.ts";
 
 const URL_MEMBERS = ["base_url", "http_documentation", "url"];
 

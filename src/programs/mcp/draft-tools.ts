@@ -244,13 +244,7 @@ function toolOf(operation: string, definitions: readonly ToolDefinition[]): stri
 
 /** Keywords that may declare properties in other places. */
 const ELSEWHERE = [
-  "$ref",
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "if",
-  "dependentSchemas",
-  "patternProperties",
+  ...["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"],
 ];
 
 /**

@@ -37,18 +37,16 @@ interface BegunCall {
   readonly asked: Asked;
 }
 
-interface Kept {
-  readonly task: McpTask;
-  readonly call: BegunCall;
-}
-
 /** There are so many at once; the one that was longest not asked for makes room. */
 const MAX_TASKS = 256;
 const OPEN: ReadonlySet<unknown> = new Set(["pending_review", "deferred"]);
 
 export class FrontTasks implements ClientTasks {
   readonly #ask: AskServer;
-  readonly #kept = new LRUCache<string, Kept>({ max: MAX_TASKS, ttl: TASK_TTL_MS });
+  readonly #kept = new LRUCache<string, { task: McpTask; call: BegunCall }>({
+    max: MAX_TASKS,
+    ttl: TASK_TTL_MS,
+  });
   /** The tasks that somebody has go on at this moment: a second one only looks. */
   readonly #busy = new Set<string>();
 

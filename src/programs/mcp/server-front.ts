@@ -24,7 +24,7 @@ import {
   PROPOSE,
   proposalOf,
 } from "../../modules/mcp/contracts/own-tools.ts";
-import { findResource, listResources } from "../../modules/mcp/described-resources.ts";
+import { findResource, listResources } from "../../modules/mcp/library-server.ts";
 import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
 import { taskView } from "../../modules/mcp/tasks/task-requests.ts";
 import { followingIn } from "../../modules/mcp/tasks/work-state.ts";
@@ -223,11 +223,10 @@ const NO_FIELDS: Fields = new Map();
 /** Statuses of a pair that is another one than the list says. */
 const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422, 464]);
 
-type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
-
 interface FrontParts {
   readonly client: AgtpClient;
-  readonly caller: Caller;
+  /** The agent that the server is asked as. */
+  readonly caller: Pick<ClientRequest, "agentId" | "scopes" | "headers">;
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;

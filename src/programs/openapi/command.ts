@@ -3,9 +3,123 @@
  * document or the command is refused or `--strict` finds something to review, 2 when it could not
  * be asked.
  */
-import type { Command } from "../shell/command.ts";
-import { exportCommand } from "./export-command.ts";
+
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
+import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
+import { readManifestEndpoint } from "../../openapi/http-form.ts";
+import { loadShippedCatalog } from "../../openapi/import-files.ts";
+import { askServer } from "../shell/ask-server.ts";
+import { type Command, CommandRefusal, command, type Line, usage } from "../shell/command.ts";
+import { jsonText, printProblems } from "../shell/findings.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { writeOutput } from "../shell/write-files.ts";
 import { importCommand } from "./import-command.ts";
+import { isComplete, loadExportSource } from "./load-deployment.ts";
+
+const CONFIG_NAME = "agtp-server.toml";
+
+const ARGS = { "[source]": "a deployment directory, or agtp://HOST[:PORT]" } as const;
+const OPTIONS = {
+  "--config <file>": "configuration of the deployment; default agtp-server.toml",
+  "-o, --output <file>": "where the document goes; default: standard output",
+  "--force": "replace a file that is there",
+  "--agent-id <id>": "Agent-ID: who asks a server",
+  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
+  "--insecure": "trust any certificate",
+  "--cert <file>": "certificate of who asks, PEM",
+  "--key <file>": "its key, PEM",
+} as const;
+
+type ExportLine = Line<typeof ARGS, typeof OPTIONS>;
+
+/** The command. */
+export const exportCommand: Command = command({
+  name: "export",
+  description: "Writes the endpoints of a deployment, or of a server, as OpenAPI 3.1.",
+  args: ARGS,
+  options: OPTIONS,
+  run,
+});
+
+async function run(line: ExportLine, terminal: Terminal): Promise<undefined> {
+  const { source: named, config } = line;
+  if (named !== undefined && config !== undefined) {
+    throw usage("expected a directory, a URI or --config, got two of them");
+  }
+  const source =
+    named !== undefined && /^agtp:\/\//i.test(named)
+      ? await readServer(named, line, terminal)
+      : loadSource(configPath(named, config, terminal), terminal);
+  writeOutput(jsonText(exportOpenapi(source)), line, terminal);
+}
+
+function configPath(
+  directory: string | undefined,
+  config: string | undefined,
+  terminal: Terminal,
+): string {
+  const path = resolve(
+    terminal.directory,
+    directory === undefined ? (config ?? CONFIG_NAME) : join(directory, CONFIG_NAME),
+  );
+  try {
+    if (statSync(path).isFile()) return path;
+  } catch {
+    // An absent file is refused as a directory is.
+  }
+  throw usage(`${JSON.stringify(path)} is no configuration file`);
+}
+
+function loadSource(path: string, { err, environment }: Terminal): ExportSource {
+  const loaded = loadExportSource(path, environment);
+  printProblems(loaded.problems, err);
+  if (loaded.source !== undefined && isComplete(loaded)) return loaded.source;
+  throw new CommandRefusal("the deployment has problems, nothing was exported");
+}
+
+async function readServer(
+  uri: string,
+  { agentId, ...flags }: ExportLine,
+  terminal: Terminal,
+): Promise<ExportSource> {
+  const headers = [["Accept", MANIFEST_TYPE]] as const;
+  const request = { method: "DISCOVER", path: "/", headers, agentId };
+  const { status, body } = await askServer(flags, uri, terminal, (client) =>
+    client.request(request),
+  );
+  if (status !== 200 || !isRecord(body)) {
+    throw new CommandRefusal(`the server answered ${status}, expected 200 and its manifest`);
+  }
+  return readManifest(body, uri.replace(/\/+$/, ""));
+}
+
+function readManifest(manifest: JsonRecord, uri: string): ExportSource {
+  const { server, endpoints, policies, catalog_version: version } = manifest;
+  const serverId = recordIn(server)["server_id"];
+  if (typeof serverId !== "string" || !Array.isArray(endpoints)) {
+    throw new AgtpClientError("ERR_AGTP_RESPONSE", "the response is no server manifest");
+  }
+  const methods = recordIn(policies)["methods"];
+  const aliases = recordIn(methods)["aliases"];
+  const operator = recordIn(server)["operator"];
+  const { catalog } = loadShippedCatalog();
+  return {
+    endpoints: endpoints.flatMap((entry) => readManifestEndpoint(entry) ?? []),
+    ...{ serverId, operator: textIn(operator) },
+    documentVersion: String(manifest["document_version"]),
+    catalog: typeof version === "string" ? { ...catalog, version } : catalog,
+    manifestUri: uri,
+    aliases: new Map(
+      Object.entries(recordIn(aliases)).filter(
+        (entry): entry is [string, string] => typeof entry[1] === "string",
+      ),
+    ),
+  };
+}
 
 const NOTES = `
 Examples:

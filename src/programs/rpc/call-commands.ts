@@ -15,7 +15,6 @@ const FORM_OPTIONS = {
   "--ndjson": "print items one a line",
 } as const;
 
-type FormOptions = typeof FORM_OPTIONS;
 type None = Readonly<Record<never, never>>;
 
 interface Call<A extends ArgumentTable, O extends OptionTable> {
@@ -38,7 +37,7 @@ function call<const A extends ArgumentTable = None, const O extends OptionTable 
   return command({
     ...{ name, description, args, options },
     run: (written, terminal) => {
-      const line = written as Line<A, O> & Line<{ "[manifest]": "" }, FormOptions>;
+      const line = written as Line<A, O> & Line<{ "[manifest]": "" }, typeof FORM_OPTIONS>;
       const file = write?.(line);
       return runCall(
         {

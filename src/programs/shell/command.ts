@@ -131,9 +131,10 @@ type OptionValue<Flags extends string, Details> = Details extends {
       ? Choice
       : WrittenValue<Flags>;
 
-/** It has a value whether it is written or not. */
-type Certain = { readonly default: unknown } | { readonly isRequired: true };
-type AlwaysThere = Certain | { readonly isRepeated: true };
+type AlwaysThere =
+  | { readonly default: unknown }
+  | { readonly isRequired: true }
+  | { readonly isRepeated: true };
 
 /** The options of a table, as written. */
 export type Options<Table> = {

@@ -2,7 +2,7 @@
  * The way from drafted endpoints to a first governed call, as commands for a shell: an agent with a
  * scope, the marks of the review, the checks, the daemon, and a call that fits the input schema.
  */
-import { type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
 import { shellWord } from "./terminal.ts";
 
@@ -36,7 +36,7 @@ interface FirstCall {
 /** The commands; those beside the daemon end with a call of the endpoint that changes least. */
 export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace): FirstCall {
   const { directory, endpoints, scope, hasVariables, hasKey } = place;
-  const scopes = new Set(calls.flatMap(({ table }) => scopesOf(table)));
+  const scopes = new Set(calls.flatMap(({ table }) => textsIn(table["required_scopes"])));
   const held = [...(scopes.size === 0 ? [scope] : scopes)].join(",");
   const folder = shellWord(endpoints);
   return {
@@ -75,10 +75,6 @@ export function firstCallText({ before, beside }: FirstCall): string {
 
 function noted(command: string, remark: string): string {
   return `${command.padEnd(WIDTH)}  # ${remark}`;
-}
-
-function scopesOf({ required_scopes: scopes }: JsonRecord): readonly string[] {
-  return Array.isArray(scopes) ? scopes.map(String) : [];
 }
 
 /** Least for what only reads and asks for little. */

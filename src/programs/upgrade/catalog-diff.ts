@@ -183,12 +183,12 @@ function neededLevel(diff: CatalogDiff): ChangeLevel {
   if (has(diff.removed, diff.legacy.removed)) return "major";
   const { added, deprecated, undeprecated, redated, legacy } = diff;
   if (has(added, deprecated, undeprecated, redated, legacy.added, legacy.changed)) return "minor";
-  const words = [diff.legacyTexts, diff.categories].flatMap(listsOf);
+  const words = [diff.legacyTexts, diff.categories].flatMap((one) => [
+    one.added,
+    one.removed,
+    one.changed,
+  ]);
   return has(diff.recategorised, diff.redescribed, ...words) ? "patch" : "none";
-}
-
-function listsOf({ added, removed, changed }: SectionDiff): readonly (readonly unknown[])[] {
-  return [added, removed, changed];
 }
 
 interface Raise {

@@ -66,8 +66,7 @@ export function toJsonReport(report: DiffReport): Readonly<Record<string, unknow
     old: catalogOf(older.file, older.catalog),
     new: catalogOf(newer.file, newer.catalog),
     semver: { ok: verdict.faults.length === 0, ...verdict },
-    ...methodChanges(diff, older.catalog, newer.catalog),
-    ...wordChanges(diff),
+    ...changesIn(diff, older.catalog, newer.catalog),
     problems: report.problems,
     deployment: deployment === undefined ? null : deploymentOf(deployment),
   };
@@ -77,31 +76,22 @@ function catalogOf(file: string, { version, verbs }: Catalog): object {
   return { file, version, methods: verbs.size };
 }
 
-function methodChanges(diff: CatalogDiff, older: Catalog, newer: Catalog): object {
-  const named = (verb: Verb): object => ({ method: verb.name, categories: verb.categories });
-  return {
-    added: diff.added.map((verb) => ({
-      ...named(verb),
-      description: verb.description,
-      ...deprecationOf(verb),
-    })),
-    removed: diff.removed.map((verb) => ({
-      ...named(verb),
-      ...deprecationOf(verb),
-      successor: successorOf(verb.name, older, newer) ?? null,
-    })),
-    newly_deprecated: diff.deprecated.map(({ newer: verb }) => ({
-      method: verb.name,
-      ...deprecationOf(verb),
-    })),
-    undeprecated: diff.undeprecated.map(({ newer: { name } }) => ({ method: name })),
-  };
-}
-
-function wordChanges(diff: CatalogDiff): object {
+function changesIn(diff: CatalogDiff, older: Catalog, newer: Catalog): object {
+  const named = ({ name: method, categories }: Verb) => ({ method, categories });
   const changed = (pairs: readonly ChangedVerb[], of: (verb: Verb) => unknown): object[] =>
     pairs.map((pair) => ({ method: pair.newer.name, old: of(pair.older), new: of(pair.newer) }));
   return {
+    added: diff.added.map((verb) => {
+      return { ...named(verb), description: verb.description, ...deprecationOf(verb) };
+    }),
+    removed: diff.removed.map((verb) => {
+      const successor = successorOf(verb.name, older, newer) ?? null;
+      return { ...named(verb), ...deprecationOf(verb), successor };
+    }),
+    newly_deprecated: diff.deprecated.map(({ newer: verb }) => {
+      return { method: verb.name, ...deprecationOf(verb) };
+    }),
+    undeprecated: diff.undeprecated.map(({ newer: { name } }) => ({ method: name })),
     deprecation_changed: changed(diff.redated, deprecationOf),
     recategorised: changed(diff.recategorised, ({ categories }) => categories),
     redescribed: changed(diff.redescribed, ({ description }) => description),

@@ -7,9 +7,10 @@
  */
 import { type DocumentPlace, documentAt } from "../../base/document-place.ts";
 import { describeToml } from "../../base/document-style.ts";
+import { memberAt } from "../../base/dotted-key.ts";
 import { type Environment, substituteVariables } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
-import { isTable, type TomlTable } from "../../base/toml-document.ts";
+import type { TomlTable } from "../../base/toml-document.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 
@@ -153,9 +154,9 @@ interface PlacedText {
 
 /** The texts that JSON Schema names for a property. */
 function parameterValues(schema: unknown, name: string): readonly PlacedText[] {
-  const property = memberOf(memberOf(schema, "properties"), name);
+  const property = memberAt(memberAt(schema, "properties"), name);
   const below = `.properties.${name}`;
-  const constant = memberOf(property, "const");
+  const constant = memberAt(property, "const");
   return [
     ...enumTexts(property, below),
     ...(typeof constant === "string" ? [{ below: `${below}.const`, value: constant }] : []),
@@ -165,24 +166,20 @@ function parameterValues(schema: unknown, name: string): readonly PlacedText[] {
 /** The texts that a field list names for a field. */
 function fieldValues(lists: unknown, name: string): readonly PlacedText[] {
   return ["required", "optional"].flatMap((list) => {
-    const fields = memberOf(lists, list);
+    const fields = memberAt(lists, list);
     if (!Array.isArray(fields)) return [];
     return fields.flatMap((field: unknown, index) =>
-      memberOf(field, "name") === name ? enumTexts(field, `.${list}[${index}]`) : [],
+      memberAt(field, "name") === name ? enumTexts(field, `.${list}[${index}]`) : [],
     );
   });
 }
 
 function enumTexts(owner: unknown, below: string): readonly PlacedText[] {
-  const values = memberOf(owner, "enum");
+  const values = memberAt(owner, "enum");
   if (!Array.isArray(values)) return [];
   return values.flatMap((value: unknown, index) =>
     typeof value === "string" ? [{ below: `${below}.enum[${index}]`, value }] : [],
   );
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return isTable(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** Collects from `[policies]`, `[[hosted_protocols]]` and `[[agntcy]]`. */

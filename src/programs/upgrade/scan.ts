@@ -21,8 +21,6 @@ import {
   type References,
 } from "./reference.ts";
 
-type ScanOptions = DeploymentSource & CatalogStep;
-
 /** A deployment, judged. */
 export interface Scan extends DeploymentFindings {
   readonly texts: DeploymentTexts;
@@ -33,7 +31,7 @@ export interface Scan extends DeploymentFindings {
 }
 
 /** Reads and judges; writes nothing. */
-export function scanDeployment(options: ScanOptions): Scan {
+export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
   const texts = readDeployment(options);
   const config = texts.files.find(({ kind }) => kind === "config");
   const references = new ReferenceCollector(config, options.environment);

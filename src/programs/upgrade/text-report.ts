@@ -5,6 +5,7 @@ import type { Catalog, Verb } from "../../catalog/catalog.ts";
 import { defuse, defuseLine, type Output } from "../shell/terminal.ts";
 import {
   type CatalogDiff,
+  type ChangedVerb,
   type SectionDiff,
   successorOf,
   type VersionVerdict,
@@ -18,14 +19,11 @@ import type { Scan } from "./scan.ts";
 type Colours = ReturnType<typeof pc.createColors>;
 
 /** A group of lines under one heading; nothing is shown of an empty one. */
-interface Section {
-  readonly heading: string;
-  readonly lines: readonly string[];
-}
+type Section = readonly [heading: string, lines: readonly string[]];
 
 function writeSections(sections: readonly Section[], out: Output): void {
   const { bold } = pc.createColors(out.hasColour);
-  for (const { heading, lines } of sections) {
+  for (const [heading, lines] of sections) {
     if (lines.length === 0) continue;
     out.write(`\n${bold(heading)} (${lines.length})\n`);
     for (const line of lines) out.write(`  ${line}\n`);
@@ -40,8 +38,7 @@ export function printCatalogs(
   const colours = pc.createColors(out.hasColour);
   out.write(`${describe(older)} -> ${describe(newer)}\n`);
   printVerdict(verdict, colours, out);
-  const methods = methodSections(diff, older.catalog, newer.catalog, colours);
-  writeSections([...methods, ...wordSections(diff, colours)], out);
+  writeSections(changesIn(diff, older.catalog, newer.catalog, colours), out);
 }
 
 function describe({ file, catalog: { version, verbs } }: NamedCatalog): string {
@@ -57,62 +54,33 @@ function printVerdict(verdict: VersionVerdict, colours: Colours, out: Output): v
   for (const note of notes) out.write(`  ${colours.yellow("note:")} ${defuseLine(note)}\n`);
 }
 
-function methodSections(
+function changesIn(
   diff: CatalogDiff,
   older: Catalog,
   newer: Catalog,
-  colours: Colours,
+  { green, red, yellow, dim }: Colours,
 ): readonly Section[] {
-  const { green, red, yellow } = colours;
-  const name = ({ name: method }: Verb): string => method;
+  const announced = ({ newer: verb }: ChangedVerb): string =>
+    `${yellow(`! ${verb.name}`)}  ${announcement(verb)}`;
+  const removed = ({ name }: Verb): string =>
+    `${red(`- ${name}`)}  ${wayOut(successorOf(name, older, newer))}`;
+  const recategorised = (pair: ChangedVerb): string => {
+    const [before, after] = [pair.older, pair.newer].map((verb) => verb.categories.join(", "));
+    return `~ ${pair.newer.name}  ${before} -> ${after}`;
+  };
+  const redescribed = ({ newer: { name, description } }: ChangedVerb): string =>
+    `~ ${name}  ${dim(text(description))}`;
   return [
-    {
-      heading: "Added",
-      lines: diff.added.map((verb) => `${green(`+ ${name(verb)}`)}  ${text(verb.description)}`),
-    },
-    {
-      heading: "Removed",
-      lines: diff.removed.map(
-        (verb) => `${red(`- ${name(verb)}`)}  ${wayOut(successorOf(verb.name, older, newer))}`,
-      ),
-    },
-    {
-      heading: "Newly deprecated",
-      lines: diff.deprecated.map(
-        (pair) => `${yellow(`! ${name(pair.newer)}`)}  ${announcement(pair.newer)}`,
-      ),
-    },
-    {
-      heading: "No longer deprecated",
-      lines: diff.undeprecated.map((pair) => green(`+ ${name(pair.newer)}`)),
-    },
-    {
-      heading: "Deprecation changed",
-      lines: diff.redated.map(
-        (pair) => `${yellow(`! ${name(pair.newer)}`)}  ${announcement(pair.newer)}`,
-      ),
-    },
-  ];
-}
-
-function wordSections(diff: CatalogDiff, { dim }: Colours): readonly Section[] {
-  return [
-    {
-      heading: "Re-categorised",
-      lines: diff.recategorised.map(
-        ({ older: before, newer: after }) =>
-          `~ ${after.name}  ${before.categories.join(", ")} -> ${after.categories.join(", ")}`,
-      ),
-    },
-    {
-      heading: "Described in other words",
-      lines: diff.redescribed.map(
-        (pair) => `~ ${pair.newer.name}  ${dim(text(pair.newer.description))}`,
-      ),
-    },
-    { heading: "Legacy verbs", lines: sectionLines(diff.legacy, "->") },
-    { heading: "Legacy verbs in other words", lines: sectionLines(diff.legacyTexts, ":") },
-    { heading: "Categories", lines: sectionLines(diff.categories, ":") },
+    ["Added", diff.added.map((one) => `${green(`+ ${one.name}`)}  ${text(one.description)}`)],
+    ["Removed", diff.removed.map(removed)],
+    ["Newly deprecated", diff.deprecated.map(announced)],
+    ["No longer deprecated", diff.undeprecated.map((pair) => green(`+ ${pair.newer.name}`))],
+    ["Deprecation changed", diff.redated.map(announced)],
+    ["Re-categorised", diff.recategorised.map(recategorised)],
+    ["Described in other words", diff.redescribed.map(redescribed)],
+    ["Legacy verbs", sectionLines(diff.legacy, "->")],
+    ["Legacy verbs in other words", sectionLines(diff.legacyTexts, ":")],
+    ["Categories", sectionLines(diff.categories, ":")],
   ];
 }
 
@@ -156,15 +124,15 @@ export function printDeployment({ directory, scan }: DeploymentReport, out: Outp
   out.write(`\n${colours.bold(`Deployment ${defuseLine(directory)}`)}\n`);
   const conflicts = Object.entries(HEADINGS).map(([group, heading]): Section => {
     const members = scan.conflicts.filter((conflict) => conflict.group === group);
-    return { heading, lines: members.flatMap((one) => [conflictLine(one, scan, out)]) };
+    return [heading, members.map((one) => conflictLine(one, scan, out))];
   });
   const notices = (kind: Notice["kind"]): readonly string[] =>
     scan.notices.filter((one) => one.kind === kind).map((one) => noticeLine(one, scan, out));
   writeSections(
     [
       ...conflicts,
-      { heading: "Deprecated, and still served", lines: notices("deprecated") },
-      { heading: "Unknown before as well", lines: notices("unknown") },
+      ["Deprecated, and still served", notices("deprecated")],
+      ["Unknown before as well", notices("unknown")],
     ],
     out,
   );
@@ -191,7 +159,7 @@ export function printPlan({ fixes, refused }: FixPlan, scan: Scan, out: Output):
   const lines = refused.map(({ conflict, reason }) => {
     return `${place(conflict.reference, scan)}  ${conflict.method}: ${defuseLine(reason)}`;
   });
-  writeSections([{ heading: "Left to a person", lines }], out);
+  writeSections([["Left to a person", lines]], out);
 }
 
 /** Says what became of a plan. */

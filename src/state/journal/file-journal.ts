@@ -21,7 +21,7 @@ import { DISK, DurableWrites, type JournalDisk, JournalSync } from "./journal-di
 import {
   ActiveSegment,
   listSegments,
-  RecordPlaces,
+  type RecordPlaces,
   readSegment,
   type StoredRecord,
   segmentName,
@@ -336,7 +336,7 @@ export class FileJournal implements Journal {
     this.#isDirectoryDue = true;
     this.#sync.mark();
     this.#finished.add(full, this.#records);
-    this.#records = new RecordPlaces();
+    this.#records = this.#finished.makePlaces();
     this.#fullAt = this.#segmentBytes;
     this.#onFinished();
   }

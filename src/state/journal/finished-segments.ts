@@ -19,6 +19,8 @@ export class FinishedSegments {
   /** The segments that are read for the index that they lack. */
   readonly #indexing = new Map<number, Promise<RecordPlaces>>();
   #work: Promise<void> = Promise.resolve();
+  /** Places that are done with, for the next segment. */
+  #spare: RecordPlaces | undefined;
 
   /** `onFault` is told what goes wrong behind the scenes: all of it can be made again. */
   constructor(directory: string, numbers: readonly number[], onFault: (error: unknown) => void) {
@@ -40,6 +42,13 @@ export class FinishedSegments {
     this.#numbers = [...this.#numbers, number];
     this.#finishing.set(number, records);
     this.#beside(() => this.#complete(segment, { number, records }));
+  }
+
+  /** Empty places for a segment that begins. */
+  makePlaces(): RecordPlaces {
+    const places = this.#spare ?? new RecordPlaces();
+    this.#spare = undefined;
+    return places;
   }
 
   /** Forgets segments that were taken away. */
@@ -78,6 +87,8 @@ export class FinishedSegments {
       this.#finishing.delete(number);
     });
     await describeSegments(this.#directory, [finished]);
+    records.clear();
+    this.#spare = records;
   }
 
   async #findIn(number: number, auditId: string): Promise<Extent | undefined> {

@@ -260,6 +260,7 @@ const FIRST_CAPACITY = 1024;
  */
 export class RecordPlaces {
   #ids = Buffer.alloc(FIRST_CAPACITY * ID_OCTETS);
+  #words = viewOf(this.#ids);
   /** Offset and length, in turn. */
   #extents = new Float64Array(FIRST_CAPACITY * 2);
   #length = 0;
@@ -275,6 +276,11 @@ export class RecordPlaces {
     this.#extents[index * 2] = offset;
     this.#extents[index * 2 + 1] = length;
     this.#length = index + 1;
+  }
+
+  /** Forgets all of them, and keeps the memory: making it anew for each segment called the collector. */
+  clear(): void {
+    this.#length = 0;
   }
 
   /** Forgets the records from an offset on. */
@@ -303,17 +309,17 @@ export class RecordPlaces {
 
   /** The first four octets of an Audit-ID. */
   beginningOf(index: number): number {
-    return this.#ids.readUInt32BE(index * ID_OCTETS);
+    return this.#words.getUint32(index * ID_OCTETS);
   }
 
-  /** Writes an entry to a table: so many octets of the Audit-ID, then offset and length in 4 octets each. */
-  copyTo(table: Buffer, at: number, index: number, idOctets: number): void {
+  /** Writes an entry to a table: so many words of the Audit-ID, then offset and length in 4 octets each. */
+  copyTo(table: DataView, at: number, index: number, idOctets: number): void {
     const start = index * ID_OCTETS;
-    for (let octet = 0; octet < idOctets; octet += 1) {
-      table[at + octet] = this.#ids[start + octet] ?? 0;
+    for (let octet = 0; octet < idOctets; octet += 4) {
+      table.setUint32(at + octet, this.#words.getUint32(start + octet));
     }
-    table.writeUInt32BE(this.#extents[index * 2] ?? 0, at + idOctets);
-    table.writeUInt32BE(this.#extents[index * 2 + 1] ?? 0, at + idOctets + 4);
+    table.setUint32(at + idOctets, this.#extents[index * 2] ?? 0);
+    table.setUint32(at + idOctets + 4, this.#extents[index * 2 + 1] ?? 0);
   }
 
   #extentAt(index: number): Extent {
@@ -325,8 +331,14 @@ export class RecordPlaces {
 
   #grow(): void {
     this.#ids = Buffer.concat([this.#ids, Buffer.alloc(this.#ids.length)]);
+    this.#words = viewOf(this.#ids);
     const extents = new Float64Array(this.#extents.length * 2);
     extents.set(this.#extents);
     this.#extents = extents;
   }
+}
+
+/** The numbers in some octets. */
+export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }

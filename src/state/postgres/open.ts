@@ -103,14 +103,12 @@ export async function openNode(
     ends,
     whereCut: (auditId) => retained.whereCut(auditId),
     checkLease: () => node.checkLease(),
-    onKept: (record) => {
-      store.counts.records += 1;
-      acknowledged.note(record);
-      store.succeeded();
-    },
+    onKept: (record) => acknowledged.note(record),
     onUnavailable: (fault) => void store.failed(fault),
-    onMoved: (count) => {
-      store.counts.recordsAgain += count;
+    onAppended: (kept, moved) => {
+      store.counts.records += kept;
+      store.counts.recordsAgain += moved;
+      if (kept > 0) store.succeeded();
     },
     onLoss: (record) => {
       // The next start has to know of it as well.

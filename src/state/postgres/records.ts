@@ -19,11 +19,11 @@ import {
 } from "../records/record-store.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../store-fault.ts";
 import {
+  appendOneStatement,
   appendStatement,
-  appendToOneStatement,
   batchValues,
   type KeptChain,
-  oneChainValues,
+  oneRecordValues,
 } from "./append-statements.ts";
 import type { CutEnds } from "./cut-rows.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
@@ -41,12 +41,12 @@ interface PostgresRecordsOptions {
   checkLease(): void;
   /** Told of an acknowledged record that the database does not have any more. */
   onLoss(record: AcknowledgedRecord): void;
-  /** Told of each record that is kept. */
+  /** Told of records that are kept: of those of one chain that follow each other, of the last. */
   onKept(record: AcknowledgedRecord): void;
   /** Told of why records could not be appended. */
   onUnavailable(fault: StoreUnavailableError): void;
-  /** Told of how many have to be signed again. */
-  onMoved(count: number): void;
+  /** Told of how many of a batch are kept, and how many have to be signed again. */
+  onAppended(kept: number, moved: number): void;
 }
 
 /** How long a batch is tried for. */
@@ -69,13 +69,13 @@ export class PostgresRecords implements RecordStore {
   readonly batches: number = BATCHES;
   readonly #options: PostgresRecordsOptions;
   readonly #append: PreparedStatement;
-  readonly #appendToOne: PreparedStatement;
+  readonly #appendOne: PreparedStatement;
 
   constructor(options: PostgresRecordsOptions) {
     this.#options = options;
     const { pool, name } = options;
     this.#append = new PreparedStatement(pool, appendStatement(name));
-    this.#appendToOne = new PreparedStatement(pool, appendToOneStatement(name));
+    this.#appendOne = new PreparedStatement(pool, appendOneStatement(name));
   }
 
   async append(batch: RecordBatch): Promise<Appended> {
@@ -86,13 +86,7 @@ export class PostgresRecords implements RecordStore {
       try {
         const won = await this.#attempt(batch);
         const appended = await this.#settle(batch, won, isRepeated);
-        let moved = 0;
-        for (const { auditId, chain } of batch.records) {
-          const { agentId } = chain;
-          if (appended.moved?.has(agentId) === true) moved += 1;
-          else this.#options.onKept({ agentId, auditId, at: chain.at });
-        }
-        this.#options.onMoved(moved);
+        this.#count(batch, appended);
         return appended;
       } catch (error) {
         if (error instanceof StoreUnavailableError) throw error;
@@ -109,6 +103,19 @@ export class PostgresRecords implements RecordStore {
         await delay(PAUSE_MS);
       }
     }
+  }
+
+  #count({ records }: RecordBatch, { moved }: Appended): void {
+    let movedCount = 0;
+    for (const [index, { auditId, chain }] of records.entries()) {
+      const { agentId, at } = chain;
+      if (moved?.has(agentId) === true) movedCount += 1;
+      // Whoever lacks one of a chain lacks its last.
+      else if (records[index + 1]?.chain.agentId !== agentId) {
+        this.#options.onKept({ agentId, auditId, at });
+      }
+    }
+    this.#options.onAppended(records.length - movedCount, movedCount);
   }
 
   #unavailable(error: unknown): StoreUnavailableError {
@@ -156,11 +163,14 @@ export class PostgresRecords implements RecordStore {
 
   /** The chains whose records are kept. */
   async #attempt(batch: RecordBatch): Promise<ReadonlySet<string>> {
-    const [head, second] = batch.expected.values();
-    const isOneGoingOn = second === undefined && head !== NO_AUDIT_ID;
-    const { rows } = isOneGoingOn
-      ? await this.#appendToOne.query<KeptChain>(oneChainValues(batch))
-      : await this.#append.query<KeptChain>(batchValues(batch));
+    const { records, expected } = batch;
+    const [first, second] = records;
+    const head = first && expected.get(first.chain.agentId);
+    if (first !== undefined && second === undefined && head !== undefined && head !== NO_AUDIT_ID) {
+      const { rowCount } = await this.#appendOne.query(oneRecordValues(first, head));
+      return new Set(rowCount === 1 ? [first.chain.agentId] : []);
+    }
+    const { rows } = await this.#append.query<KeptChain>(batchValues(batch));
     return new Set(rows.map(({ agent_id: agentId }) => agentId));
   }
 

@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type LoadedConfig, loadConfig } from "../../../src/app/config/load.ts";
 import { formatProblem, type Problem } from "../../../src/base/problem.ts";
+import { serverKey } from "../../support/delegation.ts";
+import { configFile } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeKey } from "../../support/private-key.ts";
 
@@ -562,5 +564,165 @@ describe("loadConfig, for the files that a configuration names", () => {
       expect.stringContaining("must be an Ed25519 private key"),
     ]);
     expect(problemsOf(toml, { "signing.pem": makeKey("ed25519") })).toEqual([]);
+  });
+});
+
+function loadRetention(retention: object, tables: Readonly<Record<string, object>> = {}) {
+  const directory = makeDirectory({
+    "agtp-server.toml": configFile({ attribution: { retention }, ...tables }),
+    file: "",
+  });
+  return { directory, ...loadConfig(join(directory, "agtp-server.toml"), {}) };
+}
+
+const retentionProblems = (...args: Parameters<typeof loadRetention>): readonly string[] =>
+  loadRetention(...args)
+    .problems.filter(({ severity }) => severity !== "warning")
+    .map(({ key }) => key);
+
+// AGTP-IDENTIFIERS "Audit Log"
+describe("[attribution.retention]", () => {
+  it("bounds the journal by age, by size, or by both", () => {
+    const { config, directory } = loadRetention({ days: 90, bytes: 2 ** 30, archive: "old" });
+    expect(config?.attribution.retention).toEqual({
+      ...{ days: 90, bytes: 2 ** 30, archive: join(directory, "old") },
+    });
+    expect(retentionProblems({ days: 1 })).toEqual([]);
+    expect(loadRetention({}, { attribution: {} }).config?.attribution.retention).toBeUndefined();
+  });
+
+  it.each([
+    ["attribution.retention", { archive: "old" }],
+    ["attribution.retention.days", { days: 0 }],
+    ["attribution.retention.bytes", { bytes: 1024 }],
+    ["attribution.retention.archive", { days: 1, archive: ".agtp/journal" }],
+    ["attribution.retention.archive", { days: 1, archive: ".agtp/journal/old" }],
+    ["attribution.retention.archive", { days: 1, archive: "file" }],
+  ])("is refused at %s for %j", (key, retention) => {
+    expect(retentionProblems(retention)).toEqual([key]);
+  });
+
+  it("is for a database of records as well", () => {
+    const store = { driver: "postgres", url: "postgres://localhost/agtp" };
+    expect(retentionProblems({ days: 1 }, { store })).toEqual([]);
+  });
+});
+
+const KEY = serverKey(51);
+const PEER = { name: "annex", server_id: "annex.example", public_key: KEY.text };
+
+function peerProblems(peers: readonly object[], tables: Readonly<Record<string, object>> = {}) {
+  const signing = { key: "signing.pem" };
+  const directory = makeDirectory({
+    "agtp-server.toml": configFile({ peers, signing, ...tables }),
+    "signing.pem": KEY.privatePem,
+    "cert.pem": "x",
+  });
+  const { problems } = loadConfig(join(directory, "agtp-server.toml"), {});
+  return problems.filter(({ severity }) => severity !== "warning").map(({ key }) => key);
+}
+
+// AGTP "DELEGATE"
+describe("[[peers]]", () => {
+  it("are servers that tasks come from, and go to where they have a URI", () => {
+    const reachable = {
+      uri: "agtp://annex.example:4480",
+      scopes: ["booking:*"],
+      agents: ["porter"],
+    };
+    expect(peerProblems([PEER, { ...PEER, ...reachable, name: "b", server_id: "b" }])).toEqual([]);
+  });
+
+  it("are told apart, from one another and from this server", () => {
+    expect(peerProblems([PEER, PEER])).toEqual(["peers[1].name", "peers[1].server_id"]);
+    expect(peerProblems([{ ...PEER, server_id: "test" }])).toEqual(["peers[0].server_id"]);
+  });
+
+  it("need signatures and records on our side", () => {
+    expect(peerProblems([PEER], { signing: {} })).toEqual(["signing.key"]);
+    expect(peerProblems([PEER], { attribution: { enabled: false } })).toEqual([
+      "attribution.enabled",
+    ]);
+  });
+
+  it.each([
+    ["name", { name: "a b" }],
+    ["public_key", { public_key: "x" }],
+    ["uri", { uri: "https://annex.example" }],
+    ["uri", { uri: "agtp://annex.example/agents/x" }],
+    ["fingerprint", { fingerprint: "ab" }],
+    ["key", { cert: "cert.pem" }],
+    ["ca", { ca: "missing.pem" }],
+    ["max_connections", { max_connections: 0 }],
+    ["scopes[0]", { scopes: ["room"] }],
+    ["portt", { portt: 1 }],
+  ])("are refused for their %s", (key, changes) => {
+    expect(peerProblems([{ ...PEER, ...changes }])).toEqual([`peers[0].${key}`]);
+  });
+});
+
+const OIDC = { issuer: "https://login.example", client_id: "agtpd", operators: ["managers"] };
+
+function loadConsole(oidc: object) {
+  const directory = makeDirectory({
+    "agtp-server.toml": configFile({ console: { enabled: true, oidc } }),
+  });
+  const { config, problems } = loadConfig(join(directory, "agtp-server.toml"), { SECRET: "hush" });
+  return { config, problems: problems.filter(({ key }) => key.startsWith("console")) };
+}
+
+describe("[console.oidc]", () => {
+  it("is a provider, and the people who may come in", () => {
+    const { config, problems } = loadConsole({
+      ...OIDC,
+      client_secret: ["$", "{SECRET}"].join(""),
+    });
+    expect(problems).toEqual([]);
+    expect(config?.console.oidc).toEqual({
+      ...{ issuer: "https://login.example", clientId: "agtpd", clientSecret: "hush" },
+      ...{ scope: "openid profile email", roleClaim: "groups" },
+      ...{ viewers: [], operators: ["managers"] },
+    });
+  });
+
+  it.each([
+    ["issuer", { issuer: "http://login.example" }],
+    ["issuer", { issuer: "https://login.example/?tenant=1" }],
+    ["issuer", { issuer: "https://:x" }],
+    ["client_id", { client_id: "" }],
+    ["client_secret", { client_secret: "" }],
+    ["scope", { scope: "profile email" }],
+    ["role_claim", { role_claim: "" }],
+    ["operators", { operators: [] }],
+    ["operators[0]", { operators: [1] }],
+    ["viewers", { viewers: "night-desk" }],
+    ["ca", { ca: "missing.pem" }],
+    ["realm", { realm: "x" }],
+  ])("is refused for its %s", (key, changes) => {
+    const { problems } = loadConsole({ ...OIDC, ...changes });
+    expect(problems.map((one) => [one.file, one.key])).toEqual([
+      ["agtp-server.toml", `console.oidc.${key}`],
+    ]);
+  });
+
+  it("tells of all that is wrong at once, and of a value in both lists", () => {
+    const { problems } = loadConsole({
+      ...OIDC,
+      scope: "email",
+      viewers: ["managers"],
+      ca: "no.pem",
+    });
+    expect(problems.map(({ key, severity = "error" }) => [key, severity])).toEqual(
+      expect.arrayContaining([
+        ["console.oidc.scope", "error"],
+        ["console.oidc.ca", "error"],
+        ["console.oidc.viewers[0]", "warning"],
+      ]),
+    );
+    expect(
+      loadConsole({ issuer: 1 })
+        .problems.map(({ key }) => key)
+        .sort(),
+    ).toEqual(["console.oidc.client_id", "console.oidc.issuer"]);
   });
 });

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Acting } from "../../../src/dispatch/handling/acting.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { Background, type BackgroundOptions } from "../../../src/modules/delegation/background.ts";
-import type { Callback } from "../../../src/modules/delegation/callback.ts";
 import type { Outcome } from "../../../src/modules/delegation/outcome.ts";
 import { RecentRuns } from "../../../src/modules/delegation/recent-runs.ts";
 import {
@@ -10,6 +9,7 @@ import {
   type KeptDelegation,
   openDelegations,
 } from "../../../src/modules/delegation/register.ts";
+import type { Callback } from "../../../src/modules/delegation/request.ts";
 import { RunSchedule } from "../../../src/runs/run-schedule.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";

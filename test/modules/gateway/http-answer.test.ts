@@ -1,6 +1,13 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Asked, writeAnswer } from "../../../src/modules/gateway/http-answer.ts";
-import type { Response } from "../../../src/wire/message.ts";
+import {
+  type Asked,
+  acceptedType,
+  faultStatus,
+  httpStatus,
+  writeAnswer,
+} from "../../../src/modules/gateway/http-answer.ts";
+import { type Response, STATUS_TEXT } from "../../../src/wire/message.ts";
 
 const STYLE = { serverId: 'acme "one"' };
 
@@ -95,5 +102,101 @@ describe("writeAnswer", () => {
   it("says another status where HTTP has a word of its own", () => {
     const answer = writeAnswer(response(400, {}), asked(), STYLE, 413);
     expect([answer.status, answer.fields.get("x-agtp-status")]).toEqual([413, ["400"]]);
+  });
+});
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const OWN = "application/vnd.agtp+json";
+const MANIFEST = "application/vnd.agtp.manifest+json";
+
+// RFC 9110 §12.5.1
+describe("acceptedType", () => {
+  it.each([
+    undefined,
+    "*/*",
+    "application/json",
+    "text/html, */*;q=0.1",
+    "application/*",
+    "nonsense",
+  ])("says plain JSON to a client that accepts %s", (accept) => {
+    expect(acceptedType(OWN, accept)).toBe(JSON_TYPE);
+  });
+
+  it("says AGTP's own type to a client that asks for it by name", () => {
+    expect(acceptedType(OWN, OWN)).toBe(OWN);
+    expect(acceptedType(OWN, `${OWN}, application/json;q=0.9`)).toBe(OWN);
+    expect(acceptedType(OWN, `${OWN};q=0.5, application/json`)).toBe(JSON_TYPE);
+    expect(acceptedType(OWN, `${OWN};q=0, */*`)).toBe(JSON_TYPE);
+  });
+
+  it("keeps the type of a document, unless the client takes plain JSON only", () => {
+    expect(acceptedType(MANIFEST, undefined)).toBe(MANIFEST);
+    expect(acceptedType(MANIFEST, "*/*")).toBe(MANIFEST);
+    expect(acceptedType(MANIFEST, "application/json")).toBe(JSON_TYPE);
+    expect(acceptedType("application/geo+json", "application/json")).toBe(JSON_TYPE);
+  });
+
+  it("leaves alone what is no JSON", () => {
+    expect(acceptedType("text/html; charset=utf-8", "application/json")).toBe(
+      "text/html; charset=utf-8",
+    );
+  });
+
+  it("answers one of the two, whatever an Accept field says", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary-ascii" }), (accept) => {
+        expect([JSON_TYPE, OWN]).toContain(acceptedType(OWN, accept));
+      }),
+    );
+  });
+});
+
+// formats "The HTTP sidecar": AGTP status -> HTTP
+describe("httpStatus", () => {
+  it.each([
+    [261, 202],
+    [262, 403],
+    [263, 201],
+    [455, 403],
+    [456, 403],
+    [457, 403],
+    [458, 409],
+    [459, 405],
+    [460, 400],
+    [461, 409],
+    [462, 402],
+    [463, 422],
+    [464, 404],
+    [550, 502],
+    [551, 502],
+  ])("says %i as %i", (status, expected) => {
+    expect(httpStatus(status)).toBe(expected);
+  });
+
+  it("keeps every other status, which HTTP has under the same number", () => {
+    const own = Object.keys(STATUS_TEXT).map(Number);
+    const kept = own.filter((status) => httpStatus(status) === status);
+    const http = [200, 202, 204, 301, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429];
+    expect(kept).toEqual([...http, 500, 501, 503]);
+  });
+
+  it("asks a caller without credentials for them", () => {
+    expect(httpStatus(262, "credentials-missing")).toBe(401);
+    expect(httpStatus(262, "scope-required")).toBe(403);
+    expect(httpStatus(455, "credentials-missing")).toBe(403);
+  });
+});
+
+describe("faultStatus", () => {
+  it.each([
+    ["request-line-too-long", 414],
+    ["header-too-large", 431],
+    ["body-too-large", 413],
+    ["request-timeout", 408],
+    ["invalid-framing", 400],
+    ["invalid-request-line", 400],
+    ["invalid-wire-format", 400],
+  ] as const)("has HTTP's own word for %s", (code, status) => {
+    expect(faultStatus(code)).toBe(status);
   });
 });

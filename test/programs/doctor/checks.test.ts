@@ -1,12 +1,23 @@
 /** Every check, by a deployment that it finds something in; and one in which none finds anything. */
+
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CHECKS } from "../../../src/programs/doctor/command.ts";
-import { agent, type Case, upstream, variable, withCertificate } from "../../doctor/cases/case.ts";
+import {
+  agent,
+  type Case,
+  endpoint,
+  makeServerCertificate,
+  upstream,
+  variable,
+  withCertificate,
+} from "../../doctor/cases/case.ts";
 import { keptCases } from "../../doctor/cases/kept.ts";
 import { keysCases } from "../../doctor/cases/keys.ts";
 import { servedCases } from "../../doctor/cases/served.ts";
 import { trustCases } from "../../doctor/cases/trust.ts";
-import { makePatient } from "../../support/doctor.ts";
+import { type FindingJson, makePatient, type PatientOptions } from "../../support/doctor.ts";
 
 const CASES: readonly Case[] = [...keysCases, ...trustCases, ...servedCases, ...keptCases];
 
@@ -48,5 +59,129 @@ describe("the doctor", () => {
     const { findings, unasked, exitCode } = await makePatient(site).examine();
     expect(findings).toEqual([]);
     expect([unasked, exitCode]).toEqual([[], 0]);
+  });
+});
+
+async function find(id: string, site: PatientOptions): Promise<readonly FindingJson[]> {
+  const { findings } = await makePatient(site).examine();
+  return findings.filter((finding) => finding.id === id);
+}
+
+describe("review-marks", () => {
+  const marked = (text: string): PatientOptions => ({
+    files: { ...endpoint(), "endpoints/facts.toml": text },
+  });
+
+  it("counts marks, wherever in the line the comment begins", async () => {
+    const { "endpoints/facts.toml": text = "" } = endpoint();
+    const [found] = await find(
+      "review-marks",
+      marked(`${text}\n#review: a\n# REVIEW : b # REVIEW: c\n`),
+    );
+    expect(found?.message).toMatch(/^has 2 marks for review, the first on line \d+: "a"$/);
+  });
+
+  it("takes a text that speaks of reviews for no mark", async () => {
+    const site = { files: endpoint({ description: "Says # REVIEW: nothing." }) };
+    expect(await find("review-marks", site)).toEqual([]);
+  });
+
+  it("finds marks in a file that is no TOML", async () => {
+    const [found] = await find("review-marks", marked("[[\n# REVIEW: what was meant\n"));
+    expect(found?.message).toContain('on line 2: "what was meant"');
+  });
+
+  it("finds marks in recipes", async () => {
+    const files = { "recipes/r.toml": "# REVIEW: the order\n[[recipe]]\n" };
+    expect((await find("review-marks", { files }))[0]?.file).toBe("recipes/r.toml");
+  });
+});
+
+describe("certificate-expiry", () => {
+  it("gives a short-lived certificate until a third of its life is left", async () => {
+    // It lives for 110 days, so that 30 days are what counts.
+    expect(await find("certificate-expiry", await withCertificate(31))).toEqual([]);
+    expect(await find("certificate-expiry", await withCertificate(29))).toHaveLength(1);
+  });
+
+  it("has one finding about a bundle of authorities", async () => {
+    const [over, valid] = await Promise.all([makeServerCertificate(-2), makeServerCertificate(99)]);
+    const site = await withCertificate(300);
+    const tls = { cert: "tls/cert.pem", key: "tls/key.pem", client_auth: "optional" };
+    const found = await find("certificate-expiry", {
+      ...site,
+      files: { ...site.files, "tls/ca.pem": over.cert + valid.cert + over.cert },
+      tables: { ...site.tables, tls: { ...tls, client_ca: "tls/ca.pem" } },
+    });
+    expect(found).toHaveLength(1);
+    expect(found[0]?.message).toMatch(/^2 of 3 certificates: .* expired on/);
+  });
+});
+
+describe("certificate-names", () => {
+  it("takes a wildcard, and the domain instead of the server id", async () => {
+    const wild = await withCertificate(300, {}, ["*.acme.example"]);
+    const domain = await withCertificate(
+      300,
+      { tables: { server: { server_id: "agents.acme.example", domain: "acme.example" } } },
+      ["acme.example"],
+    );
+    expect(await find("certificate-names", wild)).toEqual([]);
+    expect(await find("certificate-names", domain)).toEqual([]);
+  });
+
+  it("looks for no name where the server id is none", async () => {
+    const tables = { server: { server_id: "test" } };
+    const site = await withCertificate(300, { tables }, ["other.example"]);
+    expect(await find("certificate-names", site)).toEqual([]);
+  });
+});
+
+describe("file-permissions and ownership", () => {
+  it("do not follow links out of the directories that they look at", async () => {
+    const patient = makePatient({ files: endpoint() });
+    symlinkSync("/", join(patient.directory, "endpoints/everything"));
+    const { findings, unasked } = await patient.examine();
+    expect(unasked).toEqual([]);
+    expect(findings.filter(({ file }) => file.includes("everything/"))).toEqual([]);
+  });
+
+  it("let the owner of the configuration be another than the daemon's user", async () => {
+    const owners = { "agtp-server.toml": 4711, "endpoints/facts.toml": 4711 };
+    expect(await find("ownership", { files: endpoint(), owners })).toEqual([]);
+  });
+
+  it("ask nothing where files have no owners", async () => {
+    const site = { modes: { "agtp-server.toml": 0o666 }, machine: { uid: undefined } };
+    expect(await find("file-permissions", site)).toEqual([]);
+    expect(
+      await find("key-permissions", { ...site, modes: { ".agtp/keys/signing.pem": 0o666 } }),
+    ).toEqual([]);
+  });
+});
+
+describe("secrets-in-files", () => {
+  it("takes a database URL without a password for no secret", async () => {
+    const tables = { store: { driver: "sqlite", url: "postgres://db.example/agtpd" } };
+    expect(await find("secrets-in-files", { tables })).toEqual([]);
+    const withPassword = { store: { driver: "sqlite", url: "postgres://a:b@db.example/agtpd" } };
+    expect((await find("secrets-in-files", { tables: withPassword }))[0]?.key).toBe("store.url");
+  });
+});
+
+describe("disk-space", () => {
+  it("measures where the state will be, before it is there", async () => {
+    const measured: string[] = [];
+    const patient = makePatient({
+      tables: { store: { path: "later/on/state.db" } },
+      machine: {
+        space: (path) => {
+          measured.push(path);
+          return { freeBytes: 1024 ** 4, freeFiles: undefined };
+        },
+      },
+    });
+    await patient.examine();
+    expect(measured).toEqual([join(patient.directory, ".agtp"), patient.directory]);
   });
 });

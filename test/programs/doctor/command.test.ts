@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../../../src/base/version.ts";
@@ -8,11 +8,12 @@ import {
   type Observation,
   type Subject,
 } from "../../../src/programs/doctor/check.ts";
-import { runChecks } from "../../../src/programs/doctor/command.ts";
+import { CHECKS, runChecks } from "../../../src/programs/doctor/command.ts";
 import { thisMachine } from "../../../src/programs/doctor/machine.ts";
 import { endpoint, onNetwork, withCertificate } from "../../doctor/cases/case.ts";
 import { configFile, makeDeployment } from "../../support/deployment.ts";
 import { makePatient } from "../../support/doctor.ts";
+import { ROOT } from "../../support/source-tree.ts";
 
 /** Every file, with what writing to it would change. */
 function look(directory: string): readonly string[] {
@@ -175,5 +176,15 @@ describe("agtpd doctor, where something cannot be read", () => {
 
   it("exits 1 when something was", async () => {
     expect((await makePatient({ machine, tables: { signing: {} } }).examine()).exitCode).toBe(1);
+  });
+});
+
+const docs = readFileSync(join(ROOT, "docs/doctor.md"), "utf8");
+
+describe("docs/doctor.md", () => {
+  it("lists every check, and no other", () => {
+    const listed = [...docs.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, id]) => id);
+    expect(listed).toEqual(CHECKS.map(({ id }) => id));
+    expect(docs).toContain(`"checks": ${CHECKS.length}`);
   });
 });

@@ -31,6 +31,11 @@ async function openRecords(url: string, name: string): Promise<RecordStore> {
 
 let made = 0;
 
+/** Every character that an array's text would have to escape, and some of several octets. */
+function methodOf(index: number): string {
+  return `M${index},"NULL"\\{é☃} `;
+}
+
 /** Records of chains, each behind the head that is expected. */
 function batchOf(
   expected: readonly (readonly [agentId: string, head: string, count: number])[],
@@ -38,7 +43,7 @@ function batchOf(
   const records = expected.flatMap(([agentId, , count]) =>
     Array.from({ length: count }, (_, index) => {
       made += 1;
-      const chain = { agentId, at: made, method: `M${index}` };
+      const chain = { agentId, at: made, method: methodOf(index) };
       return { auditId: String(made).padStart(64, "0"), jws: `jws-${made}`, chain };
     }),
   );
@@ -78,7 +83,15 @@ describeWithPostgres("records that are appended to one chain, and to several", (
     ]);
     const last = third.records[1];
     expect((await records.headsOf?.([ALICE]))?.get(ALICE)).toEqual({
-      ...{ auditId: last?.auditId, at: last?.chain.at, method: "M1" },
+      ...{ auditId: last?.auditId, at: last?.chain.at, method: methodOf(1) },
+    });
+    const fourth = batchOf([[ALICE, last?.auditId ?? "", 1]]);
+    expect((await records.append(fourth)).moved).toEqual(new Map());
+    const [single] = fourth.records;
+    expect(await chainOf(url, ALICE)).toHaveLength(9);
+    expect(await records.find(single?.auditId ?? "")).toBe(single?.jws);
+    expect((await records.headsOf?.([ALICE]))?.get(ALICE)).toEqual({
+      ...{ auditId: single?.auditId, at: single?.chain.at, method: methodOf(0) },
     });
   });
 

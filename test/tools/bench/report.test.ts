@@ -19,7 +19,9 @@ describe("median", () => {
 
 describe("ratioOf", () => {
   it("compares within a round, so that a slow round does not count against either", () => {
-    const sample = (perSecond: number) => ({ perSecond, cpuMicros: 1, p50Micros: 1, p99Micros: 1 });
+    const sample = (perSecond: number) => ({
+      ...{ perSecond, cpuMicros: 1, allMicros: 1, p50Micros: 1, p99Micros: 1 },
+    });
     const ours = [sample(90), sample(9), sample(80)];
     const base = [sample(100), sample(10), sample(100)];
     expect(ratioOf(ours, base, "perSecond").median).toBeCloseTo(0.9);

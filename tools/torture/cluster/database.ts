@@ -3,7 +3,7 @@
  * at once, and a standby that follows it can take its place.
  */
 import { execFile } from "node:child_process";
-import { chmodSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -44,6 +44,14 @@ export class Database {
   /** The socket of the server that is the primary. */
   get socket(): string {
     return this.#socket(this.#number);
+  }
+
+  /** The process of the primary that has started all others. */
+  get pid(): number {
+    return Number.parseInt(
+      readFileSync(join(this.#data(this.#number), "postmaster.pid"), "utf8"),
+      10,
+    );
   }
 
   async start(): Promise<void> {

@@ -37,15 +37,6 @@ export interface Session {
   readonly inspect_only: boolean;
 }
 
-let csrf = "";
-
-/** Asks who is signed in; the answer's token goes with every change from now on. */
-export async function openSession(): Promise<Session> {
-  const session = await get<Session>("/api/session");
-  csrf = session.csrf;
-  return session;
-}
-
 /** Reads something. @throws ApiError */
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return ask<T>(path, { headers: { Accept: "application/json" }, ...(signal && { signal }) });
@@ -53,20 +44,18 @@ export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 
 /** Changes something. @throws ApiError */
 export function post<T>(path: string, body: object): Promise<T> {
-  return ask<T>(path, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf },
-    body: JSON.stringify(body),
-  });
+  return ask<T>(path, changing(body));
+}
+
+/** A change carries the token of the session. */
+function changing(body: object): RequestInit {
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": current?.csrf ?? "" };
+  return { method: "POST", headers, body: JSON.stringify(body) };
 }
 
 /** Ends the session, and leaves the page. */
 export async function signOut(): Promise<void> {
-  await fetch("/sign-out", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf },
-    body: "{}",
-  });
+  await fetch("/sign-out", changing({}));
   location.assign("/sign-in");
 }
 

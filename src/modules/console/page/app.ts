@@ -1,15 +1,6 @@
 /** The whole console: who is signed in, the navigation, and the page of the address. */
 import type { Overview } from "./answers.ts";
-import {
-  type ApiError,
-  asApiError,
-  openSession,
-  rememberSession,
-  type Session,
-  session,
-  signOut,
-  useApi,
-} from "./api.ts";
+import { asApiError, rememberSession, type Session, session, signOut, useApi } from "./api.ts";
 import { useEvents } from "./events.ts";
 import { AccountPage } from "./pages/account.ts";
 import { AgentPage, AgentsPage } from "./pages/agents.ts";
@@ -28,19 +19,10 @@ const ICON = new URL("icon.svg", import.meta.url).pathname;
 
 /** The console of the person who is signed in. */
 export function App(): VNode {
-  const [session, setSession] = useState<Session | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  useEffect(() => {
-    openSession().then(
-      (opened) => {
-        rememberSession(opened);
-        setSession(opened);
-      },
-      (fault: unknown) => setError(asApiError(fault)),
-    );
-  }, []);
-  if (session === undefined) return html`<main class="alone"><${Pending} error=${error} /></main>`;
-  return html`<${Signed} session=${session} />`;
+  const { data, error } = useApi<Session>("/api/session");
+  if (data === undefined) return html`<main class="alone"><${Pending} error=${error} /></main>`;
+  rememberSession(data);
+  return html`<${Signed} session=${data} />`;
 }
 
 function Signed({ session }: { readonly session: Session }): VNode {

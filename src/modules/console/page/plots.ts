@@ -1,6 +1,6 @@
 /** The traffic of the last hour as plots: requests, refusals, and how long they took. */
 import type { History, HistoryPoint, Overview } from "./answers.ts";
-import { get } from "./api.ts";
+import { useApi } from "./api.ts";
 import { Section } from "./parts/page.ts";
 import { html, UPlot, useEffect, useRef, useState, type VNode } from "./preact.ts";
 import { countText, millisecondsText, momentText } from "./text.ts";
@@ -38,28 +38,15 @@ export function HistoryPlots({ latest }: Pick<Overview, "latest">): VNode {
 
 /** Asked for once; what comes after it comes with the overview. */
 function useHistory(latest: HistoryPoint | null) {
-  const [step, setStep] = useState(5);
-  const [points, setPoints] = useState<readonly HistoryPoint[]>([]);
+  const { data } = useApi<History>("/api/history");
+  const [later, setLater] = useState<readonly HistoryPoint[]>([]);
   useEffect(() => {
-    const abort = new AbortController();
-    get<History>("/api/history", abort.signal).then(
-      (history) => {
-        setStep(history.step_s);
-        setPoints(history.points);
-      },
-      () => undefined,
-    );
-    return () => abort.abort();
-  }, []);
-  const at = latest?.[0] ?? 0;
-  useEffect(() => {
-    if (latest === null) return;
-    setPoints((known) => {
-      const isNew = at > (known.at(-1)?.[0] ?? 0);
-      return isNew ? [...known, latest].slice(-MAX_POINTS) : known;
-    });
-  }, [at]);
-  return { points, step };
+    if (latest !== null) setLater((known) => [...known, latest].slice(-MAX_POINTS));
+  }, [latest?.[0]]);
+  const { points = [], step_s: step = 5 } = data ?? {};
+  const last = points.at(-1)?.[0] ?? 0;
+  const all = [...points, ...later.filter(([at]) => at > last)];
+  return { points: all.slice(-MAX_POINTS), step };
 }
 
 interface Line {

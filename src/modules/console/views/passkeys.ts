@@ -5,7 +5,7 @@ import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
 import { type ApiRequest, type ApiRoute, get, post, textIn } from "../console-api.ts";
 import { ConsoleFault, found, malformed } from "../console-fault.ts";
 import { type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
-import { findPasskey, MAX_PASSKEYS, type Passkey } from "../passkeys.ts";
+import { findPasskey, MAX_PASSKEYS, type Passkey, passkeyView } from "../passkeys.ts";
 import { operatorOfPerson } from "../person.ts";
 import type { Sources } from "./sources.ts";
 
@@ -105,9 +105,6 @@ function placeOf({ place }: PasskeyDesk) {
   return { origin, usable: isIP(hostname.replace(/^\[|\]$/g, "")) === 0 };
 }
 
-function viewOf({ id, name, createdAt, usedAt }: Passkey): JsonRecord {
-  return {
-    ...{ id, name, created_at: new Date(createdAt).toISOString() },
-    used_at: usedAt === undefined ? null : new Date(usedAt).toISOString(),
-  };
+function viewOf(passkey: Passkey): JsonRecord {
+  return { id: passkey.id, ...passkeyView(passkey) };
 }

@@ -9,14 +9,13 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import { withText } from "../opaque-server.ts";
+import { declaredIn, withText } from "../opaque-server.ts";
 import { invalidParams } from "../protocol-errors.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
 
 /** The name of the extension. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 /** How often it is worth asking for a task. */
 export const POLL_INTERVAL_MS = 2_000;
 
@@ -27,8 +26,7 @@ export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
 
 /** Tells by an envelope whether the client knows tasks. */
 export function declaresTasks(envelope: unknown): boolean {
-  const capabilities = isRecord(envelope) ? envelope[CAPABILITIES] : undefined;
-  const extensions = recordIn(capabilities)["extensions"];
+  const extensions = recordIn(declaredIn(envelope))["extensions"];
   return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
 }
 

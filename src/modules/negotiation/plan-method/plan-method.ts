@@ -3,36 +3,41 @@
  * It calls nothing and keeps nothing: the same request by the same agent has the same plan. 422
  * `no-plan` where there is none.   AGTP "PLAN"
  */
-
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { TaskQueue } from "../../../base/task-queue.ts";
+import { mapPaced, type Paced } from "../../../base/paced.ts";
+import { type TaskQueue, THE_SERVER } from "../../../base/task-queue.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
 import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
-import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
+import { describeBy, type FloorMethod } from "../../../dispatch/routes/floor.ts";
 import { floorResult } from "../../../dispatch/routes/floor-result.ts";
+import { canonicalPair } from "../../../dispatch/routes/pairs.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
+import { creatingRegistry } from "../../../endpoint/endpoint-registry.ts";
+import type { Recipe } from "../../../endpoint/recipe.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { canonicalText } from "../../../schema/keywords-and-formats.ts";
+import type { NegotiationContext } from "../config.ts";
+import {
+  filteringOperators,
+  type LateSynthesis,
+  type PreparedSynthesis,
+} from "../late-synthesis.ts";
 import { strongestImpact } from "../synthesis/impact.ts";
 import { membersOf } from "../synthesis/object-members.ts";
 import { type Cost, isSource, type PlannedStep } from "./describe-steps.ts";
 import { type FoundPlan, findPlan, type PlanPlaces } from "./find-plan.ts";
+import { indexingGoals } from "./goal-index.ts";
+import { createValueDescriber } from "./goal-proposal.ts";
 import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.ts";
 
-interface PlanOptions {
-  /** The places, which are made while the server serves; a request before that waits. */
-  readonly places: () => Promise<PlanPlaces>;
-  readonly work: TaskQueue;
+/** PLAN on "/". The places are made while the server serves; a request before that waits. */
+export function planMethod(places: () => Promise<PlanPlaces>, work: TaskQueue): FloorMethod {
+  return { inputSchema: PLAN_SCHEMA, handler: planHandler(places, work) };
 }
 
-/** PLAN on "/". */
-export function planMethod(options: PlanOptions): FloorMethod {
-  return { inputSchema: PLAN_SCHEMA, handler: planHandler(options) };
-}
-
-function planHandler({ places, work }: PlanOptions): RouteHandler {
+function planHandler(places: () => Promise<PlanPlaces>, work: TaskQueue): RouteHandler {
   return async (call, exchange) => {
     const reading = readPlanRequest(call.input);
     if (reading.kind === "fault") return schemaViolation([reading.violation]);
@@ -141,4 +146,43 @@ function assumptionsOf(request: PlanRequest, { plan, steps, share }: FoundPlan):
     ...(request.notApplied.length === 0 ? [] : ["the constraints in words are not in the way"]),
     "the endpoints do what they declare",
   ];
+}
+
+/** Creates the places once, when they are first asked for. */
+export function createLatePlanPlaces(
+  context: NegotiationContext,
+  prepared: LateSynthesis,
+): () => Promise<PlanPlaces> {
+  const { work, stopping } = context;
+  let places: Promise<PlanPlaces> | undefined;
+  return () => {
+    places ??= prepared().then((synthesis) =>
+      work.pace(creatingPlanPlaces(context, synthesis), THE_SERVER, stopping.signal),
+    );
+    return places;
+  };
+}
+
+function* creatingPlanPlaces(
+  context: NegotiationContext,
+  synthesis: PreparedSynthesis,
+): Paced<PlanPlaces> {
+  const { methodPolicy, names, config, catalog } = context;
+  const operators = yield* filteringOperators(context);
+  const recipes = [...context.recipes.values()].filter(hasOnePath);
+  const definitions = yield* mapPaced(operators, ({ definition }) => definition);
+  const goals = yield* indexingGoals(definitions, recipes);
+  const { registry } = yield* creatingRegistry(operators);
+  return {
+    ...{ ...synthesis, registry, goals, names, methodPolicy },
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+    describe: describeBy(catalog),
+    describeValues: createValueDescriber(),
+    policies: config.policies,
+  };
+}
+
+/** A pattern of paths says nothing about which one a goal means. */
+function hasOnePath({ pattern }: Recipe): boolean {
+  return pattern !== undefined && pattern.pathRegex === undefined;
 }

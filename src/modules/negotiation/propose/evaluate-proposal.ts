@@ -29,7 +29,7 @@ import type {
 } from "../../../endpoint/synthesis-plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { NegotiationContext } from "../config.ts";
-import type { LateSynthesis } from "../late-synthesis.ts";
+import type { NegotiationParts } from "../state.ts";
 import { type ProposedSchemaFault, readProposedSchema } from "./proposed-schema.ts";
 import type { CheckedProposal, ProposalFault, RawProposal } from "./read-proposal.ts";
 
@@ -100,12 +100,6 @@ function malformedSchema(field: string, { path, message }: ProposedSchemaFault):
   return badRequest("malformed-schema", text, { reason: issue, issue, field, pointer: path });
 }
 
-/** The parts that make a plan of a proposal. */
-export interface SynthesisParts {
-  readonly context: NegotiationContext;
-  readonly prepared: LateSynthesis;
-}
-
 /** The agent that proposes: its authority, and who pays for the work. */
 interface Proposer {
   readonly authority: ScopeCheck;
@@ -117,7 +111,7 @@ type Synthesized = { readonly kind: "planned"; readonly plan: SynthesisPlan } | 
 
 /** Synthesizes what was proposed when its owner's turn has come. */
 export async function synthesizeInTurn(
-  { context, prepared }: SynthesisParts,
+  { context, prepared }: NegotiationParts,
   proposal: CheckedProposal,
   { authority, owner }: Proposer,
 ): Promise<Synthesized> {

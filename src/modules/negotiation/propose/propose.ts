@@ -29,35 +29,11 @@ import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { NegotiationContext } from "../config.ts";
-import {
-  acceptedBody,
-  type GrantParts,
-  grantContract,
-  offerContract,
-  previewContract,
-} from "../contracts/grant-contract.ts";
-import type { NegotiationTurns } from "../state.ts";
-import {
-  checkProposal,
-  refuseForm,
-  type SynthesisParts,
-  synthesizeInTurn,
-} from "./evaluate-proposal.ts";
-import type { PendingProposals, ProposalAnswer } from "./pending-proposals.ts";
+import { acceptedBody, grantContract, offerContract, previewContract } from "../grant-contract.ts";
+import type { NegotiationParts } from "../state.ts";
+import { checkProposal, refuseForm, synthesizeInTurn } from "./evaluate-proposal.ts";
+import type { ProposalAnswer } from "./pending-proposals.ts";
 import { readProposal, type SubmittedProposal } from "./read-proposal.ts";
-
-/** The parts that make a contract of a proposal, at once or later. */
-export interface EvaluationParts extends SynthesisParts, GrantParts {
-  readonly turns: NegotiationTurns;
-}
-
-/** The parts of PROPOSE. */
-export interface ProposeOptions extends EvaluationParts {
-  /** The proposals that are answered with 261, where `async_evaluation` is on. */
-  readonly proposals: PendingProposals;
-  /** True: the answer is 461 and an offer, at once, for agents that want to see it first. */
-  readonly isOffering?: boolean;
-}
 
 /** Parameters of PROPOSE; its forms are too many for a schema, and are read by hand. */
 const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
@@ -87,46 +63,50 @@ const SCHEMA_MEMBERS: ReadonlySet<string> = new Set(["input_schema", "output_sch
 
 type Answer = HandlerSuccess | Refusal;
 
-/** PROPOSE on "/". */
-export function proposeMethod(options: ProposeOptions): FloorMethod {
+/** PROPOSE on "/". `isOffering`: its answer is 461 and an offer, at once, for agents that want to see it first. */
+export function proposeMethod(parts: NegotiationParts, isOffering = false): FloorMethod {
   const handler: RouteHandler = (call, exchange) => {
-    if (!options.context.config.policies.synthesisEnabled) {
+    if (!parts.context.config.policies.synthesisEnabled) {
       return proposalRejected("synthesis-disabled", "this server does not synthesize endpoints");
     }
     if (exchange.contract !== undefined) {
       return proposalRejected("policy-refused", "what runs under a contract makes no other one");
     }
-    return propose(options, { call, exchange });
+    return propose(parts, { call, exchange }, isOffering);
   };
   return { inputSchema: PROPOSE_SCHEMA, deepMembers: SCHEMA_MEMBERS, handler };
 }
 
 /** Answers one turn of a negotiation. */
-async function propose(options: ProposeOptions, request: CausingRequest): Promise<Answer> {
+async function propose(
+  parts: NegotiationParts,
+  request: CausingRequest,
+  isOffering: boolean,
+): Promise<Answer> {
   const { exchange } = request;
   const { agentId = "" } = exchange.caller;
-  const turn = options.turns.next(agentId, exchange.header("negotiation-id"));
+  const turn = parts.turns.next(agentId, exchange.header("negotiation-id"));
   if (turn.kind === "unknown") {
     const message = "no negotiation of this agent has this Negotiation-ID";
     return badRequest("unknown-negotiation", message, { reason: "unknown-negotiation" });
   }
   const { negotiationId } = turn;
   if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
-  const answer = await evaluate(options, request, negotiationId);
-  if ("kind" in answer && answer.status === 463) options.turns.reject(agentId, negotiationId);
+  const answer = await evaluate(parts, request, { negotiationId, isOffering });
+  if ("kind" in answer && answer.status === 463) parts.turns.reject(agentId, negotiationId);
   return withNegotiation(answer, negotiationId);
 }
 
 async function evaluate(
-  options: ProposeOptions,
+  parts: NegotiationParts,
   request: CausingRequest,
-  negotiationId: string,
+  { negotiationId, isOffering }: { readonly negotiationId: string; readonly isOffering: boolean },
 ): Promise<Answer> {
   const { call, exchange } = request;
   const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
   if (reading.kind === "fault") return refuseForm(reading);
-  const { context, proposals, isOffering = false } = options;
+  const { context, proposals } = parts;
   const { work, config } = context;
   const owner = payerOf(exchange);
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
@@ -138,10 +118,10 @@ async function evaluate(
   const { scopes } = authority;
   const submitted = { agentId, sessionId: call.sessionId, negotiationId, scopes, proposal };
   if (config.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
-  const planned = await synthesizeInTurn(options, proposal, { authority, owner });
+  const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
   if (planned.kind === "refusal") return planned;
   if (isOffering) return offerContract(context, submitted, planned.plan);
-  return grantContract(options, submitted, planned.plan, request);
+  return grantContract(parts, submitted, planned.plan, request);
 }
 
 function unknownAgent(): Refusal {
@@ -166,7 +146,7 @@ function withNegotiation(answer: Answer, negotiationId: string): Answer {
  * PROPOSE would have said, and 500 where that was a fault. Never rejects.   AGTP-API §10.6, §11
  */
 export async function evaluatePending(
-  parts: EvaluationParts,
+  parts: NegotiationParts,
   submitted: SubmittedProposal,
 ): Promise<ProposalAnswer> {
   try {
@@ -180,28 +160,21 @@ export async function evaluatePending(
 }
 
 async function answerPending(
-  parts: EvaluationParts,
+  parts: NegotiationParts,
   submitted: SubmittedProposal,
 ): Promise<ProposalAnswer> {
-  const { agentId, negotiationId } = submitted;
-  const outcome = await synthesizeAndGrant(parts, submitted);
-  if (!("kind" in outcome)) return { status: outcome.status ?? 200, body: outcome.body };
-  if (outcome.status === 463) parts.turns.reject(agentId, negotiationId);
-  const refused = carryMore(outcome, { negotiation_id: negotiationId });
-  return { status: refused.status, body: refusalBody(refused) };
-}
-
-async function synthesizeAndGrant(
-  parts: EvaluationParts,
-  submitted: SubmittedProposal,
-): Promise<HandlerSuccess | Refusal> {
-  const { agentId, scopes, proposal } = submitted;
+  const { agentId, negotiationId, scopes, proposal } = submitted;
   // Only agents that this server knows have their proposals taken on.
   const owner = { key: agentId, isKnown: true };
   const authority = compileGrants(scopes);
   const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
-  if (planned.kind === "refusal") return planned;
-  return grantContract(parts, submitted, planned.plan, undefined);
+  if (planned.kind === "planned") {
+    const { status = 200, body } = await grantContract(parts, submitted, planned.plan, undefined);
+    return { status, body };
+  }
+  if (planned.status === 463) parts.turns.reject(agentId, negotiationId);
+  const refused = carryMore(planned, { negotiation_id: negotiationId });
+  return { status: refused.status, body: refusalBody(refused) };
 }
 
 /**
@@ -210,16 +183,16 @@ async function synthesizeAndGrant(
  * or another's · 404 it never was.   AGTP-API §10.1.3
  */
 export function contractOffers(
-  context: NegotiationContext,
-  options: ProposeOptions,
+  parts: NegotiationParts,
   routes: Pick<ContractRoutes, "agree">,
 ): ContractOffers {
-  return { propose: proposeRoute(context, options), decide: decisionRoute(context, routes) };
+  return { propose: proposeRoute(parts), decide: decisionRoute(parts.context, routes) };
 }
 
-function proposeRoute(context: NegotiationContext, options: ProposeOptions): Route {
-  const method = proposeMethod({ ...options, isOffering: true });
-  const endpoints = floorEndpoints(new Map([["PROPOSE", method]]), describeBy(context.catalog));
+function proposeRoute(parts: NegotiationParts): Route {
+  const { context } = parts;
+  const methods = new Map([["PROPOSE", proposeMethod(parts, true)]]);
+  const endpoints = floorEndpoints(methods, describeBy(context.catalog));
   const [route] = protocolRoutes(endpoints, context);
   if (route === undefined) throw new Error("PROPOSE has no route");
   return route;

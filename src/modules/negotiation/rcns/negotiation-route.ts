@@ -7,7 +7,6 @@
 
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { changeCall } from "../../../dispatch/handling/call-context.ts";
-import type { RateWindow } from "../../../dispatch/rates/rate-window.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
 import {
@@ -22,15 +21,12 @@ import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { NegotiationContext } from "../config.ts";
-import { makeContract, previewContract } from "../contracts/grant-contract.ts";
-import { type LateSynthesis, synthesisFaults } from "../late-synthesis.ts";
+import { makeContract, previewContract } from "../grant-contract.ts";
+import type { NegotiationParts } from "../state.ts";
 import { semanticOf, synthesizeRequest } from "./unregistered-request.ts";
 
-interface NegotiationOptions {
-  readonly context: NegotiationContext;
-  readonly prepared: LateSynthesis;
+interface NegotiationOptions extends NegotiationParts {
   readonly routes: Pick<ContractRoutes, "routeOf">;
-  readonly rate: RateWindow;
   /** Hears of a contract that is run at once, which is agreeing to it. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
 }
@@ -67,7 +63,7 @@ async function negotiate(
   exchange: ExchangeView,
 ): Promise<Answer> {
   const { context, rate } = options;
-  const { attempts, work, config } = context;
+  const { work, config } = context;
   const { rcns } = config.policies;
   const { contracts: register } = context.state;
   const { method, path, caller } = exchange;
@@ -78,8 +74,10 @@ async function negotiate(
   const { synthesizer } = await options.prepared();
   const owner = payerOf(exchange);
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
-  const parts = { synthesizer, attempts, onFault: synthesisFaults(context) };
-  const planned = await work.run(() => synthesizeRequest(parts, call, exchange), owner);
+  const planned = await work.run(
+    () => synthesizeRequest(synthesizer, context, call, exchange),
+    owner,
+  );
   if (planned.kind === "refusal") return planned;
   const { plan, inputSchema, input } = planned;
   const pair = `${method} ${path}`;

@@ -4,7 +4,6 @@
  */
 
 import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
-import type { Attempts } from "../../../dispatch/contracts/attempts.ts";
 import {
   authorizationRequired,
   type Refusal,
@@ -20,16 +19,10 @@ import type { Proposal, SynthesisPlan, Synthesizer } from "../../../endpoint/syn
 import type { Call } from "../../../handlers/handler.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../../../schema/schema-bounds.ts";
-import type { SchemaType } from "../../../schema/schema-vocabulary.ts";
+import { type SchemaType, schemaTypeOf } from "../../../schema/schema-vocabulary.ts";
+import type { NegotiationContext } from "../config.ts";
+import { synthesisFaults } from "../late-synthesis.ts";
 import { readProposedSchema } from "../propose/proposed-schema.ts";
-
-/** The parts that synthesize a request. */
-export interface RequestSynthesis {
-  readonly synthesizer: Synthesizer;
-  readonly attempts: Attempts;
-  /** Hears of a fault of the synthesis; the caller learns only that there was one. */
-  onFault(error: unknown): void;
-}
 
 /** The most inputs of a request, and of a proposal. */
 const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
@@ -51,11 +44,13 @@ type Synthesized =
  * would not take.   AGTP-API §10.1.2, §10.1.3
  */
 export function synthesizeRequest(
-  { synthesizer, attempts, onFault }: RequestSynthesis,
+  synthesizer: Synthesizer,
+  context: NegotiationContext,
   call: Call,
   exchange: ExchangeView,
 ): Synthesized {
   const { method, path, caller } = exchange;
+  const { attempts } = context;
   const impossible = (explanation: string): Refusal =>
     refuseContract(exchange, attempts, "composition-impossible", explanation);
   const reserved = checkReservation(method, path, FLOOR_METHODS);
@@ -88,7 +83,8 @@ export function synthesizeRequest(
     }
     return impossible(outcome.explanation);
   } catch (error) {
-    onFault(error);
+    // The caller learns only that there was one.
+    synthesisFaults(context)(error);
     return refuseContract(exchange, attempts, "synthesis-error", "the synthesis failed");
   }
 }
@@ -107,7 +103,8 @@ function proposalOfRequest({ input, query }: Call, { method, path }: ExchangeVie
   const names = Object.keys(input);
   const properties = names.map((name) => [
     name,
-    isFromQuery(name, input, query) ? TEXT_OF_A_QUERY : schemaOf(input[name]),
+    // Values have a type, and no more is known of them.
+    isFromQuery(name, input, query) ? TEXT_OF_A_QUERY : { type: schemaTypeOf(input[name]) },
   ]);
   return {
     method,
@@ -138,14 +135,6 @@ function readQuery({ input, query }: Call, schema: JsonSchema): Call["input"] {
   if (texts.length === 0) return input;
   const others = Object.entries(input).filter(([name]) => !isFromQuery(name, input, query));
   return mergeInput(inputShape(schema), Object.fromEntries(others), new Map(texts), undefined);
-}
-
-/** Values have a type, and no more is known of them. */
-function schemaOf(value: unknown): JsonSchema {
-  if (value === null) return { type: "null" };
-  if (Array.isArray(value)) return { type: "array" };
-  if (typeof value === "number") return { type: Number.isInteger(value) ? "integer" : "number" };
-  return { type: typeof value };
 }
 
 /** Closed, and typed as the steps are: what was sent, and what the plan would take beside it. */

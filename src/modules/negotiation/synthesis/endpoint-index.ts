@@ -5,7 +5,7 @@
  */
 import { SpreadMap } from "../../../base/spread-map.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
-import type { LogSubject } from "../../../endpoint/synthesis-log.ts";
+import type { LogSubject } from "../../../endpoint/synthesis-plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import {
   kindOfSchema,

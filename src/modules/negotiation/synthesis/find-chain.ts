@@ -3,7 +3,7 @@
  * the proposal or from an earlier output, and whose outputs cover what was asked. Chains of more
  * steps than the policy allows are no plans.   AGTP-API §10.6, §10.7
  */
-import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-log.ts";
+import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-plan.ts";
 import { arrange, type Candidate, Candidates, pruneChain } from "./chain.ts";
 import { buildClosure, giversOfInput } from "./closure.ts";
 import { type IndexedEndpoint, type Input, type Output, subjectOf } from "./endpoint-index.ts";

@@ -8,8 +8,7 @@ import { quoteValue } from "../../../base/json-value.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
-import { quoteNames } from "../../../endpoint/synthesis-log.ts";
-import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
+import { type Proposal, quoteNames } from "../../../endpoint/synthesis-plan.ts";
 import { membersOf } from "./object-members.ts";
 import type { SynthesisBounds } from "./synthesis-task.ts";
 

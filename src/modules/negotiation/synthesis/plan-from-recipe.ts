@@ -6,8 +6,12 @@
 
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
-import { quoteNames, type SynthesisLog } from "../../../endpoint/synthesis-log.ts";
-import type { Proposal, SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
+import {
+  type Proposal,
+  quoteNames,
+  type SynthesisLog,
+  type SynthesisPlan,
+} from "../../../endpoint/synthesis-plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { compareTexts } from "./endpoint-index.ts";
 import { strongestImpact } from "./impact.ts";

@@ -8,7 +8,7 @@ import { isRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { canonicalText, FORMATS } from "../../../schema/keywords-and-formats.ts";
 import { resolveLocalReference } from "../../../schema/local-reference.ts";
-import { SCHEMA_TYPES, type SchemaType } from "../../../schema/schema-vocabulary.ts";
+import { SCHEMA_TYPES, type SchemaType, schemaTypeOf } from "../../../schema/schema-vocabulary.ts";
 
 /** A type of values that shares none with another one: numbers are integers or fractions. */
 export type DisjointType = Exclude<SchemaType, "number"> | "fraction";
@@ -160,18 +160,8 @@ function listedKind(values: readonly unknown[]): SchemaKind {
 }
 
 function typeOf(value: unknown): DisjointType {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  switch (typeof value) {
-    case "string":
-      return "string";
-    case "boolean":
-      return "boolean";
-    case "number":
-      return Number.isInteger(value) ? "integer" : "fraction";
-    default:
-      return "object";
-  }
+  const type = schemaTypeOf(value);
+  return type === "number" ? "fraction" : type;
 }
 
 /** The kind that both let through; undefined: there are too many alternatives. */

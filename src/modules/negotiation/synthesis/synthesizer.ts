@@ -7,15 +7,15 @@
 import { type Paced, sortPaced } from "../../../base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
-import { SynthesisLog } from "../../../endpoint/synthesis-log.ts";
-import type {
-  MissingParts,
-  PlanFailure,
-  PlanLimits,
-  Proposal,
-  ScopeCheck,
-  SynthesisPlan,
-  Synthesizer,
+import {
+  type MissingParts,
+  type PlanFailure,
+  type PlanLimits,
+  type Proposal,
+  type ScopeCheck,
+  SynthesisLog,
+  type SynthesisPlan,
+  type Synthesizer,
 } from "../../../endpoint/synthesis-plan.ts";
 import { indexingEndpoints } from "./build-endpoint-index.ts";
 import { comparePairs, type EndpointIndex } from "./endpoint-index.ts";

@@ -11,25 +11,10 @@ export interface ApiAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The codes of the API's own. */
-type ApiErrorCode =
-  | "unauthenticated"
-  | "forbidden"
-  | "validation_error"
-  | "not_found"
-  | "method_not_allowed"
-  | "rate_limited"
-  | "unsupported_stream_mode"
-  | "unsupported_media_type"
-  | "payload_too_large"
-  | "idempotency_key_mismatch"
-  | "force_engine_version_forbidden"
-  | "internal_error";
-
 /** A no, as the envelope has it. */
 export function refuse(
   status: number,
-  error: ApiErrorCode | (string & {}),
+  error: string,
   message: string,
   details?: JsonRecord,
 ): ApiAnswer {

@@ -5,15 +5,13 @@ import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { ViewLease } from "../../../state/state.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
-import type { EffectLedger } from "../nodes/conformance-nodes.ts";
+import type { OpenwopConfig } from "../config.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { Redact } from "../runs/run-log.ts";
-import type { ToolRates } from "../turn/tool-rates.ts";
+import type { OpenwopState } from "../state.ts";
 import type { ApiAnswer } from "./answer.ts";
-import type { ApiKey, ApiKeys, ApiScope, Audience } from "./api-keys.ts";
-import type { Idempotency } from "./idempotency.ts";
-import type { InterruptTokens } from "./interrupt-token.ts";
+import type { ApiKey, ApiKeys, ApiScope } from "./api-keys.ts";
 
 /** The parts that the API of one deployment serves. */
 export interface ApiParts {
@@ -22,25 +20,13 @@ export interface ApiParts {
   readonly executor: AgentExecutor;
   readonly redact: Redact;
   readonly keys: ApiKeys;
-  readonly isConformance: boolean;
+  readonly settings: Pick<OpenwopConfig, "conformance" | "runtime">;
   readonly toll: Toll;
-  /** Of one tool, for one principal. */
-  readonly toolCallsPerMinute: number;
   /** The discovery document, without what the listener knows. */
   readonly discovery: JsonRecord;
-  readonly state: ApiState;
+  readonly state: Omit<OpenwopState, "register">;
   readonly view: Pick<ViewLease, "catchUp">;
   readonly log: { warn(fields: object, message?: string): void };
-}
-
-/** The state that the API keeps through every reload. */
-export interface ApiState {
-  readonly idempotency: Idempotency;
-  readonly tokens: InterruptTokens;
-  readonly audience: Audience;
-  /** Counts the calls of tools, over AGTP and HTTP alike. */
-  readonly toolRates: ToolRates;
-  readonly effects: EffectLedger;
 }
 
 /** A request that may be read. */

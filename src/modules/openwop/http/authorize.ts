@@ -103,7 +103,7 @@ export function authorize(
   if (match === undefined) return notFound();
   if (match.kind === "other-methods") return otherMethods(match.allowed);
   const { route, params } = match;
-  if (route.isConformance === true && !parts.isConformance) return notFound();
+  if (route.isConformance === true && !parts.settings.conformance) return notFound();
   const requiredScope = route.scopes.find((scope) => !key.scopes.has(scope));
   if (requiredScope !== undefined) {
     const message = `the key is not good for this, which needs the scope ${requiredScope}`;

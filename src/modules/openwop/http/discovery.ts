@@ -4,25 +4,18 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERSION } from "../../../base/version.ts";
-import type { RunLimits } from "../config.ts";
+import type { OpenwopConfig } from "../config.ts";
 import { MAX_NODE_EXECUTIONS } from "../runs/run.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
 
 interface DiscoveryFacts {
-  readonly isConformance: boolean;
-  readonly installScope: "host" | "tenant";
+  readonly settings: Pick<
+    OpenwopConfig,
+    "conformance" | "installScope" | "runs" | "runtime" | "reasoning"
+  >;
   /** Agents of the host, or of any tenant. */
   readonly agentIds: ReadonlySet<string>;
   readonly workflows: Workflows;
-  readonly limits: Pick<RunLimits, "durationSeconds" | "depth" | "children" | "loopIterations">;
-  /** Of one tool, for one principal; 0: no limit. */
-  readonly toolCallsPerMinute: number;
-  /** The detail in which agents' thoughts are told, unless a run says otherwise. */
-  readonly reasoning: {
-    readonly verbosity: "summary" | "full" | "off";
-    readonly tokenLimit: number;
-    readonly isStreaming: boolean;
-  };
 }
 
 const PROTOCOL_VERSION = "1.0";
@@ -31,7 +24,8 @@ const FIXTURE = /^(?:conformance|openwop)-/;
 
 /** The document, without what the listener knows. */
 export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
-  const { isConformance, agentIds, limits, toolCallsPerMinute } = facts;
+  const { settings, agentIds } = facts;
+  const { conformance: isConformance, runs: limits, runtime } = settings;
   const hasAgents = agentIds.size > 0;
   const fixtures = isConformance ? fixturesOf(facts) : [];
   return {
@@ -55,9 +49,9 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
     // The published limits have no member for them, and take no other.
     extensions: { agtpd: { subWorkflow: { maxDepth: limits.depth, maxRuns: limits.children } } },
     idempotency: { crossRegion: "single-region" },
-    ...(hasAgents || isConformance ? { agents: agentFamily(facts, hasAgents) } : {}),
+    ...(hasAgents || isConformance ? { agents: agentFamily(settings, hasAgents) } : {}),
     ...(hasAgents || isConformance
-      ? { toolHooks: { ...TOOL_HOOKS, perToolRateLimit: toolCallsPerMinute > 0 } }
+      ? { toolHooks: { ...TOOL_HOOKS, perToolRateLimit: runtime.toolCallsPerMinute > 0 } }
       : {}),
     ...(isConformance ? { conformance: { mockAgent: true } } : {}),
     ...(fixtures.length === 0 ? {} : { fixtures }),
@@ -70,14 +64,14 @@ const SUPPRESSION = { sideEffectSuppression: "recorded-outcome" };
 const TOOL_HOOKS = { supported: true, prePostEvents: true, perToolAuthorization: true };
 
 function agentFamily(
-  { installScope, reasoning, isConformance }: DiscoveryFacts,
+  { installScope, reasoning, conformance: isConformance }: DiscoveryFacts["settings"],
   hasAgents: boolean,
 ): JsonRecord {
-  const { verbosity, tokenLimit, isStreaming } = reasoning;
+  const { verbosity, tokenLimit, streaming } = reasoning;
   return {
     supported: true,
     // The mock agent streams wherever it is.
-    reasoning: { verbosity, tokenLimit, streaming: isStreaming || isConformance },
+    reasoning: { verbosity, tokenLimit, streaming: streaming || isConformance },
     // A host-wide inventory is never empty where it is advertised.
     ...(hasAgents || installScope === "tenant"
       ? { manifestRuntime: { supported: true, handoffValidation: true, installScope } }

@@ -154,20 +154,16 @@ const SLOW_READER_MS = 30_000;
 
 /** Sends until there is nothing more to send; the response is ended by then. */
 export async function sendEvents(stream: EventStream): Promise<void> {
-  const served = stream.host.whileServing(stream.signal);
-  await within(served, (signal) => sendUntil({ ...stream, signal }));
-}
-
-async function sendUntil(stream: EventStream): Promise<void> {
-  const { signal } = stream;
-  let isOver = false;
-  try {
-    isOver = await new Sender(stream).run();
-  } catch (error) {
-    if (!(error instanceof SlowReader) && !signal.aborted) throw error;
-  } finally {
-    stream.response.end(signal.aborted && !isOver ? FAREWELL : undefined);
-  }
+  await within(stream.host.whileServing(stream.signal), async (signal) => {
+    let isOver = false;
+    try {
+      isOver = await new Sender({ ...stream, signal }).run();
+    } catch (error) {
+      if (!(error instanceof SlowReader) && !signal.aborted) throw error;
+    } finally {
+      stream.response.end(signal.aborted && !isOver ? FAREWELL : undefined);
+    }
+  });
 }
 
 class SlowReader extends Error {}
@@ -201,13 +197,10 @@ class Sender {
 
   async #passHistory(): Promise<void> {
     const { log, frames } = this.#stream;
-    let at = -1;
-    while (at < this.#after) {
-      const limit = Math.min(READ_AT_ONCE, this.#after - at);
-      const page = await log.events(at, limit);
-      if (page.length === 0) return;
-      for (const event of page) frames.pass(event);
-      at = page.at(-1)?.sequence ?? this.#after;
+    if (this.#after < 0) return;
+    for await (const event of log.eventsBehind(-1)) {
+      if (event.sequence > this.#after) return;
+      frames.pass(event);
     }
   }
 

@@ -6,7 +6,7 @@ import type { RunLog } from "../runs/run-log.ts";
 import { type Interrupt, interruptView } from "../runs/run-state.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
-import { badReason, REASON_SCHEMA, readReason } from "./run-routes.ts";
+import { REASON_SCHEMA, withReason } from "./run-routes.ts";
 
 const WORD_SCHEMA = {
   type: "object",
@@ -106,7 +106,7 @@ export const PAUSE_ROUTES: readonly ApiRoute[] = [
       type: "object",
       properties: { drainPolicy: { enum: DRAIN_POLICIES }, reason: REASON_SCHEMA },
     },
-    handle: pauseRun,
+    handle: withReason(pauseRun),
   },
   {
     method: "POST",
@@ -114,14 +114,15 @@ export const PAUSE_ROUTES: readonly ApiRoute[] = [
     summary: "Let a paused run go on",
     scopes: ["runs:cancel"],
     body: { type: "object", properties: { reason: REASON_SCHEMA } },
-    handle: resumeRun,
+    handle: withReason(resumeRun),
   },
 ];
 
-async function pauseRun({ parts, caller, params, body }: ApiCall): Promise<ApiAnswer> {
+async function pauseRun(
+  { parts, caller, params, body }: ApiCall,
+  reason: string | undefined,
+): Promise<ApiAnswer> {
   const { drainPolicy: named = "drain-current-node" } = body;
-  const reason = readReason(body);
-  if (reason === null) return badReason();
   const drainPolicy = DRAIN_POLICIES.find((one) => one === named);
   if (drainPolicy === undefined) {
     const message = `drainPolicy is ${quoteValue(parts.redact(named))}, expected one of ${DRAIN_POLICIES.join(", ")}`;
@@ -134,9 +135,10 @@ async function pauseRun({ parts, caller, params, body }: ApiCall): Promise<ApiAn
   return accepted(log, { drainPolicy, ...(pausedAt === undefined ? {} : { pausedAt }) });
 }
 
-async function resumeRun({ parts, caller, params, body }: ApiCall): Promise<ApiAnswer> {
-  const reason = readReason(body);
-  if (reason === null) return badReason();
+async function resumeRun(
+  { parts, caller, params }: ApiCall,
+  reason: string | undefined,
+): Promise<ApiAnswer> {
   const log = await parts.host.resume(params["runId"] ?? "", reason, caller);
   if (isRefused(log)) return refuseAs(log);
   const { resumedAt } = log.state;

@@ -6,9 +6,9 @@
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordIn } from "../../../base/json-value.ts";
-import type { TaskOwner } from "../../../base/task-queue.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import { networkOwner, type RateExcess } from "../../../dispatch/rates/rates.ts";
+import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
+import { networkOwner } from "../../../dispatch/rates/rates.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
 import { parseBody } from "../../../endpoint/input.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
@@ -31,15 +31,7 @@ import { sendEvents } from "./event-stream.ts";
 import { API_ROUTES, openApiDocument } from "./routes.ts";
 
 /** The part of the path space that the API has for itself. */
-interface ApiMount {
-  readonly prefix: string;
-  plugin(app: FastifyInstance): void;
-  /** Answers what has a path that cannot be decoded. */
-  answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
-  /** The account of a key that is known; undefined: nobody's. */
-  payerOf(request: FastifyRequest): TaskOwner | undefined;
-  answerExcess(excess: RateExcess, reply: FastifyReply): FastifyReply;
-}
+type ApiMount = Omit<HttpRoute, "api">;
 
 const READ = ["GET", "HEAD"];
 const METHODS = [...READ, "POST", "PUT", "PATCH", "DELETE"];
@@ -86,7 +78,7 @@ export function openwopApi(parts: ApiParts, bodyBytes: number): readonly ApiMoun
 function mountApi(app: FastifyInstance, parts: ApiParts, bodyBytes: number): void {
   const authorizations = new WeakMap<FastifyRequest, Authorized>();
   const openApi = openApiDocument(
-    API_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.isConformance),
+    API_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.settings.conformance),
   );
   readBodies(app, bodyBytes, (request, work) => {
     const key = authorizations.get(request)?.key;

@@ -7,22 +7,23 @@ import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { openInterrupt, runSnapshot } from "../runs/run-state.ts";
 import { type ApiAnswer, answer, notFound, refuse, refuseAs } from "./answer.ts";
-import type { ApiCall, ApiParts, ApiRoute } from "./api-route.ts";
+import type { AnsweredRoute, ApiCall, ApiParts, ApiRoute } from "./api-route.ts";
 
 const MAX_REASON = 1024;
 
 /** As the API's description has it. */
 export const REASON_SCHEMA: JsonRecord = { type: "string", maxLength: MAX_REASON };
 
-/** The reason; undefined: none is given. Null: it is none. */
-export function readReason({ reason }: JsonRecord): string | undefined | null {
-  if (reason === undefined) return undefined;
-  return typeof reason === "string" && reason.length <= MAX_REASON ? reason : null;
-}
-
-/** The fault of a reason that is none. */
-export function badReason(): ApiAnswer {
-  return refuse(400, "validation_error", `/reason must be a text of ${MAX_REASON} characters`);
+/** Answers a body that may state a reason; 400 for one that is none. */
+export function withReason(
+  handle: (call: ApiCall, reason: string | undefined) => Promise<ApiAnswer>,
+): AnsweredRoute["handle"] {
+  return (call) => {
+    const { reason } = call.body;
+    const isText = typeof reason === "string" && reason.length <= MAX_REASON;
+    if (reason === undefined || isText) return handle(call, reason);
+    return refuse(400, "validation_error", `/reason must be a text of ${MAX_REASON} characters`);
+  };
 }
 
 const MAX_BULK = 100;
@@ -75,7 +76,7 @@ export const RUN_ROUTES: readonly ApiRoute[] = [
     summary: "Cancel a run; one that is over stays as it is",
     scopes: ["runs:cancel"],
     body: { type: "object", properties: { reason: REASON_SCHEMA } },
-    handle: cancelRun,
+    handle: withReason(cancelRun),
   },
   {
     method: "POST",
@@ -91,7 +92,7 @@ export const RUN_ROUTES: readonly ApiRoute[] = [
     summary: "Cancel up to a hundred runs",
     scopes: ["runs:cancel"],
     body: BULK_SCHEMA,
-    handle: bulkCancel,
+    handle: withReason(bulkCancel),
   },
 ];
 
@@ -121,18 +122,19 @@ async function readRun({ parts, caller, params }: ApiCall): Promise<ApiAnswer> {
   return isRefused(log) ? refuseAs(log) : answer(snapshotOf(log, parts));
 }
 
-async function cancelRun({ parts, caller, params, body }: ApiCall): Promise<ApiAnswer> {
-  const reason = readReason(body);
-  if (reason === null) return badReason();
+async function cancelRun(
+  { parts, caller, params }: ApiCall,
+  reason: string | undefined,
+): Promise<ApiAnswer> {
   const log = await parts.host.cancel(params["runId"] ?? "", reason, caller);
   if (isRefused(log)) return refuseAs(log);
   return answer({ runId: log.run.runId, status: log.state.status });
 }
 
-async function bulkCancel({ parts, caller, body }: ApiCall): Promise<ApiAnswer> {
-  const { runIds } = body;
-  const reason = readReason(body);
-  if (reason === null) return badReason();
+async function bulkCancel(
+  { parts, caller, body: { runIds } }: ApiCall,
+  reason: string | undefined,
+): Promise<ApiAnswer> {
   const isList =
     Array.isArray(runIds) &&
     runIds.length > 0 &&

@@ -131,8 +131,9 @@ function invoke({ parts, key, body }: ApiCall): ApiAnswer {
   });
 }
 
-function waitOf({ state, toolCallsPerMinute }: ApiParts, principal: string, toolName: string) {
-  return state.toolRates.take(principal, toolName, { perMinute: toolCallsPerMinute });
+function waitOf({ state, settings }: ApiParts, principal: string, toolName: string) {
+  const { toolCallsPerMinute: perMinute } = settings.runtime;
+  return state.toolRates.take(principal, toolName, { perMinute });
 }
 
 function judge(

@@ -7,7 +7,6 @@ import { createHash } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
-import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Store } from "../../../state/store.ts";
 import { failed } from "../agent-executor.ts";
 import type { Verbosity } from "../config.ts";
@@ -16,7 +15,7 @@ import { EFFECTS } from "../runs/run-entry.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity, resolveThreshold } from "../turn/turn-rules.ts";
 import { waitFor } from "./core-nodes.ts";
-import { configCheck, type NodeCall, type NodeOutcome, type NodeType, TEXT } from "./node-type.ts";
+import { type NodeCall, type NodeOutcome, type NodeType, TEXT } from "./node-type.ts";
 
 /**
  * core.conformance.side-effect: does something that can be counted outside of the log of its run, so that
@@ -66,15 +65,12 @@ export interface MockAgentOptions {
 }
 
 /** The node type of the suite's agent. */
-export function mockAgentNode(compiler: SchemaCompiler, options: MockAgentOptions): NodeType {
-  return {
-    isEffectful: true,
-    execute: (call) => execute(call, options),
-    checkNode: configCheck(compiler, "core.conformance.mock-agent", MOCK_AGENT_SCHEMA),
-  };
+export function mockAgentNode(options: MockAgentOptions): NodeType {
+  const execute = (call: NodeCall): Promise<NodeOutcome> => takeMockTurn(call, options);
+  return { isEffectful: true, config: MOCK_AGENT_SCHEMA, execute };
 }
 
-async function execute(call: NodeCall, options: MockAgentOptions): Promise<NodeOutcome> {
+async function takeMockTurn(call: NodeCall, options: MockAgentOptions): Promise<NodeOutcome> {
   const { config } = call.node;
   const agentId = agentOf(call);
   await reason(call, agentId, options.reasoning);

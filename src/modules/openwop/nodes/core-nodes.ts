@@ -7,11 +7,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isRecord, textIn } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
-import type { SchemaCompiler } from "../../../schema/schema.ts";
 import { type Failure, failed } from "../agent-executor.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/run-state.ts";
 import {
-  configCheck,
   NAME,
   type NodeCall,
   type NodeFault,
@@ -72,14 +70,6 @@ const fail: NodeType = {
     ),
 };
 
-/** By typeId. */
-export const CORE_NODES: ReadonlyMap<string, NodeType> = new Map([
-  ["core.noop", noop],
-  ["core.identity", identity],
-  ["core.delay", wait],
-  ["core.fail", fail],
-]);
-
 function delayOf({ inputs, node: { config } }: NodeCall): unknown {
   return inputs["delayMs"] ?? config["delayMs"] ?? config["durationMs"] ?? config["ms"] ?? 0;
 }
@@ -96,16 +86,19 @@ const CONFIG = closedObject(
 );
 
 /**
- * core.channelWrite: writes a value to a channel of the run, by a reducer: a list that grows, a sum, a
- * record that is added to. What is written is an event, and the channel is the fold of those.
+ * Writes a value to a channel of the run, by a reducer: a list that grows, a sum, a record that is added
+ * to. What is written is an event, and the channel is the fold of those.
  */
-export function channelWriteNode(compiler: SchemaCompiler): NodeType {
-  return {
-    isEffectful: false,
-    execute: write,
-    checkNode: configCheck(compiler, "core.channelWrite", CONFIG),
-  };
-}
+const channelWrite: NodeType = { isEffectful: false, config: CONFIG, execute: write };
+
+/** By typeId. */
+export const CORE_NODES: ReadonlyMap<string, NodeType> = new Map([
+  ["core.noop", noop],
+  ["core.identity", identity],
+  ["core.delay", wait],
+  ["core.fail", fail],
+  ["core.channelWrite", channelWrite],
+]);
 
 function write({ node, inputs, now, state }: NodeCall): NodeOutcome {
   const { channelName, value: fixed } = node.config;

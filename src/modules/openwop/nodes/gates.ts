@@ -4,12 +4,11 @@
  * OpenWOP "interrupt" approval, RFC 0051
  */
 
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, presentMembers } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import {
-  configCheck,
   NAME,
   type NodeCall,
   type NodeFault,
@@ -34,25 +33,20 @@ const CONFIG: JsonSchema = closedObject({
   rejectionPolicy: { enum: ["single-veto", "majority"] },
 });
 
-/** The rule by which several people are told apart. */
-interface ApprovalOptions {
-  /** The public suite votes for several people with one key. */
-  readonly hasVoters: boolean;
+/** The node type; `hasVoters`: the public suite votes for several people with one key. */
+export function approvalGateNode(hasVoters: boolean): NodeType {
+  return { isEffectful: false, config: CONFIG, execute: (call) => suspend(call, hasVoters) };
 }
 
-/** The node type. */
-export function approvalGateNode(compiler: SchemaCompiler, options: ApprovalOptions): NodeType {
-  return {
-    isEffectful: false,
-    execute: (call) => suspend(call, options),
-    checkNode: configCheck(compiler, "core.approvalGate", CONFIG),
-  };
-}
-
-function suspend({ node, inputs }: NodeCall, { hasVoters }: ApprovalOptions): NodeOutcome {
+function suspend({ node, inputs }: NodeCall, hasVoters: boolean): NodeOutcome {
   const { config } = node;
   const actions = Array.isArray(config["actions"]) ? config["actions"] : DEFAULT_ACTIONS;
-  const data = { ...describe(node), actions, ...passedOn(config), ...artifactOf(inputs) };
+  const { requiredApprovals, approversList, rejectionPolicy } = config;
+  const data = {
+    ...{ ...describe(node), actions },
+    ...presentMembers({ requiredApprovals, approversList, rejectionPolicy }),
+    ...(Object.keys(inputs).length === 0 ? {} : { artifactData: inputs }),
+  };
   const resumeSchema = wordSchema(actions, hasVoters);
   return { kind: "suspended", request: { kind: "approval", data, resumeSchema } };
 }
@@ -65,18 +59,6 @@ function describe({ id, name, config, artifactType }: WorkflowNode): JsonRecord 
     title: title ?? prompt ?? (name || id),
     ...(description === undefined ? {} : { description }),
   };
-}
-
-function passedOn({ requiredApprovals, approversList, rejectionPolicy }: JsonRecord): JsonRecord {
-  return {
-    ...(requiredApprovals === undefined ? {} : { requiredApprovals }),
-    ...(approversList === undefined ? {} : { approversList }),
-    ...(rejectionPolicy === undefined ? {} : { rejectionPolicy }),
-  };
-}
-
-function artifactOf(inputs: JsonRecord): JsonRecord {
-  return Object.keys(inputs).length === 0 ? {} : { artifactData: inputs };
 }
 
 const FEEDBACK: JsonSchema = {
@@ -138,14 +120,10 @@ interface Question {
 
 /** The node type. */
 export function clarificationGateNode(compiler: SchemaCompiler): NodeType {
-  const check = configCheck(compiler, "core.clarificationGate", CLARIFICATION);
   return {
-    isEffectful: false,
+    ...{ isEffectful: false, config: CLARIFICATION },
     execute: ({ node: { config } }) => clarify(config),
-    checkNode: (node) => {
-      const faults = check(node);
-      return faults.length > 0 ? faults : checkQuestions(questionsOf(node.config), compiler);
-    },
+    checkNode: ({ config }) => checkQuestions(questionsOf(config), compiler),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The types of node that a deployment runs; those of the public suite only where that is asked for. */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import { type AgentExecutor, type AgentOutcome, failed } from "../agent-executor.ts";
+import { type AgentExecutor, failed } from "../agent-executor.ts";
 import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
 import {
   type EffectLedger,
@@ -10,13 +10,17 @@ import {
   REQUIRES_MISSING,
   sideEffectNode,
 } from "./conformance-nodes.ts";
-import { CORE_NODES, channelWriteNode } from "./core-nodes.ts";
+import { CORE_NODES } from "./core-nodes.ts";
 import { approvalGateNode, clarificationGateNode } from "./gates.ts";
-import type { NodeCall, NodeFault, NodeOutcome, NodeType, NodeTypes } from "./node-type.ts";
-import { subWorkflowNode } from "./sub-workflow.ts";
-
-/** The type of a node that is an agent's turn. */
-const AGENT_TYPE = "core.agent";
+import {
+  type NodeCall,
+  type NodeFault,
+  type NodeOutcome,
+  type NodeType,
+  type NodeTypes,
+  withConfigCheck,
+} from "./node-type.ts";
+import { SUB_WORKFLOW_NODE } from "./sub-workflow.ts";
 
 /** By typeId. */
 export function nodeTypes(options: {
@@ -27,22 +31,22 @@ export function nodeTypes(options: {
   readonly effects: Pick<EffectLedger, "record">;
 }): NodeTypes {
   const { executor, compiler, isConformance, mockAgent, effects } = options;
-  return new Map([
+  const types: readonly (readonly [typeId: string, type: NodeType])[] = [
     ...CORE_NODES,
-    [AGENT_TYPE, agentNode(executor)],
-    ["core.approvalGate", approvalGateNode(compiler, { hasVoters: isConformance })],
+    ["core.agent", agentNode(executor)],
+    ["core.approvalGate", approvalGateNode(isConformance)],
     ["core.clarificationGate", clarificationGateNode(compiler)],
-    ["core.channelWrite", channelWriteNode(compiler)],
-    [SUB_WORKFLOW, subWorkflowNode(compiler)],
+    [SUB_WORKFLOW, SUB_WORKFLOW_NODE],
     ...(isConformance
       ? ([
           ["conformance.requiresMissing", REQUIRES_MISSING],
-          ["core.conformance.mock-agent", mockAgentNode(compiler, mockAgent)],
+          ["core.conformance.mock-agent", mockAgentNode(mockAgent)],
           ["core.conformance.hold", HOLD],
           ["core.conformance.side-effect", sideEffectNode(effects)],
         ] as const)
       : []),
-  ]);
+  ];
+  return new Map(types.map(([id, type]) => [id, withConfigCheck(id, type, compiler)]));
 }
 
 const MAX_HANDOFFS = 8;
@@ -57,16 +61,21 @@ function agentNode(executor: AgentExecutor): NodeType {
   };
 }
 
-async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOutcome> {
-  const { task = {} } = call.inputs;
-  let agentId = call.handedOn?.agentId ?? call.node.agent?.agentId ?? "";
-  let next: unknown = call.handedOn === undefined ? task : call.handedOn.task;
+async function execute(
+  executor: AgentExecutor,
+  { run, node, inputs, handedOn, signal, emit }: NodeCall,
+): Promise<NodeOutcome> {
+  const { task = {} } = inputs;
+  let agentId = handedOn?.agentId ?? node.agent?.agentId ?? "";
+  let next: unknown = handedOn === undefined ? task : handedOn.task;
   for (let handoffs = 0; handoffs <= MAX_HANDOFFS; handoffs += 1) {
-    const { tenant } = call.run.owner;
-    if (executor.find(agentId, tenant) === undefined) {
+    if (executor.find(agentId, run.owner.tenant) === undefined) {
       return failed("agent_not_found", "the agent of the node is not installed here", { agentId });
     }
-    const outcome = await takeTurn(executor, call, agentId, next);
+    const outcome = await executor.takeTurn({
+      ...{ agentId, task: next, configurable: run.configurable, owner: run.owner },
+      ...{ runId: run.runId, nodeId: node.id, signal, emit },
+    });
     if (outcome.kind === "failed") return outcome;
     if (outcome.kind === "low-confidence") return { ...outcome, agentId };
     const { result, handoffTo } = outcome;
@@ -76,16 +85,4 @@ async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOut
   }
   const message = `the task was handed on more than ${MAX_HANDOFFS} times`;
   return failed("handoff_limit_exceeded", message);
-}
-
-function takeTurn(
-  executor: AgentExecutor,
-  { run, node, signal, emit }: NodeCall,
-  agentId: string,
-  task: unknown,
-): Promise<AgentOutcome> {
-  return executor.takeTurn({
-    ...{ agentId, task, configurable: run.configurable, owner: run.owner },
-    ...{ runId: run.runId, nodeId: node.id, signal, emit },
-  });
 }

@@ -73,7 +73,10 @@ export interface NodeType {
   readonly isEffectful: boolean;
   /** Its work is a run of its own: a process that takes it up finds that again. */
   readonly isFoundAgain?: boolean;
+  /** The schema of a node's `config`; without one, any is taken. */
+  readonly config?: JsonSchema;
   execute(call: NodeCall): NodeOutcome | Promise<NodeOutcome>;
+  /** The faults of a node whose `config` has its form. */
   checkNode?(node: WorkflowNode): readonly NodeFault[];
 }
 
@@ -85,18 +88,25 @@ export const TEXT = { type: "string", maxLength: 16_384 } as const;
 /** Something that is called by it. */
 export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
 
-/** Holds the configuration of a node against a schema; its faults have the node's keys. */
-export function configCheck(
-  compiler: SchemaCompiler,
+/** A type whose nodes are held against its schema first; faults have the node's keys. */
+export function withConfigCheck(
   typeId: string,
-  schema: JsonSchema,
-): NonNullable<NodeType["checkNode"]> {
-  const { compiled } = compiler.compile(schema, { file: typeId, key: "config" });
-  return ({ config }): readonly NodeFault[] =>
-    (compiled?.check(config) ?? []).map(({ path, message }) => ({
-      key: `config${path.replaceAll("/", ".")}`,
-      message,
-    }));
+  type: NodeType,
+  compiler: SchemaCompiler,
+): NodeType {
+  if (type.config === undefined) return type;
+  const { compiled } = compiler.compile(type.config, { file: typeId, key: "config" });
+  return {
+    ...type,
+    checkNode: (node) => {
+      const violations = compiled?.check(node.config);
+      if (violations === undefined) return type.checkNode?.(node) ?? [];
+      return violations.map(({ path, message }) => ({
+        key: `config${path.replaceAll("/", ".")}`,
+        message,
+      }));
+    },
+  };
 }
 
 /** The run that is asked for. */

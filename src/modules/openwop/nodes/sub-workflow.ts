@@ -5,14 +5,11 @@
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
-import type { SchemaCompiler } from "../../../schema/schema.ts";
 import { failed } from "../agent-executor.ts";
 import { type EventDraft, isOver } from "../runs/run.ts";
 import { runResult, type StandingRun } from "../runs/run-state.ts";
-import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";
 import {
   type ChildRequest,
-  configCheck,
   NAME,
   type NodeCall,
   type NodeOutcome,
@@ -33,14 +30,9 @@ const CONFIG = closedObject(
 );
 
 /** The node type. */
-export function subWorkflowNode(compiler: SchemaCompiler): NodeType {
-  return {
-    isEffectful: true,
-    isFoundAgain: true,
-    execute,
-    checkNode: configCheck(compiler, SUB_WORKFLOW, CONFIG),
-  };
-}
+export const SUB_WORKFLOW_NODE: NodeType = {
+  ...{ isEffectful: true, isFoundAgain: true, config: CONFIG, execute },
+};
 
 async function execute(call: NodeCall): Promise<NodeOutcome> {
   const { node, state } = call;

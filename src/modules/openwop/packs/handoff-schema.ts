@@ -10,7 +10,7 @@ import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
-import type { SchemaFault } from "../../../schema/schema-place.ts";
+import type { SchemaFault } from "../../../schema/schema-references.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 
 /** The largest file that is read as a schema. */
@@ -34,16 +34,10 @@ type HandoffSchema =
   | { readonly compiled?: undefined; readonly faults: readonly SchemaFault[] };
 
 /** Compiles a schema of a pack. */
-export function compileHandoffSchema(schema: JsonSchema): HandoffSchema {
-  return compileWithin(schema, BOUNDS);
-}
-
-/** Compiles the schema of an endpoint that has a pack's schema inside it. */
-function compileOuterSchema(schema: JsonSchema): HandoffSchema {
-  return compileWithin(schema, OUTER_BOUNDS);
-}
-
-function compileWithin(schema: JsonSchema, bounds: SchemaBounds): HandoffSchema {
+export function compileHandoffSchema(
+  schema: JsonSchema,
+  bounds: SchemaBounds = BOUNDS,
+): HandoffSchema {
   const faults = checkSchema(schema, bounds);
   if (faults.length > 0) return { faults };
   return { compiled: meteredSchema(schema) };
@@ -112,8 +106,8 @@ function outputSchema(result: JsonSchema): JsonSchema {
 }
 
 function compile(make: (inner: JsonSchema) => JsonSchema, inner: JsonSchema = {}): CompiledSchema {
-  const { compiled } = compileOuterSchema(make(inner));
-  const open = compiled ?? compileOuterSchema(make({})).compiled;
+  const { compiled } = compileHandoffSchema(make(inner), OUTER_BOUNDS);
+  const open = compiled ?? compileHandoffSchema(make({}), OUTER_BOUNDS).compiled;
   if (open === undefined) throw new Error("the schema of an agent's endpoint is no schema");
   return open;
 }

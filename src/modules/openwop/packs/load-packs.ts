@@ -126,8 +126,7 @@ class Listing {
       existsSync(join(one, MANIFEST_NAME)),
     );
     if (packs.length === 0) return;
-    const message = 'has packs of a tenant, which install_scope = "host" does not install';
-    this.#report(path, message);
+    this.#report(path, 'has packs of a tenant, which install_scope = "host" does not install');
   }
 
   /** In an order that is the same on every machine. */
@@ -199,10 +198,7 @@ class Claims {
   }
 }
 
-/** The packs, and the problems with them. */
-interface ReadPacks {
-  readonly packs: readonly InstalledPack[];
-  readonly problems: readonly Problem[];
+interface ReadPacks extends LoadedPacks {
   /** The configuration itself names keys that cannot be had. */
   readonly blockers: readonly Problem[];
 }
@@ -222,11 +218,7 @@ export function* readingPacks({ directory, file, openwop }: OpenwopSections): Pa
       modelFault: modelFaultOf(openwop.runtime),
     },
   );
-  return {
-    packs: loaded.packs,
-    problems: loaded.problems,
-    blockers: problems,
-  };
+  return { ...loaded, blockers: problems };
 }
 
 const MAX_KEY_BYTES = 65_536;

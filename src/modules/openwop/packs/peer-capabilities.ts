@@ -6,7 +6,7 @@
  */
 import { satisfies, valid, validRange } from "semver";
 import { joinKey } from "../../../base/dotted-key.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { type JsonRecord, quoteValue, recordIn, valueAt } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import type { InstalledPack } from "../installed-agent.ts";
 
@@ -81,7 +81,7 @@ function plainKey(key: string): string {
 }
 
 /** A need that is not met. */
-export interface UnmetPeer {
+interface UnmetPeer {
   readonly key: string;
   /** Why, in words that follow its name. */
   readonly lack: string;
@@ -97,12 +97,10 @@ interface PeerDisposition {
 
 /** Judges them one by one; what nothing is said of is required. */
 export function judgePeers(manifest: JsonRecord, capabilities: Capabilities): PeerDisposition {
-  const peers = isRecord(manifest["peerDependencies"]) ? manifest["peerDependencies"] : {};
-  const meta = isRecord(manifest["peerDependenciesMeta"]) ? manifest["peerDependenciesMeta"] : {};
-  const isOptional = (key: string): boolean => {
-    const entry = Object.hasOwn(meta, key) ? meta[key] : undefined;
-    return (isRecord(entry) && entry["optional"] === true) || peers[key] === "optional";
-  };
+  const peers = recordIn(manifest["peerDependencies"]);
+  const { peerDependenciesMeta: meta } = manifest;
+  const isOptional = (key: string): boolean =>
+    valueAt(meta, [key, "optional"]) === true || peers[key] === "optional";
   const unmet = Object.entries(peers).flatMap(([key, range]): UnmetPeer[] => {
     const lack = capabilities.lack(key, String(range));
     return lack === undefined ? [] : [{ key, lack }];

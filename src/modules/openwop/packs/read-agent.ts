@@ -16,6 +16,7 @@ import {
   isRecord,
   type JsonRecord,
   quoteValue,
+  recordIn,
   textIn,
   textsIn,
 } from "../../../base/json-value.ts";
@@ -128,8 +129,8 @@ export function readAgent(
   const modelFault = around.modelFault(modelClass);
   if (modelFault !== undefined) fail("modelClass", `unsupported_model_class: ${modelFault}`);
   const prompt = readPrompt(manifest, around.files, fail);
-  const handoff = isRecord(manifest["handoff"]) ? manifest["handoff"] : {};
-  const confidence = isRecord(manifest["confidence"]) ? manifest["confidence"] : {};
+  const handoff = recordIn(manifest["handoff"]);
+  const { defaultThreshold } = recordIn(manifest["confidence"]);
   const agent: InstalledAgent = {
     agentId,
     persona,
@@ -141,10 +142,11 @@ export function readAgent(
     memoryShape: isRecord(manifest["memoryShape"])
       ? (manifest["memoryShape"] as MemoryShape)
       : undefined,
-    confidenceThreshold: numberOf(confidence["defaultThreshold"]),
+    confidenceThreshold: typeof defaultThreshold === "number" ? defaultThreshold : undefined,
     taskSchema: readSchema("taskSchemaRef", handoff, around.files, fail),
     returnSchema: readSchema("returnSchemaRef", handoff, around.files, fail),
-    evalSuite: readSuite(manifest, around.files, fail),
+    // It is not run here, but a manifest that refers to nothing is malformed.
+    evalSuite: readReferred(manifest, "evalSuiteRef", MAX_SUITE_BYTES, around.files, fail),
     degraded: degradedOf(manifest, around),
     pack: around.pack,
     manifest,
@@ -166,17 +168,22 @@ function readPrompt(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): 
     return "";
   }
   if (reference === undefined) return written ?? "";
-  const { value, fault } = files.readText(reference, MAX_PROMPT_BYTES);
-  if (value === undefined) fail("systemPromptRef", fault);
-  return value ?? "";
+  return readReferred(manifest, "systemPromptRef", MAX_PROMPT_BYTES, files, fail) ?? "";
 }
 
-/** It is not run here, but a manifest that refers to nothing is malformed. */
-function readSuite(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): string | undefined {
-  const reference = textIn(manifest["evalSuiteRef"]);
+/** The text of the file that a member names, if it names one; `key` is where a fault is told. */
+function readReferred(
+  record: JsonRecord,
+  name: string,
+  maxBytes: number,
+  files: PackFiles,
+  fail: ReportAgent,
+  key: string = name,
+): string | undefined {
+  const reference = textIn(record[name]);
   if (reference === undefined) return undefined;
-  const { value, fault } = files.readText(reference, MAX_SUITE_BYTES);
-  if (fault !== undefined) fail("evalSuiteRef", fault);
+  const { value, fault } = files.readText(reference, maxBytes);
+  if (fault !== undefined) fail(key, fault);
   return value;
 }
 
@@ -186,15 +193,10 @@ function readSchema(
   files: PackFiles,
   fail: ReportAgent,
 ): CompiledSchema | undefined {
-  const reference = textIn(handoff[name]);
-  if (reference === undefined) return undefined;
   const key = joinKey("handoff", name);
-  const { value: text, fault } = files.readText(reference, MAX_SCHEMA_BYTES);
-  if (text === undefined) {
-    fail(key, fault);
-    return undefined;
-  }
-  const place = quoteValue(reference);
+  const text = readReferred(handoff, name, MAX_SCHEMA_BYTES, files, fail, key);
+  if (text === undefined) return undefined;
+  const place = quoteValue(handoff[name]);
   const parsed = parseBoundedJson(text);
   if (parsed.fault !== undefined || !isRecord(parsed.value)) {
     fail(key, `${place} ${parsed.fault ?? "must be a JSON object"}`);
@@ -217,8 +219,4 @@ function degradedOf(
     manifest["promptLibraryRef"] !== undefined || manifest["promptOverrides"] !== undefined;
   const missing = capabilities.missing([...needs, ...(isTemplated ? ["prompts"] : [])]);
   return [...new Set([...degraded, ...missing])];
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
 }

@@ -5,7 +5,13 @@
  */
 import { intersects, validRange } from "semver";
 import { fromPointer, joinIndex } from "../../../base/dotted-key.ts";
-import { isRecord, type JsonRecord, quoteValue, textIn } from "../../../base/json-value.ts";
+import {
+  isRecord,
+  type JsonRecord,
+  quoteValue,
+  recordIn,
+  textIn,
+} from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { type Ed25519PublicKey, verifyDetached } from "../../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
@@ -18,7 +24,7 @@ import type {
   PackIdentity,
 } from "../installed-agent.ts";
 import { AGENT_SCHEMA, PACK_SCHEMA } from "./pack-schema.ts";
-import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
+import { type Capabilities, judgePeers } from "./peer-capabilities.ts";
 import { type PackFiles, readAgent } from "./read-agent.ts";
 
 /** The rules that packs are judged by. */
@@ -79,7 +85,10 @@ export class PackReader {
     if (signature !== undefined) report(signature.key, signature.message, signature.severity);
     checkContent(manifest, report);
     const { refused, degraded } = judgePeers(manifest, this.#rules.capabilities);
-    for (const peer of refused) report("peerDependencies", missingPeer(peer));
+    for (const { key, lack } of refused) {
+      const message = `pack_peer_dependency_missing: the pack requires ${quoteValue(key)}, ${lack}`;
+      report("peerDependencies", message);
+    }
     if (problems.some(({ severity }) => severity === undefined)) {
       return { pack: undefined, problems };
     }
@@ -89,7 +98,8 @@ export class PackReader {
       ...{ tenant: place.tenant, file: place.file },
     };
     const agents = this.#readAgents(manifest, { ...place, identity, degraded }, report);
-    const dependencies = dependenciesOf(manifest);
+    // That they are ranges, and of what, is looked at once all packs are read.
+    const dependencies = recordIn(manifest["dependencies"]) as InstalledPack["dependencies"];
     return { pack: { ...identity, manifest, dependencies, agents }, problems };
   }
 
@@ -147,15 +157,6 @@ function checkContent(manifest: JsonRecord, report: Report): void {
   } else if (!intersects(range, OPENWOP_VERSIONS, { includePrerelease: true })) {
     report("engines.openwop", `must take in some version 1, got ${quoteValue(range)}`);
   }
-}
-
-/** That they are ranges, and of what, is looked at once all packs are read. */
-function dependenciesOf({ dependencies }: JsonRecord): Readonly<Record<string, string>> {
-  return isRecord(dependencies) ? (dependencies as Readonly<Record<string, string>>) : {};
-}
-
-function missingPeer({ key, lack }: UnmetPeer): string {
-  return `pack_peer_dependency_missing: the pack requires ${quoteValue(key)}, ${lack}`;
 }
 
 /** The keys whose signatures count. */

@@ -10,10 +10,9 @@ import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
-import { endRun, takeDown } from "./end-run.ts";
 import { makeFork } from "./fork-run.ts";
 import { compileShapes, findDefinition, makeRun } from "./make-run.ts";
-import { pauseRun, resumeRun } from "./pause-run.ts";
+import { endRun, pauseRun, resumeRun, takeDown } from "./pause-run.ts";
 import {
   isRefused,
   isSuspended,

@@ -141,21 +141,22 @@ export class RunLog {
     return this.#options.register.events(this.run.runId, after, limit);
   }
 
+  /** All events behind a sequence, in order; some of them are read at once. */
+  eventsBehind(after: number): AsyncGenerator<RunEvent> {
+    return readEvents(this.#options.register, this.run.runId, after, READ_AT_ONCE);
+  }
+
   /** The events behind a sequence, as far as one answer goes: bounded in number and in octets. */
   async page(after: number): Promise<EventPage> {
     const events: RunEvent[] = [];
     let bytes = 0;
-    let last = after;
-    while (events.length < MAX_PAGE_EVENTS && bytes < MAX_PAGE_BYTES) {
-      const read = await this.events(last, READ_AT_ONCE);
-      for (const event of read) {
-        bytes += Buffer.byteLength(JSON.stringify(event));
-        if (bytes > MAX_PAGE_BYTES && events.length > 0) break;
-        events.push(event);
-      }
-      last = events.at(-1)?.sequence ?? last;
-      if (read.length < READ_AT_ONCE) break;
+    for await (const event of this.eventsBehind(after)) {
+      bytes += Buffer.byteLength(JSON.stringify(event));
+      if (bytes > MAX_PAGE_BYTES && events.length > 0) break;
+      events.push(event);
+      if (events.length === MAX_PAGE_EVENTS) break;
     }
+    const last = events.at(-1)?.sequence ?? after;
     const { status, nextSequence } = this.#state;
     return { events, isComplete: isOver(status) && last >= nextSequence - 1 };
   }
@@ -175,10 +176,9 @@ export class RunLog {
 
   /** Takes in events that somebody else has kept. */
   async catchUp(): Promise<void> {
-    const { register: runs, run } = this.#options;
-    for await (const event of readEvents(runs, run.runId, this.#state.nextSequence - 1)) {
+    for await (const event of this.eventsBehind(this.#state.nextSequence - 1)) {
       const isNext = event.sequence === this.#state.nextSequence;
-      if (isNext) this.#state = applyEvent(this.#state, event, run);
+      if (isNext) this.#state = applyEvent(this.#state, event, this.run);
     }
   }
 

@@ -12,9 +12,9 @@ import type { RunError } from "../agent-executor.ts";
 import { orderNodes } from "../workflows/check-workflow.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { checkHandoffGate } from "./agent-pins.ts";
-import { endChildren } from "./end-run.ts";
 import { findLoopExcess } from "./fold-run.ts";
 import { copyHistory } from "./fork-run.ts";
+import { endChildren } from "./pause-run.ts";
 import {
   type EventDraft,
   isOver,

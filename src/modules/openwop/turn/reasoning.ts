@@ -4,17 +4,12 @@
  * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
  */
 import type { AgentEvent } from "../agent-executor.ts";
-import type { Verbosity } from "../config.ts";
+import type { OpenwopConfig } from "../config.ts";
 import { RedactedStream, type Redactor } from "../redaction.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
 
 /** The limits of what is shown. */
-export interface ReasoningRules {
-  readonly verbosity: Verbosity;
-  /** Tokens of a summary. */
-  readonly tokenLimit: number;
-  readonly isStreaming: boolean;
-}
+export type ReasoningRules = OpenwopConfig["reasoning"];
 
 /** A token is a word, or four characters of a long one. */
 const TOKEN_LENGTH = 4;
@@ -129,7 +124,7 @@ export class ReasoningWriter implements ReasoningSink {
   async #emitDelta(): Promise<void> {
     const delta = this.#pending;
     this.#pending = "";
-    if (!this.#rules.isStreaming) return;
+    if (!this.#rules.streaming) return;
     const { verbosity } = this.#rules;
     const payload = { agentId: this.#agentId, delta, sequence: this.#deltas, verbosity };
     this.#deltas += 1;

@@ -19,7 +19,7 @@ import type { Redactor } from "../redaction.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
 
 /** A tool, and the endpoint behind it. */
-export interface EndpointTool extends OfferedTool {
+interface EndpointTool extends OfferedTool {
   readonly method: string;
   /** As the manifest has it: the template, or a path that one of them serves. */
   readonly path: string;
@@ -163,7 +163,7 @@ export class ToolCalls {
     if (tool === undefined) return failed("tool_not_allowed", "there is no such tool");
     if (!isRecord(written)) return failed("invalid_arguments", "the arguments must be an object");
     // The call is told as it is made: an agent hands no secret on.
-    const input = redactor.value(written) as JsonRecord;
+    const input = redactor.value(written);
     const filled = fillPath(tool.path, new Map(Object.entries(input)));
     if (filled.fault !== undefined) return failed("invalid_arguments", filled.fault);
     if (this.#made >= maxCalls) {

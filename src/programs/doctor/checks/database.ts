@@ -26,7 +26,9 @@ export const DATABASE_CHECKS: readonly Check[] = [
       if (survey.tables.length === 0) return [];
       return [
         sizeOf(subject, survey),
-        ...survey.tables.filter(isFull).map((table) => deadRows(subject, survey, table)),
+        ...survey.tables
+          .filter(({ rows, deadRows: dead }) => dead >= MANY_DEAD && dead > rows)
+          .map((table) => deadRows(subject, survey, table)),
         ...heldUp(subject, survey),
         ...unreadable(subject, survey),
       ];
@@ -75,10 +77,6 @@ function sizeOf(subject: Subject, survey: DatabaseSurvey): Observation {
   const would = due === "" ? "" : `; ${DEFAULT_AGE} days would take about ${due} of them now`;
   const hint = `set days or bytes under [attribution.retention], or records stay for good${would}`;
   return { ...placeOf(subject), severity: records < LARGE ? "note" : "warning", message, hint };
-}
-
-function isFull({ rows, deadRows: dead }: TableSize): boolean {
-  return dead >= MANY_DEAD && dead > rows;
 }
 
 function deadRows(subject: Subject, { schema }: DatabaseSurvey, table: TableSize): Observation {

@@ -122,7 +122,7 @@ export const KEYS_CHECKS: readonly Check[] = [
         const name = nameOf(subject, path);
         const place = key === "" ? { file: name, key } : { file: configFile, key };
         const what = one === variables ? "the file of variables" : "the private key";
-        const message = `${what} "${name}" ${judged.message}, its mode is ${octal(mode)}`;
+        const message = `${what} "${name}" ${judged.message}, its mode is ${(mode & 0o777).toString(8).padStart(4, "0")}`;
         const hint = `chmod 600 ${name}; if others may have read it, make a new one`;
         return [{ ...place, severity: judged.severity, message, hint }];
       });
@@ -151,10 +151,6 @@ function judgeMode(
   // A group of its own is a habit of some systems.
   if ((mode & 0o040) !== 0) return { severity: "warning", message: "can be read by its group" };
   return undefined;
-}
-
-function octal(mode: number): string {
-  return (mode & 0o777).toString(8).padStart(4, "0");
 }
 
 const MAX_BYTES = 1024 * 1024;

@@ -56,7 +56,7 @@ async function chat(
   onTestFinished(() => runtime.close());
   const taken = await takeTurn({
     ...{ ...turn, runtime: (one) => runtime.takeTurn(one) },
-    reasoning: { isStreaming, ...turn.reasoning },
+    reasoning: { streaming: isStreaming, ...turn.reasoning },
   });
   return { ...taken, server };
 }

@@ -102,7 +102,7 @@ describe("the events of a turn", () => {
       ".",
     ];
     const { events, types, payload } = await takeTurn({
-      reasoning: { isStreaming: true },
+      reasoning: { streaming: true },
       runtime: answering({}, async ({ reasoning }) => {
         for (const piece of pieces) await reasoning.add(piece);
         await reasoning.close();

@@ -1,6 +1,6 @@
 /** Agents: everyone this server knows, with standing and the time of the latest record. */
 import type { Agent, AgentDetail } from "../answers.ts";
-import { isOperator, post, useApi } from "../api.ts";
+import { isOperator, post } from "../api.ts";
 import { type Action, Change } from "../parts/change.ts";
 import {
   AgentLink,
@@ -12,7 +12,7 @@ import {
   Moment,
   Stranger,
 } from "../parts/facts.ts";
-import { loaded, Page, Section } from "../parts/page.ts";
+import { answerPage, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -39,14 +39,14 @@ const COLUMNS: readonly Column<Agent>[] = [
 
 /** The page at `/agents`. */
 export function AgentsPage(): VNode {
-  const answer = useApi<{ readonly agents: readonly Agent[] }>("/api/agents");
-  return html`<${Page} name="Agents">
-    ${loaded(
-      answer,
-      (data) => html`<${Table} label="Agents" columns=${COLUMNS} rows=${data.agents}
-            keyOf=${({ agent_id }: Agent) => agent_id} empty="This server has no agents. Their identity documents are files under agents/, read at the start and by agtpd reload." />`,
-    )}
-  <//>`;
+  return answerPage<{ readonly agents: readonly Agent[] }>(
+    "Agents",
+    "/api/agents",
+    ({ agents }) => {
+      return html`<${Table} label="Agents" columns=${COLUMNS} rows=${agents} keyOf=${({ agent_id }: Agent) => agent_id}
+      empty="This server has no agents. Their identity documents are files under agents/, read at the start and by agtpd reload." />`;
+    },
+  );
 }
 
 /** Something that happened to the agent; its payload is the record's own. */
@@ -57,11 +57,8 @@ interface Event {
 
 /** The page at `/agents/ID`. */
 export function AgentPage({ id }: { readonly id: string }): VNode {
-  const answer = useApi<AgentDetail>(`/api${address("agents", id)}`);
-  return html`<${Page} name="Agents">
-    <p><a href="/agents">All agents</a></p>
-    ${loaded(answer, wholeOf, "agent")}
-  <//>`;
+  const back = html`<a href="/agents">All agents</a>`;
+  return answerPage("Agents", `/api${address("agents", id)}`, wholeOf, { thing: "agent", back });
 }
 
 function wholeOf({ agent, events }: AgentDetail, reload: () => void): VNode {
@@ -76,7 +73,7 @@ function wholeOf({ agent, events }: AgentDetail, reload: () => void): VNode {
     }
     <${Section} title="Scopes">${scopeList(agent.scopes)}<//>
     <${Section} title="Lifecycle">
-      <${Table} label="Lifecycle" columns=${EVENT_COLUMNS} rows=${events.map(readable)}
+      <${Table} label="Lifecycle" columns=${EVENT_COLUMNS} rows=${events.map((one) => ({ ...one, payload: one.payload ?? {} }))}
         keyOf=${({ audit_id }: Event) => audit_id} empty="Nothing has happened to it." />
     <//>
     ${
@@ -154,10 +151,6 @@ const EVENT_COLUMNS: readonly Column<Event>[] = [
     "optional",
   ],
 ];
-
-function readable({ audit_id, payload }: AgentDetail["events"][number]): Event {
-  return { audit_id, payload: payload ?? {} };
-}
 
 function statusOf({ previous_status, new_status }: Event["payload"]): string {
   if (new_status === undefined) return "–";

@@ -14,7 +14,7 @@ import {
   Moment,
   Stranger,
 } from "../parts/facts.ts";
-import { loaded, Page, Section } from "../parts/page.ts";
+import { answerPage, loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -69,11 +69,9 @@ function idOf({ escalation_id }: Escalation): string {
 
 /** The page at `/approvals/ID`. */
 export function ApprovalPage({ id }: { readonly id: string }): VNode {
-  const answer = useApi<ApprovalDetail>(`/api${address("approvals", id)}`);
-  return html`<${Page} name="Approvals">
-    <p><a href="/approvals">All approvals</a></p>
-    ${loaded(answer, questionOf, "approval")}
-  <//>`;
+  const back = html`<a href="/approvals">All approvals</a>`;
+  const path = `/api${address("approvals", id)}`;
+  return answerPage("Approvals", path, questionOf, { thing: "approval", back });
 }
 
 function questionOf(
@@ -182,21 +180,20 @@ const OVER: ReadonlySet<string> = new Set(["withdrawn", "revoked", "expired", "s
 
 /** The page at `/contracts`. */
 export function ContractsPage(): VNode {
-  const answer = useApi<{ readonly contracts: readonly Contract[] }>("/api/contracts");
+  return answerPage("Contracts", "/api/contracts", contractsOf);
+}
+
+function contractsOf(
+  { contracts }: { readonly contracts: readonly Contract[] },
+  reload: () => void,
+): VNode {
   const withdrawal: Column<Contract> = [
     "Change",
-    (contract) => html`<${Withdraw} contract=${contract} reload=${answer.reload} />`,
+    (contract) => html`<${Withdraw} contract=${contract} reload=${reload} />`,
   ];
-  return html`<${Page} name="Contracts">
-    ${loaded(
-      answer,
-      (
-        data,
-      ) => html`<${Table} label="Contracts" columns=${isOperator() ? [...COLUMNS, withdrawal] : COLUMNS}
-            rows=${data.contracts} keyOf=${({ synthesis_id }: Contract) => synthesis_id}
-            empty="No agent has negotiated a contract. With enabled = true under [policies.rcns], agents propose what the recipes under recipes/ allow." />`,
-    )}
-  <//>`;
+  return html`<${Table} label="Contracts" columns=${isOperator() ? [...COLUMNS, withdrawal] : COLUMNS}
+    rows=${contracts} keyOf=${({ synthesis_id }: Contract) => synthesis_id}
+    empty="No agent has negotiated a contract. With enabled = true under [policies.rcns], agents propose what the recipes under recipes/ allow." />`;
 }
 
 function Withdraw(props: { readonly contract: Contract; readonly reload: () => void }): VNode {

@@ -12,7 +12,7 @@ import {
   StatusBadge,
   Stranger,
 } from "../parts/facts.ts";
-import { loaded, Page, Section, say } from "../parts/page.ts";
+import { answerPage, loaded, Section, say } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { html, useState, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -42,14 +42,12 @@ const COLUMNS: readonly Column<Endpoint>[] = [
 
 /** The page at `/endpoints`. */
 export function EndpointsPage(): VNode {
-  const answer = useApi<{ readonly endpoints: readonly Endpoint[] }>("/api/endpoints");
-  return html`<${Page} name="Endpoints">
-    ${loaded(
-      answer,
-      (data) => html`<${Table} label="Endpoints" columns=${COLUMNS} rows=${data.endpoints}
-            keyOf=${({ method, path }: Endpoint) => `${method} ${path}`} empty="This server has no endpoints. They are files under endpoints/; agtp-openapi import and agtp-mcp import write some." />`,
-    )}
-  <//>`;
+  return answerPage("Endpoints", "/api/endpoints", endpointsOf);
+}
+
+function endpointsOf({ endpoints }: { readonly endpoints: readonly Endpoint[] }): VNode {
+  return html`<${Table} label="Endpoints" columns=${COLUMNS} rows=${endpoints} keyOf=${({ method, path }: Endpoint) => `${method} ${path}`}
+    empty="This server has no endpoints. They are files under endpoints/; agtp-openapi import and agtp-mcp import write some." />`;
 }
 
 /** The page of one endpoint; its path goes on behind the method. */
@@ -66,11 +64,9 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
 
 /** The page at `/endpoints/METHOD/PATH`; `tail` is what stands behind `/endpoints/`, encoded. */
 export function EndpointPage({ tail }: { readonly tail: string }): VNode {
-  const answer = useApi<EndpointDetail>(`/api/endpoints/${tail}`);
-  return html`<${Page} name="Endpoints">
-    <p><a href="/endpoints">All endpoints</a></p>
-    ${loaded(answer, (data) => wholeOf(data, tail), "endpoint")}
-  <//>`;
+  const view = (detail: EndpointDetail): VNode => wholeOf(detail, tail);
+  const back = html`<a href="/endpoints">All endpoints</a>`;
+  return answerPage("Endpoints", `/api/endpoints/${tail}`, view, { thing: "endpoint", back });
 }
 
 function wholeOf(detail: EndpointDetail, tail: string): VNode {

@@ -3,7 +3,7 @@ import type { Overview, Problem, ServerNode } from "../answers.ts";
 import { session, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
 import { Badge, type Fact, Facts, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
-import { loaded, Page, Section } from "../parts/page.ts";
+import { answerPage, loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { HistoryPlots } from "../plots.ts";
 import { type ComponentChildren, html, useState, type VNode } from "../preact.ts";
@@ -112,12 +112,11 @@ const COLUMNS: readonly Column<ServerNode>[] = [
 
 /** The page at `/nodes`. */
 export function NodesPage(): VNode {
-  const answer = useApi<{ readonly nodes: readonly ServerNode[] }>("/api/nodes");
-  return html`<${Page} name="Nodes">
-    ${loaded(
-      answer,
-      (data) => html`<${Table} label="Nodes" columns=${COLUMNS} rows=${data.nodes}
-            keyOf=${({ node }: ServerNode) => node} empty="No node is known." />`,
-    )}
-  <//>`;
+  return answerPage<{ readonly nodes: readonly ServerNode[] }>(
+    "Nodes",
+    "/api/nodes",
+    ({ nodes }) => {
+      return html`<${Table} label="Nodes" columns=${COLUMNS} rows=${nodes} keyOf=${({ node }: ServerNode) => node} empty="No node is known." />`;
+    },
+  );
 }

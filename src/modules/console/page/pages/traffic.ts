@@ -1,8 +1,7 @@
 /** Traffic: the requests of late, live, and those that meet the filters. */
 import type { TrafficDetail, TrafficEntry } from "../answers.ts";
-import { useApi } from "../api.ts";
 import { AgentLink, Facts, Gates, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
-import { loaded, Page, Pending, Section } from "../parts/page.ts";
+import { answerPage, Page, Pending, Section } from "../parts/page.ts";
 import { type ListColumn, VirtualList } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -65,11 +64,11 @@ function summary(shown: number, held: number, skipped: number): string {
 
 /** The page at `/traffic/ID`. */
 export function TrafficEntryPage({ id }: { readonly id: string }): VNode {
-  const answer = useApi<TrafficDetail>(`/api${address("traffic", id)}`);
-  return html`<${Page} name="Traffic">
-    <p><a href="/traffic">All requests</a></p>
-    ${loaded(answer, requestOf, "request")}
-  <//>`;
+  const back = html`<a href="/traffic">All requests</a>`;
+  return answerPage("Traffic", `/api${address("traffic", id)}`, requestOf, {
+    thing: "request",
+    back,
+  });
 }
 
 function requestOf({ entry, gates, agent_name }: TrafficDetail): VNode {

@@ -1,10 +1,10 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../answers.ts";
-import { isOperator, postSigned, useApi } from "../api.ts";
+import { isOperator, postSigned } from "../api.ts";
 import { differenceOf, isObject } from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { Badge, type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
-import { loaded, Page, Section } from "../parts/page.ts";
+import { answerPage, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
@@ -43,10 +43,7 @@ const PROCESSES: readonly Column<Process>[] = [
 
 /** The page at `/upstreams`. */
 export function UpstreamsPage(): VNode {
-  const answer = useApi<Upstreams>("/api/upstreams");
-  return html`<${Page} name="Upstreams">
-    ${loaded(answer, wholeOf)}
-  <//>`;
+  return answerPage("Upstreams", "/api/upstreams", wholeOf);
 }
 
 function wholeOf({ http, mcp, agents, processes }: Upstreams, reload: () => void): VNode {

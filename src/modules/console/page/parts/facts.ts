@@ -75,22 +75,18 @@ export function LongId(props: { readonly id: string | null | undefined }): VNode
     : html`<code class="long">${text}</code>`;
 }
 
-const TONES: Readonly<Record<string, string>> = {
-  ...{ active: "good", accepted: "good", pinned: "good", ready: "good", connected: "good" },
-  ...{
-    answers: "good",
-    available: "good",
-    up: "good",
-    alive: "good",
-    serving: "good",
-    used: "good",
-    verified: "good",
-  },
-  ...{ pending_review: "wait", deferred: "wait", changed: "wait", deprecated: "wait" },
-  ...{ suspended: "wait", connecting: "wait", draining: "wait", leaving: "wait", warning: "wait" },
-  ...{ rejected: "bad", retired: "bad", revoked: "bad", missing: "bad", failed: "bad" },
-  ...{ failing: "bad", down: "bad", lost: "bad", expired: "bad", error: "bad", unavailable: "bad" },
-};
+const TONES: ReadonlyMap<string, string> = new Map([
+  ...wordsOf("good", "active accepted pinned ready connected answers available up alive serving"),
+  ...wordsOf("good", "used verified"),
+  ...wordsOf("wait", "pending_review deferred changed deprecated suspended connecting draining"),
+  ...wordsOf("wait", "leaving warning"),
+  ...wordsOf("bad", "rejected retired revoked missing failed failing down lost expired error"),
+  ...wordsOf("bad", "unavailable"),
+]);
+
+function wordsOf(tone: string, words: string): readonly (readonly [string, string])[] {
+  return words.split(" ").map((word) => [word, tone]);
+}
 
 /** Longer words may be cut off where there is no room for them. */
 const MUCH_WORD = 24;
@@ -98,7 +94,7 @@ const MUCH_WORD = 24;
 /** The badge of a word. */
 export function Badge(props: { readonly word: string }): VNode {
   const { word } = props;
-  const tone = Object.hasOwn(TONES, word) ? TONES[word] : "";
+  const tone = TONES.get(word) ?? "";
   const text = visible(word).replaceAll("_", " ");
   return html`<span class=${`badge ${tone}`} title=${text.length > MUCH_WORD ? text : undefined}>${text}</span>`;
 }

@@ -1,5 +1,5 @@
 /** The frame of every page: its heading, what stands there while there is nothing to show, and news. */
-import type { Answer, ApiError } from "../api.ts";
+import { type Answer, type ApiError, useApi } from "../api.ts";
 import { type ComponentChildren, html, useEffect, useState, type VNode } from "../preact.ts";
 import { visible } from "../text.ts";
 
@@ -41,6 +41,17 @@ export function loaded<T>(
 ): VNode {
   if (data !== undefined) return view(data, reload);
   return html`<${Pending} error=${error} thing=${thing} reload=${reload} />`;
+}
+
+/** The page of one thing or of all of a kind: a heading, a way back and a view of the answer. */
+export function answerPage<T>(
+  name: string,
+  path: string,
+  view: (data: T, reload: () => void) => VNode,
+  { thing, back }: { readonly thing?: string; readonly back?: VNode } = {},
+): VNode {
+  return html`<${Page} name=${name}>${back && html`<p>${back}</p>`}
+    ${loaded(useApi<T>(path), view, thing)}<//>`;
 }
 
 /** A section with a heading of its own. */

@@ -37,15 +37,15 @@ export function useKeys(): Keys {
     if (data === undefined) return;
     void Promise.all(data.keys.map(pinOf)).then((keys) => setServed(keys.filter(isThere)));
   }, [data]);
-  const keep = (next: readonly PinnedKey[]): void => {
-    writePins(serverId, next);
+  const change = (next: readonly PinnedKey[]): void => {
+    keep("pins", serverId, next);
     dispatchEvent(new Event(CHANGED));
   };
   return {
     ...{ pins, error },
     offered: served?.filter((key) => !pins.some(({ x }) => x === key.x)),
-    pin: (key) => keep([...readPins(serverId), { ...key, pinnedAt: new Date().toISOString() }]),
-    unpin: ({ x }) => keep(readPins(serverId).filter((pin) => pin.x !== x)),
+    pin: (key) => change([...readPins(serverId), { ...key, pinnedAt: new Date().toISOString() }]),
+    unpin: ({ x }) => change(readPins(serverId).filter((pin) => pin.x !== x)),
   };
 }
 
@@ -114,16 +114,22 @@ const KEY_OCTETS = 32;
  * storage: the daemon cannot exchange them. The fingerprint is computed here, from the key itself.
  */
 function readPins(serverId: string): readonly PinnedKey[] {
+  const kept = readKept("pins", serverId);
+  return Array.isArray(kept) ? kept.filter(isPin) : [];
+}
+
+/** The value that this browser keeps of a server; undefined: none, or no JSON. */
+export function readKept(name: "pins" | "heads", serverId: string): unknown {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(placeOf(serverId)) ?? "[]");
-    return Array.isArray(kept) ? kept.filter(isPin) : [];
+    return JSON.parse(localStorage.getItem(`agtpd.${name}.${serverId}`) ?? "");
   } catch {
-    return [];
+    return undefined;
   }
 }
 
-function writePins(serverId: string, pins: readonly PinnedKey[]): void {
-  localStorage.setItem(placeOf(serverId), JSON.stringify(pins));
+/** Keeps a value in this browser. */
+export function keep(name: "pins" | "heads", serverId: string, value: object): void {
+  localStorage.setItem(`agtpd.${name}.${serverId}`, JSON.stringify(value));
 }
 
 /** A key as it would be pinned; undefined for one that is no Ed25519 key. */
@@ -133,10 +139,6 @@ async function pinOf({ jwk }: ServerKey): Promise<PinnedKey | undefined> {
   const fingerprint = await sha256(octets);
   const kid = `ed25519-${fingerprint.slice(0, 16)}`;
   return { kid, fingerprint, x: jwk.x, pinnedAt: new Date().toISOString() };
-}
-
-function placeOf(serverId: string): string {
-  return `agtpd.pins.${serverId}`;
 }
 
 function isPin(value: unknown): value is PinnedKey {

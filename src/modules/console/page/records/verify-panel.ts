@@ -1,10 +1,11 @@
 /** The button that verifies a chain in this browser, what came of it, and the export. */
 import type { ChainPage } from "../answers.ts";
 import { asApiError, session } from "../api.ts";
+import { isObject } from "../parts/call-view.ts";
 import { say } from "../parts/page.ts";
 import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { countText, visible } from "../text.ts";
-import type { Keys } from "./keys.ts";
+import { type Keys, keep, readKept } from "./keys.ts";
 import { ChainWay, fetchChain } from "./use-chain.ts";
 import { type ChainReport, reportText, verifyChain } from "./verify-chain.ts";
 
@@ -123,35 +124,23 @@ function saveFile(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/**
- * The newest record of each chain that was verified in this browser. A chain that was cut is still a
- * chain; only who remembers a record of it sees that it is gone.
- */
-type Heads = Readonly<Record<string, string>>;
-
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
-/** The newest record that was verified; undefined where none was yet. */
+/**
+ * The newest record of a chain that was verified in this browser; undefined where none was yet. A chain
+ * that was cut is still a chain; only who remembers a record of it sees that it is gone.
+ */
 function knownHead(serverId: string, agentId: string): string | undefined {
-  const head: unknown = readHeads(serverId)[agentId];
+  const head = readHeads(serverId)[agentId];
   return typeof head === "string" && AUDIT_ID.test(head) ? head : undefined;
 }
 
 /** Remembers the newest record of a chain that holds. */
 function rememberHead(serverId: string, agentId: string, head: string): void {
-  const heads = { ...readHeads(serverId), [agentId]: head };
-  localStorage.setItem(placeOf(serverId), JSON.stringify(heads));
+  keep("heads", serverId, { ...readHeads(serverId), [agentId]: head });
 }
 
-function readHeads(serverId: string): Heads {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(placeOf(serverId)) ?? "{}");
-    return typeof kept === "object" && kept !== null ? (kept as Heads) : {};
-  } catch {
-    return {};
-  }
-}
-
-function placeOf(serverId: string): string {
-  return `agtpd.heads.${serverId}`;
+function readHeads(serverId: string): Readonly<Record<string, unknown>> {
+  const kept = readKept("heads", serverId);
+  return isObject(kept) ? kept : {};
 }

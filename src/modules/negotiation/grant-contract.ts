@@ -1,0 +1,200 @@
+/**
+ * The contract that a proposal comes to. 263: it is made, and the body says so; 461: it is offered,
+ * to be seen first.   AGTP-API §10.1.3, §10.4.3, §10.8
+ */
+
+import { grantDuration } from "../../base/duration.ts";
+import { recordAccepted } from "../../dispatch/contracts/contract-events.ts";
+import type { CausingRequest } from "../../dispatch/stream-events.ts";
+import {
+  type Contract,
+  type ContractEndpoint,
+  type ContractState,
+  contractEntry,
+  hashContract,
+  type NegotiationOrigin,
+  timestamp,
+} from "../../endpoint/contract.ts";
+import type { SemanticBlock } from "../../endpoint/endpoint.ts";
+import type { Proposal, SynthesisPlan } from "../../endpoint/synthesis-plan.ts";
+import type { HandlerSuccess } from "../../handlers/handler.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import type { NegotiationContext } from "./config.ts";
+import type { SubmittedProposal } from "./propose/read-proposal.ts";
+import type { NegotiationParts } from "./state.ts";
+import { strongestImpact } from "./synthesis/impact.ts";
+
+/** Makes and keeps the contract. */
+export async function grantContract(
+  { context, record }: NegotiationParts,
+  submitted: SubmittedProposal,
+  plan: SynthesisPlan,
+  cause: CausingRequest | undefined,
+): Promise<HandlerSuccess> {
+  const semantic = honestSemantic(submitted.proposal.semantic, plan);
+  const agreement = { ...agreementOf(submitted, context), state: "active" as const, semantic };
+  const contract = makeContract(agreement, plan);
+  await context.state.contracts.add(contract);
+  await recordAccepted(record, contract, cause);
+  const { lifetimeSeconds } = agreement;
+  const { negotiationId } = submitted;
+  const body = grantedBody(contract, plan, { negotiationId, lifetimeSeconds });
+  return { status: 263, body };
+}
+
+/** Keeps the contract as an offer, which says of its effects what the plan has. */
+export async function offerContract(
+  context: NegotiationContext,
+  submitted: SubmittedProposal,
+  plan: SynthesisPlan,
+): Promise<HandlerSuccess> {
+  const { impact, isIdempotent } = plan;
+  const semantic = { ...submitted.proposal.semantic, impact, is_idempotent: isIdempotent };
+  const agreement = { ...agreementOf(submitted, context), state: "offered" as const, semantic };
+  const contract = makeContract(agreement, plan);
+  await context.state.contracts.add(contract);
+  return previewContract(contract);
+}
+
+function agreementOf(
+  { agentId, sessionId, proposal }: SubmittedProposal,
+  { config: { synthesis }, state }: NegotiationContext,
+) {
+  const { raw, description, inputSchema, outputSchema } = proposal;
+  const { method, path, requiredScopes, isPersistent } = raw;
+  return {
+    ...{ agentId, sessionId, method, path, description, inputSchema, outputSchema },
+    ...{ requiredScopes, isPersistent, origin: "propose" as const },
+    lifetimeSeconds: grantDuration(
+      raw.requestedSeconds,
+      isPersistent
+        ? { usual: synthesis.persistentDefaultSeconds, most: synthesis.persistentMaxSeconds }
+        : { usual: synthesis.sessionTtlSeconds, most: synthesis.sessionTtlSeconds },
+    ),
+    now: state.contracts.now(),
+  };
+}
+
+/**
+ * The semantic block of a contract, which never promises less than its steps may leave
+ * behind.   AGTP-API §16.1
+ */
+function honestSemantic(semantic: SemanticBlock, plan: SynthesisPlan): SemanticBlock {
+  return {
+    ...semantic,
+    impact: strongestImpact([semantic.impact, plan.impact]),
+    is_idempotent: semantic.is_idempotent && plan.isIdempotent,
+  };
+}
+
+/** The request, as far as the contract says it. */
+interface Agreement extends Proposal {
+  readonly agentId: string;
+  readonly requiredScopes: readonly string[];
+  readonly origin: NegotiationOrigin;
+  readonly state: Extract<ContractState, "offered" | "active">;
+  readonly sessionId: string | undefined;
+  readonly isPersistent: boolean;
+  readonly lifetimeSeconds: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A new contract over a plan; the recipe's version is captured with its steps. */
+export function makeContract(agreement: Agreement, plan: SynthesisPlan): Contract {
+  const { name, version, steps, aggregation } = plan.recipe;
+  const scopes = new Set([...agreement.requiredScopes, ...plan.requiredScopes]);
+  const endpoint: ContractEndpoint = {
+    method: agreement.method,
+    path: agreement.path,
+    description: agreement.description,
+    semantic: agreement.semantic,
+    input_schema: agreement.inputSchema,
+    output_schema: agreement.outputSchema,
+    errors: ["composition_failed"],
+    required_scopes: [...scopes].sort(),
+    handler: { type: "composition" },
+  };
+  return {
+    synthesisId: `syn-${uuidv7()}`,
+    agentId: agreement.agentId,
+    endpoint,
+    plan: { name, version, steps, aggregation },
+    lineage: plan.lineage,
+    contractHash: hashContract(endpoint, plan.lineage),
+    origin: agreement.origin,
+    sessionId: agreement.sessionId,
+    isPersistent: agreement.isPersistent,
+    issuedAt: agreement.now,
+    expiresAt: agreement.now + agreement.lifetimeSeconds * 1000,
+    state: agreement.state,
+  };
+}
+
+/** The answer that offers a contract, and runs nothing. */
+export function previewContract(contract: Contract): HandlerSuccess {
+  const { synthesisId, endpoint, lineage, contractHash, expiresAt, plan } = contract;
+  const { method, path } = endpoint;
+  const steps = plan.steps.map((step) => `${step.method} ${step.path}`);
+  return {
+    status: 461,
+    body: {
+      status: 461,
+      synthesis_id: synthesisId,
+      method,
+      path,
+      endpoint,
+      recipe_lineage: lineage ?? null,
+      contract_hash: contractHash,
+      expires_at: timestamp(expiresAt),
+      proposed_synthesis_id: synthesisId,
+      contract: {
+        method,
+        path,
+        plan_summary: steps,
+        recipe_name: lineage?.recipe_name ?? null,
+        recipe_version: lineage?.recipe_version ?? null,
+        // The reference has a name here, this server has none.
+        policy_name: null,
+      },
+    },
+  };
+}
+
+/** 263: the contract that a proposal came to. */
+function grantedBody(
+  contract: Contract,
+  plan: SynthesisPlan,
+  { negotiationId, lifetimeSeconds }: { negotiationId: string; lifetimeSeconds: number },
+): Record<string, unknown> {
+  const { synthesisId, endpoint, lineage, contractHash, expiresAt, isPersistent } = contract;
+  return {
+    status: 263,
+    method: endpoint.method,
+    path: endpoint.path,
+    proposed: true,
+    synthesis_id: synthesisId,
+    endpoint,
+    instantiated_endpoint: endpoint,
+    recipe_lineage: lineage ?? null,
+    synthesis: {
+      kind: plan.kind,
+      recipe_name: lineage?.recipe_name ?? null,
+      recipe_version: lineage?.recipe_version ?? null,
+    },
+    contract_hash: contractHash,
+    negotiation_origin: contract.origin,
+    negotiation_id: negotiationId,
+    expires_at: timestamp(expiresAt),
+    expires: isPersistent ? timestamp(expiresAt) : "session",
+    persistent: isPersistent,
+    granted_duration: lifetimeSeconds,
+    synthesis_log: plan.log,
+  };
+}
+
+/** 263: the contract whose offer was accepted. */
+export function acceptedBody(contract: Contract): Record<string, unknown> {
+  const { endpoint } = contract;
+  return { status: 263, ...contractEntry(contract), proposed: true, endpoint };
+}

@@ -1,0 +1,234 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { afterEach, describe, expect, it } from "vitest";
+import type { McpToolBinding } from "../../../src/endpoint/endpoint.ts";
+import type { UpstreamProgress } from "../../../src/handlers/call-upstream.ts";
+import type { HandlerResult } from "../../../src/handlers/handler.ts";
+import type { McpServer } from "../../../src/handlers/mcp/mcp-server.ts";
+import { createMcpTool, progressReader } from "../../../src/handlers/mcp/mcp-tool.ts";
+import { type McpServerSettings, Secrets } from "../../../src/handlers/mcp/read-settings.ts";
+import { makeCall } from "../../support/handler-call.ts";
+import { makeServer } from "../../support/mcp-server.mjs";
+import { HOSTILE, makeMcpServer, SANE, scriptSettings } from "../../support/mcp-upstream.ts";
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+function open(settings: McpServerSettings, now?: () => number) {
+  const heard = makeMcpServer(settings, now);
+  closing.push(() => heard.server.close());
+  return heard;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Calls a tool through its handler, with the pin of what is offered unless another is given. */
+async function call(
+  server: McpServer,
+  tool: string,
+  input: Readonly<Record<string, unknown>> = {},
+  more: Partial<McpToolBinding> = {},
+): Promise<HandlerResult> {
+  const offered = (await server.tools(NEVER)).get(tool);
+  const binding: McpToolBinding = {
+    ...{ type: "mcp_tool", server: "tools", tool, definition: offered?.pin ?? "sha256:none" },
+    ...{ errorMap: {}, ...more },
+  };
+  const pins = { pinOf: ({ definition }: { definition: string }) => definition };
+  const handler = createMcpTool(binding, { server, pins, outputSchema: {} });
+  return handler(makeCall({ input }));
+}
+
+/** The same server over HTTP. */
+async function serveHttp(): Promise<McpServerSettings> {
+  const { fetch } = createMcpHandler(() => makeServer());
+  const http = createServer(async (request, response) => {
+    const body = request.method === "POST" ? await text(request) : undefined;
+    const headers = new Headers(request.headers as Record<string, string>);
+    const init = {
+      method: request.method ?? "GET",
+      headers,
+      ...(body === undefined ? {} : { body }),
+    };
+    const answer = await fetch(new Request(`http://127.0.0.1${request.url}`, init));
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body === null) response.end();
+    else await answer.body.pipeTo(Writable.toWeb(response)).catch(() => undefined);
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  closing.push(() => new Promise((resolve) => http.close(resolve)));
+  const { port } = http.address() as AddressInfo;
+  const place = { kind: "http", url: `http://127.0.0.1:${port}/mcp` } as const;
+  return { name: "tools", place, timeoutMs: 15_000, maxResponseBytes: 1_048_576 };
+}
+
+// formats §10
+describe("a tool behind an endpoint", () => {
+  it.each([
+    ["a child process", async () => scriptSettings(SANE)],
+    ["Streamable HTTP", serveHttp],
+    ["the older protocol", async () => scriptSettings(HOSTILE)],
+  ])("is called over %s", async (_, settings) => {
+    const { server } = open(await settings());
+    const isSane = (await server.tools(NEVER)).has("add");
+    const result = isSane
+      ? await call(server, "add", { left: 1, right: 2 })
+      : await call(server, "work");
+    const body = isSane ? { sum: 3 } : { content: [{ type: "text", text: "done" }] };
+    expect(result).toEqual({ body });
+  });
+
+  it("gets its arguments by the operator's template", async () => {
+    const { server } = open(scriptSettings(SANE));
+    const template = { left: "{one}", right: 40 };
+    const result = await call(server, "add", { one: 2, two: 3 }, { arguments: template });
+    expect(result).toEqual({ body: { sum: 42 } });
+  });
+
+  it("answers with the declared error that isError stands for, and its text", async () => {
+    const { server } = open(scriptSettings(SANE));
+    const plain = await call(server, "echo", { text: "fail" });
+    const mapped = await call(
+      server,
+      "echo",
+      { text: "fail" },
+      { errorMap: { tool_error: "odd" } },
+    );
+    expect(plain).toMatchObject({ error: "upstream_error", details: { message: "it failed" } });
+    expect(mapped).toMatchObject({ error: "odd", details: { message: "it failed" } });
+  });
+
+  it("is not called under another definition than the pinned one", async () => {
+    const { server } = open(scriptSettings(SANE));
+    const result = await call(server, "echo", { text: "exit" }, { definition: "sha256:other" });
+    expect(result).toMatchObject({ error: "upstream_definition_changed" });
+    expect(JSON.stringify(result)).not.toContain("Says it again");
+    expect(server.health).toEqual({ status: "connected" });
+  });
+
+  it("is compared again once its list is a minute old", async () => {
+    let now = 1_000;
+    const { server } = open(scriptSettings(HOSTILE, ["changes"]), () => now);
+    const pin = (await server.tools(NEVER)).get("work")?.pin ?? "";
+    expect(await call(server, "work", {}, { definition: pin })).toHaveProperty("body");
+    now += 60_001;
+    const result = await call(server, "work", {}, { definition: pin });
+    expect(result).toMatchObject({ error: "upstream_definition_changed" });
+  });
+
+  it.each([
+    ["silent", "upstream_timeout"],
+    ["other-id", "upstream_timeout"],
+    ["huge", "upstream_connection_error"],
+    ["endless", "upstream_connection_error"],
+    ["exits", "upstream_connection_error"],
+    ["odd-content", "upstream_malformed_response"],
+    ["refuses", "upstream_error"],
+  ])("of a server that is %s answers %s", async (play, error) => {
+    const isSlow = error === "upstream_timeout";
+    const settings = scriptSettings(HOSTILE, [play], { env: { TOKEN: "s3cr3t-token" } });
+    const { server, warnings } = open(settings);
+    await server.tools(NEVER);
+    const quick = isSlow ? { ...settings, timeoutMs: 50 } : settings;
+    Object.assign(server, { settings: quick });
+    const result = await call(server, "work");
+    expect(result).toMatchObject({ error });
+    expect(JSON.stringify([result, warnings])).not.toContain("s3cr3t-token");
+  });
+
+  it.each([
+    ["twice", "first"],
+    ["garbage", "after"],
+    ["echoes", "[secret]"],
+    ["samples", "refused with -32601"],
+  ])("of a server that %s answers %s", async (play, text) => {
+    const env = { TOKEN: "s3cr3t-token" };
+    const { server } = open(scriptSettings(HOSTILE, [play], { env }));
+    expect(await call(server, "work")).toEqual({ body: { content: [{ type: "text", text }] } });
+    expect(server.health).toEqual({ status: "connected" });
+  });
+
+  it("is none where a server says what is no tool, or two of one name", async () => {
+    const { server: odd } = open(scriptSettings(HOSTILE, ["odd"]));
+    expect([...(await odd.tools(NEVER)).keys()]).toEqual(["work"]);
+    for (const play of ["twins", "no-list"]) {
+      const { server } = open(scriptSettings(HOSTILE, [play]));
+      await expect(server.tools(NEVER)).rejects.toThrow();
+    }
+  });
+});
+
+describe("a server that fails", () => {
+  it("is not started again at every call, and is there once it is", async () => {
+    let now = 0;
+    const { server } = open(scriptSettings(SANE), () => now);
+    expect(await call(server, "echo", { text: "hi" })).toHaveProperty("body");
+    const pin = server.offered?.get("echo")?.pin ?? "";
+    const failing = { definition: pin };
+    expect(await call(server, "echo", { text: "exit" }, failing)).toHaveProperty("error");
+    await expect(server.tools(NEVER)).rejects.toThrow();
+    now += 30_001;
+    expect(await call(server, "echo", { text: "hi" }, failing)).toHaveProperty("body");
+  });
+
+  it("that was closed is not started again", async () => {
+    const { server } = open(scriptSettings(SANE));
+    await server.tools(NEVER);
+    await server.close();
+    await expect(server.tools(NEVER)).rejects.toThrow("closed");
+    expect(server.health).toEqual({ status: "not-connected" });
+  });
+
+  it("that cannot be started is unreachable, and says why to operators alone", async () => {
+    const settings = scriptSettings("/no/such/script.mjs");
+    const { server, warnings } = open(settings);
+    await expect(server.tools(NEVER)).rejects.toThrow();
+    expect(server.health).toMatchObject({ status: "unreachable" });
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+function reader() {
+  const told: UpstreamProgress[] = [];
+  let time = 0;
+  const secrets = new Secrets({ place: { kind: "http", url: "", token: "s3cr3t-token" } });
+  const read = progressReader(
+    (one) => told.push(one),
+    secrets,
+    () => time,
+  );
+  return { told, read, pass: (ms: number) => (time += ms) };
+}
+
+// MCP "Progress"
+describe("progressReader", () => {
+  it("hands on a number that grows, a bounded message and no secret", () => {
+    const { told, read, pass } = reader();
+    read({ progress: 1, total: 4, message: `s3cr3t-token ${"x".repeat(1_000)}` });
+    expect(told).toEqual([
+      { progress: 1, total: 4, message: expect.stringMatching(/^\[secret\]/) },
+    ]);
+    expect(told[0]?.message?.length).toBeLessThanOrEqual(256);
+    pass(1_000);
+    for (const odd of [{ progress: 1 }, { progress: "2" }, { progress: Number.NaN }, {}]) read(odd);
+    expect(told).toHaveLength(1);
+  });
+
+  it("is told ten times a second at most, the end always, and a thousand times in all", () => {
+    const { told, read, pass } = reader();
+    for (let step = 1; step <= 50; step += 1) read({ progress: step, total: 100 });
+    expect(told).toHaveLength(1);
+    read({ progress: 100, total: 100 });
+    expect(told).toHaveLength(2);
+    for (let step = 101; step < 3_000; step += 1) {
+      pass(100);
+      read({ progress: step });
+    }
+    expect(told).toHaveLength(1_000);
+  });
+});

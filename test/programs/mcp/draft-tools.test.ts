@@ -1,0 +1,57 @@
+/** Schemas of tools as those of the endpoints that they become.   formats §10 */
+import { parse } from "smol-toml";
+import { describe, expect, it } from "vitest";
+import { readDefinition } from "../../../src/handlers/mcp/tool-pins.ts";
+import { loadShippedCatalog } from "../../../src/openapi/import-files.ts";
+import { draftTools } from "../../../src/programs/mcp/draft-tools.ts";
+import type { EndpointTable } from "../../support/openapi-program.ts";
+
+const { catalog } = loadShippedCatalog();
+
+/** The endpoint that a tool with these schemas becomes. */
+function draft(inputSchema: object, outputSchema?: object): Readonly<Record<string, unknown>> {
+  const listed = { name: "work", inputSchema, ...(outputSchema && { outputSchema }) };
+  const definition = readDefinition(listed);
+  if (definition === undefined) throw new Error("this is no tool");
+  const drafted = draftTools([definition], { server: "tools", catalog, keepsNames: false });
+  expect(drafted.leftOut).toEqual([]);
+  return parse(drafted.tools[0]?.text ?? "")["endpoint"] as EndpointTable & object;
+}
+
+describe("draftTools", () => {
+  it.each([[{ type: "object" }], [{ type: "object", properties: {} }]])(
+    "wants no arguments for %j",
+    (schema) => {
+      expect(draft(schema)["input_schema"]).toEqual({
+        ...{ type: "object", properties: {}, additionalProperties: false },
+      });
+    },
+  );
+
+  it("leaves what clients go by as it is", () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      $defs: { place: { $anchor: "place", type: "string" } },
+      properties: {
+        region: { type: "string", "x-mcp-header": "Region" },
+        place: { $ref: "#/$defs/place" },
+      },
+      allOf: [{ anyOf: [{ required: ["region"] }, { required: ["place"] }] }],
+      additionalProperties: false,
+    };
+    const output = { type: "object", properties: { iso: { type: "string" } } };
+    expect(draft(schema, output)).toMatchObject({ input_schema: schema, output_schema: output });
+  });
+
+  it("closes an input that it cannot leave as it is", () => {
+    const properties = { a: { type: "string" } };
+    for (const open of [
+      { additionalProperties: true },
+      { $schema: "http://json-schema.org/draft-07/schema#" },
+    ]) {
+      const drafted = draft({ type: "object", properties, ...open })["input_schema"];
+      expect(drafted).toMatchObject({ properties, additionalProperties: false });
+    }
+  });
+});
