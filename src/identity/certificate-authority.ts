@@ -8,13 +8,19 @@ import {
   type AgentProfile,
   checkAgentProfile,
   encodeAgentExtensions,
-} from "./certificate-agent-profile.ts";
+} from "./certificate-agent-extensions.ts";
 import { parsePemCertificate } from "./certificate-chain.ts";
 import { readElement } from "./certificate-der.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
-import { createSigner, type KeyKind, makeKey } from "./certificate-keys.ts";
 import { describeCertificate } from "./certificate-roles.ts";
-import { encodeName, keyIdentifierOf, writeCertificate } from "./certificate-writer.ts";
+import {
+  createSigner,
+  encodeName,
+  type KeyKind,
+  keyIdentifierOf,
+  makeKey,
+  writeCertificate,
+} from "./certificate-writer.ts";
 import { verifyClientCertificate } from "./client-certificate-verification.ts";
 
 /** A request for an Agent Certificate, with its issuer. */

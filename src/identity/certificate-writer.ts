@@ -3,8 +3,16 @@
  * cuts off an object identifier with a number above 2^53, which every extension of AGTP has.
  * RFC 5280 §4
  */
-import { createHash, type KeyObject, randomBytes, X509Certificate } from "node:crypto";
-import type { EncodedExtension } from "./certificate-agent-profile.ts";
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from "node:crypto";
+import type { EncodedExtension } from "./certificate-agent-extensions.ts";
 import {
   childrenOf,
   DerTag,
@@ -15,7 +23,7 @@ import {
   encodeTime,
   readElement,
 } from "./certificate-der.ts";
-import type { CertificateSigner } from "./certificate-keys.ts";
+import type { CertificateFault } from "./certificate-fields.ts";
 
 /** A certificate that is to be written. */
 interface CertificateContent {
@@ -137,4 +145,69 @@ const CLIENT_EXTENSIONS: readonly EncodedExtension[] = [
 function encodeExtension({ oid, isCritical, value }: EncodedExtension): Buffer {
   const octets = encodeElement(DerTag.octetString, value);
   return encodeSequence(encodeOid(oid), ...(isCritical ? [TRUE] : []), octets);
+}
+
+/** The kind of key that is made for an agent. */
+export type KeyKind = "p256" | "ed25519";
+
+/** Signs certificates. */
+export interface CertificateSigner {
+  readonly key: KeyObject;
+  /** The AlgorithmIdentifier of its signatures, in DER. */
+  readonly algorithm: Buffer;
+  sign(octets: Buffer): Buffer;
+}
+
+const ECDSA: ReadonlyMap<string, readonly [oid: string, hash: string]> = new Map([
+  ["prime256v1", ["1.2.840.10045.4.3.2", "sha256"]],
+  ["secp384r1", ["1.2.840.10045.4.3.3", "sha384"]],
+  ["secp521r1", ["1.2.840.10045.4.3.4", "sha512"]],
+]);
+const ED25519 = "1.3.101.112";
+const SHA256_WITH_RSA = "1.2.840.113549.1.1.11";
+const NULL_TAG = 0x05;
+
+/** A new private key as PKCS #8 PEM. */
+export function makeKey(kind: KeyKind): string {
+  const { privateKey } =
+    kind === "p256"
+      ? generateKeyPairSync("ec", { namedCurve: "P-256" })
+      : generateKeyPairSync("ed25519");
+  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+/** The signer with a CA's key in PEM, not encrypted. */
+export function createSigner(pem: string): CertificateSigner | CertificateFault {
+  const key = parsePrivateKey(pem);
+  if (key === undefined) return { fault: "the CA's key must be a private key in PEM" };
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  if (type === "ed25519") return signerOf(key, null, encodeOid(ED25519));
+  if (type === "rsa") {
+    return signerOf(key, "sha256", encodeOid(SHA256_WITH_RSA), encodeElement(NULL_TAG));
+  }
+  const [oid, hash] = ECDSA.get(details?.namedCurve ?? "") ?? [];
+  if (oid !== undefined && hash !== undefined) return signerOf(key, hash, encodeOid(oid));
+  const got = details?.namedCurve ?? type;
+  return { fault: `the CA's key must be Ed25519, RSA, or of P-256, P-384 or P-521, got ${got}` };
+}
+
+function signerOf(
+  key: KeyObject,
+  hash: string | null,
+  ...identifier: readonly Buffer[]
+): CertificateSigner {
+  return {
+    key,
+    algorithm: encodeSequence(...identifier),
+    sign: (octets) => sign(hash, octets, key),
+  };
+}
+
+/** A private key in PEM, not encrypted; undefined for what is none. */
+export function parsePrivateKey(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
 }

@@ -12,7 +12,7 @@ import { makeDirectory } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { parsePemCertificate } from "../identity/certificate-chain.ts";
-import { parsePrivateKey } from "../identity/certificate-keys.ts";
+import { parsePrivateKey } from "../identity/certificate-writer.ts";
 import { isOwnPrivateKey, makePrivateKey, makeSelfSigned } from "./self-signed.ts";
 
 /** A certificate with its key, as `tls.createServer` takes them. */

@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Problem } from "../../src/base/problem.ts";
+import { isPlainModule } from "../../src/handlers/module-loader.ts";
+import { createDirectory } from "../support/directory.ts";
 
 interface Outcome {
   readonly problems: readonly Problem[];
@@ -226,5 +228,46 @@ describe("createModuleLoader, created again by a reload", () => {
     const [broken, mended] = await run(makeRoot(), phases);
     expect(broken?.["handlers.f"]?.problems).toHaveLength(1);
     expect(mended?.["handlers.f"]?.result).toEqual({ body: "mended" });
+  });
+});
+
+function judge(name: string, text: string): boolean {
+  const path = join(createDirectory(), name);
+  writeFileSync(path, text);
+  return isPlainModule(path);
+}
+
+// AGTP-API §12.2: what a module imports is loaded with it, and afresh after a reload.
+describe("isPlainModule", () => {
+  it.each([
+    ["rooms.mjs", "export const book = () => ({ body: {} });"],
+    ["rooms.js", "module.exports = { book: () => ({ body: {} }) };"],
+    ["rooms.mjs", 'import { createHash } from "node:crypto";\nexport const book = createHash;'],
+    ["rooms.mjs", "import fs, * as all from 'node:fs/promises';\nexport const book = fs;"],
+    [
+      "rooms.mjs",
+      'import {\n  join,\n  sep as slash,\n} from "node:path";\nexport const a = join;',
+    ],
+  ])("takes %s: %s", (name, text) => {
+    expect(judge(name, text)).toBe(true);
+  });
+
+  it.each([
+    ["rooms.ts", "export const book = () => ({ body: {} });"],
+    ["rooms.mts", "export const book = () => ({ body: {} });"],
+    ["rooms.mjs", 'import { rate } from "./rates.mjs";'],
+    ["rooms.mjs", 'import"./rates.ts";'],
+    ["rooms.mjs", 'import { createClient } from "agtpd";'],
+    ["rooms.mjs", 'export { book } from "./desk.mjs";'],
+    ["rooms.mjs", 'export const book = async () => (await import("./desk.ts")).book();'],
+    ["rooms.mjs", 'export const where = import.meta.resolve("agtpd");'],
+    ["rooms.mjs", 'import { join } from "node:path"; import { rate } from "./rates.mjs";'],
+    ["rooms.mjs", 'import { a } from "./rates.mjs"; const b = 1; import c from "node:path";'],
+  ])("leaves %s to the hooks: %s", (name, text) => {
+    expect(judge(name, text)).toBe(false);
+  });
+
+  it("leaves a file that is longer than it reads to the hooks", () => {
+    expect(judge("rooms.mjs", `//${" ".repeat(256 * 1024)}`)).toBe(false);
   });
 });

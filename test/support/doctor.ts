@@ -4,11 +4,10 @@
  */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeKey } from "../../src/identity/certificate-keys.ts";
+import { makeKey } from "../../src/identity/certificate-writer.ts";
 import { doctorCommand } from "../../src/programs/doctor/command.ts";
 import { type Machine, thisMachine } from "../../src/programs/doctor/machine.ts";
-import type { DeploymentFiles } from "./deployment.ts";
-import { configFile, makeDeployment } from "./deployment.ts";
+import { configFile, type DeploymentFiles, makeDeployment } from "./deployment.ts";
 import { type ProgramRun, runIn } from "./terminal.ts";
 
 /** What differs from a healthy deployment on a healthy machine. */

@@ -1,5 +1,5 @@
 /** `[policies]` after loading; `policies-section.ts` says what each key means. */
-import type { TokenPolicy } from "../../identity/bearer-claims.ts";
+import type { TokenPolicy } from "../../identity/bearer-verifier.ts";
 
 /** `[policies]` */
 export interface PoliciesConfig {

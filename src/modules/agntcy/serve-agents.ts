@@ -12,6 +12,7 @@ import type { Contribution } from "../../dispatch/module/module.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { Collection } from "../../state/collection.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
@@ -24,10 +25,9 @@ import type { HostedRuns } from "./endpoints/hosted-runs.ts";
 import { confirmableInterrupts } from "./interrupts/confirmable-interrupts.ts";
 import { type ApprovalsUnderWay, InterruptDesk } from "./interrupts/interrupt-desk.ts";
 import type { AgentUnavailable } from "./remote-agent.ts";
-import { type AgentRuns, openAgentRuns } from "./runs/agent-runs.ts";
+import { type AgentRuns, type AgentThread, openAgentRuns, openThreads } from "./runs/agent-runs.ts";
 import { PATIENCE } from "./runs/await-verdict.ts";
 import { RunFollower } from "./runs/run-follower.ts";
-import { ThreadRegister } from "./runs/thread-register.ts";
 import { agentRunSource, markDocuments, upstreamView } from "./shown-agents.ts";
 import { lookAgain, type SearchOptions } from "./verification/readiness.ts";
 
@@ -198,7 +198,7 @@ function unavailable(
 
 interface AgntcyState {
   readonly runs: AgentRuns;
-  readonly threads: ThreadRegister;
+  readonly threads: Collection<AgentThread>;
   /** Answers on their way. */
   readonly approvals: ApprovalsUnderWay;
 }
@@ -210,5 +210,5 @@ async function openAgntcy(
   { holders }: Pick<ServerState, "holders">,
 ): Promise<AgntcyState> {
   const runs = await openAgentRuns(store, holders);
-  return { runs, threads: await ThreadRegister.open(store), approvals: new Map() };
+  return { runs, threads: await openThreads(store), approvals: new Map() };
 }

@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory, shippedPath } from "../../base/paths.ts";
 import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
-import { makeKey } from "../../identity/certificate-keys.ts";
+import { makeKey } from "../../identity/certificate-writer.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";

@@ -13,7 +13,7 @@ import {
   makeAgentCa,
 } from "../../identity/certificate-authority.ts";
 import type { CertificateFault } from "../../identity/certificate-fields.ts";
-import type { KeyKind } from "../../identity/certificate-keys.ts";
+import type { KeyKind } from "../../identity/certificate-writer.ts";
 import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
 import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";

@@ -5,7 +5,7 @@
 
 import { createPrivateKey } from "node:crypto";
 import type { Config } from "../../app/config/config.ts";
-import { makeKey } from "../../identity/certificate-keys.ts";
+import { makeKey } from "../../identity/certificate-writer.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { keyId } from "../../identity/jws.ts";
 import { describeDamage } from "../../state/journal/journal-damage.ts";

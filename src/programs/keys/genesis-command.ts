@@ -6,7 +6,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isError, type Problem } from "../../base/problem.ts";
-import { makeKey } from "../../identity/certificate-keys.ts";
+import { makeKey } from "../../identity/certificate-writer.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { ARCHETYPES } from "../../identity/genesis.ts";
 import { type AgentOptions, type IssuedAgent, issueAgent } from "../../identity/issue.ts";

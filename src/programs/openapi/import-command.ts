@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
-import { makeKey } from "../../identity/certificate-keys.ts";
+import { makeKey } from "../../identity/certificate-writer.ts";
 import { type ImportedDocument, importDocument } from "../../openapi/import-document.ts";
 import {
   importFiles,

@@ -8,8 +8,8 @@ import type { Readable, Writable } from "node:stream";
 import { type Line, LineReader } from "../../base/line-reader.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { createWorld } from "../../modules/agentcli/create-world.ts";
-import { READY_PARAMS } from "../../modules/agentcli/methods/descriptions.ts";
 import type { MethodContext } from "../../modules/agentcli/methods/method.ts";
+import { READY_PARAMS } from "../../modules/agentcli/methods/method-table.ts";
 import {
   answerLine,
   MAX_LINE_BYTES,

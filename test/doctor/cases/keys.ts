@@ -1,6 +1,6 @@
 /** Keys, certificates and secrets that something is wrong with. */
 import { expect } from "vitest";
-import { makeKey } from "../../../src/identity/certificate-keys.ts";
+import { makeKey } from "../../../src/identity/certificate-writer.ts";
 import {
   type Case,
   CONFIG,

@@ -173,51 +173,47 @@ type Planned<Members, Usual extends keyof Members> = {
     | (Name extends Usual ? never : null);
 };
 
-/** The blocks of a planned task about how it runs. */
-interface TaskBlocks {
-  readonly intent: Planned<Block<"intent">, "mode">;
-  readonly output: Planned<Block<"output">, "preview_bytes" | "offload" | "retrieve">;
-  readonly budgets: Planned<Block<"budgets">, Exclude<keyof Block<"budgets">, "max_iterations">>;
-  readonly delivery: Planned<Block<"delivery">, "mode">;
-  readonly reliability: Planned<Block<"reliability">, keyof Block<"reliability">>;
-  readonly runtime: Planned<Block<"runtime">, never>;
-  readonly context: Planned<Block<"context">, "retrieval" | "limit">;
-  readonly session: Planned<Block<"session">, never>;
-}
+/** What a task is that does not say; null: nothing.   agentcli spec "Defaults" */
+const USUAL = {
+  intent: { mode: "execute", read_only: null },
+  output: { preview_bytes: 2000, offload: "auto", retrieve: "on-demand", format: null },
+  budgets: {
+    max_iterations: null,
+    max_fanout: 25,
+    max_context_items: 5,
+    max_pending_approvals: 10,
+    max_queued_dispatches: 25,
+  },
+  delivery: { mode: "none", channel: null, to: null },
+  reliability: { guarantee: "at-most-once", overlap_policy: "skip", max_retries: 0 },
+  runtime: { timeout_ms: null },
+  context: { retrieval: "none", limit: 5 },
+  session: { preferred_key: null },
+} as const;
 
-/** Fills in what a task does not say.   agentcli spec "Defaults" */
+type Usual = typeof USUAL;
+
+type Said<Members> = {
+  [Name in keyof Members]: Members[Name] extends null ? never : Name;
+}[keyof Members];
+
+/** The blocks of a planned task about how it runs. */
+type TaskBlocks = {
+  readonly [Name in keyof Usual]: Planned<Block<Name>, Said<Usual[Name]> & keyof Block<Name>>;
+};
+
+/** Fills in what a task does not say; as many items are looked up as its budget has. */
 function planBlocks(task: Task): TaskBlocks {
   const limit = task.context?.limit ?? null;
-  const items = task.budgets?.max_context_items ?? limit ?? 5;
-  return {
-    intent: withDefaults<TaskBlocks["intent"]>(task.intent, { mode: "execute", read_only: null }),
-    output: withDefaults<TaskBlocks["output"]>(task.output, {
-      preview_bytes: 2000,
-      offload: "auto",
-      retrieve: "on-demand",
-      format: null,
-    }),
-    budgets: withDefaults<TaskBlocks["budgets"]>(task.budgets, {
-      max_iterations: null,
-      max_fanout: 25,
-      max_context_items: items,
-      max_pending_approvals: 10,
-      max_queued_dispatches: 25,
-    }),
-    delivery: withDefaults<TaskBlocks["delivery"]>(task.delivery, {
-      mode: "none",
-      channel: null,
-      to: null,
-    }),
-    reliability: withDefaults<TaskBlocks["reliability"]>(task.reliability, {
-      guarantee: "at-most-once",
-      overlap_policy: "skip",
-      max_retries: 0,
-    }),
-    runtime: withDefaults<TaskBlocks["runtime"]>(task.runtime, { timeout_ms: null }),
-    context: withDefaults<TaskBlocks["context"]>(task.context, { retrieval: "none", limit: items }),
-    session: withDefaults<TaskBlocks["session"]>(task.session, { preferred_key: null }),
+  const items = task.budgets?.max_context_items ?? limit ?? USUAL.context.limit;
+  const usual = {
+    ...USUAL,
+    budgets: { ...USUAL.budgets, max_context_items: items },
+    context: { ...USUAL.context, limit: items },
   };
+  const names = Object.keys(usual) as (keyof Usual)[];
+  const blocks = names.map((name) => [name, withDefaults<object>(task[name], usual[name])]);
+  return Object.fromEntries(blocks) as TaskBlocks;
 }
 
 /** The members of a block as it says them, and else as they usually are; null says nothing. */

@@ -5,14 +5,8 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { type Failure, invalidArgument, isFailure } from "../failure.ts";
-import {
-  AUTHORIZATION_PROVIDERS,
-  authorize,
-  type Decision,
-  judgeTrust,
-} from "../governance/authorization.ts";
-import { EVIDENCE_PROVIDERS } from "../governance/evidence.ts";
-import { PROOF_VERIFIERS, verifyProof } from "../governance/proof.ts";
+import { authorize, type Decision, judgeTrust } from "../governance/authorization.ts";
+import { verifyProof } from "../governance/proof.ts";
 import { type FoundTask, findTask } from "../identity/find-task.ts";
 import { IDENTITY_PROVIDERS } from "../identity/providers.ts";
 import { type ResolvedIdentity, resolveTaskIdentity } from "../identity/resolve-identity.ts";
@@ -106,39 +100,17 @@ interface Capable {
   readonly capabilities: object;
 }
 
-/** Methods that list what there is, and that tell what one of them can do. */
-export const PROVIDER_METHODS: Readonly<Record<string, Method>> = {
-  "agentcli.identity.providers": listAll("providers", IDENTITY_PROVIDERS),
-  "agentcli.identity.schema": tellOne("provider", "identity provider", IDENTITY_PROVIDERS),
-  "agentcli.authorizationProof.methods": listAll("methods", PROOF_VERIFIERS),
-  "agentcli.authorizationProof.schema": tellOne(
-    "method",
-    "verifier method",
-    PROOF_VERIFIERS,
-    ({ capabilities }, verifier) => ({ verifier, capabilities }),
-  ),
-  "agentcli.authorization.providers": listAll("providers", AUTHORIZATION_PROVIDERS),
-  "agentcli.authorization.schema": tellOne(
-    "provider",
-    "authorization provider",
-    AUTHORIZATION_PROVIDERS,
-  ),
-  "agentcli.evidence.providers": listAll("providers", EVIDENCE_PROVIDERS),
-  "agentcli.evidence.schema": tellOne(
-    "provider",
-    "evidence provider",
-    EVIDENCE_PROVIDERS,
-    ({ methods }) => ({ methods }),
-  ),
-};
-
-function listAll(key: "providers" | "methods", registered: ReadonlyMap<string, Capable>): Method {
+/** Lists what there is. */
+export function listAll(
+  key: "providers" | "methods",
+  registered: ReadonlyMap<string, Capable>,
+): Method {
   const all = [...registered].map(([name, { capabilities }]) => ({ name, capabilities }));
   return () => ({ ok: true, [key]: all });
 }
 
 /** The one that a parameter names, and what is told of it. */
-function tellOne<One extends Capable>(
+export function tellOne<One extends Capable>(
   parameter: "provider" | "method",
   noun: string,
   registered: ReadonlyMap<string, One>,

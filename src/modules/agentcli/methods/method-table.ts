@@ -1,16 +1,24 @@
-/** All methods of the protocol by name.   agentcli protocol "Methods" */
+/**
+ * All methods of the protocol by name, and what describe tells of them and of the rest.
+ * agentcli protocol "Methods", "agentcli.describe"
+ */
 
+import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERSION } from "../../../base/version.ts";
 import { findTarget, listTargets } from "../compile/targets.ts";
 import { invalidArgument, isFailure } from "../failure.ts";
+import { AUTHORIZATION_PROVIDERS } from "../governance/authorization.ts";
+import { EVIDENCE_PROVIDERS } from "../governance/evidence.ts";
+import { PROOF_VERIFIERS } from "../governance/proof.ts";
+import { IDENTITY_PROVIDERS } from "../identity/providers.ts";
 import { convertManifest } from "../manifest/convert.ts";
 import { MANIFEST_VERSION, readManifest, validateManifest } from "../manifest/validate.ts";
 import { applyManifest } from "../scheduler/apply.ts";
-import { describe } from "./descriptions.ts";
 import {
   evaluateMethod,
-  PROVIDER_METHODS,
+  listAll,
   resolveMethod,
+  tellOne,
   validateDelegationMethod,
 } from "./governance-methods.ts";
 import { inspectMethod } from "./inspect-method.ts";
@@ -100,32 +108,181 @@ const applyMethod: Method = async (params, { world, defaults }) => {
 
 /** A method; undefined for a name that is none. */
 export function findMethod(name: string): Method | undefined {
-  return METHODS.get(name);
+  return METHODS.get(name)?.method;
 }
 
-const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>(
-  Object.entries({
-    "agentcli.ping": () => ({ ok: true, pong: true }),
-    "agentcli.version": () => ({
-      ok: true,
-      package_version: VERSION,
-      manifest_version: MANIFEST_VERSION,
-    }),
-    "agentcli.schema": schemaMethod,
-    "agentcli.describe": describeMethod,
-    "agentcli.validate": validateMethod,
-    "agentcli.compile": compileMethod,
-    "agentcli.apply": applyMethod,
-    "agentcli.inspect": inspectMethod,
-    "agentcli.convert": convertMethod,
-    ...PROVIDER_METHODS,
-    "agentcli.identity.resolve": resolveMethod,
-    "agentcli.identity.validateDelegation": validateDelegationMethod,
-    "agentcli.authorization.evaluate": evaluateMethod,
+interface NamedMethod {
+  readonly summary: string;
+  readonly method: Method;
+}
+
+/** All methods by name, in the order in which they are described. */
+const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
+  Object.entries<NamedMethod>({
+    "agentcli.ping": {
+      summary: "Whether the server answers.",
+      method: () => ({ ok: true, pong: true }),
+    },
+    "agentcli.version": {
+      summary: "The versions of the program and of the manifest.",
+      method: () => ({ ok: true, package_version: VERSION, manifest_version: MANIFEST_VERSION }),
+    },
+    "agentcli.schema": { summary: "A schema by target.", method: schemaMethod },
+    "agentcli.describe": { summary: "Descriptive metadata by target.", method: describeMethod },
+    "agentcli.validate": { summary: "The verdict on a manifest.", method: validateMethod },
+    "agentcli.compile": { summary: "A manifest compiled to a target.", method: compileMethod },
+    "agentcli.apply": {
+      summary: "Creates, updates or adopts the jobs of a scheduler.",
+      method: applyMethod,
+    },
+    "agentcli.inspect": { summary: "Rows of a scheduler's database.", method: inspectMethod },
+    "agentcli.convert": {
+      summary: "A manifest of version 0.1 as one of version 0.2.",
+      method: convertMethod,
+    },
+    "agentcli.identity.providers": {
+      summary: "The identity providers and what they can do.",
+      method: listAll("providers", IDENTITY_PROVIDERS),
+    },
+    "agentcli.identity.schema": {
+      summary: "What one identity provider can do.",
+      method: tellOne("provider", "identity provider", IDENTITY_PROVIDERS),
+    },
+    "agentcli.identity.resolve": {
+      summary: "The identity that a task acts under.",
+      method: resolveMethod,
+    },
+    "agentcli.identity.validateDelegation": {
+      summary: "The verdict on a task's chain of delegation.",
+      method: validateDelegationMethod,
+    },
+    "agentcli.authorizationProof.methods": {
+      summary: "The verifiers of authorization proofs.",
+      method: listAll("methods", PROOF_VERIFIERS),
+    },
+    "agentcli.authorizationProof.schema": {
+      summary: "What one verifier is.",
+      method: tellOne(
+        "method",
+        "verifier method",
+        PROOF_VERIFIERS,
+        ({ capabilities }, verifier) => ({ verifier, capabilities }),
+      ),
+    },
+    "agentcli.authorization.providers": {
+      summary: "The authorization providers and what they can do.",
+      method: listAll("providers", AUTHORIZATION_PROVIDERS),
+    },
+    "agentcli.authorization.schema": {
+      summary: "What one authorization provider can do.",
+      method: tellOne("provider", "authorization provider", AUTHORIZATION_PROVIDERS),
+    },
+    "agentcli.authorization.evaluate": {
+      summary: "Whether a task may run.",
+      method: evaluateMethod,
+    },
+    "agentcli.evidence.providers": {
+      summary: "The evidence providers and what they can give.",
+      method: listAll("providers", EVIDENCE_PROVIDERS),
+    },
+    "agentcli.evidence.schema": {
+      summary: "What one evidence provider can give.",
+      method: tellOne("provider", "evidence provider", EVIDENCE_PROVIDERS, ({ methods }) => ({
+        methods,
+      })),
+    },
   }),
 );
 
 /** Its command has no method in the protocol document. */
 export function targetsResult(): Readonly<Record<string, unknown>> {
   return { ok: true, targets: listTargets() };
+}
+
+/** The first line of every session. */
+export const READY_PARAMS: JsonRecord = { ok: true, manifest_version: MANIFEST_VERSION };
+
+const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
+  ["version", "Show the versions of the program and of the manifest."],
+  ["schema", "Print a schema of manifests, tasks, compiled artifacts or protocol messages."],
+  ["describe", "Explain commands, targets, parts of a manifest and protocol methods."],
+  ["targets", "List the targets that a manifest compiles to, with their features."],
+  ["validate", "Validate a manifest from a file, standard input or the command line."],
+  ["compile", "Compile a manifest to a target."],
+  ["apply", "Create, update or adopt the jobs of a scheduler, or show what would be done."],
+  ["inspect", "Read jobs, runs, queue or approvals of a scheduler's database."],
+  ["convert", "Convert a manifest of version 0.1 to version 0.2."],
+  ["identity", "List providers, resolve a task's identity, check its delegation."],
+  ["authorization-proof", "List the verifiers of authorization proofs."],
+  ["authorization", "List providers, or ask whether a task may run."],
+  ["evidence", "List the providers of evidence."],
+  ["serve", "Serve line-delimited JSON-RPC on standard input and output; also without a command."],
+];
+
+const PARTS: ReadonlyMap<unknown, object> = new Map([
+  [
+    "manifest",
+    {
+      name: "manifest",
+      summary: "The document that workflows are written in, portable across targets.",
+      notes: [
+        "Hand it over as a file, as JSON on the command line, or on standard input.",
+        "Each task has exactly one of schedule and trigger.",
+        `Version ${MANIFEST_VERSION} adds profiles of identity, proof, authorization and evidence, and refuses unknown keys.`,
+      ],
+    },
+  ],
+  [
+    "workflow",
+    {
+      name: "workflow",
+      summary: "A named collection of tasks; their ids and triggers hold within it.",
+    },
+  ],
+  [
+    "task",
+    {
+      name: "task",
+      summary: "A unit of work: its target says how it runs, its schedule or trigger says when.",
+      notes: [
+        "A shell task is a program with arguments, never a line for a shell.",
+        "Conditions of triggers begin with contains: or regex:.",
+        "An approval policy states who has to say yes; how that is asked is the target's affair.",
+        "Model policy, intent, output hints and budgets bind a task to no one runtime.",
+      ],
+    },
+  ],
+]);
+
+/** A description by target; undefined for any other name. */
+function describe(target: unknown): object | undefined {
+  switch (target) {
+    case "targets":
+      return { name: "targets", summary: "What a manifest compiles to.", items: listTargets() };
+    case "commands":
+      return {
+        name: "commands",
+        summary: "Commands of the program.",
+        items: COMMANDS.map(([command, summary]) => ({ command, summary })),
+      };
+    case "rpc":
+      return describeProtocol();
+    default:
+      return PARTS.get(target);
+  }
+}
+
+function describeProtocol(): object {
+  return {
+    name: "rpc",
+    summary: "JSON-RPC 2.0 methods, one message a line on standard input and output.",
+    methods: [...METHODS].map(([method, { summary }]) => ({ method, summary })),
+    notifications: [
+      {
+        method: "agentcli.ready",
+        summary: "The server is ready; sent once, before anything is read.",
+        params: READY_PARAMS,
+      },
+    ],
+  };
 }

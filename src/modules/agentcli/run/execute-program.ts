@@ -17,7 +17,7 @@ import {
   type RunReport,
   refuseRun,
 } from "./execution.ts";
-import { type Governed, refuseFailure } from "./govern.ts";
+import { type GovernedRun, refuseFailure } from "./govern.ts";
 import { childEnvironment, presentCredentials } from "./present-credentials.ts";
 import { createRedactor, parseStructured, secretsOf } from "./program-output.ts";
 import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-program.ts";
@@ -26,7 +26,7 @@ import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-pr
 export async function executeProgram(
   run: Run,
   payload: ShellPayload,
-  governed: Governed,
+  governed: GovernedRun,
   executor: Executor,
 ): Promise<RunReport | RunRefusal> {
   const presented = presentCredentials(governed.identity, payload.stdin);
@@ -65,7 +65,7 @@ export async function executeProgram(
 interface Facts {
   readonly run: Run;
   readonly payload: ShellPayload;
-  readonly governed: Governed;
+  readonly governed: GovernedRun;
   readonly result: JsonRecord;
   readonly isOk: boolean;
   readonly redact: (text: string) => string;

@@ -21,7 +21,7 @@ import {
 } from "./execution.ts";
 
 /** A task that may run. */
-export interface Governed {
+export interface GovernedRun {
   readonly kind: "governed";
   readonly cwd: string;
   readonly identity: ResolvedIdentity;
@@ -36,7 +36,7 @@ export interface Governed {
 export async function govern(
   run: Run,
   executor: Executor,
-): Promise<Governed | RunReport | RunRefusal> {
+): Promise<GovernedRun | RunReport | RunRefusal> {
   const { found, call } = run;
   const { plan } = found;
   const { payload } = plan.execution;

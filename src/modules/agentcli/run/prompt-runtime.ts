@@ -14,7 +14,7 @@ import {
   type RunReport,
   refuseRun,
 } from "./execution.ts";
-import type { Governed } from "./govern.ts";
+import type { GovernedRun } from "./govern.ts";
 
 type PromptAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
@@ -37,7 +37,7 @@ const MAX_WAIT_SECONDS = 86_400;
 export async function executePrompt(
   { found: { plan }, call, executionId }: Run,
   prompt: string,
-  { identity, warnings }: Governed,
+  { identity, warnings }: GovernedRun,
   { runtime, usualTimeoutMs }: Executor,
 ): Promise<RunReport | RunRefusal> {
   if (runtime === undefined) {

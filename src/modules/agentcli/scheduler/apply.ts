@@ -4,8 +4,8 @@
  * agentcli protocol "agentcli.apply"
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { compileScheduler } from "../compile/scheduler.ts";
 import { SCHEDULER_FIELDS, type SchedulerJob } from "../compile/scheduler-job.ts";
+import { compileScheduler } from "../compile/targets.ts";
 import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
 import { verifyProof } from "../governance/proof.ts";
 import { findTask } from "../identity/find-task.ts";

@@ -12,11 +12,11 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpOutcome } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import { type AgentUnavailable, type RemoteAgent, streams } from "../remote-agent.ts";
+import type { AgentThread } from "../runs/agent-runs.ts";
 import type { BegunRun } from "../runs/begin-run.ts";
 import { beginRun } from "../runs/begin-run.ts";
 import type { AgentRun } from "../runs/run.ts";
 import type { RunStream } from "../runs/run-stream.ts";
-import type { AgentThread } from "../runs/thread-register.ts";
 import {
   answerRun,
   askServer,
@@ -41,7 +41,7 @@ export async function executeAgent(
   const inactive = findInactive();
   if (inactive !== undefined) return upstreamError(call, inactive);
   const threadId = call.input["thread_id"];
-  const thread = typeof threadId === "string" ? threads.find(threadId) : undefined;
+  const thread = typeof threadId === "string" ? threads.get(threadId) : undefined;
   if (threadId !== undefined) {
     if (thread?.owner !== owner || thread.base !== agent.base) return threadNotFound();
     if (register.isBusy(thread.threadId)) return threadBusy();

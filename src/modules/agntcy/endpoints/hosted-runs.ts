@@ -18,20 +18,20 @@ import type {
   HandlerResult,
   HandlerSuccess,
 } from "../../../handlers/handler.ts";
+import type { Collection } from "../../../state/collection.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { InterruptDesk } from "../interrupts/interrupt-desk.ts";
 import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
-import type { AgentRuns } from "../runs/agent-runs.ts";
+import type { AgentRuns, AgentThread } from "../runs/agent-runs.ts";
 import type { Patience } from "../runs/await-verdict.ts";
 import { type AgentRun, errorView, runView } from "../runs/run.ts";
 import type { RunFollower } from "../runs/run-follower.ts";
-import type { ThreadRegister } from "../runs/thread-register.ts";
 
 /** One agent and the runs of it. */
 export interface HostedRuns {
   readonly agent: RemoteAgent;
   readonly register: AgentRuns;
-  readonly threads: ThreadRegister;
+  readonly threads: Collection<AgentThread>;
   readonly follower: RunFollower;
   readonly patience: Patience;
   /** The place where questions of runs are answered. */

@@ -9,7 +9,7 @@ import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpThread } from "../acp/acp-answers.ts";
-import type { AgentThread } from "../runs/thread-register.ts";
+import type { AgentThread } from "../runs/agent-runs.ts";
 import {
   askServer,
   type HostedRuns,
@@ -44,7 +44,8 @@ async function create(
     ...{ threadId, base: agent.base, owner: call.agentId ?? "", createdAt: Date.now() },
     upstreamThreadId: created.value.threadId,
   };
-  if (!(await threads.create(thread))) return tooMany("threads");
+  const { kind } = await threads.add(threadId, thread);
+  if (kind !== "added") return tooMany("threads");
   return { body: view(thread, created.value) };
 }
 
@@ -52,7 +53,7 @@ async function create(
 export function queryThread(hosted: HostedRuns): RouteHandler {
   const { agent, threads } = hosted;
   return async (call, { caller }) => {
-    const thread = threads.find(String(call.input["thread_id"]));
+    const thread = threads.get(String(call.input["thread_id"]));
     const isOwn = thread !== undefined && thread.owner === call.agentId;
     if (thread === undefined || thread.base !== agent.base) return threadNotFound();
     if (!isOwn && !seesAll(caller)) return threadNotFound();

@@ -1,6 +1,6 @@
 /**
  * The runs of AGNTCY agents: each is changed only where it stands as the change expects, with its result
- * and the events that say so.
+ * and the events that say so. And the threads that runs belong to.   Agent Connect Protocol "Thread"
  */
 import type { Ends } from "../../../base/deadline.ts";
 import { mayHold } from "../../../base/fair-shares.ts";
@@ -15,7 +15,9 @@ import {
   type StepOptions,
 } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
+import { Collection } from "../../../state/collection.ts";
 import type { Holders } from "../../../state/holders.ts";
+import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
 import {
   AGENT_RUNS,
@@ -211,3 +213,30 @@ type WantedRun = Pick<AgentRun, "owner" | "base" | "stranger" | "threadId">;
 function ownerOf({ owner, stranger }: WantedRun): TaskOwner {
   return { key: stranger ?? owner, isKnown: stranger === undefined };
 }
+
+/** A thread that a caller keeps with an agent, under an id of this server's making. */
+export interface AgentThread {
+  readonly threadId: string;
+  readonly base: string;
+  /** The Agent-ID that created it. */
+  readonly owner: string;
+  readonly upstreamThreadId: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** Opens the threads that an earlier process kept; the oldest of a caller makes room for another. */
+export function openThreads(store: Store): Promise<Collection<AgentThread>> {
+  return Collection.open(store, {
+    name: "agntcy-threads",
+    read: readThread,
+    ownerOf: ({ owner }) => owner,
+    orderOf: ({ createdAt }) => createdAt,
+    quota: { perOwner: 256, all: 8192, sparesOthers: true },
+  });
+}
+
+const readThread = recordReader<AgentThread>({
+  ...{ threadId: "string", base: "string", owner: "string" },
+  ...{ upstreamThreadId: "string", createdAt: "number" },
+});

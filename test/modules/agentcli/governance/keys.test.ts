@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, type JWK, jwtVerify, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { KeySets } from "../../../src/modules/agentcli/governance/keys.ts";
-import type { JsonAnswer } from "../../../src/modules/agentcli/world.ts";
+import { KeySets } from "../../../../src/modules/agentcli/governance/keys.ts";
+import type { JsonAnswer } from "../../../../src/modules/agentcli/world.ts";
 
 const URL = "https://keys.example/jwks";
 

@@ -1,7 +1,7 @@
 /** Cedar policies as the authorizer of tasks. */
 import { describe, expect, it } from "vitest";
-import { call, type Json, manifestOf, shellTask, testWorld } from "../../support/agentcli.ts";
-import { makeDirectory } from "../../support/directory.ts";
+import { call, type Json, manifestOf, shellTask, testWorld } from "../../../support/agentcli.ts";
+import { makeDirectory } from "../../../support/directory.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

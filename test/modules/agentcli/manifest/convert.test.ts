@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { convertManifest } from "../../../src/modules/agentcli/manifest/convert.ts";
-import { validateManifest } from "../../../src/modules/agentcli/manifest/validate.ts";
-import { call, manifestOf, promptTask } from "../../support/agentcli.ts";
+import { convertManifest } from "../../../../src/modules/agentcli/manifest/convert.ts";
+import { validateManifest } from "../../../../src/modules/agentcli/manifest/validate.ts";
+import { call, manifestOf, promptTask } from "../../../support/agentcli.ts";
 
 function manifest(tasks: readonly object[], workflow: object = {}) {
   return manifestOf(tasks as never, { version: "0.1", workflow });

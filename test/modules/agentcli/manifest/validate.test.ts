@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { validateManifest } from "../../../src/modules/agentcli/manifest/validate.ts";
-import { findSchema } from "../../../src/modules/agentcli/methods/schemas.ts";
-import { manifestOf, promptTask, shellTask } from "../../support/agentcli.ts";
+import { validateManifest } from "../../../../src/modules/agentcli/manifest/validate.ts";
+import { findSchema } from "../../../../src/modules/agentcli/methods/schemas.ts";
+import { manifestOf, promptTask, shellTask } from "../../../support/agentcli.ts";
 
 const TASK = "$.workflows[0].tasks[0]";
 

@@ -4,9 +4,9 @@ import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { canonicalDigest } from "../../../src/identity/canonical-form.ts";
-import { call, type Json, manifestOf, promptTask, testWorld } from "../../support/agentcli.ts";
-import { makeDirectory } from "../../support/directory.ts";
+import { canonicalDigest } from "../../../../src/identity/canonical-form.ts";
+import { call, type Json, manifestOf, promptTask, testWorld } from "../../../support/agentcli.ts";
+import { makeDirectory } from "../../../support/directory.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
