@@ -8,13 +8,16 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 /** Longer texts are left to `JSON.stringify`. */
 const MAX_TEXT_LENGTH = 256;
 
+/** So are objects with more members, which take longer piece by piece. */
+const MAX_MEMBERS = 32;
+
 /** The name of a member as it is written, first in its object and later. */
 interface Opening {
   readonly first: string;
   readonly later: string;
 }
 
-/** Few: an object may be a map by names that never come again. */
+/** Few, and begun anew when there are so many: an object may be a map by names that never come again. */
 const openings = new Map<string, Opening>();
 const MAX_NAMES = 1024;
 
@@ -29,8 +32,11 @@ function writeFlat(value: unknown): string | undefined {
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (toJSON !== undefined || Object.getPrototypeOf(value) !== Object.prototype) return undefined;
   let text = "";
+  let members = 0;
   for (const name in value) {
     if (!Object.hasOwn(value, name)) continue;
+    members += 1;
+    if (members > MAX_MEMBERS) return undefined;
     const known = openings.get(name) ?? keepOpening(name);
     const member: unknown = (value as Readonly<Record<string, unknown>>)[name];
     if (known === undefined) return undefined;
@@ -48,9 +54,8 @@ function writeFlat(value: unknown): string | undefined {
 }
 
 function keepOpening(name: string): Opening | undefined {
-  if (openings.size >= MAX_NAMES || name.length > MAX_TEXT_LENGTH || !PLAIN.test(name)) {
-    return undefined;
-  }
+  if (name.length > MAX_TEXT_LENGTH || !PLAIN.test(name)) return undefined;
+  if (openings.size >= MAX_NAMES) openings.clear();
   const opening = { first: `{"${name}":`, later: `,"${name}":` };
   openings.set(name, opening);
   return opening;

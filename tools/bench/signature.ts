@@ -2,10 +2,13 @@
 
 import { generateKeyPairSync, hash } from "node:crypto";
 import { createEd25519Signer } from "../../src/state/records/sealer.ts";
+import { median } from "./measure.ts";
 
 /** Code that is not compiled yet takes several times as long. */
-const WARM_UP = 2_000;
-const COUNT = 2_000;
+const WARM_UP_MS = 30;
+/** The collector of garbage runs in some of them. */
+const CHUNKS = 15;
+const COUNT = 500;
 /** About what the payload of a record has, and a body of the bench. */
 const PAYLOAD = "a".repeat(700);
 const BODY = "b".repeat(80);
@@ -26,11 +29,14 @@ export function measureRecordPrimitives(): number {
   });
 }
 
-/** In CPU time, as servers are measured: what the machine does meanwhile does not count. */
+/** The median of some chunks, in CPU time as servers are measured: what the machine does meanwhile does not count. */
 function micros(work: () => unknown): number {
-  for (let index = 0; index < WARM_UP; index += 1) work();
-  const before = process.cpuUsage();
-  for (let index = 0; index < COUNT; index += 1) work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / COUNT;
+  for (const until = performance.now() + WARM_UP_MS; performance.now() < until; ) work();
+  const chunks = Array.from({ length: CHUNKS }, () => {
+    const before = process.cpuUsage();
+    for (let index = 0; index < COUNT; index += 1) work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / COUNT;
+  });
+  return median(chunks);
 }
