@@ -1,6 +1,6 @@
 /**
  * Records as the octets of their lines, which are written as they are, and a table by which they are found: as an
- * object for each, what workers send took their parent four times as long.
+ * object for each, a record of a worker took its parent 3.8 µs instead of 3.1.
  */
 
 /** One of them as a text. */
