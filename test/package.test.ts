@@ -53,6 +53,10 @@ function findDependency(path: string, name: string): Entry | undefined {
   }
 }
 
+/** In a module, and in a file of the bundle, which is CommonJS. */
+const IMPORT = /(?:from|import\()\s*"(\.[^"]+)"/g;
+const REQUIRE = /\brequire\("(\.[^"]+)"\)/g;
+
 describe("the dependencies of the release", () => {
   it("run on the oldest Node that it is for", () => {
     const unfit = Object.entries(released).filter(
@@ -88,9 +92,13 @@ describe("the packed release", () => {
     expect(files).toEqual(expect.arrayContaining([...Object.values(bin)]));
     const known = new Set(files);
     const missing = files
-      .filter((file) => file.endsWith(".js"))
+      .filter((file) => /\.c?js$/.test(file))
       .flatMap((file) =>
-        [...readFileSync(join(ROOT, file), "utf8").matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)]
+        [
+          ...readFileSync(join(ROOT, file), "utf8").matchAll(
+            file.endsWith(".cjs") ? REQUIRE : IMPORT,
+          ),
+        ]
           .map(([, target = ""]) => join(dirname(file), target))
           .filter((target) => !known.has(target)),
       );

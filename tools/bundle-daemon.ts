@@ -8,6 +8,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputAsset, type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { Visitor } from "rolldown/utils";
+import { IMPORT } from "./load-daemon.ts";
 
 const DIST = fileURLToPath(new URL("..", import.meta.url));
 const ENTRIES = ["agtpd-daemon", "agtpd-worker"];
@@ -17,6 +19,8 @@ const ENTRIES = ["agtpd-daemon", "agtpd-worker"];
  */
 const PACKAGES =
   /^(?:ajv|ajv-formats|canonicalize|lru-cache|pino|re2js|semver|smol-toml|yaml)(?:\/|$)/;
+/** The address of a file of the bundle. */
+const HERE = "bundleAddress";
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 /** Each with all that it imports. */
 const ALWAYS_LOADED = /\/dist\/src\/(?:app\/daemon|modules\/[^/]+\/module)\.js$/;
@@ -29,7 +33,24 @@ const ownAddresses: Plugin = {
     if (/import\.meta\.(?!url\b)/.test(code))
       throw new Error(`${id}: only import.meta.url is kept`);
     const own = JSON.stringify(`../${relative(DIST, id).split(sep).join("/")}`);
-    return code.replaceAll("import.meta.url", `new URL(${own}, import.meta.url).href`);
+    return code.replaceAll("import.meta.url", `new URL(${own}, ${HERE}).href`);
+  },
+};
+
+/** The file with bytecode is a script, whose imports its loader makes; and its text takes an octet a character. */
+const importsOfDaemon: Plugin = {
+  name: "imports-of-daemon",
+  renderChunk(code, { name }) {
+    if (name !== "daemon") return null;
+    const starts: number[] = [];
+    new Visitor({ ImportExpression: ({ start }) => starts.push(start) }).visit(this.parse(code));
+    let rest = code;
+    for (const start of starts.toSorted((one, other) => other - one))
+      rest = `${rest.slice(0, start)}${IMPORT}${rest.slice(start + "import".length)}`;
+    return rest.replace(
+      /[^\0-\xff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
   },
 };
 
@@ -43,16 +64,18 @@ const bundle = await rolldown({
   input: Object.fromEntries(ENTRIES.map((name) => [name, `${DIST}tools/${name}.js`])),
   platform: "node",
   external: (id, importer) => !isBundled(id, importer),
-  plugins: [ownAddresses],
+  plugins: [ownAddresses, importsOfDaemon],
 });
 const { output } = await bundle.write({
   dir: DIST,
-  format: "esm",
+  // A module of ECMAScript cannot be given its bytecode.
+  format: "cjs",
+  strict: true,
+  intro: `const ${HERE} = require("node:url").pathToFileURL(__filename);`,
   // Each module begins with a comment that names its file.
   minify: false,
-  // In the place of the unbundled ones.
-  entryFileNames: "tools/[name].js",
-  chunkFileNames: "daemon/[name].js",
+  entryFileNames: "daemon/[name].cjs",
+  chunkFileNames: "daemon/[name].cjs",
   codeSplitting: {
     groups: [
       { name: "daemon", test: ALWAYS_LOADED },
@@ -61,7 +84,21 @@ const { output } = await bundle.write({
   },
 });
 await bundle.close();
+for (const name of ENTRIES) writeFileSync(`${DIST}tools/${name}.js`, entryOf(name));
 writeFileSync(`${DIST}daemon/LICENSES.txt`, licensesOf(output).join("\n\n"));
+
+/** In the place of the unbundled one. */
+function entryOf(name: string): string {
+  const exported = output.flatMap((file) =>
+    file.type === "chunk" && file.name === name ? file.exports : [],
+  );
+  const loading = `loadDaemon(${JSON.stringify(name)}).exports`;
+  return [
+    `import { loadDaemon } from "./load-daemon.js";`,
+    exported.length === 0 ? `${loading};` : `export const { ${exported.join(", ")} } = ${loading};`,
+    "",
+  ].join("\n");
+}
 
 /** The licences of the packages whose code is in the files, each under its package's name. */
 function licensesOf(files: readonly (OutputAsset | OutputChunk)[]): readonly string[] {

@@ -11,7 +11,8 @@ export async function runHere(program: Command): Promise<void> {
   process.exitCode = await runProgram(program, process.argv.slice(2), processTerminal());
 }
 
-function processTerminal(): Terminal {
+/** Standard output, error and input, and where this process stands. */
+export function processTerminal(): Terminal {
   return {
     out: output(process.stdout),
     err: output(process.stderr),

@@ -13,71 +13,66 @@ interface Frame {
   readonly octets: Buffer;
 }
 
+/** Octets that go with a message, and are made where they leave from. */
+export interface Cargo {
+  readonly length: number;
+  writeTo(frame: Buffer, at: number): void;
+}
+
 const LENGTHS = 8;
 /** No message comes near it: longer ones are no frames. */
 export const MAX_FRAME: number = 512 * 1024 * 1024;
 
-/** A frame of a text, and of lines of ASCII, each with a line feed. */
-export function frameOf(text: string, lines: readonly string[] = []): Buffer {
+/** A frame of a text, and of what goes with it. */
+export function frameOf(text: string, cargo?: Cargo): Buffer {
   const textOctets = Buffer.byteLength(text);
-  let lineOctets = 0;
-  for (const { length } of lines) lineOctets += length + 1;
-  const frame = Buffer.allocUnsafe(LENGTHS + textOctets + lineOctets);
+  const beside = cargo?.length ?? 0;
+  const frame = Buffer.allocUnsafe(LENGTHS + textOctets + beside);
   frame.writeUInt32LE(textOctets, 0);
-  frame.writeUInt32LE(lineOctets, 4);
+  frame.writeUInt32LE(beside, 4);
   frame.write(text, LENGTHS, "utf8");
-  let at = LENGTHS + textOctets;
-  for (const line of lines) {
-    frame.write(line, at, "latin1");
-    at += line.length;
-    frame[at] = LINE_FEED;
-    at += 1;
-  }
+  cargo?.writeTo(frame, LENGTHS + textOctets);
   return frame;
 }
 
-const LINE_FEED = 0x0a;
-
-/** Puts frames together from pieces of a stream. */
+/** Puts frames together from pieces of a stream, which are copied. */
 export class FrameReader {
-  #pieces: Buffer[] = [];
-  #length = 0;
-  /** So many octets are needed before anything can be read. */
-  #needed = LENGTHS;
+  readonly #lengths = Buffer.alloc(LENGTHS);
+  /** Of the frame that has begun; undefined before its lengths are known. */
+  #frame: Buffer | undefined;
+  /** So many octets are there, of the lengths or of the frame. */
+  #filled = 0;
 
   /**
    * Takes the next piece, and answers the frames that are whole.
    * @throws RangeError where there is no frame; nothing more can be read of the stream
    */
   take(piece: Buffer): readonly Frame[] {
-    this.#pieces.push(piece);
-    this.#length += piece.length;
-    if (this.#length < this.#needed) return [];
-    const all = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces);
     const frames: Frame[] = [];
-    let at = 0;
-    let needed = neededAt(all, at);
-    while (needed > LENGTHS && all.length - at >= needed) {
-      const textEnd = at + LENGTHS + all.readUInt32LE(at);
-      const text = all.toString("utf8", at + LENGTHS, textEnd);
-      frames.push({ text, octets: all.subarray(textEnd, at + needed) });
-      at += needed;
-      needed = neededAt(all, at);
+    for (let at = 0; at < piece.length; ) {
+      const into = this.#frame ?? this.#lengths;
+      const copied = piece.copy(into, this.#filled, at);
+      at += copied;
+      this.#filled += copied;
+      if (this.#filled < into.length) break;
+      this.#filled = 0;
+      if (this.#frame === undefined) this.#frame = Buffer.allocUnsafe(this.#size());
+      else {
+        this.#frame = undefined;
+        const textEnd = this.#lengths.readUInt32LE(0);
+        frames.push({ text: into.toString("utf8", 0, textEnd), octets: into.subarray(textEnd) });
+      }
     }
-    this.#pieces = at < all.length ? [all.subarray(at)] : [];
-    this.#length = all.length - at;
-    this.#needed = needed;
     return frames;
   }
-}
 
-/** The octets of the frame that begins here, as far as they are known; a frame has a text. */
-function neededAt(octets: Buffer, at: number): number {
-  if (octets.length - at < LENGTHS) return LENGTHS;
-  const text = octets.readUInt32LE(at);
-  const needed = LENGTHS + text + octets.readUInt32LE(at + 4);
-  if (text === 0 || needed > MAX_FRAME) throw new RangeError("what came is no frame");
-  return needed;
+  /** The octets of a frame behind its lengths; a frame has a text. */
+  #size(): number {
+    const text = this.#lengths.readUInt32LE(0);
+    const size = text + this.#lengths.readUInt32LE(4);
+    if (text === 0 || LENGTHS + size > MAX_FRAME) throw new RangeError("what came is no frame");
+    return size;
+  }
 }
 
 /** Errors that the other end has to tell from others. */
@@ -146,17 +141,17 @@ export class Link {
   }
 
   /**
-   * Asks the other end; rejects with what it threw, or when it is gone. Lines of ASCII go with the
-   * question as they are, each with a line feed.
+   * Asks the other end; rejects with what it threw, or when it is gone. The cargo goes with the question
+   * as it is.
    */
-  ask<Answer>(name: string, body?: unknown, lines?: readonly string[]): Promise<Answer> {
+  ask<Answer>(name: string, body?: unknown, cargo?: Cargo): Promise<Answer> {
     if (!this.#isOpen) return Promise.reject(gone());
     this.#number += 1;
     const number = this.#number;
     return new Promise<Answer>((resolve, reject) => {
       // Both ends are of one build.
       this.#pending.set(number, { resolve: resolve as (answer: unknown) => void, reject });
-      this.#send({ name, number, body }, lines);
+      this.#send({ name, number, body }, cargo);
     });
   }
 
@@ -176,10 +171,10 @@ export class Link {
     this.#stream.end();
   }
 
-  #send(message: Message, lines?: readonly string[]): void {
+  #send(message: Message, cargo?: Cargo): void {
     if (!this.#isOpen) return;
     if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
-    this.#outgoing.push(frameOf(JSON.stringify(message), lines));
+    this.#outgoing.push(frameOf(JSON.stringify(message), cargo));
   }
 
   #flush(): void {

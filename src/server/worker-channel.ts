@@ -2,6 +2,7 @@
 import { Socket } from "node:net";
 import { type FaultCodec, Link } from "../base/link.ts";
 import type { Passing, PortHandle } from "./shared-port.ts";
+import { emitShared } from "./shared-reading.ts";
 import { stopReading } from "./stop-reading.ts";
 import { WorkerPort, type WorkerPortOptions } from "./worker-port.ts";
 import { LINK_DESCRIPTOR } from "./worker-process.ts";
@@ -17,7 +18,9 @@ export interface WorkerChannel {
 
 /** Opens the way to the parent of this process. */
 export function openWorkerChannel(codec: FaultCodec): WorkerChannel {
-  const link = new Link(new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true }), codec);
+  const socket = new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true });
+  emitShared(socket);
+  const link = new Link(socket, codec);
   const disconnected = new Promise<void>((resolve) => {
     process.once("disconnect", () => resolve());
   });

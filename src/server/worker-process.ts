@@ -4,10 +4,11 @@
  */
 import { type ChildProcess, type SendHandle, spawn } from "node:child_process";
 import { Socket } from "node:net";
-import type { Duplex, Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import type { Environment } from "../base/environment.ts";
 import { type FaultCodec, Link } from "../base/link.ts";
 import type { Passing, PortHandle, PortWorker } from "./shared-port.ts";
+import { emitShared } from "./shared-reading.ts";
 import { stopReading } from "./stop-reading.ts";
 
 /** Takes a connection that a worker passes on. */
@@ -55,7 +56,9 @@ export class WorkerProcess implements PortWorker {
       stopReading(socket);
       onPassed(socket, passing as Passing);
     });
-    this.link = new Link(child.stdio[LINK_DESCRIPTOR] as Duplex, codec);
+    const socket = child.stdio[LINK_DESCRIPTOR] as Socket;
+    emitShared(socket);
+    this.link = new Link(socket, codec);
     passLines(child.stdout as Readable, onLines);
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => resolve({ code, signal }));

@@ -4,6 +4,7 @@ import { Duplex, duplexPair } from "node:stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type FaultCodec, FrameReader, frameOf, Link, MAX_FRAME } from "../../src/base/link.ts";
+import { cargoOf } from "../support/cargo.ts";
 
 const CODEC: FaultCodec = {
   encode: (error) => String(error),
@@ -49,10 +50,10 @@ it("answers questions, each with its own answer", async () => {
   expect(await Promise.all(asked)).toEqual(["ä\n", "bb", undefined]);
 });
 
-it("carries lines beside a question, which it does not look at", async () => {
+it("carries octets beside a question, which it does not look at", async () => {
   const [left, right] = makeLinks();
   right.serve({ take: (body: unknown, octets: Buffer) => [body, octets.toString("latin1")] });
-  const asked = [left.ask("take", { a: 1 }, ['"x', "y\\"]), left.ask("take")];
+  const asked = [left.ask("take", { a: 1 }, cargoOf('"x\ny\\\n')), left.ask("take")];
   expect(await Promise.all(asked)).toEqual([
     [{ a: 1 }, '"x\ny\\\n'],
     [null, ""],
@@ -96,7 +97,7 @@ it("rejects what is asked of an end that goes, and afterwards", async () => {
 });
 
 it("hears nothing of a message that its sender was killed in, at whatever octet", async () => {
-  const whole = frameOf(JSON.stringify({ name: "news", body: "all" }), ["a line"]);
+  const whole = frameOf(JSON.stringify({ name: "news", body: "all" }), cargoOf("a line\n"));
   for (let cut = 0; cut <= whole.length; cut += 1) {
     const [near, far] = duplexPair();
     const link = new Link(near, CODEC);
@@ -136,7 +137,11 @@ it("come out as they went in, however the stream cuts them", () => {
   const cuts = fc.array(fc.nat(300), { maxLength: 20 });
   fc.assert(
     fc.property(fc.array(frame, { maxLength: 6 }), cuts, (frames, at) => {
-      const stream = Buffer.concat(frames.map(({ text, lines }) => frameOf(text, lines)));
+      const stream = Buffer.concat(
+        frames.map(({ text, lines }) =>
+          frameOf(text, cargoOf(lines.map((line) => `${line}\n`).join(""))),
+        ),
+      );
       const reader = new FrameReader();
       const ends = [...at.filter((end) => end < stream.length).toSorted((a, b) => a - b)];
       const read: { text: string; lines: string }[] = [];

@@ -4,7 +4,11 @@ import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const DIST = resolve(import.meta.dirname, "../../dist");
-const STATIC = /^(?:import|export)\b[^;"]*?\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
+const IMPORT = /^(?:import|export)\b[^;"]*?\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
+/** In the files of the bundle, which are CommonJS: what is indented is loaded late, or a package's own. */
+const REQUIRE = /^(?:(?:const|let|var) \w+ = )?(?:\w+\.__toESM\()?require\("([^"]+)"\)/gm;
+/** An entry of the bundle, and the file that is loaded before it. */
+const LOAD = /^(?:export const .* = )?loadDaemon\("([^"]+)"\)/gm;
 
 interface Imported {
   /** Relative to the built files. */
@@ -17,7 +21,13 @@ function importedBy(entry: string): Imported {
   const files = new Set([join(DIST, entry)]);
   const packages = new Set<string>();
   for (const file of files) {
-    for (const [, from = "", bare = from] of readFileSync(file, "utf8").matchAll(STATIC)) {
+    const text = readFileSync(file, "utf8");
+    for (const [, entry] of text.matchAll(LOAD)) {
+      for (const name of ["daemon", entry]) files.add(join(DIST, `daemon/${name}.cjs`));
+    }
+    for (const [, from = "", bare = from] of text.matchAll(
+      file.endsWith(".cjs") ? REQUIRE : IMPORT,
+    )) {
       if (bare.startsWith(".")) files.add(join(dirname(file), bare));
       else if (!bare.startsWith("node:")) packages.add(packageOf(bare));
     }
@@ -47,7 +57,8 @@ describe("a start", () => {
 
   it("loads the daemon from few files", () => {
     const { files } = importedBy("tools/agtpd-daemon.js");
-    expect(files).toContain("daemon/daemon.js");
+    expect(files).toContain("daemon/daemon.cjs");
+    expect(files).toContain("daemon/agtpd-daemon.cjs");
     expect(files.length).toBeLessThan(40);
     expect(files.filter((file) => /^src\/(?:app|dispatch|modules|state)\//.test(file))).toEqual([]);
   });

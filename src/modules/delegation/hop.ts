@@ -77,13 +77,8 @@ export function prepareHop(
   const deadline = deadlineOf(request, before, longestMs);
   if (deadline <= Date.now()) return late();
   const zone = zoneOf(exchange);
-  const delegation = {
-    links,
-    deadline,
-    isArriving: false,
-    ...(zone === undefined ? {} : { zone }),
-  };
-  return { target, delegation };
+  const within = zone === undefined ? {} : { zone };
+  return { target, delegation: { links, deadline, isArriving: false, ...within } };
 }
 
 /** No hop lasts longer than the one before, or than somebody waits for it. */
@@ -108,7 +103,8 @@ function takeArriving(
   if (link === undefined || agent === undefined) {
     return notFound("agent-not-found", "this server hosts no such agent");
   }
-  if (!isDelegationPermitted(agent)) return notPermitted("the agent takes no delegated tasks");
+  if (!isDelegationPermitted(agent))
+    return delegationForbidden("delegation-not-permitted", "the agent takes no delegated tasks");
   const invalid = request.scopes.filter((scope) => !link.scopes.includes(scope));
   if (invalid.length > 0) return beyondAuthority(invalid);
   const index = links.length - 1;
@@ -136,10 +132,11 @@ function checkPermission(
   target: DelegationTarget,
 ): Refusal | undefined {
   if (document !== undefined && !isDelegationPermitted(document)) {
-    return notPermitted("the agent's document does not permit it to delegate");
+    const message = "the agent's document does not permit it to delegate";
+    return delegationForbidden("delegation-not-permitted", message);
   }
   if (target.kind === "hosted" && !isDelegationPermitted(target.agent)) {
-    return notPermitted("the agent takes no delegated tasks");
+    return delegationForbidden("delegation-not-permitted", "the agent takes no delegated tasks");
   }
   return undefined;
 }
@@ -147,11 +144,6 @@ function checkPermission(
 /** Tells whether its document lets an agent hand tasks on, and take them. */
 function isDelegationPermitted({ document }: AgentDocument): boolean {
   return document["delegation_permitted"] !== false;
-}
-
-/** 403: one of the two does not delegate. */
-function notPermitted(message: string): Refusal {
-  return delegationForbidden("delegation-not-permitted", message);
 }
 
 /** A strict subset: each of them is held, and something that is held stays behind. */

@@ -31,10 +31,15 @@ export type LateSynthesis = () => Promise<PreparedSynthesis>;
  */
 export function createLateSynthesis(context: NegotiationContext): LateSynthesis {
   const { work, stopping } = context;
-  let prepared: Promise<PreparedSynthesis> | undefined;
+  return once(() => work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal));
+}
+
+/** Makes something when it is first asked for. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
   return () => {
-    prepared ??= work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal);
-    return prepared;
+    made ??= make();
+    return made;
   };
 }
 

@@ -8,7 +8,6 @@ import { dirname, join } from "node:path";
 import { makeDirectory } from "../../base/paths.ts";
 import { type StateNotice, syncFailed, tailCut } from "../notice.ts";
 import { openChainReader } from "../records/chain-reader.ts";
-import { lengthOf } from "../records/record.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type {
   Journal,
@@ -89,7 +88,7 @@ export class FileJournal implements Journal {
     this.#active = active;
     this.#records = records;
     this.#durable = new DurableWrites({
-      append: (records, lines) => this.#append(records, lines),
+      append: (...records) => this.#append(...records),
       sync: () => this.#syncActive(),
       abandon: (position, error) => this.#abandon(position, error),
       kept: () => {
@@ -163,8 +162,8 @@ export class FileJournal implements Journal {
     }
   }
 
-  write(records: readonly JournalRecord[], lines?: Uint8Array): JournalPosition {
-    const position = this.#append(records, lines);
+  write(...records: Parameters<Journal["write"]>): JournalPosition {
+    const position = this.#append(...records);
     this.#finishIfFull();
     return position;
   }
@@ -173,23 +172,27 @@ export class FileJournal implements Journal {
    * As `write`, and resolves once a power cut cannot lose them either: one call at a time. After a
    * sync that failed they are written once more, to the next segment.
    */
-  writeDurably(records: readonly JournalRecord[], lines?: Uint8Array): Promise<JournalPosition> {
-    return this.#durable.write(records, lines);
+  writeDurably(...records: Parameters<Journal["write"]>): Promise<JournalPosition> {
+    return this.#durable.write(...records);
   }
 
-  #append(records: readonly JournalRecord[], lines?: Uint8Array): JournalPosition {
+  #append(...[records, packed = []]: Parameters<Journal["write"]>): JournalPosition {
     const position = this.#end;
     let { offset } = position;
-    this.#active.append(records, lines);
+    this.#active.append(records, packed);
     this.#sync.mark();
-    for (const record of records) {
-      const length = lengthOf(record);
-      this.#records.add(record.auditId, offset, length);
-      offset += length + 1;
+    for (const { auditId, jws } of records) {
+      this.#records.add(auditId, offset, jws.length);
+      offset += jws.length + 1;
     }
-    const newest = records.at(-1);
+    for (const some of packed) {
+      this.#records.addPacked(some, offset);
+      offset += some.lines.length;
+    }
+    const last = packed.at(-1);
+    const newest = last?.recordOf(last.count - 1) ?? records.at(-1);
     if (newest !== undefined) {
-      const length = lengthOf(newest);
+      const { length } = newest.jws;
       this.#newest = [newest, { segment: position.segment, offset: offset - length - 1, length }];
     }
     return position;

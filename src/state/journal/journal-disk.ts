@@ -7,7 +7,7 @@ import { close, fdatasync, fsync, open, writeSync } from "node:fs";
 import { type FileHandle, open as openHandle, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 import { codeOf } from "../../base/thrown.ts";
-import type { JournalPosition, JournalRecord } from "./journal.ts";
+import type { Journal, JournalPosition } from "./journal.ts";
 
 export interface JournalDisk {
   /** Appends as many octets as the disk takes, and answers how many those were. */
@@ -95,7 +95,7 @@ export class JournalSync {
 
 /** The operations of a journal that make a write durable. */
 interface DurableParts {
-  append(records: readonly JournalRecord[], lines: Uint8Array | undefined): JournalPosition;
+  append(...records: Parameters<Journal["write"]>): JournalPosition;
   /** Resolves once what was appended is on the disk. */
   sync(): Promise<void>;
   /** Called once the last records that were appended are synced. */
@@ -137,10 +137,10 @@ export class DurableWrites {
     return this.#pending;
   }
 
-  async write(records: readonly JournalRecord[], lines?: Uint8Array): Promise<JournalPosition> {
+  async write(...records: Parameters<Journal["write"]>): Promise<JournalPosition> {
     this.check();
     try {
-      return await this.#attempt(records, lines);
+      return await this.#attempt(records);
     } finally {
       const written = this.#pending;
       // Whoever waited has moved the heads of chains by then.
@@ -150,12 +150,9 @@ export class DurableWrites {
     }
   }
 
-  async #attempt(
-    records: readonly JournalRecord[],
-    lines: Uint8Array | undefined,
-  ): Promise<JournalPosition> {
+  async #attempt(records: Parameters<Journal["write"]>): Promise<JournalPosition> {
     for (let isSecond = false; ; isSecond = true) {
-      const position = this.#parts.append(records, lines);
+      const position = this.#parts.append(...records);
       this.#pending = position;
       try {
         await this.#parts.sync();

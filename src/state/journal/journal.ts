@@ -3,14 +3,13 @@
  * by their Audit-ID.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { LRUCache } from "lru-cache";
+import type { PackedRecords } from "./packed-records.ts";
 
 /** A signed record under its Audit-ID. */
 export interface JournalRecord {
   readonly auditId: string;
   /** Compact serialization; printable ASCII. */
   readonly jws: string;
-  /** That of `jws`, where it is known without it. */
-  readonly length?: number;
 }
 
 /** Where in a journal that is kept a record would be appended. */
@@ -41,11 +40,11 @@ export interface Journal {
   /**
    * Writes all of them or none, and throws when it cannot. Returns once a crash of the process cannot
    * lose them: where the first one stands, each other one behind the line feed of the one before.
-   * `lines` are all of them with their line feeds, where they came as octets.
+   * Those that came as octets follow the others.
    */
   write(
     records: readonly JournalRecord[],
-    lines?: Uint8Array,
+    packed?: readonly PackedRecords[],
   ): Omit<RecordPlace, "length"> | undefined;
   /** Throws while nothing can be written. */
   probe(): void;
@@ -68,8 +67,9 @@ const REMEMBERED_RECORDS = 10_000;
 export function createMemoryJournal(maxRecords: number = REMEMBERED_RECORDS): MemoryJournal {
   const records = new LRUCache<string, string>({ max: maxRecords });
   return {
-    write(batch) {
-      for (const { auditId, jws } of batch) records.set(auditId, jws);
+    write(batch, packed = []) {
+      const all = [...batch, ...packed.flatMap((some) => some.all())];
+      for (const { auditId, jws } of all) records.set(auditId, jws);
       return undefined;
     },
     probe: () => undefined,

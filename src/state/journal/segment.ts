@@ -18,6 +18,7 @@ import { openStateFile } from "../../base/state-files.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { JournalRecord } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
+import { ID_OCTETS, type PackedRecords } from "./packed-records.ts";
 
 /** Where a line stands in its segment, in octets; the length is without the line feed. */
 export interface Extent {
@@ -127,18 +128,16 @@ export class ActiveSegment {
     return this.#size;
   }
 
-  /**
-   * Appends records, a line each, all of them or none; throws when they cannot be written. `lines` are
-   * theirs, where they came as octets.
-   */
-  append(records: readonly JournalRecord[], lines?: Uint8Array): void {
+  /** Appends records, a line each and packed ones last, all of them or none; throws when it cannot. */
+  append(records: readonly JournalRecord[], packed: readonly PackedRecords[] = []): void {
     if (this.#isTorn) this.#cut();
     try {
-      if (lines === undefined) this.#size += this.#writeLines(records);
-      else {
+      let octets = this.#writeLines(records);
+      for (const { lines } of packed) {
         this.#write(lines);
-        this.#size += lines.length;
+        octets += lines.length;
       }
+      this.#size += octets;
     } catch (error) {
       this.#isTorn = true;
       this.#cut();
@@ -251,7 +250,6 @@ interface IndexedRecord extends Extent {
   readonly auditId: string;
 }
 
-const ID_OCTETS = 32;
 const FIRST_CAPACITY = 1024;
 
 /**
@@ -276,6 +274,14 @@ export class RecordPlaces {
     this.#extents[index * 2] = offset;
     this.#extents[index * 2 + 1] = length;
     this.#length = index + 1;
+  }
+
+  /** Adds records whose lines begin at an offset. */
+  addPacked(records: PackedRecords, offset: number): void {
+    const length = this.#length + records.count;
+    while (length * 2 > this.#extents.length) this.#grow();
+    records.copyPlaces(this.#ids, this.#extents, { first: this.#length, offset });
+    this.#length = length;
   }
 
   /** Forgets all of them, and keeps the memory: making it anew for each segment called the collector. */
@@ -323,10 +329,7 @@ export class RecordPlaces {
   }
 
   #extentAt(index: number): Extent {
-    return {
-      offset: this.#extents[index * 2] ?? 0,
-      length: this.#extents[index * 2 + 1] ?? 0,
-    };
+    return { offset: this.#extents[index * 2] ?? 0, length: this.#extents[index * 2 + 1] ?? 0 };
   }
 
   #grow(): void {

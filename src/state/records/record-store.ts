@@ -7,6 +7,7 @@
 import { reasonOf } from "../../base/thrown.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { Journal, JournalRecord, RecordPlace, RecordReader } from "../journal/journal.ts";
+import type { PackedRecords } from "../journal/packed-records.ts";
 import type { Chain } from "./record.ts";
 
 /** The last record of an agent's chain. */
@@ -33,16 +34,13 @@ export interface RecordBatch {
   readonly expected: ReadonlyMap<string, string>;
   /** By agent when that record was made, in milliseconds since the epoch. */
   readonly since?: ReadonlyMap<string, number>;
-  /** All records with a line feed each, where they came as octets. */
-  readonly lines?: Uint8Array | undefined;
+  /** Further records, which came as octets. */
+  readonly packed?: readonly PackedRecords[];
 }
 
 /** A journal that resolves once a power cut cannot lose a record; one call at a time. */
 interface DurableJournal extends Journal {
-  writeDurably(
-    records: readonly JournalRecord[],
-    lines?: Uint8Array,
-  ): Promise<Omit<RecordPlace, "length">>;
+  writeDurably(...records: Parameters<Journal["write"]>): Promise<Omit<RecordPlace, "length">>;
 }
 
 /** A batch that was decided. */
@@ -109,7 +107,7 @@ export class UnknownOutcomeError extends Error {
 export function createJournalStore(journal: Journal): RecordStore {
   return {
     isImmediate: true,
-    append: ({ records, lines }) => ({ first: journal.write(records, lines) }),
+    append: ({ records, packed }) => ({ first: journal.write(records, packed) }),
     probe: () => journal.probe(),
     find: (auditId) => journal.find(auditId),
     openReader: () => journal.openReader?.() ?? journal,
@@ -122,7 +120,7 @@ export function createPowerSafeStore(journal: DurableJournal): RecordStore {
   return {
     ...createJournalStore(journal),
     isImmediate: false,
-    append: async ({ records, lines }) => ({ first: await journal.writeDurably(records, lines) }),
+    append: async ({ records, packed }) => ({ first: await journal.writeDurably(records, packed) }),
   };
 }
 

@@ -232,8 +232,3 @@ export interface Sealer {
   /** Finishes the records that are being sealed, then closes. */
   close(): Promise<void>;
 }
-
-/** The length of a record's serialization, in octets. */
-export function lengthOf(record: JournalRecord): number {
-  return record.length ?? record.jws.length;
-}

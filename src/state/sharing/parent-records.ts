@@ -30,9 +30,9 @@ export class ParentRecords implements RecordStore {
   }
 
   async append(batch: RecordBatch): Promise<Appended> {
-    const { message, lines } = encodeBatch(batch);
+    const { message, cargo } = encodeBatch(batch);
     try {
-      const moved = await this.#link.ask<Moved>("append", message, lines);
+      const moved = await this.#link.ask<Moved>("append", message, cargo);
       this.#fault = undefined;
       return { moved: new Map(moved.map(([agentId, head]) => [agentId, head ?? undefined])) };
     } catch (error) {

@@ -6,21 +6,20 @@
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
-import { lengthOf, NO_AUDIT_ID } from "../records/record.ts";
+import { NO_AUDIT_ID } from "../records/record.ts";
 import {
   type Appended,
-  type ChainedRecord,
   type ChainHead,
   ChainHeads,
-  type RecordBatch,
   type RecordStore,
 } from "../records/record-store.ts";
+import { type SealedBatch, withoutChains } from "./sealed-batch.ts";
 
 /** By agent, where chains end otherwise than was expected; null: such a chain has no record. */
 export type Moved = readonly (readonly [string, ChainHead | null])[];
 
 interface PendingBatch {
-  readonly batch: RecordBatch;
+  readonly batch: SealedBatch;
   resolve(moved: Moved): void;
   reject(error: unknown): void;
 }
@@ -54,7 +53,7 @@ export class SealedChains implements GrowingChains {
   }
 
   /** Resolves with the chains that others have moved; rejects where nothing of the batch is kept. */
-  append(batch: RecordBatch): Promise<Moved> {
+  append(batch: SealedBatch): Promise<Moved> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ batch, resolve, reject });
       this.#writing ??= this.#writeAll();
@@ -104,14 +103,19 @@ export class SealedChains implements GrowingChains {
   }
 
   async #write(group: readonly PendingBatch[]): Promise<void> {
-    const heads = new Map<string, ChainHead>();
-    const kept: ChainedRecord[] = [];
-    const lost = group.map(({ batch }) => this.#decide(batch, heads, kept));
+    const heads = new Map<string, string>();
+    const kept: SealedBatch[] = [];
+    const lost = group.map(({ batch }) => {
+      const moved = this.#decide(batch, heads);
+      const rest = moved === undefined ? batch : withoutChains(batch, moved);
+      if (rest !== undefined) kept.push(rest);
+      return moved;
+    });
     try {
       if (kept.length > 0) {
         // The heads were compared here: nobody else writes to the journal.
-        const lines = lost.some(({ length }) => length > 0) ? undefined : linesOf(group);
-        const { first } = await this.#records.append({ records: kept, expected: new Map(), lines });
+        const packed = kept.map(({ records }) => records);
+        const { first } = await this.#records.append({ records: [], expected: NONE, packed });
         this.#adopt(kept, first);
       }
     } catch (error) {
@@ -119,54 +123,36 @@ export class SealedChains implements GrowingChains {
       return;
     }
     for (const [index, { resolve }] of group.entries()) {
-      resolve((lost[index] ?? []).map((agentId) => [agentId, this.#heads.get(agentId) ?? null]));
+      resolve([...(lost[index] ?? [])].map((id) => [id, this.#heads.get(id) ?? null]));
     }
   }
 
-  /** The chains of a batch that have moved; the records of the others are kept behind those before. */
-  #decide(
-    { records, expected }: RecordBatch,
-    heads: Map<string, ChainHead>,
-    kept: ChainedRecord[],
-  ): readonly string[] {
-    const lost: string[] = [];
-    for (const [agentId, auditId] of expected) {
-      const head = heads.get(agentId) ?? this.#heads.get(agentId);
-      if ((head?.auditId ?? NO_AUDIT_ID) !== auditId) lost.push(agentId);
-    }
-    for (const [index, record] of records.entries()) {
-      const { agentId, at, method } = record.chain;
-      if (lost.includes(agentId)) continue;
-      kept.push(record);
-      if (isLastOfRun(records, index)) heads.set(agentId, { auditId: record.auditId, at, method });
+  /** The chains of a batch that have moved, if any; those of the others go on. */
+  #decide({ chains, records }: SealedBatch, heads: Map<string, string>): Set<string> | undefined {
+    let lost: Set<string> | undefined;
+    for (const { agentId, expected, last } of chains) {
+      const head = heads.get(agentId) ?? this.#heads.get(agentId)?.auditId ?? NO_AUDIT_ID;
+      if (head === expected) heads.set(agentId, records.auditIdOf(last));
+      else {
+        lost ??= new Set();
+        lost.add(agentId);
+      }
     }
     return lost;
   }
 
-  #adopt(kept: readonly ChainedRecord[], first: Appended["first"]): void {
-    let offset = first?.offset ?? 0;
-    for (const [index, record] of kept.entries()) {
-      const { auditId, chain } = record;
-      const { agentId, at, method, isEvent } = chain;
-      const length = lengthOf(record);
-      if (isLastOfRun(kept, index)) {
-        const place = first && { segment: first.segment, offset, length };
-        this.#heads.move(agentId, { auditId, at, method, place });
+  #adopt(kept: readonly SealedBatch[], first: Appended["first"]): void {
+    let before = first?.offset ?? 0;
+    for (const { chains, records, events } of kept) {
+      for (const { agentId, at, method, last } of chains) {
+        const offset = before + records.offsetOf(last);
+        const place = first && { segment: first.segment, offset, length: records.lengthOf(last) };
+        this.#heads.move(agentId, { auditId: records.auditIdOf(last), at, method, place });
       }
-      offset += length + 1;
-      if (isEvent === true) this.#events.push({ auditId, jws: record.jws });
+      for (const index of events) this.#events.push(records.recordOf(index));
+      before += records.lines.length;
     }
   }
 }
 
-/** False where the next record is of the same chain, which then ends with that. */
-function isLastOfRun(records: readonly ChainedRecord[], index: number): boolean {
-  return records[index + 1]?.chain.agentId !== records[index]?.chain.agentId;
-}
-
-/** The lines of some batches; undefined where not all of them came as octets. */
-function linesOf(group: readonly PendingBatch[]): Uint8Array | undefined {
-  const lines = group.flatMap(({ batch }) => batch.lines ?? []);
-  if (lines.length < group.length) return undefined;
-  return lines.length === 1 ? lines[0] : Buffer.concat(lines);
-}
+const NONE: ReadonlyMap<string, string> = new Map();

@@ -62,6 +62,11 @@ const LEASES_UNHEARD = 1.5;
 /** The time that a worker's answer may be under way when its lease runs out. */
 const SLACK_MS = 50;
 
+/** Nothing can be stored of what a worker has made of its records: all of it is in the journal, for the next time. */
+export class WorkerMissingError extends Error {
+  override readonly name = "WorkerMissingError";
+}
+
 export class SharedState {
   readonly #options: SharedStateOptions;
   readonly #seats = new Set<Seat>();
@@ -111,12 +116,15 @@ export class SharedState {
     this.#wakeOthers(undefined);
   }
 
-  /** Resolves once every worker has stored what it made of its records; rejects while one is being replaced. */
+  /**
+   * Resolves once every worker has stored what it made of its records.
+   * @throws WorkerMissingError while one is being replaced
+   */
   async save(): Promise<void> {
-    if (this.#missing.size > 0) throw new Error("a worker is being replaced");
+    if (this.#missing.size > 0) throw new WorkerMissingError("a worker is being replaced");
     const count = this.#options.chains.events.length;
     await Promise.all([...this.#seats].map(({ link }) => link.ask("save")));
-    if (this.#missing.size > 0) throw new Error("a worker was lost");
+    if (this.#missing.size > 0) throw new WorkerMissingError("a worker was lost");
     this.#options.chains.forgetEvents(count);
   }
 
@@ -150,7 +158,7 @@ export class SharedState {
   #recordAnswers() {
     const { chains } = this.#options;
     return {
-      append: (batch: BatchMessage, lines: Buffer) => chains.append(decodeBatch(batch, lines)),
+      append: (batch: BatchMessage, octets: Buffer) => chains.append(decodeBatch(batch, octets)),
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
       before: async ([agentId, auditId]: [string, string | null]) => ({

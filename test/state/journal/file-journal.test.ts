@@ -18,6 +18,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { FileJournal, type FileJournalOptions } from "../../../src/state/journal/file-journal.ts";
 import type { JournalRecord } from "../../../src/state/journal/journal.ts";
+import { PackedRecords } from "../../../src/state/journal/packed-records.ts";
+import { RecordPlaces } from "../../../src/state/journal/segment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { readJournal, sha256 } from "../../support/records.ts";
 
@@ -29,6 +31,18 @@ function makeRecord(payload: object = {}): JournalRecord {
   const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
   const jws = `${encode({ alg: "none" })}.${encode({ count, filling: "x".repeat(40), ...payload })}.`;
   return { auditId: sha256(jws), jws };
+}
+
+/** Records as they come from another process. */
+function packedOf(records: readonly JournalRecord[]): PackedRecords {
+  const lines = records.map(({ jws }) => `${jws}\n`);
+  const ids = Buffer.from(records.map(({ auditId }) => auditId).join(""), "hex");
+  let end = 0;
+  const ends = lines.map(({ length }) => {
+    end += length;
+    return end;
+  });
+  return new PackedRecords(Buffer.from(lines.join("")), ids, ends);
 }
 
 function makeRecords(length: number): readonly JournalRecord[] {
@@ -86,20 +100,25 @@ describe("FileJournal", () => {
     const journal = await openJournal(directory);
     const records = makeRecords(5);
     journal.write(records.slice(0, 1));
-    const lines = Buffer.from(
-      records
-        .slice(1)
-        .map(({ jws }) => `${jws}\n`)
-        .join(""),
-    );
-    // Nobody reads them as texts.
-    const arrived = records.slice(1).map(({ auditId, jws: { length } }): JournalRecord => {
-      return { auditId, length, jws: "" };
-    });
-    journal.write(arrived, lines);
+    const packed = [records.slice(1, 3), records.slice(3)].map(packedOf);
+    journal.write([], packed);
     for (const { auditId, jws } of records) expect(await journal.find(auditId)).toBe(jws);
     await journal.close();
     expect(readJournal(directory).map(({ jws }) => jws)).toEqual(records.map(({ jws }) => jws));
+  });
+
+  it("knows the places of as many octets as come at once", () => {
+    const records = makeRecords(3_000);
+    const places = new RecordPlaces();
+    places.add("0".repeat(64), 0, 4);
+    places.addPacked(packedOf(records), 5);
+    const [first, last] = [records[0], records.at(-1)];
+    const before = records.slice(0, -1).reduce((sum, { jws }) => sum + jws.length + 1, 5);
+    expect(places.length).toBe(3_001);
+    expect(places.find(first?.auditId ?? "")).toEqual({ offset: 5, length: first?.jws.length });
+    expect(places.at(-1)).toEqual({
+      ...{ auditId: last?.auditId, offset: before, length: last?.jws.length },
+    });
   });
 
   it("lets nobody else read it", async () => {

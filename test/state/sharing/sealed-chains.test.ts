@@ -1,16 +1,23 @@
 /** Batches of several workers, decided by their parent: one path a chain, and nothing kept twice. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { JournalRecord } from "../../../src/state/journal/journal.ts";
 import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
 import type {
   ChainedRecord,
   RecordBatch,
   RecordStore,
 } from "../../../src/state/records/record-store.ts";
+import {
+  decodeBatch,
+  encodeBatch,
+  type SealedBatch,
+} from "../../../src/state/sharing/sealed-batch.ts";
 import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
+import { arrived } from "../../support/cargo.ts";
 
 interface Kept extends RecordStore {
-  readonly records: ChainedRecord[];
+  readonly records: JournalRecord[];
   readonly writes: number[];
   fault: Error | undefined;
 }
@@ -18,8 +25,9 @@ interface Kept extends RecordStore {
 function makeStore(): Kept {
   const store: Kept = {
     ...{ isImmediate: true, records: [], writes: [], fault: undefined },
-    append({ records }) {
+    append({ packed = [] }) {
       if (store.fault !== undefined) throw store.fault;
+      const records = packed.flatMap((some) => some.all());
       store.records.push(...records);
       store.writes.push(records.length);
       return { first: { segment: 1, offset: 0 } };
@@ -31,16 +39,27 @@ function makeStore(): Kept {
   return store;
 }
 
-function record(agentId: string, auditId: string, isEvent = false): ChainedRecord {
-  const chain = { agentId, at: 1, method: "QUERY", ...(isEvent && { isEvent: true as const }) };
-  return { auditId, jws: `jws of ${auditId}`, chain };
+/** An Audit-ID that is told by its end. */
+function idOf(name: string): string {
+  return name.padStart(64, "f");
 }
 
-function batch(agentId: string, before: string, ...auditIds: readonly string[]): RecordBatch {
-  return {
-    records: auditIds.map((auditId) => record(agentId, auditId)),
-    expected: new Map([[agentId, before]]),
-  };
+function record(agentId: string, name: string, isEvent = false): ChainedRecord {
+  const chain = { agentId, at: 1, method: "QUERY", ...(isEvent && { isEvent: true as const }) };
+  return { auditId: idOf(name), jws: `jws of ${name}`, chain };
+}
+
+/** A batch as it arrives. */
+function sealed(batch: RecordBatch): SealedBatch {
+  const { message, cargo } = encodeBatch(batch);
+  return decodeBatch(message, arrived(cargo));
+}
+
+function batch(agentId: string, before: string, ...names: readonly string[]): SealedBatch {
+  return sealed({
+    records: names.map((name) => record(agentId, name)),
+    expected: new Map([[agentId, idOf(before)]]),
+  });
 }
 
 it("keeps the first of two that follow the same record, and tells the other the head", async () => {
@@ -48,44 +67,63 @@ it("keeps the first of two that follow the same record, and tells the other the 
   const chains = new SealedChains(store, new Map());
   const both = [
     chains.append(batch("a", NO_AUDIT_ID, "1", "2")),
-    chains.append(batch("a", NO_AUDIT_ID, "x")),
+    chains.append(batch("a", NO_AUDIT_ID, "e")),
   ];
   const [won, lost] = await Promise.all(both);
   expect(won).toEqual([]);
-  expect(lost).toEqual([["a", expect.objectContaining({ auditId: "2" })]]);
-  expect(store.records.map(({ auditId }) => auditId)).toEqual(["1", "2"]);
-  expect(await chains.append(batch("a", "2", "x"))).toEqual([]);
+  expect(lost).toEqual([["a", expect.objectContaining({ auditId: idOf("2") })]]);
+  expect(store.records.map(({ auditId }) => auditId)).toEqual(["1", "2"].map(idOf));
+  expect(await chains.append(batch("a", "2", "e"))).toEqual([]);
 });
 
 it("writes the octets that came, and none of a chain that has moved", async () => {
-  const written: (string | undefined)[] = [];
+  const written: (readonly Buffer[])[] = [];
   const store = makeStore();
   const noting: RecordStore = {
     ...store,
     append: (appended) => {
-      written.push(appended.lines && Buffer.from(appended.lines).toString());
+      written.push(appended.packed?.map(({ lines }) => lines) ?? []);
       return store.append(appended);
     },
   };
   const chains = new SealedChains(noting, new Map());
-  const withLines = (one: RecordBatch): RecordBatch => ({
-    ...one,
-    lines: Buffer.from(one.records.map(({ jws }) => `${jws}\n`).join("")),
-  });
   const [a, b] = [batch("a", NO_AUDIT_ID, "1", "2"), batch("b", NO_AUDIT_ID, "3")];
-  await Promise.all([chains.append(withLines(a)), chains.append(withLines(b))]);
-  const late = [batch("a", "1", "x"), batch("b", "3", "4")];
-  await Promise.all(late.map((one) => chains.append(withLines(one))));
+  await Promise.all([chains.append(a), chains.append(b)]);
+  expect(written).toEqual([[a.records.lines, b.records.lines]]);
+  const late = sealed({
+    records: [record("a", "e"), record("b", "4"), record("a", "d")],
+    expected: new Map([
+      ["a", idOf("1")],
+      ["b", idOf("3")],
+    ]),
+  });
+  expect(await chains.append(late)).toEqual([
+    ["a", { auditId: idOf("2"), at: 1, method: "QUERY", place: expect.anything() }],
+  ]);
   await chains.append(batch("a", "2", "5"));
-  expect(written).toEqual(["jws of 1\njws of 2\njws of 3\n", undefined, undefined]);
-  expect(store.records.map(({ auditId }) => auditId)).toEqual(["1", "2", "3", "4", "5"]);
+  expect(store.records.map(({ auditId }) => auditId)).toEqual(["1", "2", "3", "4", "5"].map(idOf));
+  const texts = written.flat().map((lines) => lines.toString());
+  expect(texts.join("")).toBe("jws of 1\njws of 2\njws of 3\njws of 4\njws of 5\n");
+});
+
+it("knows where each chain ends in the journal", async () => {
+  const chains = new SealedChains(makeStore(), new Map());
+  await Promise.all([
+    chains.append(batch("a", NO_AUDIT_ID, "1", "2")),
+    chains.append(batch("b", NO_AUDIT_ID, "3")),
+  ]);
+  const placeOf = (agentId: string) => chains.heads.get(agentId)?.place;
+  expect(placeOf("a")).toEqual({ segment: 1, offset: 9, length: 8 });
+  expect(placeOf("b")).toEqual({ segment: 1, offset: 18, length: 8 });
 });
 
 it("writes what arrives in one turn at once", async () => {
   const store = makeStore();
   const chains = new SealedChains(store, new Map());
   const agents = ["a", "b", "c"];
-  await Promise.all(agents.map((agent) => chains.append(batch(agent, NO_AUDIT_ID, `of ${agent}`))));
+  await Promise.all(
+    agents.map((agent, index) => chains.append(batch(agent, NO_AUDIT_ID, `${index}`))),
+  );
   expect(store.writes).toEqual([3]);
 });
 
@@ -106,10 +144,13 @@ it("moves no head where the journal cannot be written", async () => {
 it("remembers events until they are stored", async () => {
   const chains = new SealedChains(makeStore(), new Map());
   const records = [record("a", "1"), record("a", "2", true), record("a", "3", true)];
-  await chains.append({ records, expected: new Map([["a", NO_AUDIT_ID]]) });
-  expect(chains.events.map(({ auditId }) => auditId)).toEqual(["2", "3"]);
+  await chains.append(sealed({ records, expected: new Map([["a", NO_AUDIT_ID]]) }));
+  expect(chains.events).toEqual([
+    { auditId: idOf("2"), jws: "jws of 2" },
+    { auditId: idOf("3"), jws: "jws of 3" },
+  ]);
   chains.forgetEvents(1);
-  expect(chains.events.map(({ auditId }) => auditId)).toEqual(["3"]);
+  expect(chains.events.map(({ auditId }) => auditId)).toEqual([idOf("3")]);
   expect([...chains.takeChanged().keys()]).toEqual(["a"]);
   expect(chains.takeChanged().size).toBe(0);
 });
@@ -128,18 +169,21 @@ it("keeps one path a chain, however workers race", async () => {
         const chains = new SealedChains(store, new Map());
         const known = new Map<string, string>();
         const previous = new Map<string, string>();
+        const agentOf = new Map<string, string>();
         let number = 0;
         for (const turn of turns) {
           await Promise.all(
             turn.map(async ({ worker, agent, count }) => {
               const place = `${worker} ${agent}`;
               const before = known.get(place) ?? NO_AUDIT_ID;
-              const auditIds = Array.from({ length: count }, (_, more) => `${number + more}`);
+              const names = Array.from({ length: count }, (_, more) => `${number + more}`);
+              const auditIds = names.map(idOf);
               number += count;
               for (const [index, id] of auditIds.entries()) {
                 previous.set(id, auditIds[index - 1] ?? before);
+                agentOf.set(id, `${agent}`);
               }
-              const moved = await chains.append(batch(`${agent}`, before, ...auditIds));
+              const moved = await chains.append(batch(`${agent}`, before, ...names));
               const head = moved[0]?.[1]?.auditId;
               known.set(place, head ?? auditIds.at(-1) ?? before);
             }),
@@ -147,8 +191,8 @@ it("keeps one path a chain, however workers race", async () => {
         }
         for (const agent of ["0", "1", "2"]) {
           let head = NO_AUDIT_ID;
-          for (const { auditId, chain } of store.records) {
-            if (chain.agentId !== agent) continue;
+          for (const { auditId } of store.records) {
+            if (agentOf.get(auditId) !== agent) continue;
             expect(previous.get(auditId)).toBe(head);
             head = auditId;
           }

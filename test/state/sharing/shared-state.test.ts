@@ -238,19 +238,19 @@ describe("workers of one parent", () => {
     const { link, node } = await join(shared, "1");
     await node.start();
     const records = new ParentRecords(link, () => node.checkLease());
-    const jws = "e30.e30.c2ln";
+    const [auditId, jws] = ["1".repeat(64), "e30.e30.c2ln"];
     const chain = { agentId: "a", at: 5, method: "REVOKE", isEvent: true } as const;
     await records.append({
-      records: [{ auditId: "1", jws, chain }],
+      records: [{ auditId, jws, chain }],
       expected: new Map([["a", NO_AUDIT_ID]]),
     });
     expect([...(await records.headsOf(["a", "b"]))]).toEqual([
-      ["a", { auditId: "1", at: 5, method: "REVOKE" }],
+      ["a", { auditId, at: 5, method: "REVOKE" }],
     ]);
-    expect(await records.find("1")).toBe(jws);
+    expect(await records.find(auditId)).toBe(jws);
     const { joined } = await join(shared, "2");
-    expect(joined.heads).toEqual([["a", { auditId: "1", at: 5, method: "REVOKE" }]]);
-    expect(joined.events).toEqual([{ auditId: "1", jws }]);
+    expect(joined.heads).toEqual([["a", { auditId, at: 5, method: "REVOKE" }]]);
+    expect(joined.events).toEqual([{ auditId, jws }]);
     await shared.save();
     expect(chains.events).toEqual([]);
   });

@@ -160,9 +160,6 @@ function previousOf(jws: string): string | null {
 
 function keysOf({ publicKey }: RecordParts): readonly object[] {
   if (publicKey === undefined) return [];
-  return [{ kid: keyId(publicKey), fingerprint: publicKey.fingerprint, jwk: jwkOf(publicKey) }];
-}
-
-function jwkOf({ text }: Ed25519PublicKey): object {
-  return { kty: "OKP", crv: "Ed25519", x: text };
+  const { fingerprint, text } = publicKey;
+  return [{ kid: keyId(publicKey), fingerprint, jwk: { kty: "OKP", crv: "Ed25519", x: text } }];
 }

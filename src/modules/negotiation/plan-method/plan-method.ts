@@ -22,6 +22,7 @@ import type { NegotiationContext } from "../config.ts";
 import {
   filteringOperators,
   type LateSynthesis,
+  once,
   type PreparedSynthesis,
 } from "../late-synthesis.ts";
 import { strongestImpact } from "../synthesis/impact.ts";
@@ -154,13 +155,10 @@ export function createLatePlanPlaces(
   prepared: LateSynthesis,
 ): () => Promise<PlanPlaces> {
   const { work, stopping } = context;
-  let places: Promise<PlanPlaces> | undefined;
-  return () => {
-    places ??= prepared().then((synthesis) =>
-      work.pace(creatingPlanPlaces(context, synthesis), THE_SERVER, stopping.signal),
-    );
-    return places;
-  };
+  return once(async () => {
+    const creating = creatingPlanPlaces(context, await prepared());
+    return work.pace(creating, THE_SERVER, stopping.signal);
+  });
 }
 
 function* creatingPlanPlaces(

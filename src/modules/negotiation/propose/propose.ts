@@ -22,10 +22,10 @@ import {
 import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../../dispatch/routes/floor.ts";
 import { protocolRoute, protocolRoutes } from "../../../dispatch/routes/protocol-endpoint.ts";
-import type { ExchangeView, Route, RouteHandler } from "../../../dispatch/routes/route.ts";
+import type { Route, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
-import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
+import type { HandlerSuccess } from "../../../handlers/handler.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { NegotiationContext } from "../config.ts";
@@ -211,7 +211,7 @@ function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes,
       if (found.kind === "unknown") {
         return notFound("contract-not-found", "no contract with this synthesis_id");
       }
-      if (found.kind === "usable") return decide(found.contract, { decision, call, exchange });
+      if (found.kind === "usable") return decide(found.contract, decision, { call, exchange });
       const reason = found.kind === "foreign" ? "contract-not-yours" : "contract-revoked";
       const explanation = found.kind === "foreign" ? FOREIGN : `the offer is over`;
       return refuseContract(exchange, attempts, reason, explanation);
@@ -220,7 +220,8 @@ function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes,
 
   async function decide(
     contract: Contract,
-    { decision, call, exchange }: Decided,
+    decision: OfferDecision,
+    { call, exchange }: CausingRequest,
   ): Promise<HandlerSuccess | Refusal> {
     if (decision === "accept") {
       await routes.agree(contract, call, exchange);
@@ -235,12 +236,6 @@ function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes,
 interface Decision {
   readonly synthesis_id: string;
   readonly decision: OfferDecision;
-}
-
-interface Decided {
-  readonly decision: OfferDecision;
-  readonly call: Call;
-  readonly exchange: ExchangeView;
 }
 
 const DECLINED = "its agent has declined it";

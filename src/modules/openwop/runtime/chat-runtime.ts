@@ -26,7 +26,7 @@ import {
   toolMessage,
 } from "./chat-prompt.ts";
 import type { Completion, RequestedCall } from "./completion.ts";
-import { type Asked, askModel, type ModelServer } from "./model-server.ts";
+import { askModel, type ModelServer } from "./model-server.ts";
 
 /** The models that there are, and the way in which they are asked. */
 interface ChatRuntimeOptions {
@@ -78,8 +78,8 @@ class ChatTurn {
     }
     for (let round = 0; round <= this.#options.maxRounds; round += 1) {
       const spoken = new SpokenReasoning();
-      const { completion, error } = await this.#ask(model, spoken);
-      if (completion === undefined) return this.#end({ kind: "failed", error });
+      const completion = await this.#ask(model, spoken);
+      if ("kind" in completion) return this.#end(completion);
       this.#usage = sumOfUsage(this.#usage, completion.usage);
       if (completion.isRefused) return this.#end(refused());
       if (completion.isCut) return this.#end(failed("model_malformed_response", CUT));
@@ -100,7 +100,7 @@ class ChatTurn {
     return [...models.values()].find((model) => model === options.model);
   }
 
-  #ask(name: string, spoken: SpokenReasoning): Promise<Asked> {
+  #ask(name: string, spoken: SpokenReasoning): Promise<Completion | Failure> {
     const { server, retries, isStreaming } = this.#options;
     const { owner, reasoning, signal } = this.#turn;
     let isCommitted = false;

@@ -8,7 +8,7 @@ import type { Agent } from "undici";
 import { FairSlots } from "../../../base/fair-shares.ts";
 import { loadLate } from "../../../base/late-load.ts";
 import { connectionOptions } from "../../../handlers/connection-options.ts";
-import type { RunError } from "../agent-executor.ts";
+import { type Failure, failed } from "../agent-executor.ts";
 import { type Completion, CompletionFault } from "./completion.ts";
 
 /** An answer, its body unread. */
@@ -54,13 +54,8 @@ interface AskOptions {
   isCommitted(): boolean;
 }
 
-/** A completion, or why there is none. */
-export type Asked =
-  | { readonly completion: Completion; readonly error?: undefined }
-  | { readonly completion?: undefined; readonly error: RunError };
-
-interface Failure {
-  readonly error: RunError;
+interface Judgement {
+  readonly failure: Failure;
   /** False: asking again is of no use. */
   readonly isPassing: boolean;
   /** Not before; undefined: the server does not say. */
@@ -70,37 +65,36 @@ interface Failure {
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 20_000;
 
-/** Asks, and asks again; rejects only when the turn is over. */
+/** A completion, or why there is none: asks, and asks again; rejects only when the turn is over. */
 export async function askModel(
   ask: () => Promise<Completion>,
   { retries, signal, isCommitted }: AskOptions,
-): Promise<Asked> {
+): Promise<Completion | Failure> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return { completion: await ask() };
+      return await ask();
     } catch (fault) {
       signal.throwIfAborted();
-      const { error, isPassing, afterMs } = judge(fault);
-      if (!isPassing || attempt >= retries || isCommitted()) return { error };
+      const { failure, isPassing, afterMs } = judge(fault);
+      if (!isPassing || attempt >= retries || isCommitted()) return failure;
       const waitMs = afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
       // A server that asks for a longer wait is not asked sooner.
-      if (waitMs > MAX_WAIT_MS) return { error };
+      if (waitMs > MAX_WAIT_MS) return failure;
       await delay(waitMs, undefined, { signal });
     }
   }
 }
 
-function judge(fault: unknown): Failure {
+function judge(fault: unknown): Judgement {
   if (fault instanceof ModelStatus) return judgeStatus(fault);
   if (fault instanceof CompletionFault) {
-    const error = { code: "model_malformed_response", message: fault.message };
-    return { error, isPassing: false };
+    return { failure: failed("model_malformed_response", fault.message), isPassing: false };
   }
   const message = "the model's server could not be reached, or broke off its answer";
-  return { error: { code: "model_unavailable", message }, isPassing: true };
+  return { failure: failed("model_unavailable", message), isPassing: true };
 }
 
-function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): Failure {
+function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): Judgement {
   const details = {
     modelStatus: status,
     ...(afterMs === undefined ? {} : { retryAfterMs: afterMs }),
@@ -111,7 +105,7 @@ function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): F
     : status >= 500
       ? "model_unavailable"
       : "model_refused";
-  return { error: { code, message, details }, isPassing: isBusy || status >= 500, afterMs };
+  return { failure: failed(code, message, details), isPassing: isBusy || status >= 500, afterMs };
 }
 
 /** The address of the models. */

@@ -42,11 +42,10 @@ export function TrafficPage({ query }: { readonly query: URLSearchParams }): VNo
   return html`<${Page} name="Traffic" aside=${button}>
     <${Filters} filters=${filters} onChange=${setFilters} />
     <p class="quiet" aria-live="off">${summary(entries?.length ?? 0, isPaused ? held : 0, skipped)}</p>
-    ${error !== undefined && html`<${Pending} error=${error} />`}
-    ${entries === undefined && error === undefined && html`<${Pending} />`}
     ${
-      entries !== undefined &&
-      html`<${VirtualList} label="Requests, the newest first" columns=${columnsOf(traffic.names)} rows=${entries} empty=${isFiltered(filters) ? "No request meets the filters." : "No request has come since the start. It will be here as it comes."} />`
+      entries === undefined
+        ? html`<${Pending} error=${error} />`
+        : html`<${VirtualList} label="Requests, the newest first" columns=${columnsOf(traffic.names)} rows=${entries} empty=${isFiltered(filters) ? "No request meets the filters." : "No request has come since the start. It will be here as it comes."} />`
     }
   <//>`;
 }

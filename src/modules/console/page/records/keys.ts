@@ -35,7 +35,9 @@ export function useKeys(): Keys {
   }, [serverId]);
   useEffect(() => {
     if (data === undefined) return;
-    void Promise.all(data.keys.map(pinOf)).then((keys) => setServed(keys.filter(isThere)));
+    void Promise.all(data.keys.map(pinOf)).then((keys) =>
+      setServed(keys.filter((key) => key !== undefined)),
+    );
   }, [data]);
   const change = (next: readonly PinnedKey[]): void => {
     keep("pins", serverId, next);
@@ -47,10 +49,6 @@ export function useKeys(): Keys {
     pin: (key) => change([...readPins(serverId), { ...key, pinnedAt: new Date().toISOString() }]),
     unpin: ({ x }) => change(readPins(serverId).filter((pin) => pin.x !== x)),
   };
-}
-
-function isThere(key: PinnedKey | undefined): key is PinnedKey {
-  return key !== undefined;
 }
 
 /** The keys, with the question whether to trust those that are new. */
