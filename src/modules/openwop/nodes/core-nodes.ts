@@ -49,7 +49,8 @@ export async function waitFor(
   if (!isDelay) {
     return failed("validation_error", `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`);
   }
-  const left = startedAt + Number(delayMs) - now;
+  // A clock that was set back since it started makes it no longer than it is.
+  const left = Math.min(Number(delayMs), startedAt + Number(delayMs) - now);
   // Does not keep a process from ending: what is left is waited for by the next one.
   if (left > 0) await delay(left, undefined, { signal, ref: false });
   return undefined;

@@ -1,5 +1,7 @@
 /** Channels: what is written to them one after the other, and what becomes of it. */
 import { describe, expect, it } from "vitest";
+import { waitFor } from "../../../../src/modules/openwop/nodes/core-nodes.ts";
+import type { NodeCall } from "../../../../src/modules/openwop/nodes/node-type.ts";
 import { type ChannelRule, written } from "../../../../src/modules/openwop/runs/run-state.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import { expectValidLog, killableStore, openRuns } from "../../../support/openwop-runs.ts";
@@ -134,5 +136,13 @@ describe("core.channelWrite", () => {
       const forked = await next.post(`/v1/runs/${runId}:fork`, { mode: "replay" });
       expect((await next.until(forked.body.runId, "completed"))["variables"]).toEqual(variables);
     }
+  });
+});
+
+describe("a delay", () => {
+  it("takes no longer than it says where the clock was set back since it started", async () => {
+    const { signal } = new AbortController();
+    const call = { startedAt: 60 * 60_000, now: 0, signal } as unknown as NodeCall;
+    expect(await waitFor(call, 1)).toBeUndefined();
   });
 });
