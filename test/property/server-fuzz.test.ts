@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connect } from "node:tls";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { CHANNELS } from "../../src/dispatch/request-channels.ts";
 import { encodeRequest, parseTranscript } from "../../src/programs/conformance/transcript.ts";
 import { STATUS_TEXT } from "../../src/wire/message.ts";
@@ -156,6 +156,8 @@ describe("a daemon under thousands of mutated byte streams", () => {
 
   it("answers with well-formed responses or closes, and goes on serving", async () => {
     const { port } = server.daemon;
+    // A handler has a tenth of a second here: less than the first answer may take that reads the manifest.
+    await vi.waitFor(async () => askDiscover(await server.connect()), 10_000);
     const first = await server.connect();
     await askDiscover(first);
     const session = first.socket.getSession();
