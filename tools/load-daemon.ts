@@ -15,7 +15,7 @@ export const BYTECODE: string = `${FILE}.bytecode`;
 /** A script of its own has no `import`: the build lets the file ask for this one by that name. */
 export const IMPORT: string = "importHere";
 
-/** What the daemon's file is given: CommonJS's own names, and the one above. */
+/** The daemon's file as a function, of CommonJS's own names and the one above. */
 type Run = (
   exports: unknown,
   require: NodeJS.Require,

@@ -3,7 +3,7 @@
  * are: of an answer to a pipelined request, a twentieth.
  */
 
-/** What means itself in a JSON text, and is ASCII. */
+/** Texts that are written as they are: ASCII without quotes, backslashes and controls. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Longer texts are left to `JSON.stringify`. */
 const MAX_TEXT_LENGTH = 256;

@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 /** As much as a socket pair holds by default. */
 const SHARED = Buffer.allocUnsafeSlow(256 * 1024);
 
-/** Has a socket emit what it reads as parts of one buffer, each of which holds until the event is over. */
+/** Makes a socket emit what it reads as parts of one buffer, each of which holds until the event is over. */
 export function emitShared(socket: Socket): void {
   readInto(socket, SHARED, (length) => {
     socket.emit("data", SHARED.subarray(0, length));
@@ -22,7 +22,7 @@ interface UserBufferHandle {
 type Slots = Record<symbol, unknown> & { readonly _handle?: UserBufferHandle | null };
 
 /**
- * Has a socket read into a buffer, of which `onRead` is told how much was filled, until it is false: that pauses. Where
+ * Makes a socket read into a buffer; `onRead` is told how many octets of it were filled, and pauses it by false. Where
  * a Node keeps the option elsewhere, nothing changes, and octets arrive as "data".
  */
 export function readInto(

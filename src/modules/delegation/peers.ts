@@ -21,9 +21,9 @@ export interface PeerServer
   readonly publicKey: Ed25519PublicKey;
   readonly zone: string | undefined;
   readonly timeoutMs: number;
-  /** What may be handed on to it. */
+  /** Scopes that may be handed on to it, at most. */
   readonly offered: Grants;
-  /** What tasks from it may use. */
+  /** Scopes that tasks from it may use, at most. */
   readonly accepted: Grants;
 }
 

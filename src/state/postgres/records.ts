@@ -110,7 +110,7 @@ export class PostgresRecords implements RecordStore {
     for (const [index, { auditId, chain }] of records.entries()) {
       const { agentId, at } = chain;
       if (moved?.has(agentId) === true) movedCount += 1;
-      // Whoever lacks one of a chain lacks its last.
+      // A node that lacks a record of a chain lacks its last one.
       else if (records[index + 1]?.chain.agentId !== agentId) {
         this.#options.onKept({ agentId, auditId, at });
       }

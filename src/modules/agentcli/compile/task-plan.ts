@@ -173,7 +173,7 @@ type Planned<Members, Usual extends keyof Members> = {
     | (Name extends Usual ? never : null);
 };
 
-/** What a task is that does not say; null: nothing.   agentcli spec "Defaults" */
+/** The fields of a task that does not say them; null: none.   agentcli spec "Defaults" */
 const USUAL = {
   intent: { mode: "execute", read_only: null },
   output: { preview_bytes: 2000, offload: "auto", retrieve: "on-demand", format: null },

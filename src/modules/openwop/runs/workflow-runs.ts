@@ -115,7 +115,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     return tree.filter(({ parentRunId }) => parentRunId === runId);
   }
 
-  /** Has a run executed when its turn comes, unless it is over. */
+  /** Executes a run when its turn comes, unless it is over. */
   execute({ run: { runId, owner }, state }: RunLog): void {
     const { tenant, principal } = owner;
     if (!isOver(state.status)) this.schedule.add(scheduled({ runId, tenant, principal }));
