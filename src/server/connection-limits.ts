@@ -98,6 +98,8 @@ const FREE_BYTES = 32 * 1024;
 /** A record around each octet of a request is foolish, and allowed. */
 const BYTES_PER_OCTET = 24;
 const MOST_BYTES = 128 * 1024;
+/** However many there are: each may have come in a record of its own, which takes 22 octets. */
+const BYTES_PER_REQUEST = 32;
 
 type Counted = Pick<Socket, "bytesRead">;
 
@@ -120,15 +122,16 @@ export class TlsOverhead {
     this.#securedBytes = secured.bytesRead;
   }
 
-  /** Tells whether there was too much of it since the last look. */
-  isExcessive(): boolean {
+  /** Tells whether there was too much of it since the last look, after which so many requests came. */
+  isExcessive(requests: number): boolean {
     const rawBytes = this.#raw.bytesRead;
     const securedBytes = this.#secured.bytesRead;
     const octets = securedBytes - this.#securedBytes;
     const beside = rawBytes - this.#rawBytes - octets;
     this.#rawBytes = rawBytes;
     this.#securedBytes = securedBytes;
-    return beside > Math.min(MOST_BYTES, FREE_BYTES + BYTES_PER_OCTET * octets);
+    const allowed = Math.min(MOST_BYTES, FREE_BYTES + BYTES_PER_OCTET * octets);
+    return beside > allowed + BYTES_PER_REQUEST * requests;
   }
 }
 

@@ -54,6 +54,8 @@ export class Connection implements BatchedWriter {
   #isPaused = false;
   /** It has had its share of this round of the event loop. */
   #isWaitingItsTurn = false;
+  /** Requests since the last sweep. */
+  #requests = 0;
   /** When it was last looked for something to answer, as of `performance.now()`. */
   #workedAt = 0;
 
@@ -132,6 +134,7 @@ export class Connection implements BatchedWriter {
       this.#reply(dispatcher.answerFault(message, this.#peer));
       return performance.now();
     }
+    this.#requests += 1;
     const exchange = new Exchange(message, this.#peer, now);
     exchange.isFirst = this.#isNew;
     this.#isNew = false;
@@ -200,7 +203,9 @@ export class Connection implements BatchedWriter {
 
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
-    if (this.#overhead.isExcessive()) this.abort(new Error("the caller only updates its keys"));
+    const isExcessive = this.#overhead.isExcessive(this.#requests);
+    this.#requests = 0;
+    if (isExcessive) this.abort(new Error("the caller only updates its keys"));
     else if (this.#inbox.isOver(now)) this.#socket.destroy();
     // A peer that is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);

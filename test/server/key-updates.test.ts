@@ -49,28 +49,30 @@ describe("TlsOverhead", () => {
     const raw = { bytesRead: 2_000 };
     const secured = { bytesRead: 0 };
     const overhead = new TlsOverhead(raw, secured);
-    const look = (octets: number, beside: number): boolean => {
+    const look = (octets: number, beside: number, requests = 0): boolean => {
       secured.bytesRead += octets;
       raw.bytesRead += octets + beside;
-      return overhead.isExcessive();
+      return overhead.isExcessive(requests);
     };
     return { look };
   }
 
   it.each([
-    ["nothing", 0, 0],
-    ["long requests", 1_000_000, 2_000],
-    ["a record for each octet", 4_000, 4_000 * 22],
-    ["some updates", 0, 27 * 100],
-  ])("allows %s", (_, octets, beside) => {
+    ["nothing", 0, 0, 0],
+    ["long requests", 1_000_000, 2_000, 1],
+    ["a record for each octet", 4_000, 4_000 * 22, 1],
+    ["some updates", 0, 27 * 100, 0],
+    ["a record for each of many requests", 100_000 * 20, 100_000 * 22, 100_000],
+  ])("allows %s", (_, octets, beside, requests) => {
     const { look } = createOverhead();
-    for (let time = 0; time < 10; time += 1) expect(look(octets, beside)).toBe(false);
+    for (let time = 0; time < 10; time += 1) expect(look(octets, beside, requests)).toBe(false);
   });
 
   it.each([
-    ["updates alone", 0, 27 * 2_000],
-    ["updates beside a long request", 1_000_000, 27 * 10_000],
-  ])("does not allow %s", (_, octets, beside) => {
-    expect(createOverhead().look(octets, beside)).toBe(true);
+    ["updates alone", 0, 27 * 2_000, 0],
+    ["updates beside a long request", 1_000_000, 27 * 10_000, 1],
+    ["two updates beside each of many requests", 100_000 * 20, 100_000 * (22 + 2 * 27), 100_000],
+  ])("does not allow %s", (_, octets, beside, requests) => {
+    expect(createOverhead().look(octets, beside, requests)).toBe(true);
   });
 });

@@ -41,11 +41,9 @@ export async function startServer(
   const flags = daemonFlags(program);
   const log = openSync(logFile, "w");
   const startedAt = performance.now();
-  const child = spawn(
-    process.execPath,
-    ["--expose-gc", "--import", probe, ...flags, program, ...args],
-    { stdio: ["ignore", log, "inherit", "ipc"] },
-  );
+  const child = spawn(process.execPath, ["--import", probe, ...flags, program, ...args], {
+    stdio: ["ignore", log, "inherit", "ipc"],
+  });
   closeSync(log);
   const ports = await listeningPorts(child, logFile, startedAt + START_LIMIT_MS);
   const startMs = performance.now() - startedAt;
