@@ -10,7 +10,7 @@ import { createDirectory } from "../support/directory.ts";
 const DIST = resolve(import.meta.dirname, "../../dist");
 const FLAGS = daemonFlags(join(DIST, "tools/agtpd.js"));
 
-/** What became of the bytecode, and what the entry of the daemon exports. */
+/** Tells whether the bytecode was rejected, and the kind of the export that runs the daemon. */
 function load(flags: readonly string[], dist = DIST): unknown {
   const address = pathToFileURL(join(dist, "tools/load-daemon.js"));
   const code = `

@@ -16,7 +16,7 @@ import type { DelegationSections, PeerConfig } from "./config.ts";
 /** A peer, ready to be asked and compared with. */
 export interface PeerServer
   extends Pick<PeerConfig, "name" | "serverId" | "agents" | "maxConnections"> {
-  /** How it is asked; undefined: tasks only come from it. */
+  /** The way to ask it; undefined: tasks only come from it. */
   readonly address: Peer | undefined;
   readonly publicKey: Ed25519PublicKey;
   readonly zone: string | undefined;

@@ -345,7 +345,7 @@ function usedHeapAfterCollection(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** What some work leaves behind, in MiB. */
+/** The memory that some work leaves behind, in MiB. */
 function growthOf<Result>(work: () => Result): number {
   const before = usedHeapAfterCollection();
   const kept = work();
