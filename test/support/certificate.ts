@@ -21,7 +21,8 @@ export interface TestCertificateOptions {
   readonly notAfter?: Date;
 }
 
-const DAY_MS = 86_400_000;
+/** Wide, since a test may stand at another date than the machine. */
+const VALIDITY = { notBefore: new Date("2020-01-01"), notAfter: new Date("2070-01-01") };
 
 /** Host names and IP addresses are told apart; the default is localhost, 127.0.0.1 and ::1. */
 export async function makeCertificate(
@@ -33,8 +34,8 @@ export async function makeCertificate(
   const certificate = await X509CertificateGenerator.createSelfSigned(
     {
       name: "CN=test",
-      notBefore: options.notBefore ?? new Date(Date.now() - DAY_MS),
-      notAfter: options.notAfter ?? new Date(Date.now() + DAY_MS),
+      notBefore: options.notBefore ?? VALIDITY.notBefore,
+      notAfter: options.notAfter ?? VALIDITY.notAfter,
       signingAlgorithm: algorithm,
       keys,
       extensions: [
