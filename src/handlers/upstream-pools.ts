@@ -2,8 +2,7 @@
  * Connections to external services: one pool of kept-alive, verified TLS connections for each
  * origin and set of trusted CAs, shared by all endpoints that have both in common. AGTP-API §12.3
  */
-import type { Socket } from "node:net";
-import { buildConnector, Client, type Dispatcher, Pool } from "undici";
+import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { raceAbort } from "../base/deadline.ts";
 import { codeOf } from "../base/thrown.ts";
 import { connectionOptions } from "./connection-options.ts";
@@ -61,14 +60,11 @@ function createPool(
   { origin, ca }: Upstream,
   connections: number,
 ): UpstreamPool & { close(): Promise<void> } {
-  const needs = { connections, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
-  const { connect, ...options } = connectionOptions(needs);
-  const connector = buildConnector({ ...connect, allowH2: false });
   /** The ends of connections that had served before and said nothing of the request they failed. */
   const givenUp = new WeakSet<Error>();
   const pool = new Pool(origin, {
-    ...options,
-    factory: (url, shared) => createConnection(url, shared, connector, givenUp),
+    ...connectionOptions({ connections, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca }),
+    factory: (url, options) => createConnection(url, options as ConnectionParts, givenUp),
   });
   // undici looks at a signal only once the request has a connection.
   const send = async (request: EndedRequest): Promise<Dispatcher.ResponseData> => {
@@ -98,23 +94,27 @@ function isRepeatable({ method, body }: Dispatcher.RequestOptions): boolean {
 /** A peer's close, its reset, and a write after either. */
 const CLOSED_BY_PEER = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
+type Connected = buildConnector.CallbackArgs;
+
+/** The options that a pool gives its connections. */
+type ConnectionParts = Client.Options & { readonly connect: buildConnector.connector };
+
 /** One connection of a pool, made again as often as it ends; one request at a time. */
 function createConnection(
   origin: URL,
-  options: object,
-  connector: buildConnector.connector,
+  { connect, ...options }: ConnectionParts,
   givenUp: WeakSet<Error>,
 ): Client {
-  let socket: Socket | undefined;
+  let socket: Connected[1] = null;
   /** The octets of the answers before the request that is under way. */
   let answered = 0;
   const client = new Client(origin, {
     ...options,
     connect(target, callback) {
-      connector(target, (...[error, made]: buildConnector.CallbackArgs) => {
-        socket = made ?? undefined;
+      connect(target, (...connected: Connected) => {
+        socket = connected[1];
         answered = 0;
-        callback(...([error, made] as buildConnector.CallbackArgs));
+        callback(...connected);
       });
     },
   });
