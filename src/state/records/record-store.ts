@@ -182,6 +182,7 @@ export class ChainHeads {
 
 /** The chains that a clock serves. */
 interface ChainClockOptions {
+  readonly heads: Pick<ChainHeads, "get">;
   /** The time of the newest record of all chains. */
   readonly newestAt: number;
   /** Drafts that are in no head yet. */
@@ -212,15 +213,16 @@ export class ChainClock {
     this.#read();
   }
 
-  /** The time of the next record of a chain whose last one that is written is of `headAt`. */
-  next(agentId: string, headAt: number | undefined): number {
+  /** The time of the next record of a chain. */
+  next(agentId: string): number {
     const now = this.#read();
     if (now >= this.#newestAt) {
       this.#newestAt = now;
       if (this.#ahead.size > 0) this.#ahead.clear();
       return now;
     }
-    const at = Math.max(now, headAt ?? now, this.#ahead.get(agentId) ?? now);
+    const { at: headAt = now } = this.#options.heads.get(agentId) ?? {};
+    const at = Math.max(now, headAt, this.#ahead.get(agentId) ?? now);
     this.#ahead.set(agentId, at);
     return at;
   }
