@@ -32,7 +32,7 @@ interface RepeatedText {
   readonly text: string;
 }
 
-const MAX_REPEATED_LENGTH = 256;
+const MAX_REPEATED_LENGTH = 384;
 
 /**
  * Texts that are made of the same two others again and again. One that comes a second time is kept in one piece,

@@ -11,7 +11,7 @@ import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor, Ledger } from "../state/records/ledger.ts";
-import { RecordDraft, type RecordFacts } from "../state/records/record.ts";
+import { NO_REQUEST, RecordDraft, type RecordFacts } from "../state/records/record.ts";
 import { fieldLines, type Response } from "../wire/message.ts";
 import type { PresentedApproval } from "./approvals/approval-step.ts";
 import { linkEntry } from "./caller/delegation.ts";
@@ -194,13 +194,6 @@ function approvalEntry({ escalationId, digest }: PresentedApproval): object {
   const bound = digest === undefined ? {} : { call_digest: digest };
   return { escalation_id: escalationId, ...bound };
 }
-
-/** Bytes that were no request. */
-const NO_REQUEST: Omit<RecordFacts, "status" | "responseId" | "responseBody"> = {
-  ...{ agentId: "", ownerId: "", requestId: "", actionId: undefined, path: "", requestBody: "" },
-  ...{ method: "", requestedMethod: undefined, sessionId: undefined, taskId: undefined },
-  ...{ principalId: undefined, assurance: "unverified" },
-};
 
 /**
  * The lines from the end of the Response-ID on: what a response echoes of the request, what it warns of, and the

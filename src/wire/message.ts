@@ -174,17 +174,21 @@ export function serializeResponses(
   return bytes;
 }
 
-/** Undefined: some are not ASCII, which is looked at once for all of them. */
+/** Undefined: some have a body that is not ASCII, which is looked at once for all of them. */
 function asciiText(responses: readonly Response[]): string | undefined {
   let text = "";
+  // Apart from the heads, which are latin1 in any case: to look through those took a fiftieth of a request.
+  let bodies = "";
   for (const response of responses) {
     const { body } = response;
     if (typeof body !== "string") return undefined;
     const isEmpty = response.status === NO_CONTENT;
     text += responseHead(response, isEmpty ? 0 : body.length);
-    if (!isEmpty) text += body;
+    if (isEmpty) continue;
+    text += body;
+    bodies += body;
   }
-  return Buffer.byteLength(text) === text.length ? text : undefined;
+  return Buffer.byteLength(bodies) === bodies.length ? text : undefined;
 }
 
 /** Makes a buffer of so many octets, of whatever content. */

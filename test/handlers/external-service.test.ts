@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
@@ -346,6 +347,33 @@ describe("the failures of createExternalService", () => {
     expect(result).toMatchObject({ error: "upstream_timeout" });
   });
 
+  it("ends in time where there is no connection yet, and where none is free", async () => {
+    const silent = createServer();
+    const accepted = once(silent, "connection");
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as { port: number };
+    const late = { error: "upstream_timeout" };
+    const timeoutMs = 50;
+    expect(await call({ url: `https://127.0.0.1:${port}/`, timeoutMs })).toMatchObject(late);
+    const [socket] = await accepted;
+    socket.destroy();
+    silent.close();
+
+    const own = createUpstreamPools(1);
+    let answer: (() => void) | undefined;
+    upstream.respond((response) => {
+      answer = () => response.end("{}");
+    });
+    const { origin: url, ca } = upstream;
+    const slow = createUpstreamHandler(makeUpstreamBinding({ url, ca }), own)(makeCall());
+    const brief = makeUpstreamBinding({ url, ca, timeoutMs });
+    expect(await createUpstreamHandler(brief, own)(makeCall())).toMatchObject(late);
+    answer?.();
+    expect(await slow).toEqual({ body: {} });
+    await own.close();
+  });
+
   it("asks nothing for a caller who left already", async () => {
     const asked = upstream.seen.length;
     await call({}, { signal: AbortSignal.abort() });
@@ -395,5 +423,84 @@ describe("createUpstreamPools", () => {
     const handler = createUpstreamHandler(binding, own);
     await own.close();
     expect(await handler(makeCall())).toMatchObject({ error: "upstream_connection_error" });
+  });
+});
+
+// RFC 9110 §9.2.2, RFC 9112 §9.3.1
+describe("a connection that an upstream gives up as a request is sent on it", () => {
+  type Hang = (response: ServerResponse) => void;
+  const closes: Hang = (response) => response.destroy();
+  const resets: Hang = (response) => upstream.reset(response);
+
+  /** Calls on a connection that has served `served` answers; from then on the upstream hangs up `times` times. */
+  async function callGivenUp(
+    binding: BindingChoice,
+    hang: Hang,
+    { served = 1, times = 1 }: { readonly served?: number; readonly times?: number } = {},
+  ): Promise<{ readonly result: HandlerResult; readonly asked: readonly string[] }> {
+    const own = createUpstreamPools(1);
+    const { origin: url, ca } = upstream;
+    for (let round = 0; round < served; round += 1) {
+      await createUpstreamHandler(makeUpstreamBinding({ url, ca, method: "GET" }), own)(makeCall());
+    }
+    const before = upstream.seen.length;
+    let left = times;
+    upstream.respond((response) => {
+      left -= 1;
+      if (left >= 0) hang(response);
+      else response.end('{"again":true}');
+    });
+    const asking = makeUpstreamBinding({ url, ca, ...binding });
+    const result = await createUpstreamHandler(asking, own)(makeCall());
+    await own.close();
+    return { result, asked: upstream.seen.slice(before).map(({ method }) => method) };
+  }
+
+  it.each([
+    ["a GET that it closes", "GET", closes, { again: true }],
+    ["a GET that it resets", "GET", resets, { again: true }],
+    ["a HEAD that it closes", "HEAD", closes, {}],
+  ] as const)("is replaced, once, for %s", async (_which, method, hang, body) => {
+    expect(await callGivenUp({ method }, hang)).toEqual({
+      result: { body },
+      asked: [method, method],
+    });
+  });
+
+  it("is replaced for the twentieth request on it as for the second", async () => {
+    const { result, asked } = await callGivenUp({ method: "GET" }, closes, { served: 20 });
+    expect({ result, asked }).toEqual({ result: { body: { again: true } }, asked: ["GET", "GET"] });
+  });
+
+  it("is not replaced twice", async () => {
+    const { result, asked } = await callGivenUp({ method: "GET" }, closes, { times: 2 });
+    expect(result).toMatchObject({ error: "upstream_connection_error" });
+    expect(asked).toEqual(["GET", "GET"]);
+  });
+
+  it.each([
+    ["a POST", { method: "POST" }, closes, 1],
+    ["a PUT, though it may be repeated", { method: "PUT" }, resets, 1],
+    ["a DELETE, though it may be repeated", { method: "DELETE" }, closes, 1],
+    ["a GET on a connection that has served nothing", { method: "GET" }, closes, 0],
+    ["a GET on a connection that has served nothing and is reset", { method: "GET" }, resets, 0],
+    [
+      "a GET of whose answer a part has come",
+      { method: "GET" },
+      (response: ServerResponse) =>
+        response.socket?.write("HTTP/1.1 200 OK\r\n", () => response.destroy()),
+      1,
+    ],
+  ] as const)("is not replaced for %s", async (_which, binding, hang, served) => {
+    const { result, asked } = await callGivenUp(binding, hang, { served });
+    expect(result).toMatchObject({ error: "upstream_connection_error" });
+    expect(asked).toEqual([binding.method]);
+  });
+
+  it("is not replaced for a GET whose time is over", async () => {
+    const silent: Hang = () => {};
+    const { result, asked } = await callGivenUp({ method: "GET", timeoutMs: 50 }, silent);
+    expect(result).toMatchObject({ error: "upstream_timeout" });
+    expect(asked).toEqual(["GET"]);
   });
 });

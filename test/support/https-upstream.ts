@@ -2,8 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
+import type { AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { makeCertificate } from "./certificate.ts";
 
@@ -28,13 +27,15 @@ export interface HttpsUpstream {
   readonly connections: number;
   respond(responder: Responder): void;
   respondJson(status: number, body: unknown): void;
+  /** Resets the connection of a response, as a host does that knows it no more. */
+  reset(response: ServerResponse): void;
   close(): Promise<void>;
 }
 
 export async function startUpstream(): Promise<HttpsUpstream> {
   const { cert, key } = await makeCertificate();
   const seen: SeenRequest[] = [];
-  const sockets = new Set<Duplex>();
+  const sockets = new Set<Socket>();
   let connections = 0;
   let responder: Responder = (response) => response.end("{}");
   const server: Server = createServer({ cert, key }, async (request, response) => {
@@ -46,7 +47,7 @@ export async function startUpstream(): Promise<HttpsUpstream> {
   server.on("secureConnection", () => {
     connections += 1;
   });
-  server.on("connection", (socket) => {
+  server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
@@ -68,6 +69,10 @@ export async function startUpstream(): Promise<HttpsUpstream> {
         response.writeHead(status, { "content-type": "application/json" });
         response.end(JSON.stringify(body));
       };
+    },
+    reset(response) {
+      const port = response.socket?.remotePort;
+      for (const socket of sockets) if (socket.remotePort === port) socket.resetAndDestroy();
     },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

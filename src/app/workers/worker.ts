@@ -6,7 +6,7 @@ import type { Environment } from "../../base/environment.ts";
 import { createLog, openStdout } from "../../base/log.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
-import { whileServing } from "../../dispatch/module/while-serving.ts";
+import { whileServing } from "../../dispatch/process-state.ts";
 import type { Measurements } from "../../server/metrics.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";
 import type { WorkerPort } from "../../server/worker-port.ts";

@@ -39,6 +39,15 @@ export function canonicalPair(
   return policy.redirect(resolved, path) ?? { method: resolved, path };
 }
 
+/** Tells whether a pair is answered as it stands: policy may refuse or redirect it. */
+export function isReachable(
+  policy: Pick<MethodPolicy, "alias" | "redirect" | "isAllowed">,
+  pair: Pair,
+): boolean {
+  const { method, path } = canonicalPair(policy, pair);
+  return method === pair.method && path === pair.path && policy.isAllowed(method);
+}
+
 /** An alias, or the mapping of an opted-in legacy verb that has none (§3.6). */
 export interface MethodAlias {
   readonly method: string;

@@ -56,10 +56,9 @@ async function writePart(
       await out.write(text);
       text = "";
     };
-    for await (const { auditId, jws } of records) {
-      places.add(auditId, offset, jws.length);
-      offset += jws.length + 1;
-      text += `${jws}\n`;
+    for await (const record of records) {
+      offset = places.add([record], offset);
+      text += `${record.jws}\n`;
       if (text.length >= CHUNK) await flush();
     }
     await flush();

@@ -178,13 +178,9 @@ export class FileJournal implements Journal {
 
   #append(...[records, packed = []]: Parameters<Journal["write"]>): JournalPosition {
     const position = this.#end;
-    let { offset } = position;
     this.#active.append(records, packed);
     this.#sync.mark();
-    for (const { auditId, jws } of records) {
-      this.#records.add(auditId, offset, jws.length);
-      offset += jws.length + 1;
-    }
+    let offset = this.#records.add(records, position.offset);
     for (const some of packed) {
       this.#records.addPacked(some, offset);
       offset += some.lines.length;

@@ -153,7 +153,7 @@ async function readLines({ directory, publicKey }: InspectionOptions): Promise<F
     const records = new RecordPlaces();
     places.set(segment, records);
     for await (const { jws, auditId, offset, length } of readSegment(directory, segment)) {
-      records.add(auditId, offset, length);
+      records.add([{ jws, auditId }], offset);
       const record = readChainRecord(jws);
       unnamed.set(auditId, { segment, offset, jws, agentId: record?.agentId });
       if (record === undefined) continue;

@@ -67,9 +67,7 @@ export async function writeIndex(
 /** Reads the places of a finished segment's records, from which its index is made. */
 export async function readRecords(directory: string, number: number): Promise<RecordPlaces> {
   const records = new RecordPlaces();
-  for await (const { auditId, offset, length } of readSegment(directory, number)) {
-    records.add(auditId, offset, length);
-  }
+  for await (const record of readSegment(directory, number)) records.add([record], record.offset);
   return records;
 }
 

@@ -267,13 +267,24 @@ export class RecordPlaces {
     return this.#length;
   }
 
-  add(auditId: string, offset: number, length: number): void {
-    const index = this.#length;
-    if (index * 2 === this.#extents.length) this.#grow();
-    this.#ids.write(auditId, index * ID_OCTETS, "hex");
-    this.#extents[index * 2] = offset;
-    this.#extents[index * 2 + 1] = length;
-    this.#length = index + 1;
+  /** Adds records whose lines follow each other; answers where the last of them ends. */
+  add(records: readonly JournalRecord[], from: number): number {
+    const first = this.#length;
+    const length = first + records.length;
+    while (length * 2 > this.#extents.length) this.#grow();
+    let offset = from;
+    let at = first * 2;
+    let ids = "";
+    for (const { auditId, jws } of records) {
+      ids += auditId;
+      this.#extents[at] = offset;
+      this.#extents[at + 1] = jws.length;
+      at += 2;
+      offset += jws.length + 1;
+    }
+    this.#ids.write(ids, first * ID_OCTETS, "hex");
+    this.#length = length;
+    return offset;
   }
 
   /** Adds records whose lines begin at an offset. */

@@ -62,7 +62,8 @@ export class Ledger {
     };
     this.#writer = store.isImmediate ? new GroupWriter(options) : new BatchWriter(options);
     const newestAt = newestOf(heads.values());
-    this.#clock = new ChainClock({ ...clock, newestAt, pending: () => this.#writer.pending() });
+    const pending = (): Iterable<Chain> => this.#writer.pending();
+    this.#clock = new ChainClock({ ...clock, heads: this.#heads, newestAt, pending });
   }
 
   /** False after a record could not be written: nothing should be begun that needs one. */
@@ -100,7 +101,7 @@ export class Ledger {
 
   /** When the next record of an agent's chain is issued: now, and never before the last one. */
   timeFor(agentId: string): number {
-    return this.#clock.next(agentId, this.#heads.get(agentId)?.at);
+    return this.#clock.next(agentId);
   }
 
   /** Takes a draft; it is sealed before `whenSettled` calls back. */

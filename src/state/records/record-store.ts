@@ -76,6 +76,13 @@ export interface RecordStore {
    * @throws where none of the batch is kept, and `UnknownOutcomeError` where nobody can tell.
    */
   append(batch: RecordBatch): Appended | Promise<Appended>;
+  /**
+   * Takes turns at a chain that others move as well: resolves with its head when it is this writer's turn, which ends
+   * with its next batch or after a while. A hint, by which less is sealed in vain; `isLost`: the last batch lost.
+   */
+  turnAt?(agentId: string, isLost: boolean): Promise<ChainHead | undefined>;
+  /** Has somebody told of chains that others have lost to this writer. */
+  onRaced?(hear: (agentId: string) => void): void;
   /** Throws while nothing can be appended. */
   probe(): void;
   /** The compact JWS of a record; reads beside what is being appended. */
@@ -175,6 +182,7 @@ export class ChainHeads {
 
 /** The chains that a clock serves. */
 interface ChainClockOptions {
+  readonly heads: Pick<ChainHeads, "get">;
   /** The time of the newest record of all chains. */
   readonly newestAt: number;
   /** Drafts that are in no head yet. */
@@ -205,15 +213,16 @@ export class ChainClock {
     this.#read();
   }
 
-  /** The time of the next record of a chain whose last one that is written is of `headAt`. */
-  next(agentId: string, headAt: number | undefined): number {
+  /** The time of the next record of a chain. */
+  next(agentId: string): number {
     const now = this.#read();
     if (now >= this.#newestAt) {
       this.#newestAt = now;
       if (this.#ahead.size > 0) this.#ahead.clear();
       return now;
     }
-    const at = Math.max(now, headAt ?? now, this.#ahead.get(agentId) ?? now);
+    const { at: headAt = now } = this.#options.heads.get(agentId) ?? {};
+    const at = Math.max(now, headAt, this.#ahead.get(agentId) ?? now);
     this.#ahead.set(agentId, at);
     return at;
   }

@@ -41,6 +41,13 @@ export interface RecordFacts {
   readonly extension?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** The facts of what no request asked for, such as bytes that were none. */
+export const NO_REQUEST: Omit<RecordFacts, "status"> = {
+  ...{ agentId: "", ownerId: "", requestId: "", responseId: "", actionId: undefined },
+  ...{ method: "", requestedMethod: undefined, path: "", sessionId: undefined, taskId: undefined },
+  ...{ principalId: undefined, assurance: "unverified", requestBody: "", responseBody: "" },
+};
+
 /** How the server knows that the agent is who it says. */
 type Assurance = "certificate-bound" | "unverified";
 
@@ -52,37 +59,59 @@ interface RecordPayload {
 
 /**
  * The payload of a record. It is put together by hand, as every response has one; and of few pieces, as it is
- * written piece by piece: with half of the pieces, that takes half of the time.
+ * written piece by piece: with half of the pieces, that takes half of the time. Each text of a member is closed
+ * by what follows it.
  */
 export function recordPayload(facts: RecordFacts, serverId: string, now: number): RecordPayload {
-  const { requestedMethod, actionId, sessionId, taskId, principalId, traceId, extension } = facts;
-  const opening = openings.get(facts.agentId, facts.ownerId) + upToRequestId(serverId);
-  const requestId = facts.requestId === "" ? NO_REQUEST_ID : `${jsonText(facts.requestId)}${REPLY}`;
-  const before = `${opening}${requestId}${facts.responseId}","previous_audit_id":"`;
-  let after = `${ISSUED_AT}${timestamp(now)}${requests.get(facts.path, facts.method)}${facts.status}`;
-  after += ASSURED[facts.assurance] + bodyHash(facts.requestBody);
-  after += `","result_hash":"sha256:${bodyHash(facts.responseBody)}"`;
-  if (requestedMethod !== undefined) after += `,"requested_method":${jsonText(requestedMethod)}`;
-  if (actionId !== undefined) after += `,"action_id":"${actionId}"`;
-  if (sessionId !== undefined) after += `,"session_id":${jsonText(sessionId)}`;
-  if (taskId !== undefined) after += `,"task_id":${jsonText(taskId)}`;
-  if (principalId !== undefined) after += `,"principal_id":${jsonText(principalId)}`;
-  if (traceId !== undefined) after += `,"trace_id":"${traceId}"`;
+  const { actionId, traceId, extension } = facts;
+  const before = `${openingOf(facts, serverId)}${facts.responseId}","previous_audit_id":"`;
+  let after = issuedAt(now) + requests.get(facts.path, facts.method);
+  after += `${outcomeOf(facts)}${bodyHash(facts.requestBody)}","result_hash":"sha256:`;
+  after += bodyHash(facts.responseBody);
+  after += member("requested_method", facts.requestedMethod);
+  if (actionId !== undefined) after += `","action_id":"${actionId}`;
+  after += member("session_id", facts.sessionId);
+  after += member("task_id", facts.taskId);
+  after += member("principal_id", facts.principalId);
+  if (traceId !== undefined) after += `","trace_id":"${traceId}`;
   if (extension !== undefined && Object.keys(extension).length > 0) {
-    after += `,${jsonMembers(extension)}`;
+    return { before, after: `${after}",${jsonMembers(extension)}}` };
   }
-  return { before, after: `${after}}` };
+  return { before, after: `${after}"}` };
 }
 
-const OPENING = '{"audit_record_version":"1","agent_id":"';
-const REPLY = ',"response_id":"';
-const NO_REQUEST_ID = `""${REPLY}`;
+/** A member of a text, open at its end. */
+function member(name: string, text: string | undefined): string {
+  return text === undefined ? "" : `","${name}":${jsonText(text).slice(0, -1)}`;
+}
 
-/** One a busy agent. */
-const openings = new RepeatedTexts(
-  4096,
-  (agentId, ownerId) => `${OPENING}${agentId}","owner_id":"${ownerId}`,
-);
+const REPLY = '"response_id":"';
+const NO_REQUEST_ID = `"",${REPLY}`;
+
+let ownServerId: string | undefined;
+/** One a busy agent; with the Request-ID that is none, or up to it. */
+let openings = openingsOf("", "");
+let namedOpenings = openings;
+
+/** The members up to the Response-ID; mostly those of one server. */
+function openingOf({ agentId, ownerId, requestId }: RecordFacts, serverId: string): string {
+  if (serverId !== ownServerId) {
+    ownServerId = serverId;
+    openings = openingsOf(serverId, NO_REQUEST_ID);
+    namedOpenings = openingsOf(serverId, "");
+  }
+  if (requestId === "") return openings.get(agentId, ownerId);
+  return `${namedOpenings.get(agentId, ownerId)}${jsonText(requestId)},${REPLY}`;
+}
+
+function openingsOf(serverId: string, end: string): RepeatedTexts {
+  const rest = `","server_id":${jsonText(serverId)},"request_id":${end}`;
+  return new RepeatedTexts(
+    4096,
+    (agentId, ownerId) =>
+      `{"audit_record_version":"1","agent_id":"${agentId}","owner_id":"${ownerId}${rest}`,
+  );
+}
 
 /** One a busy path. */
 const requests = new RepeatedTexts(
@@ -90,35 +119,26 @@ const requests = new RepeatedTexts(
   (path, method) => `","method":${jsonText(method)},"path":${jsonText(path)},"status":`,
 );
 
-/** The members behind the status, up to the first hash. */
-const ASSURED: Readonly<Record<Assurance, string>> = {
-  "certificate-bound": assured("certificate-bound"),
-  unverified: assured("unverified"),
+const outcomes: Readonly<Record<Assurance, Map<number, string>>> = {
+  "certificate-bound": new Map(),
+  unverified: new Map(),
 };
 
-function assured(assurance: Assurance): string {
-  return flatText(`,"identity_assurance":"${assurance}","request_hash":"sha256:`);
-}
-
-let ownServerId = "";
-let ownServer = "";
-
-/** The members behind the Owner-ID, up to the value of the Request-ID; mostly those of one server. */
-function upToRequestId(serverId: string): string {
-  if (serverId !== ownServerId) {
-    ownServerId = serverId;
-    ownServer = flatText(`","server_id":${jsonText(serverId)},"request_id":`);
-  }
-  return ownServer;
+/** The status, and the members behind it up to the first hash. */
+function outcomeOf({ status, assurance }: RecordFacts): string {
+  const known = outcomes[assurance].get(status);
+  if (known !== undefined) return known;
+  const made = flatText(`${status},"identity_assurance":"${assurance}","request_hash":"sha256:`);
+  outcomes[assurance].set(status, made);
+  return made;
 }
 
 const ISSUED_AT = '","issued_at":"';
-const TIMESTAMP_LENGTH = "1970-01-01T00:00:00.000Z".length;
 
 /** Issues a record at another time; only for payloads that `recordPayload` made. */
 function reissued({ before, after }: RecordPayload, at: number): RecordPayload {
-  const rest = after.slice(ISSUED_AT.length + TIMESTAMP_LENGTH);
-  return { before, after: ISSUED_AT + timestamp(at) + rest };
+  const text = issuedAt(at);
+  return { before, after: text + after.slice(text.length) };
 }
 
 const EMPTY_HASH = bodySha256("");
@@ -128,16 +148,16 @@ function bodyHash(body: Uint8Array | string): string {
   return body.length === 0 ? EMPTY_HASH : bodySha256(body);
 }
 
-let timestampAt = -1;
-let timestampText = "";
+let issuedAtMs = -1;
+let issuedAtText = "";
 
-/** RFC 3339 with milliseconds, made anew at most once a millisecond. */
-function timestamp(now: number): string {
-  if (now !== timestampAt) {
-    timestampAt = now;
-    timestampText = new Date(now).toISOString();
+/** RFC 3339 with milliseconds, made anew at most once a millisecond; always of one length. */
+function issuedAt(now: number): string {
+  if (now !== issuedAtMs) {
+    issuedAtMs = now;
+    issuedAtText = flatText(ISSUED_AT + new Date(now).toISOString());
   }
-  return timestampText;
+  return issuedAtText;
 }
 
 /**

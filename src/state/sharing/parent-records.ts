@@ -10,6 +10,7 @@ import type { JournalRecord } from "../journal/journal.ts";
 import type { Appended, ChainHead, RecordBatch, RecordStore } from "../records/record-store.ts";
 import { encodeBatch } from "./sealed-batch.ts";
 import type { Moved } from "./sealed-chains.ts";
+import type { AskedTurn, Turn } from "./shared-state.ts";
 
 /** More would only be smaller. */
 const BATCHES = 8;
@@ -39,6 +40,15 @@ export class ParentRecords implements RecordStore {
       this.#fault = error;
       throw error;
     }
+  }
+
+  async turnAt(agentId: string, isLost: boolean): Promise<ChainHead | undefined> {
+    const asked: AskedTurn = { agentId, isLost };
+    return (await this.#link.ask<Turn>("turn", asked)).head;
+  }
+
+  onRaced(hear: (agentId: string) => void): void {
+    this.#link.serve({ raced: hear });
   }
 
   /** After a failure the parent is asked; until it has answered, nothing can be appended. */

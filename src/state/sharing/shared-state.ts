@@ -9,6 +9,7 @@ import type { Link } from "../../base/link.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import type { CommitOutcome, Feed, ListRange, Store, StoredEntry } from "../store.ts";
+import { ChainTurns } from "./chain-turns.ts";
 import type { AskedCommit } from "./parent-store.ts";
 import { type BatchMessage, decodeBatch } from "./sealed-batch.ts";
 import type { SealedChains } from "./sealed-chains.ts";
@@ -38,6 +39,17 @@ export interface SharedFeed {
   /** The processes that serve. */
   readonly live: readonly string[];
   readonly changed: readonly (readonly [string, Feed["changed"] | null])[];
+}
+
+/** A turn that is asked for; the last batch has lost the chain to another worker. */
+export interface AskedTurn {
+  readonly agentId: string;
+  readonly isLost: boolean;
+}
+
+/** The head of a chain at the beginning of a turn; undefined: it has no record. */
+export interface Turn {
+  readonly head?: ChainHead | undefined;
 }
 
 interface Seat {
@@ -70,6 +82,7 @@ export class WorkerMissingError extends Error {
 export class SharedState {
   readonly #options: SharedStateOptions;
   readonly #seats = new Set<Seat>();
+  readonly #turns = new ChainTurns<Link>();
   /** Workers that were killed and have no successor yet: what they did may not be stored. */
   readonly #missing = new Set<string>();
   #isChanged: () => void = () => undefined;
@@ -86,7 +99,7 @@ export class SharedState {
     let isServing = false;
     link.serve({
       ...this.#storeAnswers(() => seat),
-      ...this.#recordAnswers(),
+      ...this.#recordAnswers(link),
       join: async () => {
         const joined = await this.#join(node, randomUUID());
         const { process, upTo: taken } = joined;
@@ -155,10 +168,22 @@ export class SharedState {
     };
   }
 
-  #recordAnswers() {
+  #recordAnswers(link: Link) {
     const { chains } = this.#options;
     return {
-      append: (batch: BatchMessage, octets: Buffer) => chains.append(decodeBatch(batch, octets)),
+      append: (batch: BatchMessage, octets: Buffer) => {
+        const appended = chains.append(decodeBatch(batch, octets));
+        if (this.#turns.isEmpty) return appended;
+        const agentIds = batch.chains.map(([agentId]) => agentId);
+        return appended.finally(() => this.#turns.end(agentIds, link));
+      },
+      turn: async ({ agentId, isLost }: AskedTurn): Promise<Turn> => {
+        if (isLost)
+          for (const one of this.#seats) if (one.link !== link) one.link.tell("raced", agentId);
+        await this.#turns.begin(agentId, link);
+        const head = chains.heads.get(agentId);
+        return head === undefined ? {} : { head: withoutPlace([agentId, head])[1] };
+      },
       probe: () => chains.probe(),
       find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
       before: async ([agentId, auditId]: [string, string | null]) => ({

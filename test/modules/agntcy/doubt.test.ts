@@ -107,6 +107,31 @@ describe("an answer to a question that the manifest does not declare any more", 
   });
 });
 
+// RFC 9110 §9.2.2, RFC 9112 §9.3.1
+describe("an agent's server that gives up a connection as a request is sent on it", () => {
+  it("is asked again for what it has, and not to do something", async () => {
+    const server = await openAsking();
+    const { ask } = await openHosted(server);
+    const { run_id: runId } = (await ask(MAYA, execute())).body;
+    const hangUpOnce = (method: string): void => {
+      server.fault = (request, response) => {
+        if (request.method !== method) return false;
+        server.fault = undefined;
+        response.destroy();
+        return true;
+      };
+    };
+    const asked = server.seen.length;
+    hangUpOnce("GET");
+    expect((await ask(MAYA, query(runId))).status).toBe(200);
+    const [first, again] = server.seen.slice(asked).map(({ line }) => line);
+    expect(again).toBe(first);
+    hangUpOnce("POST");
+    await ask(MAYA, confirm(runId, YES));
+    expect(answersOf(server)).toBe(0);
+  });
+});
+
 describe("an agent's server that was set up anew", () => {
   it("has forgotten what it asked, and the run is over", async () => {
     const server = await openAsking();

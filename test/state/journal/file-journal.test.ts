@@ -110,7 +110,7 @@ describe("FileJournal", () => {
   it("knows the places of as many octets as come at once", () => {
     const records = makeRecords(3_000);
     const places = new RecordPlaces();
-    places.add("0".repeat(64), 0, 4);
+    places.add([{ auditId: "0".repeat(64), jws: "a.b." }], 0);
     places.addPacked(packedOf(records), 5);
     const [first, last] = [records[0], records.at(-1)];
     const before = records.slice(0, -1).reduce((sum, { jws }) => sum + jws.length + 1, 5);

@@ -12,7 +12,10 @@ it("finds every record of a segment, and nothing else", async () => {
     createHash("sha256").update(String(index)).digest("hex"),
   );
   const records = new RecordPlaces();
-  for (const [index, id] of ids.entries()) records.add(id, index * 101, 100);
+  records.add(
+    ids.map((auditId) => ({ auditId, jws: "r".repeat(100) })),
+    0,
+  );
   writeFileSync(join(directory, segmentName(1)), Buffer.alloc(ids.length * 101));
   await writeIndex(directory, 1, records);
   for (const [index, id] of ids.entries()) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { verifyJournalChain } from "../../../src/state/journal/journal-chain.ts";
-import { ChainClock } from "../../../src/state/records/record-store.ts";
+import { ChainClock, type ChainHead } from "../../../src/state/records/record-store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { readJournal } from "../../support/records.ts";
 import { makeFacts, makeLastingStore, openTestState } from "../../support/state.ts";
@@ -15,51 +15,60 @@ function makeClock(newestAt = 0) {
     time: NOON,
     steps: [] as number[],
     pending: [] as { agentId: string; at: number; method: string }[],
+    heads: new Map<string, ChainHead>(),
+  };
+  const end = (agentId: string, at: number): void => {
+    clock.heads.set(agentId, { auditId: "0".repeat(64), at, method: "QUERY" });
   };
   const chainClock = new ChainClock({
     newestAt,
+    heads: clock.heads,
     now: () => clock.time,
     onStepBack: (step) => clock.steps.push(step),
     pending: () => clock.pending,
   });
-  return { clock, chainClock };
+  return { clock, chainClock, end };
 }
 
 describe("ChainClock", () => {
   it("is the machine's clock while that goes on", () => {
-    const { clock, chainClock } = makeClock();
-    expect(chainClock.next(ALICE, undefined)).toBe(NOON);
+    const { clock, chainClock, end } = makeClock();
+    expect(chainClock.next(ALICE)).toBe(NOON);
+    end(ALICE, NOON);
     clock.time += 5;
-    expect(chainClock.next(ALICE, NOON)).toBe(NOON + 5);
+    expect(chainClock.next(ALICE)).toBe(NOON + 5);
     expect(clock.steps).toEqual([]);
   });
 
   it("keeps each chain at its own last record while the clock is behind it", () => {
-    const { clock, chainClock } = makeClock(NOON);
+    const { clock, chainClock, end } = makeClock(NOON);
     clock.time = NOON - HOUR;
-    expect(chainClock.next(ALICE, NOON)).toBe(NOON);
-    expect(chainClock.next(BOB, NOON - 2 * HOUR)).toBe(NOON - HOUR);
-    expect(chainClock.next("c".repeat(64), undefined)).toBe(NOON - HOUR);
+    end(ALICE, NOON);
+    end(BOB, NOON - 2 * HOUR);
+    expect(chainClock.next(ALICE)).toBe(NOON);
+    expect(chainClock.next(BOB)).toBe(NOON - HOUR);
+    expect(chainClock.next("c".repeat(64))).toBe(NOON - HOUR);
     clock.time = NOON + 1;
-    expect(chainClock.next(ALICE, NOON)).toBe(NOON + 1);
+    expect(chainClock.next(ALICE)).toBe(NOON + 1);
   });
 
   it("knows of records that are not written yet", () => {
     const { clock, chainClock } = makeClock();
-    const at = chainClock.next(ALICE, undefined);
+    const at = chainClock.next(ALICE);
     clock.pending = [{ agentId: ALICE, at, method: "QUERY" }];
     clock.time -= HOUR;
-    expect(chainClock.next(ALICE, undefined)).toBe(NOON);
-    expect(chainClock.next(ALICE, undefined)).toBe(NOON);
+    expect(chainClock.next(ALICE)).toBe(NOON);
+    expect(chainClock.next(ALICE)).toBe(NOON);
   });
 
   it("tells of a step once, with its size, however many records follow", () => {
-    const { clock, chainClock } = makeClock();
-    chainClock.next(ALICE, undefined);
+    const { clock, chainClock, end } = makeClock();
+    chainClock.next(ALICE);
+    end(ALICE, NOON);
     clock.time -= HOUR;
-    for (let more = 0; more < 10; more += 1) chainClock.next(ALICE, NOON);
+    for (let more = 0; more < 10; more += 1) chainClock.next(ALICE);
     clock.time -= 7;
-    for (let more = 0; more < 10; more += 1) chainClock.next(ALICE, NOON);
+    for (let more = 0; more < 10; more += 1) chainClock.next(ALICE);
     expect(clock.steps).toEqual([HOUR, 7]);
   });
 
