@@ -1,6 +1,6 @@
 /**
- * Values that came out of JSON or TOML, whoever wrote them: telling objects from the rest, and
- * naming a value in a message without repeating more of it than a reader needs.
+ * Values that came out of JSON or TOML, whoever wrote them: telling objects from the rest, naming a
+ * value in a message without repeating more of it than a reader needs, and writing it.
  */
 
 /** An object of parsed JSON; its members are anything. */
@@ -139,4 +139,65 @@ export function hasLoneSurrogate(text: string): boolean {
 /** Tells whether a value is a number from 0 to 1. */
 export function isFraction(value: unknown): boolean {
   return typeof value === "number" && value >= 0 && value <= 1;
+}
+
+/** Texts that are written as they are: ASCII without quotes, backslashes and controls. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+/** Longer texts are left to `JSON.stringify`. */
+const MAX_TEXT_LENGTH = 256;
+
+/** So are objects with more members, which take longer piece by piece. */
+const MAX_MEMBERS = 32;
+
+/** The name of a member as it is written, first in its object and later. */
+interface Opening {
+  readonly first: string;
+  readonly later: string;
+}
+
+/** Few, and begun anew when there are so many: an object may be a map by names that never come again. */
+const openings = new Map<string, Opening>();
+const MAX_NAMES = 1024;
+
+/**
+ * A value as `JSON.stringify` writes it, sooner where it is a small object of scalars, as most results of handlers are:
+ * of an answer to a pipelined request, a twentieth. Undefined for what has no JSON form. Throws as that does.
+ */
+export function writeJson(value: unknown): string | undefined {
+  return writeFlat(value) ?? JSON.stringify(value);
+}
+
+/** Undefined: it is anything but a plain object of a few scalars. */
+function writeFlat(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  if (toJSON !== undefined || Object.getPrototypeOf(value) !== Object.prototype) return undefined;
+  let text = "";
+  let members = 0;
+  for (const name in value) {
+    if (!Object.hasOwn(value, name)) continue;
+    members += 1;
+    if (members > MAX_MEMBERS) return undefined;
+    const known = openings.get(name) ?? keepOpening(name);
+    const member: unknown = (value as Readonly<Record<string, unknown>>)[name];
+    if (known === undefined) return undefined;
+    const opening = text === "" ? known.first : known.later;
+    if (typeof member === "string") {
+      if (member.length > MAX_TEXT_LENGTH || !PLAIN.test(member)) return undefined;
+      text += `${opening}"${member}"`;
+    } else if (typeof member === "number") {
+      if (!Number.isFinite(member)) return undefined;
+      text += `${opening}${member}`;
+    } else if (typeof member === "boolean" || member === null) text += `${opening}${member}`;
+    else return undefined;
+  }
+  return text === "" ? "{}" : `${text}}`;
+}
+
+function keepOpening(name: string): Opening | undefined {
+  if (name.length > MAX_TEXT_LENGTH || !PLAIN.test(name)) return undefined;
+  if (openings.size >= MAX_NAMES) openings.clear();
+  const opening = { first: `{"${name}":`, later: `,"${name}":` };
+  openings.set(name, opening);
+  return opening;
 }

@@ -5,9 +5,7 @@
  * warnings of a deprecated method or endpoint on success and failure alike.   AGTP "Response Headers",
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §4.4, §6.5, §17.4
  */
-
-import { writeJson } from "../base/json-text.ts";
-import { given } from "../base/json-value.ts";
+import { given, writeJson } from "../base/json-value.ts";
 import { flatText, sharedEncoding } from "../base/kept-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";

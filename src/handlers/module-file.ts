@@ -11,7 +11,6 @@ import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import { codeOf } from "../base/thrown.ts";
 import { path, type Schema, table } from "../schema/section-field.ts";
-import type { Handler, HandlerResult } from "./handler.ts";
 import { loadTranspiler, MODULE_EXTENSIONS, type TranspilerFault } from "./transpiler.ts";
 
 /** The real path of a module's file, or why there is none. */
@@ -161,34 +160,6 @@ export function parseFunctionReference(reference: string): FunctionReference | u
   if (exportName === undefined || parts.length === 0) return undefined;
   if (![...parts, exportName].every((part) => IDENTIFIER.test(part))) return undefined;
   return { modulePath: parts.join("/"), exportName };
-}
-
-/** A function out of a handler module; what it takes and returns is the operator's word. */
-export type ExportedFunction = (call: unknown) => unknown;
-
-/**
- * Registered functions: what a dotted reference names, and how an exported function becomes a
- * handler. The function is the operator's code; the dispatcher judges what it answers.
- * AGTP-API §12.2
- */
-export function createRegisteredFunction(exported: ExportedFunction): Handler {
-  return (call) => {
-    const result = exported(call);
-    // Only a native promise is awaited further on; query builders and the like return others.
-    return isForeignThenable(result)
-      ? Promise.resolve(result)
-      : (result as HandlerResult | Promise<HandlerResult>);
-  };
-}
-
-function isForeignThenable(value: unknown): value is PromiseLike<HandlerResult> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !(value instanceof Promise) &&
-    "then" in value &&
-    typeof value.then === "function"
-  );
 }
 
 /** `[handlers]` */

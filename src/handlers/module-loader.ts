@@ -12,11 +12,9 @@ import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
-import type { Handler } from "./handler.ts";
+import { createRegisteredFunction, type ExportedFunction, type Handler } from "./handler.ts";
 import {
-  createRegisteredFunction,
   describeImportFault,
-  type ExportedFunction,
   findModuleFile,
   parseFunctionReference,
   relativePath,

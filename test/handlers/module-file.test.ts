@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  createRegisteredFunction,
-  parseFunctionReference,
-} from "../../src/handlers/module-file.ts";
-import { makeCall } from "../support/handler-call.ts";
+import { parseFunctionReference } from "../../src/handlers/module-file.ts";
 
 // formats: `a.b.c` is module `a/b`, export `c`; AGTP-API §12.2
 describe("parseFunctionReference", () => {
@@ -34,20 +30,5 @@ describe("parseFunctionReference", () => {
     `${"a.".repeat(300)}b`,
   ])("refuses %j", (reference) => {
     expect(parseFunctionReference(reference)).toBeUndefined();
-  });
-});
-
-describe("createRegisteredFunction", () => {
-  it("answers what a synchronous function returns, without a promise", () => {
-    const handler = createRegisteredFunction(() => ({ body: 1 }));
-    expect(handler(makeCall())).toEqual({ body: 1 });
-  });
-
-  it("makes a native promise of any other thenable", async () => {
-    // biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about
-    const thenable = { then: (resolve: (value: unknown) => void) => resolve({ body: 2 }) };
-    const result = createRegisteredFunction(() => thenable)(makeCall());
-    expect(result).toBeInstanceOf(Promise);
-    expect(await result).toEqual({ body: 2 });
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { writeJson } from "../../src/base/json-text.ts";
+import { writeJson } from "../../src/base/json-value.ts";
 
 class Point {
   readonly x = 1;
