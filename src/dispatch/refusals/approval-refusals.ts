@@ -1,8 +1,9 @@
 /** Refusals about calls that need an approval: there is none yet, or not for this call. */
 
+import { given } from "../../base/json-value.ts";
 import { useView } from "../../state/registers/approval.ts";
 import { type Escalation, statusAt } from "../../state/registers/escalation.ts";
-import { type Refusal, refusal } from "./refusal.ts";
+import { type Refusal, refusal, refuseFor } from "./refusal.ts";
 
 /** 262: an operator has to approve the call first; it is repeated with the escalation's id. */
 export function approvalRequired(escalation: Escalation): Refusal {
@@ -31,44 +32,34 @@ export function approvalImpossible(message: string): Refusal {
 
 /** 403: an operator has refused the call, or taken an approval back. */
 export function approvalRejected({ escalationId, approval, decision }: Escalation): Refusal {
-  const carried = {
-    ...{ reason: "approval-rejected", escalation_id: escalationId, call_digest: approval?.digest },
-    ...(decision?.reason === undefined ? {} : { explanation: decision.reason }),
-  };
-  return refusal(403, "approval-rejected", "the call was not approved", { carried });
+  return refuseFor(403, "approval-rejected", "the call was not approved", {
+    ...{ escalation_id: escalationId, call_digest: approval?.digest },
+    ...given({ explanation: decision?.reason }),
+  });
 }
 
 /** 409: the approval is for another call; nothing of it is used up. */
 export function approvalMismatch(escalationId: string, members: readonly string[]): Refusal {
   const what = members.length === 0 ? "another call" : `a call with another ${members.join(", ")}`;
-  const carried = {
-    ...{ reason: "approval-mismatch", escalation_id: escalationId },
-    ...(members.length === 0 ? {} : { mismatched: members }),
-  };
-  return refusal(
-    409,
-    "approval-mismatch",
-    `no approval for this call has this id: it is for ${what}`,
-    { carried },
-  );
+  const message = `no approval for this call has this id: it is for ${what}`;
+  const mismatched = members.length === 0 ? undefined : members;
+  const carried = given({ escalation_id: escalationId, mismatched });
+  return refuseFor(409, "approval-mismatch", message, carried);
 }
 
 /** 409: the call was begun under this approval, and what is known of it. */
 export function approvalUsed({ escalationId, approval }: Escalation, isRunning: boolean): Refusal {
-  const carried = {
-    ...{ reason: "approval-used", escalation_id: escalationId, call_digest: approval?.digest },
+  return refuseFor(409, "approval-used", "the approval was used, and is good for one call", {
+    ...{ escalation_id: escalationId, call_digest: approval?.digest },
     ...(approval?.use === undefined ? { outcome: "running" } : useView(approval.use, isRunning)),
-  };
-  const message = "the approval was used, and is good for one call";
-  return refusal(409, "approval-used", message, { carried });
+  });
 }
 
 /** 409: its time is over, whether it was given or not. */
 export function approvalExpired({ escalationId, approval, deadlineAt }: Escalation): Refusal {
-  const carried = {
-    ...{ reason: "approval-expired", escalation_id: escalationId, call_digest: approval?.digest },
-    expires_at: new Date(deadlineAt).toISOString(),
-  };
   const message = "the approval's time is over: call without it to ask anew";
-  return refusal(409, "approval-expired", message, { carried });
+  return refuseFor(409, "approval-expired", message, {
+    ...{ escalation_id: escalationId, call_digest: approval?.digest },
+    expires_at: new Date(deadlineAt).toISOString(),
+  });
 }

@@ -2,7 +2,7 @@
  * Refusals of NOTIFY where there is too much of it, of EXECUTE, and of SUMMARIZE and PLAN without
  * an answer.   AGTP "NOTIFY", "EXECUTE", "SUMMARIZE", "PLAN"
  */
-import { type Refusal, refusal } from "./refusal.ts";
+import { type Refusal, refusal, refuseFor } from "./refusal.ts";
 
 /** 429: the sender has notified too often within a minute. */
 export function tooManyNotifications(retryAfterSeconds: number): Refusal {
@@ -50,6 +50,5 @@ export function sourceUnreadable(message: string, details?: unknown): Refusal {
 
 /** 422: nothing that the caller may call leads to its goal. */
 export function noPlan(explanation: string, more: Readonly<Record<string, unknown>> = {}): Refusal {
-  const carried = { reason: "no-plan", explanation, ...more };
-  return refusal(422, "no-plan", explanation, { carried });
+  return refuseFor(422, "no-plan", explanation, { explanation, ...more });
 }

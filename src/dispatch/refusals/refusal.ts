@@ -4,7 +4,7 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 
-import { jsonMembers, jsonText } from "../../base/json-value.ts";
+import { given, jsonMembers, jsonText } from "../../base/json-value.ts";
 import { flatText } from "../../base/kept-text.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
 import { reportViolations } from "../../schema/violation-wording.ts";
@@ -37,6 +37,16 @@ export function refusal(
   const refused: Refusal = { kind: "refusal", status, code, message };
   // Spreading into a literal that has members already costs several times what assigning does.
   return Object.assign(refused, more);
+}
+
+/** Says no for a reason that is the code, and is carried before all else. */
+export function refuseFor(
+  status: Status,
+  reason: RefusalCode,
+  message: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  return refusal(status, reason, message, { carried: { reason, ...more } });
 }
 
 /** The JSON body of a refusal. */
@@ -110,24 +120,19 @@ export function forbidden(
   message: string,
   carried: Readonly<Record<string, unknown>> = {},
 ): Refusal {
-  return refusal(403, code, message, { carried: { reason: code, ...carried } });
+  return refuseFor(403, code, message, carried);
 }
 
 /** 503: the agent is suspended, and may be reinstated.   AGTP "URI Resolution" */
 export function agentSuspended(agentId: string): Refusal {
-  const carried = { reason: "agent-suspended", agent_id: agentId, state: "suspended" };
-  return refusal(503, "agent-suspended", "the agent is suspended", { carried });
+  const carried = { agent_id: agentId, state: "suspended" };
+  return refuseFor(503, "agent-suspended", "the agent is suspended", carried);
 }
 
 /** 410: the agent is retired for good.   AGTP "URI Resolution" */
 export function agentRetired(agentId: string, since: string | undefined): Refusal {
-  const carried = {
-    reason: "agent-retired",
-    agent_id: agentId,
-    state: "retired",
-    ...(since === undefined ? {} : { revoked_at: since }),
-  };
-  return refusal(410, "agent-retired", "the agent is retired", { carried });
+  const carried = given({ agent_id: agentId, state: "retired", revoked_at: since });
+  return refuseFor(410, "agent-retired", "the agent is retired", carried);
 }
 
 /** 409: the change is not possible while the agent is in its present state. */
@@ -232,7 +237,7 @@ export function proposalRejected(
   explanation: string,
   more: Readonly<Record<string, unknown>> = {},
 ): Refusal {
-  return refusal(463, reason, explanation, { carried: { reason, explanation, ...more } });
+  return refuseFor(463, reason, explanation, { explanation, ...more });
 }
 
 /** The things that are rated, in words. */

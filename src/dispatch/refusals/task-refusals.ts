@@ -1,6 +1,6 @@
 /** Refusals about what waits and runs: tasks, sessions, the words that they wait for, and runs.   OpenWOP RFC 0072 */
 import type { Suspension } from "../../state/registers/suspension.ts";
-import { type Refusal, refusal } from "./refusal.ts";
+import { type Refusal, refusal, refuseFor } from "./refusal.ts";
 
 /** The decision that a task waits for. */
 export interface TaskPause {
@@ -26,45 +26,34 @@ const WAITING: Readonly<Record<string, string>> = {
 /** 409: the task goes on when its escalation is accepted, and not before.   AGTP "ESCALATE" */
 export function taskPaused({ escalationId, status, deadlineAt }: TaskPause): Refusal {
   const message = WAITING[status] ?? "the task waits for its escalation to be confirmed";
-  const carried = {
-    reason: "task-paused",
+  return refuseFor(409, "task-paused", message, {
     escalation_id: escalationId,
     escalation_status: status,
     deadline: new Date(deadlineAt).toISOString(),
     poll: { method: "QUERY", path: `/escalations/${escalationId}` },
-  };
-  return refusal(409, "task-paused", message, { carried });
+  });
 }
 
 /** 408 or 409: the session is suspended, or over.   AGTP "SUSPEND" */
 export function refuseHeldSession({ suspensionId, state, resumeBy }: SessionHold): Refusal {
-  if (state === "ended") {
-    const carried = { reason: "session-ended" };
-    return refusal(409, "session-ended", "the session was ended", { carried });
-  }
+  if (state === "ended") return refuseFor(409, "session-ended", "the session was ended");
   const isExpired = state === "expired";
   const code = isExpired ? "session-expired" : "session-suspended";
-  const carried = {
-    reason: code,
-    suspension_id: suspensionId,
-    resume_by: new Date(resumeBy).toISOString(),
-  };
+  const carried = { suspension_id: suspensionId, resume_by: new Date(resumeBy).toISOString() };
   const message = isExpired
     ? "nobody resumed the session in time, and it is over"
     : "the session is suspended: RESUME it with its nonce first";
-  return refusal(isExpired ? 408 : 409, code, message, { carried });
+  return refuseFor(isExpired ? 408 : 409, code, message, carried);
 }
 
 /** 409: the nonce was spent when the session was resumed.   AGTP "SUSPEND" */
 export function nonceReused(): Refusal {
-  const carried = { reason: "nonce-reused" };
-  return refusal(409, "nonce-reused", "the nonce was used before, and works once", { carried });
+  return refuseFor(409, "nonce-reused", "the nonce was used before, and works once");
 }
 
 /** 403: the caller is not among those whose word this waits for.   AGTP "CONFIRM" */
 export function confirmationForbidden(message: string): Refusal {
-  const carried = { reason: "confirmation-forbidden" };
-  return refusal(403, "confirmation-forbidden", message, { carried });
+  return refuseFor(403, "confirmation-forbidden", message);
 }
 
 /** 409: the word was said already, or its time is over.   AGTP "CONFIRM" */
@@ -72,9 +61,7 @@ export function decisionConflict(
   message: string,
   carried: Readonly<Record<string, unknown>>,
 ): Refusal {
-  return refusal(409, "decision-conflict", message, {
-    carried: { reason: "decision-conflict", ...carried },
-  });
+  return refuseFor(409, "decision-conflict", message, carried);
 }
 
 /** 429: so many wait already that no more are taken on. */
