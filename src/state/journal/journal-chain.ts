@@ -15,6 +15,7 @@ import {
 import { BackwardWalk, MAX_PASSED, type PassedRecord } from "./backward-walk.ts";
 import type { CutHead } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
+import type { JournalPosition } from "./journal.ts";
 import { type JournalChain, readInOrder } from "./journal-order.ts";
 import { openJournalView, type ViewedJournal } from "./journal-view.ts";
 import { readSegment, segmentName } from "./segment.ts";
@@ -105,12 +106,7 @@ async function explain(
 }
 
 /** Where a journal has a record, and what it says of the one before it. */
-interface JournalEntry {
-  readonly auditId: string;
-  readonly previous: unknown;
-  readonly segment: number;
-  readonly offset: number;
-}
+interface JournalEntry extends PassedRecord, JournalPosition {}
 
 /** Finds the first record, as they were written, that cannot be in one chain with the others. */
 async function findStray(

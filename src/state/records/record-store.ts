@@ -6,7 +6,13 @@
  */
 import { reasonOf } from "../../base/thrown.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
-import type { Journal, JournalRecord, RecordPlace, RecordReader } from "../journal/journal.ts";
+import type {
+  Journal,
+  JournalPosition,
+  JournalRecord,
+  RecordPlace,
+  RecordReader,
+} from "../journal/journal.ts";
 import type { PackedRecords } from "../journal/packed-records.ts";
 import type { Chain } from "./record.ts";
 
@@ -40,13 +46,13 @@ export interface RecordBatch {
 
 /** A journal that resolves once a power cut cannot lose a record; one call at a time. */
 interface DurableJournal extends Journal {
-  writeDurably(...records: Parameters<Journal["write"]>): Promise<Omit<RecordPlace, "length">>;
+  writeDurably(...records: Parameters<Journal["write"]>): Promise<JournalPosition>;
 }
 
 /** A batch that was decided. */
 export interface Appended {
   /** Where the first record stands, each other one behind the line feed of the one before. */
-  readonly first?: Omit<RecordPlace, "length"> | undefined;
+  readonly first?: JournalPosition | undefined;
   /**
    * The chains that end otherwise than was expected, with their heads as they are, undefined where
    * there is none: none of their records is kept, those of all other chains are. Undefined: there are
