@@ -21,8 +21,10 @@ const LINE_FEED = 0x0a;
 /** The result of a comparison. */
 interface JournalComparison {
   readonly damages: readonly JournalDamage[];
-  /** Where heads stand of which the store did not say. */
-  readonly placed: ReadonlyMap<string, RecordPlace>;
+  /** The heads with their places. */
+  readonly heads: ReadonlyMap<string, ChainHead>;
+  /** The agents of which the store did not say where their heads stand. */
+  readonly placed: Iterable<string>;
 }
 
 /** Compares the journal of a directory; one that is not there has no records. */
@@ -31,11 +33,10 @@ export async function compareJournal(
   known: KnownChains,
 ): Promise<JournalComparison> {
   const placed = await findPlaces(directory, segmentsIn(directory), known.heads);
-  const heads = [...known.heads].map(
-    ([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }] as const,
+  const heads = new Map(
+    [...known.heads].map(([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }]),
   );
-  const { checkpoint } = known;
-  return { damages: findLosses(directory, { checkpoint, heads: new Map(heads) }), placed };
+  return { damages: findLosses(directory, { ...known, heads }), heads, placed: placed.keys() };
 }
 
 /**

@@ -112,9 +112,7 @@ export class JournalRetention implements RetainedRecords {
   }
 
   #place({ archive }: RetentionLimits): CutPlace {
-    const { directory } = this.#journal;
-    const onStep = this.#onStep;
-    return { directory, archive, disk: DISK, ...(onStep === undefined ? {} : { onStep }) };
+    return { directory: this.#journal.directory, archive, disk: DISK, onStep: this.#onStep };
   }
 
   /** The segments that are to go, the oldest first. */
