@@ -84,6 +84,38 @@ export function batchOf(
   return { records: chained, expected, since };
 }
 
+/** Drafts with their records, of which the first that was kept stands there. */
+interface KeptDrafts {
+  readonly drafts: readonly RecordDraft[];
+  readonly records: readonly JournalRecord[];
+  readonly first: Appended["first"];
+  readonly heads: ChainHeads;
+}
+
+/** Seals the drafts that `isDone` lets pass, and moves the heads of their chains. */
+export function sealKept(
+  { drafts, records, first, heads }: KeptDrafts,
+  isDone: (draft: RecordDraft) => boolean,
+): void {
+  let offset = first?.offset ?? 0;
+  for (const [index, draft] of drafts.entries()) {
+    const record = records[index];
+    if (record === undefined || !isDone(draft)) continue;
+    const { auditId, jws } = record;
+    const { chain } = draft;
+    draft.seal(jws, auditId);
+    if (chain === undefined) continue;
+    const { length } = jws;
+    const { agentId, at, method } = chain;
+    // Of those of one chain that follow each other, the last is its head.
+    if (drafts[index + 1]?.chain?.agentId !== agentId) {
+      const place = first && { segment: first.segment, offset, length };
+      heads.move(agentId, { auditId, at, method, place });
+    }
+    offset += length + 1;
+  }
+}
+
 /** An error of whatever was thrown. */
 export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
@@ -203,24 +235,9 @@ export class GroupWriter implements DraftWriter {
     records: readonly JournalRecord[],
     kept: Appended | undefined,
   ): void {
-    const { first } = kept ?? {};
-    let offset = first?.offset ?? 0;
-    for (const [index, draft] of drafts.entries()) {
-      const record = records[index];
-      const { chain } = draft;
-      if (record === undefined || (chain !== undefined && kept === undefined)) continue;
-      const { auditId, jws } = record;
-      draft.seal(jws, auditId);
-      if (chain === undefined) continue;
-      const { length } = jws;
-      const { agentId, at, method } = chain;
-      // Of those of one chain that follow each other, the last is its head.
-      if (drafts[index + 1]?.chain?.agentId !== agentId) {
-        const place = first && { segment: first.segment, offset, length };
-        this.#options.heads.move(agentId, { auditId, at, method, place });
-      }
-      offset += length + 1;
-    }
+    sealKept({ drafts, records, first: kept?.first, heads: this.#options.heads }, ({ chain }) => {
+      return chain === undefined || kept !== undefined;
+    });
   }
 
   #fail(group: Group, failure: Error): void {

@@ -221,39 +221,37 @@ interface AttributorOptions {
  * stranger can make the server write.   AGTP-IDENTIFIERS "Attribution-Record"
  */
 export class Attributor {
-  readonly #serverId: string;
-  readonly #sealer: Sealer;
-  readonly #ledger: Ledger;
+  readonly #options: AttributorOptions;
 
-  constructor({ serverId, sealer, ledger }: AttributorOptions) {
-    this.#serverId = serverId;
-    this.#sealer = sealer;
-    this.#ledger = ledger;
+  constructor(options: AttributorOptions) {
+    this.#options = options;
   }
 
   /** True while records can be kept. */
   get isWritable(): boolean {
-    return this.#ledger.isWritable;
+    return this.#options.ledger.isWritable;
   }
 
   /** True where it is the store that they cannot be kept in. */
   get isInStore(): boolean {
-    return this.#ledger.isInStore;
+    return this.#options.ledger.isInStore;
   }
 
   /** The next record of the agent's chain; sealed and kept once the ledger has settled. */
   chained(facts: RecordFacts): RecordDraft {
+    const { serverId, sealer, ledger } = this.#options;
     const { agentId, method } = facts;
-    const at = this.#ledger.timeFor(agentId);
-    const payload = recordPayload(facts, this.#serverId, at);
+    const at = ledger.timeFor(agentId);
+    const payload = recordPayload(facts, serverId, at);
     const isEvent = facts.extension?.["event_type"] !== undefined;
     const chain: Chain = isEvent ? { agentId, at, method, isEvent } : { agentId, at, method };
-    return this.#ledger.add(new RecordDraft(payload, this.#sealer, chain));
+    return ledger.add(new RecordDraft(payload, sealer, chain));
   }
 
   /** A record that is in no chain; sealed once the ledger has settled. */
   unchained(facts: RecordFacts): RecordDraft {
-    const payload = recordPayload(facts, this.#serverId, Date.now());
-    return this.#ledger.add(new RecordDraft(payload, this.#sealer, undefined));
+    const { serverId, sealer, ledger } = this.#options;
+    const payload = recordPayload(facts, serverId, Date.now());
+    return ledger.add(new RecordDraft(payload, sealer, undefined));
   }
 }

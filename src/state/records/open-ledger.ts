@@ -138,15 +138,7 @@ function openShared(shared: SharedRecords, options: LedgerOptions): OpenLedger {
   const newestAt = newestOf(heads.values());
   continueIdsAfter(newestAt);
   const checkpoint = async (): Promise<void> => options.beforeCheckpoint?.();
-  const close = async (): Promise<void> => {
-    await retention?.close();
-    await ledger.settled().catch(() => undefined);
-    try {
-      await checkpoint();
-    } finally {
-      await ledger.close();
-    }
-  };
+  const close = (): Promise<void> => closeChains(ledger, retention, checkpoint);
   return { ledger, events, newestAt, checkpoint, exported: undefined, retention, close };
 }
 
@@ -215,18 +207,24 @@ async function openKept<Chains extends GrowingChains>(
     checkpoint: checkpointNow,
     retention,
     exported: journalSource(journalDirectory, () => journal.position, hold),
-    close: async () => {
-      await retention.close();
-      await chains.settled().catch(() => undefined);
-      // The journal's position reaches what was written last.
-      await nextTurn();
-      try {
-        await checkpointNow();
-      } finally {
-        await chains.close();
-      }
-    },
+    close: () => closeChains(chains, retention, checkpointNow),
   };
+}
+
+async function closeChains(
+  chains: GrowingChains,
+  retention: Retention | undefined,
+  checkpoint: () => Promise<void>,
+): Promise<void> {
+  await retention?.close();
+  await chains.settled().catch(() => undefined);
+  // The journal's position reaches what was written last.
+  await nextTurn();
+  try {
+    await checkpoint();
+  } finally {
+    await chains.close();
+  }
 }
 
 /** The operator has nothing to mend where the outcome of a record is not known. */
