@@ -20,12 +20,11 @@ import { DISK, DurableWrites, type JournalDisk, JournalSync } from "./journal-di
 import {
   ActiveSegment,
   listSegments,
-  type RecordPlaces,
   readSegment,
   type StoredRecord,
   segmentName,
 } from "./segment.ts";
-import { readRecords } from "./segment-index.ts";
+import { type RecordPlaces, readRecords } from "./segment-index.ts";
 import { writeSyncedMark } from "./synced-mark.ts";
 
 export interface FileJournalOptions {

@@ -9,8 +9,8 @@ import { readBoundedFile } from "../../base/bounded-file.ts";
 import { parseRecord } from "../../base/json-value.ts";
 import { replaceDerivedFile } from "../../base/state-files.ts";
 import { recordReader } from "../records/stored-record.ts";
-import { type RecordPlaces, segmentName } from "./segment.ts";
-import { readRecords } from "./segment-index.ts";
+import { segmentName } from "./segment.ts";
+import { type RecordPlaces, readRecords } from "./segment-index.ts";
 
 /** One finished segment. */
 export interface SegmentDescription {

@@ -26,12 +26,7 @@ import type { Durability } from "../state-sections.ts";
 import type { Store } from "../store.ts";
 import { knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
-import {
-  createJournalStore,
-  createPowerSafeStore,
-  type RecordStore,
-  UnknownOutcomeError,
-} from "./record-store.ts";
+import { createJournalStore, type RecordStore, UnknownOutcomeError } from "./record-store.ts";
 
 /** Where the ledger keeps what. */
 export interface LedgerOptions {
@@ -187,9 +182,13 @@ async function openKept<Chains extends GrowingChains>(
     await JournalRetention.open(journal, use, options.onCutStep),
     options,
   );
-  const create = isPowerSafe ? createPowerSafeStore : createJournalStore;
+  const kept = createJournalStore(journal);
   const records: RecordStore = {
-    ...create(journal),
+    ...kept,
+    isImmediate: !isPowerSafe,
+    append: isPowerSafe
+      ? async ({ records, packed }) => ({ first: await journal.writeDurably(records, packed) })
+      : kept.append,
     whereCut: (auditId) => retention.whereCut(auditId),
   };
   const chains = make(records, all);

@@ -44,11 +44,6 @@ export interface RecordBatch {
   readonly packed?: readonly PackedRecords[];
 }
 
-/** A journal that resolves once a power cut cannot lose a record; one call at a time. */
-interface DurableJournal extends Journal {
-  writeDurably(...records: Parameters<Journal["write"]>): Promise<JournalPosition>;
-}
-
 /** A batch that was decided. */
 export interface Appended {
   /** Where the first record stands, each other one behind the line feed of the one before. */
@@ -125,15 +120,6 @@ export function createJournalStore(journal: Journal): RecordStore {
     find: (auditId) => journal.find(auditId),
     openReader: () => journal.openReader?.() ?? journal,
     close: () => journal.close(),
-  };
-}
-
-/** As `createJournalStore`, where what is kept has to survive a power cut. */
-export function createPowerSafeStore(journal: DurableJournal): RecordStore {
-  return {
-    ...createJournalStore(journal),
-    isImmediate: false,
-    append: async ({ records, packed }) => ({ first: await journal.writeDurably(records, packed) }),
   };
 }
 
