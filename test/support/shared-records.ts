@@ -8,11 +8,14 @@ import type {
   RecordBatch,
   RecordStore,
 } from "../../src/state/records/record-store.ts";
+import { ChainTurns } from "../../src/state/sharing/chain-turns.ts";
 
 /** How a writer's batches get there. */
 interface WayIn {
   readonly batches?: number;
   readonly isOrdered?: boolean;
+  /** True where it takes turns at chains that others move as well. */
+  readonly takesTurns?: boolean;
   /** Resolves when the next batch has arrived; in one turn of the loop without it. */
   arrive?(): Promise<unknown>;
 }
@@ -28,17 +31,32 @@ export class SharedRecords {
   lost: number = 0;
   /** How many batches of one writer were under way at once. */
   mostUnderWay: number = 0;
+  readonly #turns = new ChainTurns<RecordStore>();
+  /** By writer, who hears of chains that others have lost to it. */
+  readonly #hearers = new Map<RecordStore, (agentId: string) => void>();
 
   recordsOf(agentId: string): readonly ChainedRecord[] {
     return this.records.filter(({ chain }) => chain.agentId === agentId);
   }
 
   /** One writer's way in: several batches at once, decided in order or in any. */
-  open({ batches = 1, isOrdered = false, arrive = () => nextTurn() }: WayIn = {}): RecordStore {
+  open(way: WayIn = {}): RecordStore {
+    const { batches = 1, isOrdered = false, takesTurns = false, arrive = () => nextTurn() } = way;
     let decided: Promise<unknown> = Promise.resolve();
     let underWay = 0;
-    return {
+    const store: RecordStore = {
       ...{ isImmediate: false, batches, isOrdered },
+      ...(takesTurns && {
+        turnAt: async (agentId: string, isLost: boolean) => {
+          if (isLost) {
+            for (const [other, hear] of this.#hearers) if (other !== store) hear(agentId);
+          }
+          await nextTurn();
+          await this.#turns.begin(agentId, store);
+          return this.heads.get(agentId);
+        },
+        onRaced: (hear: (agentId: string) => void) => void this.#hearers.set(store, hear),
+      }),
       append: async (batch) => {
         underWay += 1;
         this.mostUnderWay = Math.max(this.mostUnderWay, underWay);
@@ -51,6 +69,7 @@ export class SharedRecords {
         const appended = decide();
         decided = appended.catch(() => undefined);
         return appended.finally(() => {
+          this.#turns.end([...batch.expected.keys()], store);
           underWay -= 1;
         });
       },
@@ -61,6 +80,7 @@ export class SharedRecords {
       headsOf: async () => this.heads,
       close: () => Promise.resolve(),
     };
+    return store;
   }
 
   #append({ records, expected }: RecordBatch): Appended {

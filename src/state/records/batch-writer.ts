@@ -15,7 +15,7 @@ import {
   type WriterOptions,
 } from "./draft-writer.ts";
 import type { Chain, RecordDraft, Sealer, SealingJob } from "./record.ts";
-import type { Appended, ChainedRecord, RecordBatch } from "./record-store.ts";
+import type { Appended, ChainedRecord, ChainHead, RecordBatch } from "./record-store.ts";
 import { WaitingDrafts } from "./waiting-drafts.ts";
 
 /** A chain that others have moved so often is no race any more. */
@@ -41,9 +41,12 @@ export class BatchWriter implements DraftWriter {
 
   constructor(options: WriterOptions) {
     this.#options = options;
-    const { batches = 1, isOrdered = false } = options.store;
+    const { store } = options;
+    const { batches = 1, isOrdered = false } = store;
     this.#maxBatches = batches;
-    this.#tips = new ChainTips(isOrdered);
+    const askTurn = store.turnAt && ((...asked: [string, boolean]) => this.#askTurn(...asked));
+    this.#tips = new ChainTips(isOrdered, askTurn);
+    store.onRaced?.((agentId) => this.#tips.race(agentId));
   }
 
   add(draft: RecordDraft): void {
@@ -93,6 +96,21 @@ export class BatchWriter implements DraftWriter {
     }
     this.#queue = queue.slice(next);
     return taken;
+  }
+
+  #askTurn(agentId: string, isLost: boolean): void {
+    const go = (head?: ChainHead): void => {
+      const { heads, onMoved } = this.#options;
+      const isMoved = head !== undefined && head.auditId !== heads.get(agentId)?.auditId;
+      if (isMoved) {
+        heads.learn(agentId, head);
+        onMoved(head);
+      }
+      this.#queue = [...this.#tips.takeTurn(agentId, isMoved), ...this.#queue];
+      this.#schedule();
+    };
+    // Without turns they race.
+    this.#options.store.turnAt?.(agentId, isLost).then(go, () => go());
   }
 
   readonly #headOf: HeadOf = (agentId) => {

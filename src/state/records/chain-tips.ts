@@ -1,7 +1,8 @@
 /**
  * The chains that batches are under way of: where each will end once they are kept, upon which its
  * next record is signed already, and the drafts of chains that cannot go on before they have come
- * back. A chain that others have moved goes on slowly for a while: signing ahead would be in vain.
+ * back. A chain that others have moved goes on slowly for a while, in turns with them where the store gives turns:
+ * signing ahead would be in vain.
  */
 import type { RecordDraft } from "./record.ts";
 import type { ChainHead } from "./record-store.ts";
@@ -25,6 +26,10 @@ interface Race {
   losses: number;
   /** So many more have to be won before records are signed ahead again. */
   toWin: number;
+  /** Where writers take turns: the next batch may go, or the turn was asked for. */
+  turn: "none" | "asked" | "here";
+  /** What comes with the turn, in order. */
+  readonly waiting: RecordDraft[];
 }
 
 /** A chain that was lost is raced for until it was won so often, one time after the other. */
@@ -33,11 +38,14 @@ const CALM_AFTER = 16;
 export class ChainTips {
   /** True where records may be signed ahead, upon what is under way. */
   readonly #isOrdered: boolean;
+  /** Asks for a turn, where writers take turns. */
+  readonly #askTurn: ((agentId: string, isLost: boolean) => void) | undefined;
   readonly #tips = new Map<string, Tip>();
   readonly #races = new Map<string, Race>();
 
-  constructor(isOrdered: boolean) {
+  constructor(isOrdered: boolean, askTurn?: (agentId: string, isLost: boolean) => void) {
     this.#isOrdered = isOrdered;
+    this.#askTurn = askTurn;
   }
 
   /** The head that the next record follows; undefined where nothing of the chain is under way. */
@@ -53,14 +61,34 @@ export class ChainTips {
   /** Holds a draft back whose chain cannot go on now; false: it can. */
   hold(agentId: string, draft: RecordDraft): boolean {
     const tip = this.#tips.get(agentId);
-    if (tip === undefined) return false;
-    if (this.#isOrdered && !tip.isLost && !this.#races.has(agentId)) return false;
+    const race = this.#races.get(agentId);
+    if (tip === undefined) return race !== undefined && this.#awaitTurn(agentId, race, draft);
+    if (this.#isOrdered && !tip.isLost && race === undefined) return false;
     tip.held.push(draft);
     return true;
   }
 
+  /** The turn at a chain has come. Answers the drafts that can go on now, in order. */
+  takeTurn(agentId: string, isMoved: boolean): readonly RecordDraft[] {
+    const race = this.#races.get(agentId);
+    if (race === undefined) return [];
+    race.turn = "here";
+    if (isMoved) race.toWin = CALM_AFTER;
+    return race.waiting.splice(0);
+  }
+
+  /** Others move the chain as well. */
+  race(agentId: string): Race {
+    const race = this.#races.get(agentId) ?? { losses: 0, toWin: 0, turn: "none", waiting: [] };
+    race.toWin = CALM_AFTER;
+    this.#races.set(agentId, race);
+    return race;
+  }
+
   /** One more batch has records of the chain, of which this is the last. */
   send(agentId: string, head: ChainHead): void {
+    const race = this.#races.get(agentId);
+    if (race !== undefined) race.turn = "none";
     const tip = this.#tips.get(agentId);
     if (tip === undefined) {
       this.#tips.set(agentId, { head, batches: 1, isLost: false, again: [], held: [] });
@@ -86,8 +114,7 @@ export class ChainTips {
   /** Another has moved the chain, which ends with this: what is under way will come back. */
   lose(agentId: string, head: ChainHead | undefined): void {
     this.fail(agentId, head);
-    const { losses } = this.#races.get(agentId) ?? { losses: 0 };
-    this.#races.set(agentId, { losses: losses + 1, toWin: CALM_AFTER });
+    this.race(agentId).losses += 1;
   }
 
   /**
@@ -102,6 +129,17 @@ export class ChainTips {
     this.#tips.delete(agentId);
     if (!tip.isLost) this.#win(agentId);
     return [...tip.again, ...tip.held];
+  }
+
+  /** Holds a draft back before the turn of its chain; false where it is here, or nobody takes turns. */
+  #awaitTurn(agentId: string, race: Race, draft: RecordDraft): boolean {
+    if (this.#askTurn === undefined || race.turn === "here") return false;
+    race.waiting.push(draft);
+    if (race.turn === "none") {
+      race.turn = "asked";
+      this.#askTurn(agentId, race.losses > 0);
+    }
+    return true;
   }
 
   #win(agentId: string): void {

@@ -76,6 +76,13 @@ export interface RecordStore {
    * @throws where none of the batch is kept, and `UnknownOutcomeError` where nobody can tell.
    */
   append(batch: RecordBatch): Appended | Promise<Appended>;
+  /**
+   * Takes turns at a chain that others move as well: resolves with its head when it is this writer's turn, which ends
+   * with its next batch or after a while. A hint, by which less is sealed in vain; `isLost`: the last batch lost.
+   */
+  turnAt?(agentId: string, isLost: boolean): Promise<ChainHead | undefined>;
+  /** Has somebody told of chains that others have lost to this writer. */
+  onRaced?(hear: (agentId: string) => void): void;
   /** Throws while nothing can be appended. */
   probe(): void;
   /** The compact JWS of a record; reads beside what is being appended. */

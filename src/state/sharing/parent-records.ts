@@ -41,6 +41,14 @@ export class ParentRecords implements RecordStore {
     }
   }
 
+  turnAt(agentId: string, isLost: boolean): Promise<ChainHead | undefined> {
+    return this.#link.ask("turn", [agentId, isLost]);
+  }
+
+  onRaced(hear: (agentId: string) => void): void {
+    this.#link.serve({ raced: hear });
+  }
+
   /** After a failure the parent is asked; until it has answered, nothing can be appended. */
   probe(): void {
     this.#checkLease();
@@ -62,17 +70,16 @@ export class ParentRecords implements RecordStore {
     throw this.#fault;
   }
 
-  async find(auditId: string): Promise<string | undefined> {
-    return (await this.#link.ask<{ readonly jws?: string }>("find", auditId)).jws;
+  find(auditId: string): Promise<string | undefined> {
+    return this.#link.ask("find", auditId);
   }
 
-  async before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
-    const asked = [agentId, auditId ?? null];
-    return (await this.#link.ask<{ readonly record?: JournalRecord }>("before", asked)).record;
+  before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
+    return this.#link.ask("before", [agentId, auditId ?? null]);
   }
 
-  async whereCut(auditId: string): Promise<WhereCut | undefined> {
-    return (await this.#link.ask<{ readonly where?: WhereCut }>("where-cut", auditId)).where;
+  whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return this.#link.ask("where-cut", auditId);
   }
 
   async headsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {

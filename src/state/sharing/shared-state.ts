@@ -9,6 +9,7 @@ import type { Link } from "../../base/link.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import type { CommitOutcome, Feed, ListRange, Store, StoredEntry } from "../store.ts";
+import { ChainTurns } from "./chain-turns.ts";
 import type { AskedCommit } from "./parent-store.ts";
 import { type BatchMessage, decodeBatch } from "./sealed-batch.ts";
 import type { SealedChains } from "./sealed-chains.ts";
@@ -70,6 +71,7 @@ export class WorkerMissingError extends Error {
 export class SharedState {
   readonly #options: SharedStateOptions;
   readonly #seats = new Set<Seat>();
+  readonly #turns = new ChainTurns<Link>();
   /** Workers that were killed and have no successor yet: what they did may not be stored. */
   readonly #missing = new Set<string>();
   #isChanged: () => void = () => undefined;
@@ -86,7 +88,7 @@ export class SharedState {
     let isServing = false;
     link.serve({
       ...this.#storeAnswers(() => seat),
-      ...this.#recordAnswers(),
+      ...this.#recordAnswers(link),
       join: async () => {
         const joined = await this.#join(node, randomUUID());
         const { process, upTo: taken } = joined;
@@ -132,15 +134,20 @@ export class SharedState {
     const { store, chains, leaseMs } = this.#options;
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
     const { heads, events } = chains;
-    return { node, process, leaseMs, upTo, heads: [...heads].map(withoutPlace), events };
+    return {
+      node,
+      process,
+      leaseMs,
+      upTo,
+      heads: [...heads].map(([id, head]) => [id, withoutPlace(head)] as const),
+      events,
+    };
   }
 
   #storeAnswers(own: () => Seat | undefined) {
     const { store } = this.#options;
     return {
-      get: async ([collection, key]: [string, string]) => ({
-        value: await store.get(collection, key),
-      }),
+      get: ([collection, key]: [string, string]) => store.get(collection, key),
       list: ([collection, range]: [string, ListRange]): Promise<readonly StoredEntry[]> =>
         store.list(collection, range),
       changes: ([after, only]: [number, string | null]): Promise<Feed> =>
@@ -155,20 +162,31 @@ export class SharedState {
     };
   }
 
-  #recordAnswers() {
+  #recordAnswers(link: Link) {
     const { chains } = this.#options;
+    const { records } = chains;
     return {
-      append: (batch: BatchMessage, octets: Buffer) => chains.append(decodeBatch(batch, octets)),
-      probe: () => chains.probe(),
-      find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
-      before: async ([agentId, auditId]: [string, string | null]) => ({
-        record: await chains.before(agentId, auditId ?? undefined),
-      }),
-      "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),
+      append: (batch: BatchMessage, octets: Buffer) => {
+        const appended = chains.append(decodeBatch(batch, octets));
+        if (this.#turns.isEmpty) return appended;
+        const agentIds = batch.chains.map(([agentId]) => agentId);
+        return appended.finally(() => this.#turns.end(agentIds, link));
+      },
+      turn: async ([agentId, isLost]: [string, boolean]): Promise<ChainHead | undefined> => {
+        const others = isLost ? [...this.#seats].filter((one) => one.link !== link) : [];
+        for (const other of others) other.link.tell("raced", agentId);
+        await this.#turns.begin(agentId, link);
+        return withoutPlace(chains.heads.get(agentId));
+      },
+      probe: () => records.probe(),
+      find: (auditId: string) => records.find(auditId),
+      before: ([agentId, auditId]: [string, string | null]) =>
+        (records.openReader?.() ?? records).before?.(agentId, auditId ?? undefined),
+      "where-cut": (auditId: string) => records.whereCut?.(auditId),
       heads: (agentIds: readonly string[]) =>
         agentIds.flatMap((agentId) => {
-          const head = chains.heads.get(agentId);
-          return head === undefined ? [] : [withoutPlace([agentId, head])];
+          const head = withoutPlace(chains.heads.get(agentId));
+          return head === undefined ? [] : [[agentId, head]];
         }),
     };
   }
@@ -228,9 +246,7 @@ export class SharedState {
   }
 }
 
-function withoutPlace([agentId, { auditId, at, method }]: [string, ChainHead]): [
-  string,
-  ChainHead,
-] {
-  return [agentId, { auditId, at, method }];
+/** A head as workers know it: the journal is the parent's. */
+function withoutPlace<Head extends ChainHead | undefined>(head: Head): Head {
+  return head && { ...head, place: undefined };
 }

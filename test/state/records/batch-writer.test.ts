@@ -175,6 +175,40 @@ describe("a ledger over a store that decides in order", () => {
     expectOnePath(shared, ALICE);
   });
 
+  it("takes turns at a chain that another moves as well, and loses it no more", async () => {
+    const shared = new SharedRecords();
+    const ledgers = [1, 2].map(() => openLedger(shared, { ...ORDERED, takesTurns: true }));
+    const drafts: RecordDraft[] = [];
+    const lost: number[] = [];
+    for (let round = 0; round < 30; round += 1) {
+      for (const ledger of ledgers) {
+        for (let more = 0; more < 3; more += 1) {
+          drafts.push(ledger.add(makeDraft(ALICE, { at: ledger.timeFor(ALICE) })));
+        }
+      }
+      await nextTurn();
+      if (round % 3 === 0) await Promise.all(ledgers.map((ledger) => ledger.settled()));
+      lost.push(shared.lost);
+    }
+    await Promise.all(ledgers.map((ledger) => ledger.settled()));
+    expect(drafts.every(({ isKnown }) => isKnown)).toBe(true);
+    expect(lost[5]).toBeGreaterThan(0);
+    expect(shared.lost).toBe(lost[5]);
+    expectOnePath(shared, ALICE);
+  });
+
+  it("waits for a turn of one that sends nothing only for a while", async () => {
+    const shared = new SharedRecords();
+    const [still, ledger] = [1, 2].map(() => shared.open({ ...ORDERED, takesTurns: true }));
+    await still?.turnAt?.(ALICE, false);
+    await addInTurns(openLedger(shared), [[ALICE]]);
+    const other = new Ledger(ledger ?? shared.open(), new Map(), () => undefined);
+    await addInTurns(other, [[ALICE], [ALICE]]);
+    await other.settled();
+    expect(shared.recordsOf(ALICE)).toHaveLength(3);
+    expectOnePath(shared, ALICE);
+  });
+
   it("keeps what follows a batch that failed, behind the last record that is kept", async () => {
     const shared = new SharedRecords();
     const gate = makeGate();
@@ -235,7 +269,11 @@ describe("a ledger over a store that decides in any order", () => {
 
 describe("ledgers with several batches under way", () => {
   const turn = fc.array(fc.record({ writer: fc.nat(2), agent: fc.nat(2) }), { maxLength: 8 });
-  const way = fc.record({ batches: fc.integer({ min: 1, max: 4 }), isOrdered: fc.boolean() });
+  const way = fc.record({
+    batches: fc.integer({ min: 1, max: 4 }),
+    isOrdered: fc.boolean(),
+    takesTurns: fc.boolean(),
+  });
 
   it("leave one path a chain, with every record that was kept in it once, whatever fails", async () => {
     await fc.assert(
