@@ -199,7 +199,7 @@ describe("every module", () => {
     }
   });
 
-  it("makes routes by createRoute, and other calls by changeCall", () => {
+  it("makes routes by createRoute, and other calls by CallContext.changed", () => {
     // The members of a route that no definition has.
     const literals = sources.filter(({ text }) => /\bshape: inputShape\(/.test(text));
     expect(literals.map(({ file }) => file)).toEqual([]);

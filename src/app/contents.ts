@@ -12,9 +12,13 @@ import { isError, type Problem } from "../base/problem.ts";
 import { loadCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
 import type { ModuleContext, Vocabulary } from "../dispatch/module/module.ts";
-import { compileMethodPolicy, type MethodPolicy } from "../dispatch/policy/method-policy.ts";
+import {
+  canonicalPair,
+  compileMethodPolicy,
+  type MethodPolicy,
+} from "../dispatch/policy/method-policy.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
-import { canonicalPair, isProtocolPair } from "../dispatch/routes/pairs.ts";
+import { isProtocolPair } from "../dispatch/routes/floor.ts";
 import { createRoute, type Route } from "../dispatch/routes/route.ts";
 import type { HandlerBinding } from "../endpoint/endpoint.ts";
 import { type LoadedEndpoint, loadingEndpoints } from "../endpoint/load-endpoints.ts";

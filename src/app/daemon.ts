@@ -1,7 +1,7 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { atOnce } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
-import { whileServing } from "../dispatch/module/while-serving.ts";
+import { whileServing } from "../dispatch/process-state.ts";
 import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { Metrics } from "../server/metrics.ts";

@@ -11,10 +11,14 @@ import { flatText } from "../base/kept-text.ts";
 import type { Log } from "../base/log.ts";
 import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
-import type { Observer } from "../dispatch/observer.ts";
+import {
+  CHANNELS,
+  type Observer,
+  type RequestEnd,
+  type RequestRefusal,
+} from "../dispatch/observer.ts";
 import type { Refusal } from "../dispatch/refusals/refusal.ts";
 import type { Reply } from "../dispatch/reply.ts";
-import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import type { LoggedOpening } from "../dispatch/routes/route.ts";
 import { isAgtpSpecific, type Response, type WireFaultCode } from "../wire/message.ts";
 

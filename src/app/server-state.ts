@@ -9,7 +9,7 @@ import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
-import { type MinuteShares, openMinuteShares } from "../dispatch/rates/minute-shares.ts";
+import { type MinuteShares, openMinuteShares } from "../dispatch/rates/minute-rates.ts";
 import { type LeasedShares, openRateShares } from "../dispatch/rates/rate-shares.ts";
 import {
   damageNotice,

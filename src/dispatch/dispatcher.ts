@@ -51,8 +51,8 @@ import type { MethodPolicy } from "./policy/method-policy.ts";
 import type { PoliciesConfig } from "./policy/policies-config.ts";
 import type { Rates } from "./rates/rates.ts";
 import { createEndpointLookup } from "./routes/endpoint-lookup.ts";
+import { listingMethods } from "./routes/floor.ts";
 import type { Route } from "./routes/route.ts";
-import { listingMethods } from "./routes/supported-methods.ts";
 
 export interface DispatcherParts extends PipelineParts {
   readonly catalog: Catalog;

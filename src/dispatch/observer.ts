@@ -1,10 +1,22 @@
-/** Those who hear of requests: logs, metrics and traces stay outside the pipeline. */
+/**
+ * Those who hear of requests: logs, metrics and traces stay outside the pipeline. They are told by calls,
+ * or on the channels of `node:diagnostics_channel`.
+ */
 import type { CallLog } from "../handlers/handler.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Fault } from "./handling/invoke.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 import type { Reply } from "./reply.ts";
+import type { Route } from "./routes/route.ts";
+
+/** A fault on its way to the log. */
+export interface Fault {
+  readonly errorId: string;
+  readonly exchange: Exchange;
+  readonly message: string;
+  readonly cause?: unknown;
+}
 
 /** Hears what happened to each request. */
 export interface Observer {
@@ -15,4 +27,53 @@ export interface Observer {
   wireFault(fault: WireFault, response: Response, peer?: Peer): void;
   fault(fault: Fault): void;
   logFor(exchange: Exchange): CallLog;
+}
+
+/** Channel names, and what their messages carry. */
+export const CHANNELS = {
+  /** `{exchange}` */
+  start: "agtpd:request:start",
+  /** `{exchange, refusal}`, just before the end. */
+  refusal: "agtpd:request:refusal",
+  /** `{exchange, status, durationMs}`; exchange is undefined for bytes that were no request. */
+  end: "agtpd:request:end",
+  /** `HandlerBegin` */
+  handler: "agtpd:handler",
+  /** `InnerBegin` */
+  inner: "agtpd:inner",
+} as const;
+
+/** `{count}`: spans that no collector will see. */
+export const DROPPED_CHANNEL = "agtpd:trace:dropped";
+
+/** A handler is about to be called. */
+export interface HandlerBegin {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  /** Set by who wants to have it called within something of their own. */
+  around: (<T>(call: () => T) => T) | undefined;
+  /** Set by who wants to hear of its answer. */
+  onEnd: ((status: number) => void) | undefined;
+}
+
+/** A handler dispatches a request. */
+export interface InnerBegin {
+  readonly exchange: Exchange;
+  /** Set by who wants to hear what became of it. */
+  onEnd: ((status: number, refusal: Refusal | undefined) => void) | undefined;
+}
+
+/** The message of the refusal channel. */
+export interface RequestRefusal {
+  readonly exchange: Exchange;
+  readonly refusal: Refusal;
+}
+
+/** The message of the end channel. */
+export interface RequestEnd {
+  readonly exchange: Exchange | undefined;
+  readonly status: number;
+  /** Undefined for bytes that were no request. */
+  readonly response?: Response;
+  readonly durationMs: number;
 }

@@ -2,9 +2,9 @@
  * Everything that a process has once, whatever is reloaded: its state, its accounts of what everybody
  * takes, its one queue of what takes long, and what each module keeps.
  */
-
 import type { ForwardClock } from "../base/forward-clock.ts";
-import { SLICE_MS, TaskQueue } from "../base/task-queue.ts";
+import type { Drive } from "../base/paced.ts";
+import { SLICE_MS, TaskQueue, THE_SERVER } from "../base/task-queue.ts";
 import { Collection } from "../state/collection.ts";
 import type { CollectionOptions } from "../state/collection-view.ts";
 import type { ServerState } from "../state/state.ts";
@@ -74,4 +74,12 @@ export function createProcessState(state: ServerState): ProcessState {
     once: (open) => openOnce(open, () => open(store, clock, { escalations, holders, minuteRates })),
     collection: (options) => openOnce(options.name, () => Collection.open(store, options)),
   };
+}
+
+/** Work that somebody waits for is finished even while the server stops. */
+const NEVER = new AbortController().signal;
+
+/** The pace of the server's own work while it serves: in the queue of all that takes long, in turns with everybody else's. */
+export function whileServing({ work }: Pick<ProcessState, "work">): Drive {
+  return (steps) => work.pace(steps, THE_SERVER, NEVER);
 }

@@ -7,6 +7,7 @@
 import type { Call } from "../handlers/handler.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor } from "../state/records/ledger.ts";
+import { NO_REQUEST, type RecordFacts } from "../state/records/record.ts";
 import type { ServerState } from "../state/state.ts";
 import type { ExchangeView } from "./routes/route.ts";
 
@@ -56,16 +57,13 @@ export function recordStreamEvents({
   };
 }
 
-type RecordFacts = Parameters<Attributor["chained"]>[0];
-
 function eventFacts(event: StreamEvent, cause: CausingRequest | undefined): RecordFacts {
   return {
-    ...(cause === undefined ? ownFacts(event) : requestFacts(cause)),
+    ...NO_REQUEST,
+    ...(cause === undefined ? event.about : requestFacts(cause)),
     agentId: event.agentId,
-    ownerId: "",
     actionId: uuidv7(),
     status: 200,
-    responseBody: "",
     extension: { ...event.extension, ...operatorEntry(cause) },
   };
 }
@@ -76,12 +74,7 @@ function operatorEntry(cause: CausingRequest | undefined): object {
   return operator === undefined ? {} : { operator };
 }
 
-type SourceFacts = Omit<
-  RecordFacts,
-  "agentId" | "ownerId" | "actionId" | "status" | "responseBody" | "extension"
->;
-
-function requestFacts({ call, exchange }: CausingRequest): SourceFacts {
+function requestFacts({ call, exchange }: CausingRequest): Partial<RecordFacts> {
   return {
     requestId: call.requestId ?? "",
     responseId: exchange.responseId,
@@ -93,20 +86,5 @@ function requestFacts({ call, exchange }: CausingRequest): SourceFacts {
     principalId: call.principalId,
     assurance: exchange.caller.isCertified ? "certificate-bound" : "unverified",
     requestBody: exchange.request.body,
-  };
-}
-
-function ownFacts({ about: { method, path, sessionId, taskId } }: StreamEvent): SourceFacts {
-  return {
-    requestId: "",
-    responseId: "",
-    method,
-    requestedMethod: undefined,
-    path,
-    sessionId,
-    taskId,
-    principalId: undefined,
-    assurance: "unverified",
-    requestBody: "",
   };
 }

@@ -1,12 +1,7 @@
 /** The keywords that judge arrays by their items. */
-import {
-  type Judge,
-  type JudgeMaker,
-  type Judgement,
-  type JudgeSurroundings,
-  weigh,
-} from "./judgement.ts";
+import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
 import { hasUniqueItems } from "./keywords-and-formats.ts";
+import { weigh } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */
 export const ARRAY_MAKERS: readonly (readonly [string, JudgeMaker])[] = [

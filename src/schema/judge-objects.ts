@@ -1,12 +1,7 @@
 /** The keywords that judge objects by their members; only own ones count. */
 import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
-import {
-  type Judge,
-  type JudgeMaker,
-  type Judgement,
-  type JudgeSurroundings,
-  testMetered,
-} from "./judgement.ts";
+import type { Judge, JudgeMaker, Judgement, JudgeSurroundings } from "./judgement.ts";
+import { testMetered } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */
 export const OBJECT_MAKERS: readonly (readonly [string, JudgeMaker])[] = [

@@ -1,6 +1,6 @@
 /** The keywords that judge a value by itself: its type, the values listed, numbers and texts. */
 
-import { type Judge, type JudgeMaker, type Judgement, testMetered, weigh } from "./judgement.ts";
+import type { Judge, JudgeMaker, Judgement } from "./judgement.ts";
 import {
   compileFormatTest,
   compileMembership,
@@ -8,6 +8,7 @@ import {
   isMultipleOf,
 } from "./keywords-and-formats.ts";
 import type { LinearRegex } from "./linear-regex.ts";
+import { testMetered, weigh } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */
 export const SCALAR_MAKERS: readonly (readonly [string, JudgeMaker])[] = [

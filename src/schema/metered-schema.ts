@@ -9,14 +9,7 @@ import { ARRAY_MAKERS, judgeUnevaluatedItems } from "./judge-arrays.ts";
 import { BRANCH_MAKERS } from "./judge-branches.ts";
 import { judgeUnevaluatedProperties, OBJECT_MAKERS } from "./judge-objects.ts";
 import { judgeType, SCALAR_MAKERS } from "./judge-scalars.ts";
-import {
-  type Judge,
-  type JudgeMaker,
-  Judgement,
-  type JudgeSurroundings,
-  WorkExceeded,
-  WorkMeter,
-} from "./judgement.ts";
+import { type Judge, type JudgeMaker, Judgement, type JudgeSurroundings } from "./judgement.ts";
 import { compileLinearRegex, type LinearRegex, type RegexLimits } from "./linear-regex.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import type { CompiledSchema } from "./schema.ts";
@@ -26,6 +19,7 @@ import {
   TOO_DEEP,
   toViolations,
 } from "./schema-violation.ts";
+import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 
 /** Finds what is wrong with a value; undefined: nothing. At most twenty violations. */
 export type MeteredCheck = (value: unknown) => readonly SchemaViolation[] | undefined;

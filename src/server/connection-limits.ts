@@ -10,7 +10,6 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 export interface Admitted {
   readonly socket: Socket;
   readonly address: string;
-  readonly port: number;
   /** As of `performance.now()`. */
   readonly since: number;
 }
@@ -35,17 +34,17 @@ export class ConnectionCaps {
     return this.#all.size;
   }
 
-  /** Takes a socket in; undefined: there is no room. */
-  admit(socket: Socket): Admitted | undefined {
+  hasRoom(address: string): boolean {
     const { maxConnections, maxConnectionsPerAddress } = this.#limits();
-    const { remoteAddress: address, remotePort: port = 0 } = socket;
-    // The peer was gone before it could be served.
-    if (address === undefined) return undefined;
-    const held = this.#perAddress.get(address) ?? 0;
-    if (this.count >= maxConnections || held >= maxConnectionsPerAddress) return undefined;
-    const admitted: Admitted = { socket, address, port, since: performance.now() };
+    if (this.count >= maxConnections) return false;
+    return (this.#perAddress.get(address) ?? 0) < maxConnectionsPerAddress;
+  }
+
+  /** Takes a socket in, for which there is room. */
+  admit(socket: Socket, address: string): Admitted {
+    const admitted: Admitted = { socket, address, since: performance.now() };
     this.#all.add(admitted);
-    this.#perAddress.set(address, held + 1);
+    this.#perAddress.set(address, (this.#perAddress.get(address) ?? 0) + 1);
     this.#handshakes.add(admitted);
     socket.on("close", () => this.#release(admitted));
     return admitted;

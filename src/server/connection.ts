@@ -16,6 +16,7 @@ import { isWireFault } from "../wire/message-parser.ts";
 import type { SendBudget, TlsOverhead } from "./connection-limits.ts";
 import { Inbox, readShared } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
+import { releaseSocket } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
@@ -83,6 +84,7 @@ export class Connection implements BatchedWriter {
       this.#outbox.closed();
       this.#leave();
       context.onClose(this);
+      releaseSocket(socket);
     });
   }
 

@@ -112,11 +112,13 @@ export class HttpListener {
   }
 
   #admit(socket: Socket): void {
-    const admitted = this.#caps.admit(socket);
-    if (admitted === undefined) {
+    const { remoteAddress: address } = socket;
+    // Without an address the peer was gone before it could be served.
+    if (address === undefined || !this.#caps.hasRoom(address)) {
       socket.destroy();
       return;
     }
+    const admitted = this.#caps.admit(socket, address);
     const peer = peerOf(socket);
     this.#handshakes.set(peer, admitted);
     socket.once("close", () => {

@@ -1,7 +1,7 @@
 /** The metric of traces: spans that no collector will see. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Counter, type Registry } from "prom-client";
-import { DROPPED_CHANNEL } from "../dispatch/request-channels.ts";
+import { DROPPED_CHANNEL } from "../dispatch/observer.ts";
 
 /** Counts from now on; answers how to end it. */
 export function measureDroppedSpans(registry: Registry): () => void {

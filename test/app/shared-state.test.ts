@@ -115,6 +115,18 @@ describeWithPostgres("agtpd state and PostgreSQL", () => {
     expect(kept).toEqual({ count: "2" });
   });
 
+  it("shows an operator whose role may make nothing the statements, whole", async () => {
+    const url = await postgres().makeDatabase();
+    await postgres().query("CREATE ROLE newcomer LOGIN", url);
+    const node = makeNode(url.replace("agtp@", "newcomer@"));
+    const { exitCode, err } = await state(node, "export", join(makeDirectory(), "state.ndjson"));
+    expect(exitCode).toBe(1);
+    const [, statements = ""] = /may run this:\n([\s\S]*;)\)\n$/.exec(err) ?? [];
+    await postgres().query(statements, url);
+    const made = await state(node, "export", join(makeDirectory(), "state.ndjson"));
+    expect(made).toMatchObject({ exitCode: 0, err: "" });
+  });
+
   it("is not imported while another node serves, and names it", async () => {
     const url = await postgres().makeDatabase();
     const [one, other] = [makeNode(url), makeNode(url)];

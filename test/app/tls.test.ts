@@ -51,6 +51,17 @@ describe("the transport", () => {
     expect(code).toBe("ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL");
   });
 
+  it.each([
+    ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256"],
+    ["TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"],
+    ["TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256"],
+  ])("selects the cipher %s of %s", async (selected, ciphers) => {
+    const { connect } = await openDaemon(serverFiles());
+    const client = await connect({ ciphers });
+    expect(client.socket.getCipher().name).toBe(selected);
+    await expectServed(client);
+  });
+
   it("resumes a session", async () => {
     const { connect } = await openDaemon(serverFiles());
     const first = await connect();

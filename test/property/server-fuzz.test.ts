@@ -5,7 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connect } from "node:tls";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { CHANNELS } from "../../src/dispatch/request-channels.ts";
+import { CHANNELS } from "../../src/dispatch/observer.ts";
 import { encodeRequest, parseTranscript } from "../../src/programs/conformance/transcript.ts";
 import { STATUS_TEXT } from "../../src/wire/message.ts";
 import { isWireFault } from "../../src/wire/message-parser.ts";

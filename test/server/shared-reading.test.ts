@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import tls from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readShared } from "../../src/server/inbox.ts";
+import { releaseSocket } from "../../src/server/shared-reading.ts";
 import { makeCertificate } from "../support/certificate.ts";
 
 /** Two ends of a connection; the server's is read, and says what it has heard. */
@@ -96,5 +97,22 @@ describe("readShared", () => {
     stream.end("one");
     await once(stream, "end");
     expect(chunks.join("")).toBe("one");
+  });
+});
+
+describe("releaseSocket", () => {
+  it("lets a closed socket keep none of those that listened, and a late error ends nothing", async () => {
+    const { socket, chunks } = await connectPair();
+    const closed = once(socket, "close");
+    socket.destroy();
+    await closed;
+    releaseSocket(socket);
+    expect(socket.eventNames()).toEqual(["error"]);
+    expect(socket.emit("error", new Error("late"))).toBe(true);
+    const held = Object.getOwnPropertySymbols(socket).find(
+      ({ description }) => description === "kBufferCb",
+    );
+    expect(held && (socket as unknown as Record<symbol, unknown>)[held]).toBeNull();
+    expect(chunks).toEqual([]);
   });
 });

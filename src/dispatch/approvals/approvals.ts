@@ -4,15 +4,12 @@
  * that one of many gets it, and used up in the store before its handler is called, so that no crash
  * lets it be used again.   docs/approvals.md
  */
-import { hash } from "node:crypto";
 import type { Ledger } from "../../state/records/ledger.ts";
-import type { ApprovedCall } from "../../state/registers/approval.ts";
 import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
-import { payerOf, STRANGERS } from "../rates/rates.ts";
 import {
   approvalExpired,
   approvalImpossible,
@@ -29,16 +26,20 @@ import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
 import type { ApprovalStep } from "./approval-step.ts";
 import {
   approvedCall,
-  callDigest,
   differences,
   findAnswer,
   isOutdatedOnly,
-  newQuestion,
   questionOf,
-  shownCall,
   unreadableFault,
 } from "./approved-call.ts";
-import { answerOf, askOperators, refuseUnanswered, replyToUnanswered } from "./call-questions.ts";
+import {
+  answerOf,
+  askOperators,
+  escalateCall,
+  noteEscalation,
+  refuseUnanswered,
+  replyToUnanswered,
+} from "./call-questions.ts";
 
 /** The parts that approvals are decided by, and kept with. */
 export interface ApprovalParts {
@@ -139,30 +140,8 @@ export class Approvals {
   }
 
   async #ask(exchange: Exchange, route: Route, { ttlMs }: ApprovalNeed): Promise<Refusal> {
-    const { escalations, policy } = this.#parts;
-    const { caller, taskId, sessionId } = exchange;
-    const deadlineAt = Date.now() + ttlMs;
-    const question = newQuestion(deadlineAt);
-    const call = approvedCall(exchange, policy.versionsOf(route), question);
-    const { description, semantic } = route.definition;
-    const payer = payerOf(exchange);
-    const opening = await escalations.open({
-      ...{ agentId: call.agent, deadlineAt, priority: "normal" },
-      context: {
-        ...{ kind: "approval", description, impact: semantic.impact },
-        owner_id: caller.document?.ownerId ?? null,
-        call: shownCall(call, route),
-      },
-      ...(taskId === undefined ? {} : { taskId }),
-      ...(sessionId === undefined ? {} : { sessionId }),
-      fingerprint: fingerprintOf(call),
-      approval: {
-        ...{ digest: callDigest(call), nonce: question.nonce },
-        payer: payer.isKnown ? payer.key : STRANGERS,
-      },
-    });
+    const opening = await escalateCall(this.#parts, exchange, route, { kind: "approval", ttlMs });
     if (opening.kind === "full") return tooManyWaiting("escalations");
-    this.#note(exchange, opening.escalation);
     return approvalRequired(opening.escalation);
   }
 
@@ -173,7 +152,7 @@ export class Approvals {
       exchange.concernsApproval({ escalationId, digest: undefined, isUsed: false });
       return approvalMismatch(escalationId, []);
     }
-    this.#note(exchange, escalation);
+    noteEscalation(exchange, escalation);
     const versions = policy.versionsOf(route);
     const call = approvedCall(exchange, versions, questionOf(escalation));
     const others = differences(escalation, call, route);
@@ -229,10 +208,6 @@ export class Approvals {
     if (now.approval?.use !== undefined) return approvalUsed(now, false);
     return refuseClosed(now) ?? approvalRequired(now);
   }
-
-  #note(exchange: Exchange, { escalationId, approval }: Escalation): void {
-    exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed: false });
-  }
 }
 
 /** Nobody has decided yet. */
@@ -259,11 +234,6 @@ function refuseClosed(escalation: Escalation): Refusal | undefined {
     return isQuestion ? refuseUnanswered(escalation) : approvalRejected(escalation);
   }
   return escalation.deadlineAt <= now ? approvalExpired(escalation) : undefined;
-}
-
-/** Equal for two that ask for the same call. */
-function fingerprintOf({ expires_at: _, nonce: __, ...call }: ApprovedCall): string {
-  return hash("sha256", callDigest({ ...call, expires_at: "", nonce: "" }));
 }
 
 /** 422 for an input that nobody could read, or that has no canonical form to bind an approval to. */

@@ -1,17 +1,17 @@
 /**
- * Questions that upstreams ask in the middle of a call, as escalations: each is bound to its call as
- * an approval is, an operator answers it by CONFIRM with `content`, and the same call, repeated with
- * its Escalation-ID, goes on with that answer.   docs/mcp-servers.md
+ * Calls that operators are asked about, as escalations: one that needs an approval, or whose upstream
+ * asks a question in the middle of it. That is bound to its call as an approval is, an operator answers
+ * it by CONFIRM with `content`, and the same call, repeated with its Escalation-ID, goes on with that
+ * answer.   docs/approvals.md, docs/mcp-servers.md
  */
 import { hash } from "node:crypto";
-import type { JsonRecord } from "../../base/json-value.ts";
+import { given, type JsonRecord } from "../../base/json-value.ts";
 import {
   type AskingOutcome,
   AwaitedAnswer,
   type UpstreamAnswer,
   type UpstreamQuestion,
 } from "../../handlers/call-upstream.ts";
-import type { ApprovedCall } from "../../state/registers/approval.ts";
 import { type Escalation, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Exchange } from "../exchange.ts";
@@ -33,43 +33,68 @@ const USUAL_TTL_MS = 3_600_000;
 
 /** Puts a question before the operators. */
 export async function askOperators(
-  { policy, escalations }: CallQuestionParts,
+  parts: CallQuestionParts,
   exchange: Exchange,
   route: Route,
   question: UpstreamQuestion,
 ): Promise<AskingOutcome> {
-  const { caller, path, taskId, sessionId } = exchange;
+  const { caller, path } = exchange;
   if (!isReadable(exchange.input)) return { kind: "impossible" };
-  const need = policy.needFor(route, caller, path);
-  const deadlineAt = Date.now() + (question.ttlMs ?? need?.ttlMs ?? USUAL_TTL_MS);
+  const { message, schema, resume, upstream } = question;
+  const ttlMs = question.ttlMs ?? parts.policy.needFor(route, caller, path)?.ttlMs ?? USUAL_TTL_MS;
+  const opening = await escalateCall(parts, exchange, route, {
+    ...{ kind: "elicitation", ttlMs, question: { schema, resume } },
+    shown: { upstream, message, requested_schema: schema },
+  });
+  if (opening.kind === "full") return { kind: "impossible" };
+  const kind = opening.kind === "opened" ? "asked" : "repeated";
+  return { kind, answer: new AwaitedAnswer(questionBody(opening.escalation)) };
+}
+
+/** The words of an escalation about a call. */
+interface Asking extends Pick<NonNullable<Escalation["approval"]>, "question"> {
+  readonly kind: "approval" | "elicitation";
+  readonly ttlMs: number;
+  /** Members of its context beside those that all have. */
+  readonly shown?: JsonRecord;
+}
+
+/** Puts a call before the operators, and notes that the request is about it; one that was asked already is asked once. */
+export async function escalateCall(
+  { policy, escalations }: CallQuestionParts,
+  exchange: Exchange,
+  route: Route,
+  { kind, ttlMs, shown, question }: Asking,
+): ReturnType<EscalationRegister["open"]> {
+  const { caller, taskId, sessionId } = exchange;
+  const deadlineAt = Date.now() + ttlMs;
   const asked = newQuestion(deadlineAt);
   const call = approvedCall(exchange, policy.versionsOf(route), asked);
   const { description, semantic } = route.definition;
-  const { message, schema, resume, upstream } = question;
   const payer = payerOf(exchange);
+  // Equal for two that ask for the same call; a question's is never that of an approval.
+  const lasting = callDigest({ ...call, expires_at: "", nonce: "" });
   const opening = await escalations.open({
     ...{ agentId: call.agent, deadlineAt, priority: "normal" },
     context: {
-      ...{ kind: "elicitation", description, impact: semantic.impact, upstream, message },
-      ...{ requested_schema: schema, owner_id: caller.document?.ownerId ?? null },
+      ...{ kind, description, impact: semantic.impact, ...shown },
+      owner_id: caller.document?.ownerId ?? null,
       call: shownCall(call, route),
     },
-    ...(taskId === undefined ? {} : { taskId }),
-    ...(sessionId === undefined ? {} : { sessionId }),
-    fingerprint: fingerprintOf(call),
+    ...given({ taskId, sessionId }),
+    fingerprint: hash("sha256", kind === "approval" ? lasting : `${kind} ${lasting}`),
     approval: {
-      ...{ digest: callDigest(call), nonce: asked.nonce, question: { schema, resume } },
+      ...{ digest: callDigest(call), nonce: asked.nonce, ...(question && { question }) },
       payer: payer.isKnown ? payer.key : STRANGERS,
     },
   });
-  if (opening.kind === "full") return { kind: "impossible" };
-  const { escalation } = opening;
-  exchange.concernsApproval({
-    ...{ escalationId: escalation.escalationId, digest: escalation.approval?.digest },
-    isUsed: false,
-  });
-  const kind = opening.kind === "opened" ? "asked" : "repeated";
-  return { kind, answer: new AwaitedAnswer(questionBody(escalation)) };
+  if (opening.kind !== "full") noteEscalation(exchange, opening.escalation);
+  return opening;
+}
+
+/** Notes the escalation that a request is about; nothing was begun under it yet. */
+export function noteEscalation(exchange: Exchange, { escalationId, approval }: Escalation): void {
+  exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed: false });
 }
 
 /** The answer to the question of an escalation; undefined: it asks none. */
@@ -85,10 +110,7 @@ export function replyToUnanswered(escalation: Escalation): Reply {
 
 /** 422, by the errors that the endpoint declares: the question has no answer, and gets none. */
 export function refuseUnanswered({ escalationId, decision }: Escalation): Refusal {
-  const details = {
-    escalation_id: escalationId,
-    ...(decision?.reason === undefined ? {} : { reason: decision.reason }),
-  };
+  const details = given({ escalation_id: escalationId, reason: decision?.reason });
   if (decision?.operator === undefined && decision?.agentId === undefined) {
     const message = "the call that asked is gone with its connection: call again without its id";
     return namedError("upstream_connection_error", message, details);
@@ -106,9 +128,4 @@ function questionBody(escalation: Escalation): JsonRecord {
     expires_at: new Date(deadlineAt).toISOString(),
     poll: { method: "QUERY", path: `/escalations/${escalationId}` },
   };
-}
-
-/** Equal for two questions about the same call; never that of an approval. */
-function fingerprintOf({ expires_at: _, nonce: __, ...call }: ApprovedCall): string {
-  return hash("sha256", `elicitation ${callDigest({ ...call, expires_at: "", nonce: "" })}`);
 }

@@ -4,30 +4,33 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { AgentsConfig } from "../../identity/identity-sections.ts";
 
-/** The agents, and to whom the operator discloses them. */
-export interface Disclosure {
-  readonly agents: AgentDirectory;
-  readonly disclosure: AgentsConfig["disclosure"];
+/** The agents, once all is put together, and to whom the operator discloses them. */
+interface DisclosureContext {
+  readonly config: { readonly agents: Pick<AgentsConfig, "disclosure"> };
+  deployment(): { readonly directory: AgentDirectory };
 }
 
 /** The agents that a caller may learn of: all, or none. */
 export function disclosedAgents(
-  disclosed: Disclosure,
+  context: DisclosureContext,
   agentId: string | undefined,
 ): readonly AgentDocument[] {
-  return isDisclosedTo(disclosed, agentId) ? disclosed.agents.list() : [];
+  return isDisclosedTo(context, agentId) ? context.deployment().directory.list() : [];
 }
 
-/** "authenticated" discloses to an agent that this server knows. */
+/**
+ * Tells whether a caller may learn which agents there are; "authenticated" discloses to an agent that this
+ * server knows.
+ */
 export function isDisclosedTo(
-  { agents, disclosure }: Disclosure,
+  { config, deployment }: DisclosureContext,
   agentId: string | undefined,
 ): boolean {
-  switch (disclosure) {
+  switch (config.agents.disclosure) {
     case "public":
       return true;
     case "authenticated":
-      return agentId !== undefined && agents.find(agentId) !== undefined;
+      return agentId !== undefined && deployment().directory.find(agentId) !== undefined;
     case "private":
       return false;
   }

@@ -1,5 +1,13 @@
-/** Events about contracts, in the lifecycle stream of the agent whose they are.   AGTP-API §10.1.4 */
+/**
+ * Events about contracts, in the lifecycle stream of the agent whose they are; and the contract that a
+ * call is about, with who acts.   AGTP-API §10.1.4
+ */
+import { given } from "../../base/json-value.ts";
 import type { Contract } from "../../endpoint/contract.ts";
+import type { Call } from "../../handlers/handler.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import { badRequest, notFound, type Refusal } from "../refusals/refusal.ts";
+import type { ExchangeView } from "../routes/route.ts";
 import { type CausingRequest, type EventParts, recordStreamEvents } from "../stream-events.ts";
 
 /** An event in an agent's lifecycle stream, about one of its contracts. */
@@ -52,8 +60,34 @@ function extensionOf({ type, contract, reason, actor, actorAgentId }: ContractEv
     synthesis_id: contract.synthesisId,
     contract_hash: contract.contractHash,
     negotiation_origin: contract.origin,
-    ...(reason === undefined ? {} : { reason }),
-    ...(actor === undefined ? {} : { actor }),
-    ...(actorAgentId === undefined ? {} : { actor_agent_id: actorAgentId }),
+    ...given({ reason, actor, actor_agent_id: actorAgentId }),
   };
+}
+
+/** The principal of the call, and the agent that made it. */
+export function actorOf(
+  call: Call,
+  { caller }: ExchangeView,
+): Pick<ContractEvent, "actor" | "actorAgentId"> {
+  return { actor: textOf(call, "actor"), actorAgentId: caller.agentId };
+}
+
+/** The contract that a call names, or what to answer instead. */
+export function contractOf(
+  { register }: { readonly register: Pick<ContractRegister, "find"> },
+  call: Call,
+): Contract | Refusal {
+  const synthesisId = textOf(call, "synthesis_id");
+  if (synthesisId === undefined) {
+    const message = "synthesis_id is required";
+    return badRequest("missing-synthesis-id", message, { parameter: "synthesis_id" });
+  }
+  const contract = register.find(synthesisId);
+  return contract ?? notFound("contract-not-found", "no contract with this synthesis_id");
+}
+
+/** A member of the input that is a text and not empty. */
+export function textOf({ input }: Call, name: string): string | undefined {
+  const value = input[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -14,7 +14,7 @@ import {
 } from "../../handlers/handler.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
-import { changeCall } from "../handling/call-context.ts";
+import { CallContext } from "../handling/call-context.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
 import { createRoute, type ExchangeView, type Route, type RouteHandler } from "../routes/route.ts";
 
@@ -95,7 +95,7 @@ export class ContractRoutes {
       const error = { code: "contract-revoked", message: "the contract ended while it ran" };
       return Promise.resolve({ status: 464, headers: {}, body: { error } });
     };
-    return changeCall(call, { dispatch });
+    return CallContext.changed(call, { dispatch });
   }
 }
 

@@ -15,7 +15,7 @@
  * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
 import type { Paced } from "../../base/paced.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
+import { type Catalog, catalogWarning } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
@@ -31,7 +31,6 @@ import { MAX_REPLACED_OCTETS, UndeclaredMembers } from "../../endpoint/undeclare
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Peer } from "../caller/peer.ts";
 import type { Exchange } from "../exchange.ts";
-import { compileCatalogWarnings } from "../policy/catalog-warnings.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import {
   badRequest,
@@ -319,4 +318,14 @@ function undeclaredMembers(
   peer.watched = peer.watched > 1 ? peer.watched - 1 : undefined;
   if (request.body.length > MAX_REPLACED_OCTETS || deepMembers !== undefined) return undefined;
   return shape.declared && new UndeclaredMembers(shape.declared);
+}
+
+/** The AGTP-Catalog-Warning of every deprecated method. */
+export function compileCatalogWarnings(catalog: Catalog): ReadonlyMap<string, string> {
+  const warnings = new Map<string, string>();
+  for (const verb of catalog.verbs.values()) {
+    const warning = catalogWarning(verb);
+    if (warning !== undefined) warnings.set(verb.name, warning);
+  }
+  return warnings;
 }

@@ -28,10 +28,18 @@ export class CallContext implements Call {
   #log: CallLog | undefined;
   #dispatch: Call["dispatch"] | undefined;
 
-  constructor(exchange: Exchange, services: CallServices) {
-    this.input = exchange.input;
+  constructor(exchange: Exchange, services: CallServices, input: Call["input"] = exchange.input) {
+    this.input = input;
     this.#exchange = exchange;
     this.#services = services;
+  }
+
+  /** The call with a new input, or another way to dispatch; all else is as it was. */
+  static changed(call: Call, { input, dispatch }: Partial<Pick<Call, "input" | "dispatch">>): Call {
+    if (!(#exchange in call)) throw new TypeError("the call is none of the pipeline's");
+    const changed = new CallContext(call.#exchange, call.#services, input ?? call.input);
+    changed.#dispatch = dispatch ?? call.#dispatch;
+    return changed;
   }
 
   get method(): string {
@@ -110,81 +118,4 @@ function headersFor({ request, caller }: Exchange): Record<string, string> {
   const fields = [...request.headers];
   if (caller.principalId === undefined) return Object.fromEntries(fields);
   return Object.fromEntries(fields.filter(([name]) => name !== "authorization"));
-}
-
-/** Makes a call of another with a new input, or another way to dispatch. */
-export function changeCall(call: Call, changes: Partial<Pick<Call, "input" | "dispatch">>): Call {
-  return new ChangedCall(call, changes);
-}
-
-class ChangedCall implements Call {
-  readonly input: Call["input"];
-  readonly dispatch: Call["dispatch"];
-  readonly #call: Call;
-
-  constructor(call: Call, { input, dispatch }: Partial<Pick<Call, "input" | "dispatch">>) {
-    this.#call = call;
-    this.input = input ?? call.input;
-    this.dispatch = dispatch ?? ((...asked) => call.dispatch(...asked));
-  }
-
-  get method(): string {
-    return this.#call.method;
-  }
-
-  get path(): string {
-    return this.#call.path;
-  }
-
-  get requestedMethod(): string | undefined {
-    return this.#call.requestedMethod;
-  }
-
-  get query(): Call["query"] {
-    return this.#call.query;
-  }
-
-  get headers(): Call["headers"] {
-    return this.#call.headers;
-  }
-
-  get agentId(): string | undefined {
-    return this.#call.agentId;
-  }
-
-  get ownerId(): string | undefined {
-    return this.#call.ownerId;
-  }
-
-  get principalId(): string | undefined {
-    return this.#call.principalId;
-  }
-
-  get scopes(): readonly string[] {
-    return this.#call.scopes;
-  }
-
-  get trustTier(): number | undefined {
-    return this.#call.trustTier;
-  }
-
-  get sessionId(): string | undefined {
-    return this.#call.sessionId;
-  }
-
-  get taskId(): string | undefined {
-    return this.#call.taskId;
-  }
-
-  get requestId(): string | undefined {
-    return this.#call.requestId;
-  }
-
-  get signal(): Call["signal"] {
-    return this.#call.signal;
-  }
-
-  get log(): CallLog {
-    return this.#call.log;
-  }
 }

@@ -9,8 +9,8 @@ import type { DispatchResult } from "../../handlers/handler.ts";
 import type { Request } from "../../wire/message.ts";
 import { Exchange, type InnerOrigin } from "../exchange.ts";
 import { isLasting } from "../idempotency/idempotent-reply.ts";
+import { CHANNELS, type InnerBegin } from "../observer.ts";
 import type { Reply } from "../reply.ts";
-import { CHANNELS, type InnerBegin } from "../request-channels.ts";
 
 const CARRIED_FIELDS = [
   ...["agent-id", "owner-id", "request-id", "session-id", "task-id"],

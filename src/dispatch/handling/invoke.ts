@@ -15,20 +15,12 @@ import { concealRefusal } from "../concealment.ts";
 import type { Deadlines, Expiring } from "../deadlines.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gate } from "../gates/gate.ts";
+import { CHANNELS, type Fault, type HandlerBegin } from "../observer.ts";
 import { handlerTimeout, namedError, type Refusal, serverError } from "../refusals/refusal.ts";
 import { storeOutcomeUnknown, storeUnavailable } from "../refusals/store-refusals.ts";
 import { AGTP_JSON, type Reply, replyLater, replyToRefusal } from "../reply.ts";
-import { CHANNELS, type HandlerBegin } from "../request-channels.ts";
 import type { Outcome, Route } from "../routes/route.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
-
-/** A fault on its way to the log. */
-export interface Fault {
-  readonly errorId: string;
-  readonly exchange: Exchange;
-  readonly message: string;
-  readonly cause?: unknown;
-}
 
 export interface InvokeServices extends CallServices {
   readonly deadlines: Deadlines;

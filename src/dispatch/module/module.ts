@@ -4,7 +4,6 @@
  * Modules know nothing of each other: a module sees in its context what those before it in the list
  * have contributed, and what all of them have through `dispatch`, once that is put together.
  */
-
 import type { KeyObject } from "node:crypto";
 import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { Environment } from "../../base/environment.ts";
@@ -28,7 +27,6 @@ import type { ContractRegister } from "../../state/registers/contract-register.t
 import type { ApprovalKind } from "../approvals/approval-kind.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { DelegationReader } from "../caller/delegation.ts";
-import type { ContractOffers } from "../contracts/contract-offers.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { ContractGateOptions, NegotiationGateOptions } from "../gates/10-11-12-endpoint.ts";
 import type { ActAs } from "../handling/acting.ts";
@@ -42,7 +40,6 @@ import type { ConsoleSide, HttpSide } from "./http-gateway.ts";
 import type { HttpRoute } from "./http-route.ts";
 import type { ApiEntry, HostedProtocolEntry } from "./listing-sections.ts";
 import type { QuerySource } from "./query-source.ts";
-import type { UpstreamAgent } from "./upstream-agent.ts";
 import type { WebhookQueue } from "./webhook-queue.ts";
 
 /** A capability of the daemon: a folder of `src/modules`, and a line in `src/app/modules.ts`. */
@@ -216,3 +213,39 @@ export type Negotiation = Pick<ContractGateOptions & NegotiationGateOptions, "ro
   /** Undefined: nothing is negotiated. */
   readonly offers: ContractOffers | undefined;
 };
+
+/** An agent elsewhere that endpoints call, as operators are shown it; keys are the wire's own. */
+export interface UpstreamAgent {
+  readonly name: string;
+  readonly version: string;
+  /** The path that it is served on. */
+  readonly base: string;
+  /** The address of its server; null for one that cannot be called. */
+  readonly url: string | null;
+  /**
+   * `ready`: its server has it. `unavailable`: it has not, or does not answer. `unchecked`: nobody has
+   * looked yet. `declared`: it runs nowhere that is known.
+   */
+  readonly state: "ready" | "unavailable" | "unchecked" | "declared";
+  /** Why it cannot be called. */
+  readonly reason?: string;
+  readonly dependencies: readonly UpstreamDependency[];
+}
+
+/** Another agent that it depends on. */
+export interface UpstreamDependency {
+  readonly name: string;
+  readonly status: string;
+  readonly reason?: string;
+}
+
+/** The routes that make an offer of a contract and end it, for protocols whose clients see one before it is theirs; registered nowhere. */
+export interface ContractOffers {
+  /** PROPOSE, answered with 461 instead of 263: the contract is offered, and nothing is agreed. */
+  readonly propose: Route;
+  /** The client's word on an offer: `{synthesis_id, decision}`, one of `OfferDecision`. */
+  readonly decide: Route;
+}
+
+/** `show`: there is no word yet, and the offer is shown again. */
+export type OfferDecision = "accept" | "decline" | "show";

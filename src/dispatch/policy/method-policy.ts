@@ -5,6 +5,7 @@
  */
 
 import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
+import { given } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
@@ -37,6 +38,15 @@ export function canonicalPair(
 ): Pair {
   const resolved = policy.alias(method)?.method ?? method;
   return policy.redirect(resolved, path) ?? { method: resolved, path };
+}
+
+/** Tells whether a pair is answered as it stands: policy may refuse or redirect it. */
+export function isReachable(
+  policy: Pick<MethodPolicy, "alias" | "redirect" | "isAllowed">,
+  pair: Pair,
+): boolean {
+  const { method, path } = canonicalPair(policy, pair);
+  return method === pair.method && path === pair.path && policy.isAllowed(method);
 }
 
 /** An alias, or the mapping of an opted-in legacy verb that has none (§3.6). */
@@ -210,11 +220,9 @@ function projectPolicy({
     disallow,
     legacy: config.legacy,
     aliases: Object.fromEntries(aliases),
-    redirects: redirects.map((one) => ({
-      from_method: one.fromMethod,
-      ...(one.fromPath === undefined ? {} : { from_path: one.fromPath }),
-      to_method: one.toMethod,
-      ...(one.toPath === undefined ? {} : { to_path: one.toPath }),
+    redirects: redirects.map(({ fromMethod, fromPath, toMethod, toPath }) => ({
+      ...given({ from_method: fromMethod, from_path: fromPath }),
+      ...given({ to_method: toMethod, to_path: toPath }),
     })),
   };
 }

@@ -9,12 +9,7 @@ import { flatText } from "../../base/kept-text.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
 import { reportViolations } from "../../schema/violation-wording.ts";
 import type { Status } from "../../wire/message.ts";
-import type {
-  NoContractReason,
-  RefusalCode,
-  RejectionReason,
-  UnauthenticatedCode,
-} from "./refusal-code.ts";
+import type { RefusalCode, RejectionReason, UnauthenticatedCode } from "./refusal-code.ts";
 
 /** One way of saying no. */
 export interface Refusal {
@@ -198,36 +193,6 @@ export function notFound(
   return refusal(404, code, message);
 }
 
-/** 405: method and path are fine, the combination is not exposed.   AGTP-API §11 */
-export function methodNotAllowed(
-  message: string,
-  allowed: readonly string[],
-  redirects: Readonly<Record<string, string>>,
-): Refusal {
-  const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
-  return refusal(405, "method-not-allowed", message, {
-    carried,
-    carriedText: allowedText(allowed, redirects) ?? jsonMembers(carried),
-  });
-}
-
-/** The texts of lists of methods that are the same each time: of paths without parameters. */
-const allowedTexts = new WeakMap<readonly string[], string>();
-
-/** Undefined: there are redirects. */
-function allowedText(
-  allowed: readonly string[],
-  redirects: Readonly<Record<string, string>>,
-): string | undefined {
-  for (const _ in redirects) return undefined;
-  const known = allowedTexts.get(allowed);
-  if (known !== undefined) return known;
-  const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
-  const text = flatText(jsonMembers(carried));
-  allowedTexts.set(allowed, text);
-  return text;
-}
-
 /** 422: the merged input does not satisfy the input schema.   AGTP-API §13.2 */
 export function schemaViolation(violations: readonly SchemaViolation[]): Refusal {
   const listed = violations.length > 20 ? violations.slice(0, 20) : violations;
@@ -255,26 +220,6 @@ export function scopeViolation(missing: readonly string[]): Refusal {
   });
 }
 
-/** 459: the method is in no vocabulary this server validates against.   AGTP-API §3.2, §4.4 */
-export function methodViolation(
-  method: string,
-  catalogVersion: string,
-  suggestions: readonly string[],
-): Refusal {
-  const message = `method "${method}" is not in the method catalog ${catalogVersion}`;
-  const carried = { method, catalog_version: catalogVersion, suggestions };
-  const suggested = suggestions.length === 0 ? "[]" : JSON.stringify(suggestions);
-  const name = jsonText(method);
-  const carriedText = `"method":${name},"catalog_version":"${catalogVersion}","suggestions":${suggested}`;
-  const isPlain = name.length === method.length + 2;
-  if (!isPlain) return refusal(459, "method-not-in-catalog", message, { carried });
-  const sentence = `"method \\"${method}\\" is not in the method catalog ${catalogVersion}"`;
-  return refusal(459, "method-not-in-catalog", message, {
-    carried,
-    text: `{${carriedText},"error":{"code":"method-not-in-catalog","message":${sentence},${carriedText}}}`,
-  });
-}
-
 /** 460: the path breaks the grammar.   AGTP-API §5.1 */
 export function endpointViolation(segment: string, message: string): Refusal {
   const carriedText = `"segment":${jsonText(segment)}`;
@@ -288,30 +233,6 @@ export function proposalRejected(
   more: Readonly<Record<string, unknown>> = {},
 ): Refusal {
   return refusal(463, reason, explanation, { carried: { reason, explanation, ...more } });
-}
-
-/** 464: no contract can be delivered; the id is for INSPECT.   AGTP-API §10.1.2 */
-export function noContract(
-  reason: NoContractReason,
-  explanation: string,
-  attemptId: string,
-): Refusal {
-  const carried = { reason, explanation, attempt_id: attemptId };
-  return refusal(464, reason, explanation, {
-    carried,
-    carriedText: `${reasonText(reason, explanation)},"attempt_id":"${attemptId}"`,
-    headers: { "RCNS-Attempt-Id": attemptId },
-  });
-}
-
-let reasonBefore: readonly [reason: string, explanation: string, text: string] = ["", "", ""];
-
-/** Most are refused for the reason that the one before was. */
-function reasonText(reason: string, explanation: string): string {
-  if (reasonBefore[0] === reason && reasonBefore[1] === explanation) return reasonBefore[2];
-  const text = flatText(`"reason":${jsonText(reason)},"explanation":${jsonText(explanation)}`);
-  reasonBefore = [reason, explanation, text];
-  return text;
 }
 
 /** The things that are rated, in words. */

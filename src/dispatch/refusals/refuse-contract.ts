@@ -1,7 +1,10 @@
 /** The 464 of a contract that cannot be had, remembered for INSPECT.   AGTP-API §10.1 */
+
+import { jsonText } from "../../base/json-value.ts";
+import { flatText } from "../../base/kept-text.ts";
 import type { Attempts } from "../contracts/attempts.ts";
 import type { Exchange } from "../exchange.ts";
-import { noContract, type Refusal } from "./refusal.ts";
+import { type Refusal, refusal } from "./refusal.ts";
 import type { NoContractReason } from "./refusal-code.ts";
 
 /** The state of the four locks. */
@@ -25,4 +28,28 @@ export function refuseContract(
     explanation,
   });
   return noContract(reason, explanation, attemptId);
+}
+
+/** 464: no contract can be delivered; the id is for INSPECT.   AGTP-API §10.1.2 */
+export function noContract(
+  reason: NoContractReason,
+  explanation: string,
+  attemptId: string,
+): Refusal {
+  const carried = { reason, explanation, attempt_id: attemptId };
+  return refusal(464, reason, explanation, {
+    carried,
+    carriedText: `${reasonText(reason, explanation)},"attempt_id":"${attemptId}"`,
+    headers: { "RCNS-Attempt-Id": attemptId },
+  });
+}
+
+let reasonBefore: readonly [reason: string, explanation: string, text: string] = ["", "", ""];
+
+/** Most are refused for the reason that the one before was. */
+function reasonText(reason: string, explanation: string): string {
+  if (reasonBefore[0] === reason && reasonBefore[1] === explanation) return reasonBefore[2];
+  const text = flatText(`"reason":${jsonText(reason)},"explanation":${jsonText(explanation)}`);
+  reasonBefore = [reason, explanation, text];
+  return text;
 }

@@ -1,10 +1,11 @@
 /** The 459 of a method that nobody knows, and the 405 of one that is not exposed on a path, with what is.   AGTP-API §11 */
+import { jsonMembers, jsonText } from "../../base/json-value.ts";
 import { flatText } from "../../base/kept-text.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Route } from "../routes/route.ts";
-import { methodNotAllowed, methodViolation, type Refusal, sameForAll } from "./refusal.ts";
+import { type Refusal, refusal, sameForAll } from "./refusal.ts";
 
 /** The method that was refused last beside a list of methods; its refusal, once it has come twice. */
 interface LastRefused {
@@ -37,9 +38,59 @@ export function refuseMethod(
   return before.refusal;
 }
 
+/** 405: method and path are fine, the combination is not exposed.   AGTP-API §11 */
+export function methodNotAllowed(
+  message: string,
+  allowed: readonly string[],
+  redirects: Readonly<Record<string, string>>,
+): Refusal {
+  const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
+  return refusal(405, "method-not-allowed", message, {
+    carried,
+    carriedText: allowedText(allowed, redirects) ?? jsonMembers(carried),
+  });
+}
+
+/** The texts of lists of methods that are the same each time: of paths without parameters. */
+const allowedTexts = new WeakMap<readonly string[], string>();
+
+/** Undefined: there are redirects. */
+function allowedText(
+  allowed: readonly string[],
+  redirects: Readonly<Record<string, string>>,
+): string | undefined {
+  if (hasMembers(redirects)) return undefined;
+  const known = allowedTexts.get(allowed);
+  if (known !== undefined) return known;
+  const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
+  const text = flatText(jsonMembers(carried));
+  allowedTexts.set(allowed, text);
+  return text;
+}
+
 function hasMembers(record: object): boolean {
   for (const _ in record) return true;
   return false;
+}
+
+/** 459: the method is in no vocabulary this server validates against.   AGTP-API §3.2, §4.4 */
+export function methodViolation(
+  method: string,
+  catalogVersion: string,
+  suggestions: readonly string[],
+): Refusal {
+  const message = `method "${method}" is not in the method catalog ${catalogVersion}`;
+  const carried = { method, catalog_version: catalogVersion, suggestions };
+  const suggested = suggestions.length === 0 ? "[]" : JSON.stringify(suggestions);
+  const name = jsonText(method);
+  const carriedText = `"method":${name},"catalog_version":"${catalogVersion}","suggestions":${suggested}`;
+  const isPlain = name.length === method.length + 2;
+  if (!isPlain) return refusal(459, "method-not-in-catalog", message, { carried });
+  const sentence = `"method \\"${method}\\" is not in the method catalog ${catalogVersion}"`;
+  return refusal(459, "method-not-in-catalog", message, {
+    carried,
+    text: `{${carriedText},"error":{"code":"method-not-in-catalog","message":${sentence},${carriedText}}}`,
+  });
 }
 
 const REMEMBERED_METHODS = 256;

@@ -1,4 +1,4 @@
-/** Refusals about what waits: tasks, sessions, and the words that they wait for. */
+/** Refusals about what waits and runs: tasks, sessions, the words that they wait for, and runs.   OpenWOP RFC 0072 */
 import type { Suspension } from "../../state/registers/suspension.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 
@@ -81,4 +81,20 @@ export function decisionConflict(
 export function tooManyWaiting(scope: "escalations" | "suspensions"): Refusal {
   const message = `too many ${scope} are open: there is room when some of them are over`;
   return refusal(429, "rate-limited", message, { carried: { scope } });
+}
+
+/** 404: no such agent is installed, for this caller. */
+export function agentNotInstalled(): Refusal {
+  return refusal(404, "agent_not_found", "no agent of that name is installed on this server");
+}
+
+/** 404: the same for a run that is not there and for one that the caller may not see. */
+export function runNotFound(): Refusal {
+  return refusal(404, "run_not_found", "there is no such run");
+}
+
+/** 429: too many runs of the caller are not over. */
+export function tooManyRuns(message: string): Refusal {
+  const carried = { scope: "runs", retry_after_seconds: 1 };
+  return refusal(429, "rate-limited", message, { carried });
 }

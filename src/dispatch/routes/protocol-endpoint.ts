@@ -8,41 +8,26 @@ import type { Capability, EndpointDefinition, Impact } from "../../endpoint/endp
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../../schema/schema.ts";
 import type { ViewLease } from "../../state/state.ts";
-import type { Concealment } from "../concealment.ts";
-import { createRoute, type LeadsTo, type Route, type RouteHandler } from "./route.ts";
+import { createRoute, type Route, type RouteHandler, type RouteOptions } from "./route.ts";
 import { withSecondLook } from "./second-look.ts";
 
 /** An endpoint of the protocol, in short. */
-export interface ProtocolEndpoint {
+export interface ProtocolEndpoint extends Omit<RouteOptions, "tier" | "input"> {
   readonly method: string;
   readonly path: string;
   readonly description: string;
   readonly capability: Capability;
   readonly impact: Impact;
   readonly isReading: boolean;
-  /** A verified client certificate stands for an Agent-ID. */
-  readonly takesCertificate?: boolean;
-  readonly idempotencyMember?: string;
-  /** Input members whose depth is the handler's to refuse. */
-  readonly deepMembers?: ReadonlySet<string>;
-  /** Starts work of an agent of this server. */
-  readonly startsWork?: boolean;
-  /** It says in its own words that its time is over. */
-  readonly endsInTime?: boolean;
-  readonly leadsTo?: LeadsTo;
   /** The names of what it answers 422 with, in words of its own. */
   readonly errors?: readonly string[];
   /** The scopes that a caller needs; without them the handler decides for itself. */
   readonly requiredScopes?: readonly string[];
-  readonly concealment?: Concealment;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
-  /** True when DISCOVER /methods and the manifest's endpoints list it. */
   readonly isListed: boolean;
   /** False: QUERY does not find it either, since there is nothing to be had by it. */
   readonly isFindable?: boolean;
-  /** True: no endpoint of the operator's takes its place. */
-  readonly isReserved?: boolean;
   /**
    * Input members that name something: where the handler says 404, which must leave all as it was,
    * it is asked again once what other nodes have made is known.
@@ -103,19 +88,9 @@ export function protocolRoute(from: ProtocolEndpoint, { state }: ProtocolContext
   const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
   const { compiled, problems } = protocolCompiler().compile(from.inputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
-  const { isReading, startsWork, takesCertificate, endsInTime, concealment } = from;
-  const { idempotencyMember, deepMembers, leadsTo } = from;
   const handler = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
-  return createRoute(definition, handler, {
-    ...{ tier: "A", input: compiled, isReading, concealment, idempotencyMember, deepMembers },
-    leadsTo,
-    startsWork: startsWork ?? false,
-    takesCertificate: takesCertificate ?? false,
-    endsInTime: endsInTime ?? false,
-    isListed: from.isListed,
-    isFindable: from.isListed || (from.isFindable ?? true),
-    isReserved: from.isReserved ?? false,
-  });
+  const isFindable = from.isListed || (from.isFindable ?? true);
+  return createRoute(definition, handler, { ...from, tier: "A", input: compiled, isFindable });
 }
 
 /** The routes of floor methods and of other endpoints of the protocol. */

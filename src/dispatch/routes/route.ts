@@ -131,26 +131,15 @@ export type InputRules = (
   input: Readonly<Record<string, unknown>>,
 ) => readonly SchemaViolation[] | undefined;
 
+/** The members of a route that its definition says, and that it is left with. */
+type DefinedMembers =
+  | ("method" | "path" | "definition" | "requiredScopes" | "errors" | "warning")
+  | ("handler" | "logged");
+
 /** The properties of a route that no definition has. */
 export interface RouteOptions
   extends Pick<Route, "tier" | "input">,
-    Partial<
-      Pick<
-        Route,
-        | ("isReading" | "startsWork" | "takesCertificate" | "endsInTime")
-        | ("isListed" | "isFindable" | "isReserved")
-        | (
-            | "output"
-            | "shape"
-            | "idempotencyMember"
-            | "deepMembers"
-            | "concealment"
-            | "precheck"
-            | "steps"
-            | "leadsTo"
-          )
-      >
-    > {}
+    Partial<Omit<Route, DefinedMembers | "tier" | "input">> {}
 
 /** The one way to make a route: all of them have the same members, which the hot path is fast by. */
 export function createRoute(

@@ -4,8 +4,8 @@
  * own runs of them.   AGTP-API §5.8.2, AGTP "QUERY"
  */
 
+import type { UpstreamAgent } from "../../dispatch/module/module.ts";
 import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
-import type { UpstreamAgent } from "../../dispatch/module/upstream-agent.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ConnectedAgent } from "./connect-agents.ts";
 import type { AgentRuns } from "./runs/agent-runs.ts";

@@ -3,7 +3,7 @@
  * queries, and counts. It listens to the channels that metrics and traces listen to.
  */
 import { listenTo } from "../../base/leaving.ts";
-import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/request-channels.ts";
+import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/observer.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import {

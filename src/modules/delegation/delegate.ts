@@ -7,7 +7,7 @@
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { carryMore, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";

@@ -1,11 +1,16 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { disclosedAgents } from "../../dispatch/caller/disclosure.ts";
+import { disclosedAgents, isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
 import type { Contribution, Module } from "../../dispatch/module/module.ts";
-import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
-import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import { canonicalPair } from "../../dispatch/policy/method-policy.ts";
+import {
+  describeBy,
+  type FloorMethod,
+  floorEndpoints,
+  isProtocolPair,
+} from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
@@ -62,13 +67,11 @@ export const delegationModule: Module<DelegationSections> = {
 };
 
 /** Looks the names of actions up among what is served. */
-function actionResolver({ deployment, config, methodPolicy }: DelegationContext): ActionResolver {
+function actionResolver(context: DelegationContext): ActionResolver {
+  const { deployment, methodPolicy } = context;
   return new ActionResolver({
     endpoints: () => deployment().listed,
-    agents: (callerId) => {
-      const agents = deployment().directory;
-      return disclosedAgents({ agents, disclosure: config.agents.disclosure }, callerId);
-    },
+    agents: (callerId) => disclosedAgents(context, callerId),
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });
 }
@@ -154,20 +157,16 @@ function hopLimits({ server, delegation, limits }: DelegationSections) {
   };
 }
 
-function targetSources(
-  { directory, config }: DelegationContext,
-  peers: PeerDirectory,
-): TargetSources {
-  const { serverId, domain } = config.server;
-  const disclosed = { agents: directory, disclosure: config.agents.disclosure };
+function targetSources(context: DelegationContext, peers: PeerDirectory): TargetSources {
+  const { serverId, domain } = context.config.server;
   return {
     peers,
     ownHosts: domain === undefined ? [serverId] : [serverId, domain],
     // A peer's token names an agent that the operator lets tasks come to.
     findHosted: (name, callerId) => {
-      const agent = directory.resolve(name);
+      const agent = context.directory.resolve(name);
       if (agent === undefined || callerId === undefined) return agent;
-      return disclosedAgents(disclosed, callerId).includes(agent) ? agent : undefined;
+      return isDisclosedTo(context, callerId) ? agent : undefined;
     },
   };
 }

@@ -9,7 +9,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { RunKind } from "../../runs/run-kind.ts";

@@ -4,8 +4,8 @@
  */
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
+import { canonicalPair } from "../../dispatch/policy/method-policy.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
 import { canonicalForm, sha256Hex } from "../../identity/canonical-form.ts";
 import type { DelegationContext } from "./config.ts";

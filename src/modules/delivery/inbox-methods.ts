@@ -13,7 +13,7 @@ import {
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -6,8 +6,8 @@
  */
 
 import { isRecord, quoteValue } from "../../base/json-value.ts";
-import { refuseAuthority } from "../../dispatch/caller/agent-authority.ts";
 import type { Caller } from "../../dispatch/caller/caller.ts";
+import { refuseAuthority } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import {
@@ -24,7 +24,7 @@ import {
   type Refusal,
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";

@@ -7,8 +7,9 @@ import { LRUCache } from "lru-cache";
 import { shareBody } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { replyToOutcome } from "../../dispatch/handling/invoke.ts";
-import { whileServing } from "../../dispatch/module/while-serving.ts";
+import { whileServing } from "../../dispatch/process-state.ts";
 import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, Outcome, RouteHandler } from "../../dispatch/routes/route.ts";
@@ -24,7 +25,6 @@ import type { ManifestDocument } from "./document.ts";
 import {
   arrayOf,
   type Builtin,
-  disclosing,
   type Listed,
   Listing,
   persistentEndpoints,
@@ -173,10 +173,9 @@ function rootHandler(
 
 /** The manifest as each caller may see it. */
 function variantsOf(context: DiscoveryContext, manifest: CurrentManifest) {
-  const isDisclosed = disclosing(context);
   return (agentId: string | undefined): ManifestDocument | Promise<ManifestDocument> => {
     const own = persistentEndpoints(context, manifest, agentId);
-    const isWhole = isDisclosed(agentId);
+    const isWhole = isDisclosedTo(context, agentId);
     const pick = (published: PublishedManifest): ManifestDocument | Promise<ManifestDocument> => {
       if (own.length > 0) return published.extend(isWhole, own);
       return isWhole ? published.disclosed : published.withheld;

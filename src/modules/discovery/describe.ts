@@ -6,8 +6,8 @@
  * which DESCRIBE alone still gives.
  * AGTP "DESCRIBE", "URI Resolution"
  */
-
 import type { JsonRecord } from "../../base/json-value.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import {
   agentRetired,
   agentSuspended,
@@ -18,9 +18,9 @@ import {
   type DescribeMethod,
   describeBy,
   type FloorMethod,
+  floorResult,
   impactOf,
 } from "../../dispatch/routes/floor.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
@@ -39,7 +39,6 @@ import {
   FORMAT_NAMES,
   type IdentityReply,
 } from "./describe-identity.ts";
-import { disclosing } from "./inventory.ts";
 
 /** All that there is to describe. */
 interface DescribeOptions extends DescribedAgents {
@@ -71,7 +70,7 @@ export function createDescription(
   const { inventory, directory, config, state } = context;
   const defaultName = config.agents.default;
   const options: DescribeOptions = {
-    ...{ context, methods, directory, isDisclosedTo: disclosing(context) },
+    ...{ context, methods, directory, isDisclosedTo: (agentId) => isDisclosedTo(context, agentId) },
     defaultAgent: defaultName === undefined ? undefined : directory.resolve(defaultName),
     standing: {
       statusOf: (agent) => state.lifecycle.statusOf(agent),

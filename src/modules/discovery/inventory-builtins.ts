@@ -6,6 +6,7 @@
 import { shareBody } from "../../base/kept-text.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
 import { listingTools, toolEntry } from "../../dispatch/tools/tool.ts";
 import { contractEntry } from "../../endpoint/contract.ts";
@@ -13,7 +14,7 @@ import { patternEntry } from "../../endpoint/project.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { DiscoveryContext } from "./config.ts";
-import { answerWith, arrayOf, type Builtin, disclosing, Listing } from "./inventory.ts";
+import { answerWith, arrayOf, type Builtin, Listing } from "./inventory.ts";
 
 /** A bare array of contracts. */
 export function contractsBuiltin(context: DiscoveryContext): Builtin {
@@ -86,13 +87,12 @@ function* listingServedTools({ deployment }: DiscoveryContext): Paced<readonly o
  */
 export function agentsBuiltin(context: DiscoveryContext): Builtin {
   const agents = new Listing(() => listingAgents(context), context);
-  const isDisclosed = disclosing(context);
   return {
     name: "agents",
     description: "Lists the agents this server hosts, with their trust posture.",
     outputSchema: arrayOf(["agent_id", "name", "trust_tier", "verification_path"]),
     prepare: () => agents.prepare(),
-    handler: ({ agentId }) => (isDisclosed(agentId) ? agents.answer() : { body: [] }),
+    handler: ({ agentId }) => (isDisclosedTo(context, agentId) ? agents.answer() : { body: [] }),
   };
 }
 
@@ -143,7 +143,7 @@ function addressedAgent(context: DiscoveryContext, call: Call): AgentDocument | 
   const { default: defaultAgent } = config.agents;
   const named = call.input["agent_id"];
   if (typeof named === "string") {
-    return disclosing(context)(call.agentId) ? agents.resolve(named) : agents.find(named);
+    return isDisclosedTo(context, call.agentId) ? agents.resolve(named) : agents.find(named);
   }
   if (call.agentId !== undefined) return agents.find(call.agentId);
   return defaultAgent === undefined ? undefined : agents.resolve(defaultAgent);

@@ -3,8 +3,7 @@
 import { sharingList } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
-import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
-import { whileServing } from "../../dispatch/module/while-serving.ts";
+import { whileServing } from "../../dispatch/process-state.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import { contractDefinition } from "../../endpoint/contract.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
@@ -24,12 +23,6 @@ export interface Builtin {
   readonly handler: RouteHandler;
   /** Makes what the handler answers with, where that takes long. */
   prepare?(): Promise<void>;
-}
-
-/** Tells whether a caller may learn which agents there are. */
-export function disclosing({ config, directory: agents }: DiscoveryContext) {
-  const { disclosure } = config.agents;
-  return (agentId: string | undefined): boolean => isDisclosedTo({ agents, disclosure }, agentId);
 }
 
 /** Schema of a bare array of objects with some required members. */

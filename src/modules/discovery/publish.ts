@@ -14,7 +14,7 @@ import { Latest } from "../../base/latest.ts";
 import type { Paced } from "../../base/paced.ts";
 import { makeDirectory } from "../../base/paths.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { whileServing } from "../../dispatch/module/while-serving.ts";
+import { whileServing } from "../../dispatch/process-state.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import { agentReference, buildManifest } from "./build.ts";

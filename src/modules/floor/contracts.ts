@@ -3,14 +3,17 @@
  * operator, the operator's sweep of stale ones, and INSPECT of a contract or of an attempt.
  * 400 malformed · 403 somebody else's · 404 no such contract or attempt.   AGTP-API §10.1.4
  */
-
 import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
-import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
-import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
+import {
+  actorOf,
+  contractOf,
+  recordContractEvents,
+  textOf,
+} from "../../dispatch/contracts/contract-events.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { type Contract, contractDetails } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";

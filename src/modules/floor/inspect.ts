@@ -18,7 +18,7 @@ import {
   rateLimited,
 } from "../../dispatch/refusals/refusal.ts";
 import { recordGone } from "../../dispatch/refusals/store-refusals.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { isSha256 } from "../../identity/identifiers.ts";

@@ -4,9 +4,7 @@
  * that is not possible from where the agent stands · 503 an event that cannot be written.
  * AGTP "Lifecycle Methods"
  */
-
-import { refuseAuthority } from "../../dispatch/caller/agent-authority.ts";
-import { operatorOf } from "../../dispatch/caller/operator.ts";
+import { operatorOf, refuseAuthority } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import {
   badRequest,
@@ -17,7 +15,7 @@ import {
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../dispatch/refusals/store-refusals.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";

@@ -5,9 +5,12 @@
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
-import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
-import { impactOf } from "../../dispatch/routes/floor.ts";
-import { canonicalPair, isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import {
+  canonicalPair,
+  isReachable,
+  type MethodPolicy,
+} from "../../dispatch/policy/method-policy.ts";
+import { impactOf, isProtocolPair } from "../../dispatch/routes/floor.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Synthesizer } from "../../endpoint/synthesis-plan.ts";
@@ -71,14 +74,8 @@ function* filteringReachable(
   routes: readonly Route[],
   methodPolicy: MethodPolicy,
 ): Paced<readonly EndpointDefinition[]> {
-  const reachable: EndpointDefinition[] = [];
-  for (const { method, path, definition } of routes) {
-    yield;
-    const canonical = canonicalPair(methodPolicy, { method, path });
-    const isItself = canonical.method === method && canonical.path === path;
-    if (isItself && methodPolicy.isAllowed(method)) reachable.push(definition);
-  }
-  return reachable;
+  const reachable = yield* filterPaced(routes, (route) => isReachable(methodPolicy, route));
+  return yield* mapPaced(reachable, ({ definition }) => definition);
 }
 
 /** The pairs that the steps of recipes arrive at, as far as they are known before they run. */

@@ -3,7 +3,6 @@
  * that negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
  * AGTP-API §10
  */
-
 import { recordAccepted, recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import type { Module, Negotiation } from "../../dispatch/module/module.ts";
@@ -12,8 +11,12 @@ import {
   type QueryEntry,
   type QuerySource,
 } from "../../dispatch/module/query-source.ts";
-import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
-import { isProtocolPair } from "../../dispatch/routes/pairs.ts";
+import {
+  describeBy,
+  type FloorMethod,
+  floorEndpoints,
+  isProtocolPair,
+} from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { type Contract, contractEntry } from "../../endpoint/contract.ts";

@@ -8,8 +8,8 @@
 
 import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
-import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";

@@ -6,8 +6,8 @@ import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution, HostedInventory, Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
-import { agentNotInstalled } from "../../dispatch/refusals/openwop-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
+import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import {
@@ -98,7 +98,7 @@ function endpointsOf(
     ...inventoryEndpoints({
       ...{ ...dispatching, catalog, isListed: agents.length > 0 },
       resolve: resolverOf(context, openwop),
-      isDisclosedTo: disclosing(context),
+      isDisclosedTo: (agentId) => isDisclosedTo(context, agentId),
     }),
   ];
 }
@@ -155,25 +155,15 @@ function runSource(host: RunHost, tenant: string): QuerySource {
 const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
 const AGENT_ID = /^[0-9a-f]{64}$/;
 
-/** Tells whether a caller may learn which agents there are. */
-function disclosing({
-  config,
-  deployment,
-}: OpenwopContext): (agentId: string | undefined) => boolean {
-  const { disclosure } = config.agents;
-  return (agentId) => isDisclosedTo({ agents: deployment().directory, disclosure }, agentId);
-}
-
 /** The agents of the tenant that AGTP callers belong to. */
 function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): HostedInventory {
   const { catalog } = openwop;
   const { tenant } = context.config.openwop;
-  const isDisclosed = disclosing(context);
   const isEmpty = catalog.inventory(tenant).length === 0;
   const find = (name: string, callerId: string | undefined): object | Refusal | undefined => {
     // Where there is an inventory, a name that is nobody's is no name in it.
     if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
-    const entry = isDisclosed(callerId) ? catalog.find(name, tenant) : undefined;
+    const entry = isDisclosedTo(context, callerId) ? catalog.find(name, tenant) : undefined;
     if (entry !== undefined) return entry;
     return context.deployment().directory.resolve(name) === undefined
       ? agentNotInstalled()

@@ -7,16 +7,16 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
 import {
-  agentNotInstalled,
-  runNotFound,
-  tooManyRuns,
-} from "../../dispatch/refusals/openwop-refusals.ts";
-import {
   authorizationRequired,
   namedError,
   type Refusal,
 } from "../../dispatch/refusals/refusal.ts";
-import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
+import {
+  agentNotInstalled,
+  confirmationForbidden,
+  runNotFound,
+  tooManyRuns,
+} from "../../dispatch/refusals/task-refusals.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";

@@ -3,11 +3,9 @@
  * caller's governance zone are not among them, and neither are agents that may not act now. 422
  * where conditions come without criteria or intent.   AGTP "DISCOVER"
  */
-
 import type { JsonRecord } from "../../base/json-value.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import type { FloorMethod } from "../../dispatch/routes/floor.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

@@ -6,7 +6,7 @@
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { checkPath } from "../../catalog/path-grammar.ts";
-import { canonicalPair } from "../../dispatch/routes/pairs.ts";
+import { canonicalPair } from "../../dispatch/policy/method-policy.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { mergeInput } from "../../endpoint/input.ts";

@@ -7,8 +7,8 @@ import { mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
+import { isReachable } from "../../dispatch/policy/method-policy.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
-import { canonicalPair } from "../../dispatch/routes/pairs.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
@@ -91,11 +91,9 @@ function* filteringReachable({
     yield;
     const { method, path } = definition;
     const pair = `${method} ${path}`;
-    if (known.has(pair) || !methodPolicy.isAllowed(method)) continue;
+    if (known.has(pair) || !isReachable(methodPolicy, definition)) continue;
     known.add(pair);
-    const canonical = canonicalPair(methodPolicy, { method, path });
-    const isItself = canonical.method === method && canonical.path === path;
-    if (isItself) reachable.push({ tier, definition });
+    reachable.push({ tier, definition });
   }
   return reachable;
 }

@@ -19,9 +19,8 @@ const PROMINENCE = { 1: 1, 2: 0.8, 3: 0.6 } as const;
 
 /** The entry of an agent. */
 export function agentEntry(context: SearchContext, agent: AgentDocument): SearchEntry {
-  const { config, state, deployment } = context;
+  const { state } = context;
   const { agentId, document } = agent;
-  const disclosed = { agents: deployment().directory, disclosure: config.agents.disclosure };
   const status = (): AgentStatus => state.lifecycle.statusOf(agent);
   return {
     kind: "agent",
@@ -33,7 +32,7 @@ export function agentEntry(context: SearchContext, agent: AgentDocument): Search
     facets: { agent, status },
     prominence: PROMINENCE[agent.trustTier],
     isVisibleTo: ({ caller, zones }: Asker) =>
-      isDisclosedTo(disclosed, caller.agentId) && isWithin(agent, zones) && status() !== "retired",
+      isDisclosedTo(context, caller.agentId) && isWithin(agent, zones) && status() !== "retired",
     show: (_asker, format) => {
       if (format === "raw") return document;
       const inForm = format === "natural" ? agentInWords : agentSummary;

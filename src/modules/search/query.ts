@@ -3,14 +3,12 @@
  * confidence that it is what was asked for, and all it takes to use it. 422 without an intent, or
  * for parameters that mean nothing; nothing found is a 200 with no results.   AGTP "QUERY"
  */
-
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Drive } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
 import { type Refusal, rateLimited, schemaViolation } from "../../dispatch/refusals/refusal.ts";
-import type { FloorMethod } from "../../dispatch/routes/floor.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

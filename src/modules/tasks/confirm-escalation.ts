@@ -17,8 +17,7 @@ import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../dispatch/refusals/store-refusals.ts";
 import { decisionConflict } from "../../dispatch/refusals/task-refusals.ts";
-import type { FloorMethod } from "../../dispatch/routes/floor.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { CausingRequest, RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -9,7 +9,7 @@ import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import { notFound, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";

@@ -14,8 +14,7 @@ import {
   schemaViolation,
 } from "../../dispatch/refusals/refusal.ts";
 import { taskPaused, tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
-import type { FloorMethod } from "../../dispatch/routes/floor.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";

@@ -8,8 +8,7 @@ import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { badRequest, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
-import type { FloorMethod } from "../../dispatch/routes/floor.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import {

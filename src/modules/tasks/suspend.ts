@@ -6,8 +6,12 @@
  * or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
 import { readMoment } from "../../base/duration.ts";
-import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
-import { actorOf, contractOf, textOf } from "../../dispatch/contracts/named-contract.ts";
+import {
+  actorOf,
+  contractOf,
+  type RecordEvents,
+  textOf,
+} from "../../dispatch/contracts/contract-events.ts";
 import {
   authorizationRequired,
   forbidden,
@@ -21,8 +25,7 @@ import {
   refuseHeldSession,
   tooManyWaiting,
 } from "../../dispatch/refusals/task-refusals.ts";
-import type { DescribeMethod, FloorMethod } from "../../dispatch/routes/floor.ts";
-import { floorResult } from "../../dispatch/routes/floor-result.ts";
+import { type DescribeMethod, type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -6,14 +6,14 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { listenTo } from "../../base/leaving.ts";
 import type { Exchange } from "../../dispatch/exchange.ts";
-import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import {
   CHANNELS,
   type HandlerBegin,
   type InnerBegin,
   type RequestEnd,
   type RequestRefusal,
-} from "../../dispatch/request-channels.ts";
+} from "../../dispatch/observer.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { markFailed } from "./leaving-spans.ts";
 import {
   ATTRIBUTES,

@@ -3,7 +3,7 @@
  * reach it are counted.
  */
 import { channel } from "node:diagnostics_channel";
-import { DROPPED_CHANNEL } from "../../dispatch/request-channels.ts";
+import { DROPPED_CHANNEL } from "../../dispatch/observer.ts";
 import { RecordDraft } from "../../state/records/record.ts";
 import type { LateFields } from "../../wire/message.ts";
 import { ProtobufOctets } from "./protobuf-octets.ts";

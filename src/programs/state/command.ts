@@ -90,6 +90,7 @@ export function stateCommand(): Command {
     name: "agtpd state",
     description: "Moves what a deployment keeps to a file, and back.",
     notes: NOTES,
+    hasLongMessages: true,
     commands: [exportCommand, importCommand, acceptLossCommand],
   };
 }

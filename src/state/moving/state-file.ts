@@ -3,7 +3,7 @@
  * store, then the records of the journal in their order, then what they add up to. A reader needs no
  * more memory than one line of it takes.   docs/state.md
  */
-import { isRecord, type JsonRecord, parseRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../entry-limits.ts";
 import { type CutHead, cutHeadValue, readCutHead } from "../journal/cut-heads.ts";
 import type { StoredValue } from "../store.ts";
@@ -100,7 +100,7 @@ export function readHeader(text: string): StateHeader | string {
   }
   const { version, server_id, created_at, agtpd, first_segment } = value;
   if (version !== STATE_FORMAT_VERSION) {
-    return `has version ${JSON.stringify(version)} of the format, this build reads version ${STATE_FORMAT_VERSION}`;
+    return `has version ${quoteValue(version)} of the format, this build reads version ${STATE_FORMAT_VERSION}`;
   }
   if (typeof server_id !== "string" || typeof created_at !== "string") return DAMAGED;
   if (typeof agtpd !== "string" || !isNumber(first_segment) || first_segment < 1) return DAMAGED;

@@ -36,8 +36,7 @@ const PROTOCOLS = ["postgres:", "postgresql:"];
 
 /** What is wrong with a location, by itself; undefined: nothing that can be known without a server. */
 export function findLocationFault(location: PostgresLocation): LocationFault | undefined {
-  const read = readLocation(location);
-  return "fault" in read ? read.fault : undefined;
+  return makePool(location).fault;
 }
 
 function readLocation({ url, ca }: PostgresLocation) {
@@ -71,6 +70,8 @@ export function makePool(location: PostgresLocation): PostgresPool {
   };
   try {
     const driver = createRequire(import.meta.url)("pg") as typeof import("pg");
+    // Reads the URL, which a pool does not before it connects.
+    new driver.Client(config);
     const pool = new driver.Pool(config);
     // An idle connection that ends is replaced when the next is needed.
     pool.on("error", () => undefined);
@@ -78,7 +79,8 @@ export function makePool(location: PostgresLocation): PostgresPool {
     pool.on("connect", (client) => client.on("error", () => undefined));
     return { pool };
   } catch (error) {
-    return faulty("url", `cannot be read: ${reasonOf(error)}`);
+    const hint = "in a name or a password %2F stands for /, %3A for :, %40 for @";
+    return faulty("url", `cannot be read: ${reasonOf(error)}; ${hint}`);
   }
 }
 

@@ -23,11 +23,14 @@ export interface SchemaFault {
   readonly hint?: string;
 }
 
-/** Every table, qualified; all text is compared by its octets. */
+/** The schema and every table, qualified; all text is compared by its octets. */
 export function schemaStatement(schema: string): string {
+  return `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)};\n${tablesStatement(schema)}`;
+}
+
+function tablesStatement(schema: string): string {
   const name = quoteName(schema);
-  return `CREATE SCHEMA IF NOT EXISTS ${name};
-CREATE TABLE ${name}.meta (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+  return `CREATE TABLE ${name}.meta (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
 CREATE TABLE ${name}.entries (
   collection text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
@@ -77,18 +80,8 @@ export async function prepareSchema(
   client: PoolClient,
   schema: string,
 ): Promise<SchemaFault | undefined> {
-  const server = await readServer(client);
-  if (server.version < OLDEST_SERVER) {
-    const message = `PostgreSQL ${server.version} is too old: ${OLDEST_SERVER} or newer is needed`;
-    return { key: "url", message };
-  }
-  if (server.encoding !== "UTF8") {
-    return { key: "url", message: `the database has the encoding ${server.encoding}, not UTF8` };
-  }
-  if (server.isReadOnly) {
-    const hint = "name the primary: a standby takes no changes";
-    return { key: "url", message: "the server is read-only, as a standby is", hint };
-  }
+  const unfit = await findServerFault(client);
+  if (unfit !== undefined) return unfit;
   await client.query("BEGIN");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1::int, $2::int)", MIGRATION_LOCK);
@@ -101,76 +94,123 @@ export async function prepareSchema(
   }
 }
 
-async function readServer(client: PoolClient) {
+/** Says why no daemon would start over a database as it is; looks, and changes nothing. */
+export async function findStartFault(
+  client: PoolClient,
+  schema: string,
+): Promise<SchemaFault | undefined> {
+  const unfit = await findServerFault(client);
+  if (unfit !== undefined) return unfit;
+  const rights = await readRights(client, schema);
+  if (rights.hasTables) return findTablesFault(client, schema, rights);
+  return rights.mayMake ? undefined : notMade(schema, rights);
+}
+
+async function findServerFault(client: PoolClient): Promise<SchemaFault | undefined> {
   const { rows } = await client.query<Record<"version" | "encoding" | "readonly", string>>(
     `SELECT current_setting('server_version_num') AS version,
       current_setting('server_encoding') AS encoding,
-      current_setting('transaction_read_only') AS readonly`,
+      CASE WHEN pg_is_in_recovery() THEN 'on'
+        ELSE current_setting('default_transaction_read_only') END AS readonly`,
   );
-  const [row] = rows;
-  return {
-    version: Math.floor(Number(row?.version) / 10_000),
-    encoding: row?.encoding ?? "",
-    isReadOnly: row?.readonly === "on",
-  };
+  const [{ version, encoding, readonly }] = rows as [(typeof rows)[0]];
+  const number = Math.floor(Number(version) / 10_000);
+  if (number < OLDEST_SERVER) {
+    const message = `PostgreSQL ${number} is too old: ${OLDEST_SERVER} or newer is needed`;
+    return { key: "url", message };
+  }
+  if (encoding !== "UTF8") {
+    return { key: "url", message: `the database has the encoding ${encoding}, not UTF8` };
+  }
+  if (readonly !== "on") return undefined;
+  const hint = "name the primary: a standby takes no changes";
+  return { key: "url", message: "the server is read-only, as a standby is", hint };
 }
 
 async function makeOrCheck(client: PoolClient, schema: string): Promise<SchemaFault | undefined> {
-  const name = quoteName(schema);
   const rights = await readRights(client, schema);
-  if (rights === undefined) return make(client, schema);
-  if (!rights.isEnough) {
-    const grants = `GRANT USAGE ON SCHEMA ${name} TO ${rights.role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${rights.role}`;
-    const message = `the role ${rights.role} may not read and write all tables of the schema "${schema}"`;
-    return { key: "schema", message, hint: grants };
+  if (!rights.hasTables) return make(client, schema, rights);
+  const fault = await findTablesFault(client, schema, rights);
+  if (fault === undefined) await adoptNumbers(client, quoteName(schema));
+  return fault;
+}
+
+async function findTablesFault(
+  client: PoolClient,
+  schema: string,
+  { role, isEnough }: Rights,
+): Promise<SchemaFault | undefined> {
+  if (!isEnough) {
+    const message = `the role ${role} may not read and write all tables of the schema "${schema}"`;
+    return { key: "schema", message, hint: grants(schema, role) };
   }
   const { rows } = await client.query<{ value: string }>(
-    `SELECT value FROM ${name}.meta WHERE name = 'schema_version'`,
+    `SELECT value FROM ${quoteName(schema)}.meta WHERE name = 'schema_version'`,
   );
   const version = rows[0]?.value ?? "";
   if (!/^[1-9]\d{0,8}$/.test(version)) {
     return { key: "schema", message: `"${schema}" has tables of another program` };
   }
-  if (Number(version) > POSTGRES_SCHEMA_VERSION) {
-    const message = `"${schema}" has schema version ${version}, this build knows ${POSTGRES_SCHEMA_VERSION} at most`;
-    return { key: "schema", message };
-  }
-  await adoptNumbers(client, name);
-  return undefined;
+  if (Number(version) <= POSTGRES_SCHEMA_VERSION) return undefined;
+  const message = `"${schema}" has schema version ${version}, this build knows ${POSTGRES_SCHEMA_VERSION} at most`;
+  return { key: "schema", message };
 }
 
-/** The role, and whether it may do what a daemon does; undefined: there are no tables. */
-async function readRights(
-  client: PoolClient,
-  schema: string,
-): Promise<{ readonly role: string; readonly isEnough: boolean } | undefined> {
-  const { rows } = await client.query<{ role: string; enough: boolean; tables: string }>(
-    `SELECT quote_ident(current_user) AS role, count(*) FILTER (WHERE c.relname = 'meta') AS tables,
-        bool_and(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
-          AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
-          AND has_table_privilege(c.oid, 'DELETE')) AS enough
+/** What the role of a connection may do. */
+interface Rights {
+  /** Quoted where SQL needs it. */
+  readonly role: string;
+  readonly hasSchema: boolean;
+  readonly hasTables: boolean;
+  /** All that a daemon does with the tables that there are. */
+  readonly isEnough: boolean;
+  /** Make the schema where there is none, and the tables in it. */
+  readonly mayMake: boolean;
+}
+
+async function readRights(client: PoolClient, schema: string): Promise<Rights> {
+  const { rows } = await client.query<Rights>(
+    `SELECT quote_ident(current_user) AS role,
+        count(*) FILTER (WHERE c.relname = 'meta') > 0 AS "hasTables",
+        coalesce(bool_and(has_schema_privilege(n.oid, 'USAGE')
+          AND has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+          AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE')),
+          false) AS "isEnough",
+        EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS "hasSchema",
+        coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1),
+          has_database_privilege(current_database(), 'CREATE')) AS "mayMake"
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = $1 AND c.relname = ANY($2)`,
     [schema, TABLES],
   );
-  const [row] = rows;
-  if (row === undefined || row.tables === "0") return undefined;
-  return { role: row.role, isEnough: row.enough };
+  return rows[0]!;
 }
 
-async function make(client: PoolClient, schema: string): Promise<SchemaFault | undefined> {
-  const statement = schemaStatement(schema);
+async function make(
+  client: PoolClient,
+  schema: string,
+  rights: Rights,
+): Promise<SchemaFault | undefined> {
   try {
     await client.query("SAVEPOINT making");
-    await client.query(statement);
+    // Somebody else may have made the schema for this role: to ask for it anew needs more rights.
+    await client.query(rights.hasSchema ? tablesStatement(schema) : schemaStatement(schema));
     return undefined;
   } catch (error) {
     if (codeOf(error) !== "42501") throw error;
     await client.query("ROLLBACK TO making");
-    const hint = `let a role that may run this, and grant this one USAGE on the schema and SELECT, INSERT, UPDATE, DELETE on its tables:\n${statement}`;
-    const message = `the role may not make the schema "${schema}"`;
-    return { key: "schema", message, hint };
+    return notMade(schema, rights);
   }
+}
+
+function notMade(schema: string, { role }: Rights): SchemaFault {
+  const hint = `let a role that may run this:\n${schemaStatement(schema)}\n${grants(schema, role)};`;
+  return { key: "schema", message: `the role may not make the schema "${schema}"`, hint };
+}
+
+function grants(schema: string, role: string): string {
+  const name = quoteName(schema);
+  return `GRANT USAGE ON SCHEMA ${name} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${role}`;
 }
 
 /** A database that was restored from a dump counts its transactions anew: numbers go on all the same. */

@@ -7,7 +7,7 @@ import { readChainRecord } from "../journal/journal-replay.ts";
 import type { RetentionLimits } from "../journal/retention.ts";
 import { makePool, type PostgresLocation, quoteName, withClient } from "./driver.ts";
 import { describeFault } from "./open.ts";
-import type { SchemaFault } from "./schema.ts";
+import { findStartFault, type SchemaFault } from "./schema.ts";
 
 /** A table with its indexes. */
 export interface TableSize {
@@ -32,6 +32,8 @@ export interface SurveyedNode {
 }
 
 export interface DatabaseSurvey {
+  /** Why no daemon would start over it as it is. */
+  readonly startFault: SchemaFault | undefined;
   readonly schema: string;
   readonly role: string;
   /** The largest first; none before the first start. */
@@ -113,6 +115,7 @@ async function survey(
   const readable = new Set(rows.flatMap(({ name, readable: is }) => (is === true ? [name] : [])));
   const name = quoteName(schema);
   return {
+    startFault: await findStartFault(client, schema),
     ...{ schema, role: String(rows[0]?.["role"] ?? ""), tables },
     unreadable: tables.flatMap((table) => (readable.has(table.name) ? [] : [table.name])),
     dueShare: readable.has("records") ? await dueShare(client, name, limits, now) : undefined,

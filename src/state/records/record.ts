@@ -41,6 +41,13 @@ export interface RecordFacts {
   readonly extension?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** The facts of what no request asked for, such as bytes that were none. */
+export const NO_REQUEST: Omit<RecordFacts, "status"> = {
+  ...{ agentId: "", ownerId: "", requestId: "", responseId: "", actionId: undefined },
+  ...{ method: "", requestedMethod: undefined, path: "", sessionId: undefined, taskId: undefined },
+  ...{ principalId: undefined, assurance: "unverified", requestBody: "", responseBody: "" },
+};
+
 /** How the server knows that the agent is who it says. */
 type Assurance = "certificate-bound" | "unverified";
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Deadlines } from "../../../src/dispatch/deadlines.ts";
 import { Exchange } from "../../../src/dispatch/exchange.ts";
-import { type Fault, type InvokeServices, invoke } from "../../../src/dispatch/handling/invoke.ts";
+import { type InvokeServices, invoke } from "../../../src/dispatch/handling/invoke.ts";
+import type { Fault } from "../../../src/dispatch/observer.ts";
 import type { Reply } from "../../../src/dispatch/reply.ts";
 import type { Handler } from "../../../src/handlers/handler.ts";
 import { makeExchange, makeRoute, type RouteOptions } from "../../support/exchange.ts";

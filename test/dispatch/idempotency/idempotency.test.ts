@@ -2,12 +2,9 @@ import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
 import { Deadlines } from "../../../src/dispatch/deadlines.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
-import {
-  createCallHandler,
-  type Fault,
-  type InvokeServices,
-} from "../../../src/dispatch/handling/invoke.ts";
+import { createCallHandler, type InvokeServices } from "../../../src/dispatch/handling/invoke.ts";
 import { createAnswerOnce } from "../../../src/dispatch/idempotency/idempotency.ts";
+import type { Fault } from "../../../src/dispatch/observer.ts";
 import { badRequest } from "../../../src/dispatch/refusals/refusal.ts";
 import { attributionUnavailable } from "../../../src/dispatch/refusals/store-refusals.ts";
 import type { Reply } from "../../../src/dispatch/reply.ts";

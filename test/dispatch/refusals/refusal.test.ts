@@ -7,10 +7,7 @@ import {
   carryMore,
   endpointViolation,
   handlerTimeout,
-  methodNotAllowed,
-  methodViolation,
   namedError,
-  noContract,
   notFound,
   notImplemented,
   proposalRejected,
@@ -22,6 +19,8 @@ import {
   scopeViolation,
   serverError,
 } from "../../../src/dispatch/refusals/refusal.ts";
+import { noContract } from "../../../src/dispatch/refusals/refuse-contract.ts";
+import { methodNotAllowed, methodViolation } from "../../../src/dispatch/refusals/refuse-method.ts";
 
 const ALLOWED = ["AUDIT", "BOOK"];
 const VIOLATION = { path: "/city", keyword: "type", message: "must be string" };

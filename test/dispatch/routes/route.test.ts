@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { changeCall } from "../../../src/dispatch/handling/call-context.ts";
+import { CallContext } from "../../../src/dispatch/handling/call-context.ts";
 import { createRoute, endpointWarning } from "../../../src/dispatch/routes/route.ts";
 import type { EndpointDeprecation } from "../../../src/endpoint/endpoint.ts";
 import { makeEndpoint } from "../../support/endpoint-definition.ts";
-import { makeRoute } from "../../support/exchange.ts";
+import { makeExchange, makeRoute } from "../../support/exchange.ts";
 import { makeCall } from "../../support/handler-call.ts";
 
 const BINDING = { type: "registered_function", function: "a.b" } as const;
@@ -45,16 +45,24 @@ describe("createRoute", () => {
   });
 });
 
-describe("changeCall", () => {
+describe("CallContext.changed", () => {
   it("has another input or dispatch, and all else as it was", async () => {
-    const call = makeCall({ input: { a: 1 } });
+    const exchange = makeExchange({ headers: { "task-id": "t-1" } });
+    exchange.input = { a: 1 };
+    const { log } = makeCall();
+    const none = () => Promise.reject(new Error("nothing is dispatched"));
+    const call = new CallContext(exchange, { logFor: () => log, dispatch: none });
     const answer = { status: 200, headers: {}, body: "other" };
-    const changed = changeCall(call, { dispatch: () => Promise.resolve(answer) });
+    const changed = CallContext.changed(call, { dispatch: () => Promise.resolve(answer) });
     expect(await changed.dispatch("QUERY", "/")).toBe(answer);
     expect(changed.input).toBe(call.input);
     for (const name of ["method", "path", "agentId", "scopes", "signal", "log"] as const) {
       expect(changed[name]).toBe(call[name]);
     }
-    expect(changeCall(call, { input: { b: 2 } }).input).toEqual({ b: 2 });
+    expect(changed.taskId).toBe("t-1");
+    const other = CallContext.changed(changed, { input: { b: 2 } });
+    expect(other.input).toEqual({ b: 2 });
+    expect(await other.dispatch("QUERY", "/")).toBe(answer);
+    expect(() => CallContext.changed(makeCall(), { input: {} })).toThrow(TypeError);
   });
 });

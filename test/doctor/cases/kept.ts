@@ -36,6 +36,7 @@ function inDatabase(
 ): Case["site"] {
   const survey: DatabaseSurvey = {
     ...{
+      startFault: undefined,
       schema: "agtp",
       role: "agtpd",
       tables: [],
@@ -71,6 +72,21 @@ export const keptCases: readonly Case[] = [
     id: "store",
     site: { tables: { store: { driver: "memory" } } },
     found: { severity: "warning", key: "store.driver" },
+  },
+  {
+    title: "a database over which no daemon would start",
+    id: "store",
+    site: inDatabase({
+      startFault: {
+        ...{ key: "url", message: "the server is read-only, as a standby is" },
+        hint: "name the primary: a standby takes no changes",
+      },
+    }),
+    found: {
+      ...{ severity: "error", key: "store.url" },
+      message: "the server is read-only, as a standby is",
+      remedy: "name the primary: a standby takes no changes",
+    },
   },
   {
     title: "a database that is none",

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { CHANNELS, type RequestEnd } from "../../../src/dispatch/request-channels.ts";
+import { CHANNELS, type RequestEnd } from "../../../src/dispatch/observer.ts";
 import {
   MAX_REQUESTS,
   type NotedFact,

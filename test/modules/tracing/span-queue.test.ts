@@ -1,7 +1,7 @@
 /** Spans that wait for a collector, without one.   docs/tracing.md */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { DROPPED_CHANNEL } from "../../../src/dispatch/request-channels.ts";
+import { DROPPED_CHANNEL } from "../../../src/dispatch/observer.ts";
 import { traceRequest } from "../../../src/modules/tracing/span-octets.ts";
 import { SpanQueue } from "../../../src/modules/tracing/span-queue.ts";
 import { SPAN_KINDS, SpanRecord } from "../../../src/modules/tracing/span-record.ts";

@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { DROPPED_CHANNEL } from "../../../src/dispatch/request-channels.ts";
+import { DROPPED_CHANNEL } from "../../../src/dispatch/observer.ts";
 import { type Collector, openCollector, type SentSpan } from "../../support/collector.ts";
 import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
 import {

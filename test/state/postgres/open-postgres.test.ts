@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../src/base/problem.ts";
 import { openStore } from "../../../src/state/open-store.ts";
+import { findLocationFault } from "../../../src/state/postgres/driver.ts";
 import { startOldPostgres } from "../../support/old-postgres.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
 
@@ -20,6 +21,19 @@ describe("opening a store in a PostgreSQL that is too old", () => {
     expect(refused).toBe(
       `agtp-server.toml: store.url: PostgreSQL ${number} is too old: 15 or newer is needed`,
     );
+  });
+});
+
+describe("the location of a PostgreSQL that no URL reader takes", () => {
+  it.each([
+    ["a port that there is not", "postgres://agtp:hush@db.example:99999/agtp"],
+    ["an address that is not closed", "postgres://agtp:hush@[::1/agtp"],
+    ["a password with a slash", "postgres://agtp:hu/sh@db.example/agtp"],
+  ])("is a problem before anything is connected: %s", (_what, url) => {
+    const fault = findLocationFault({ url, schema: "agtp" });
+    expect(fault?.key).toBe("url");
+    expect(fault?.message).toMatch(/^cannot be read: .*%2F stands for \/, /);
+    expect(fault?.message).not.toMatch(/hush|db\.example/);
   });
 });
 
@@ -52,8 +66,18 @@ describeWithPostgres("opening a store in PostgreSQL", () => {
     const refused = await refusalOf(guest);
     expect(refused).toContain('store.schema: the role may not make the schema "agtp"');
     expect(refused).toContain("CREATE TABLE");
+    expect(refused).toContain('GRANT USAGE ON SCHEMA "agtp" TO guest;');
     await openPostgres(url);
     expect(await refusalOf(guest)).toContain("store.schema: the role guest may not read and write");
+  });
+
+  it("makes the tables in a schema that was made for a role which may make none", async () => {
+    const url = await postgres().makeDatabase();
+    await postgres().query("CREATE ROLE tenant LOGIN", url);
+    await postgres().query("CREATE SCHEMA agtp AUTHORIZATION tenant", url);
+    const store = await openPostgres(url.replace("agtp@", "tenant@"));
+    await store.commit([{ kind: "put", collection: "c", key: "k", value: 1 }]);
+    expect(await store.get("c", "k")).toBe(1);
   });
 
   it("says what to grant where the role may not work with all tables", async () => {

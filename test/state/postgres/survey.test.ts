@@ -128,6 +128,30 @@ describeWithPostgres("the size of a database", () => {
     expect((await survey(await makeTables(), { days: 1, bytes: 1 })).dueShare).toBe(0);
   });
 
+  it("is told with why no daemon would start over it, and nothing is made to find that out", async () => {
+    const url = await postgres().makeDatabase();
+    await postgres().query("CREATE ROLE beginner LOGIN", url);
+    const beginner = url.replace("agtp@", "beginner@");
+    const faultOf = async (asked: string) => (await survey(asked)).startFault;
+    expect(await faultOf(url)).toBeUndefined();
+    const unmade = await faultOf(beginner);
+    expect(unmade?.message).toBe('the role may not make the schema "agtp"');
+    expect((await survey(url)).tables).toEqual([]);
+    await postgres().query(String(unmade?.hint).replace("let a role that may run this:", ""), url);
+    expect(await faultOf(beginner)).toBeUndefined();
+    await postgres().query("REVOKE DELETE ON agtp.heads FROM beginner", url);
+    expect((await faultOf(beginner))?.message).toMatch(/^the role beginner may not read and write/);
+    await postgres().query("UPDATE agtp.meta SET value = '2' WHERE name = 'schema_version'", url);
+    expect((await faultOf(url))?.message).toContain("has schema version 2, this build knows 1");
+    const [database] = await postgres().query("SELECT current_database() AS name", url);
+    await postgres().query(
+      `ALTER DATABASE ${String(database?.["name"])} SET default_transaction_read_only = on`,
+    );
+    expect(await faultOf(url)).toMatchObject({
+      ...{ key: "url", message: "the server is read-only, as a standby is" },
+    });
+  });
+
   it("is told to a role that may read nothing, but for what stands in the tables", async () => {
     const url = await makeGrown();
     await postgres().query("CREATE ROLE stranger LOGIN", url);

@@ -10,7 +10,7 @@ import { type Confirmation, readConfirmation } from "../../../dispatch/approvals
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
 import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
-import { floorResult } from "../../../dispatch/routes/floor-result.ts";
+import { floorResult } from "../../../dispatch/routes/floor.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { HandlerResult } from "../../../handlers/handler.ts";
 import { subjectOf } from "../../../runs/interrupt-escalations.ts";

@@ -5,7 +5,7 @@
  */
 import { type InputResponses, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { isRecord, parseJson, recordIn, textsIn, valueAt } from "../../../base/json-value.ts";
-import type { OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
+import type { OfferDecision } from "../../../dispatch/module/module.ts";
 import type { ToolCall } from "../ask.ts";
 import type { McpRequest } from "../front.ts";
 import { answerMeta } from "../tools/answer-meta.ts";

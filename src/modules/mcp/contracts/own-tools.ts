@@ -5,7 +5,7 @@
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { ContractOffers, OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
+import type { ContractOffers, OfferDecision } from "../../../dispatch/module/module.ts";
 import { approvalMismatch } from "../../../dispatch/refusals/approval-refusals.ts";
 import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { Asking } from "../ask.ts";

@@ -6,12 +6,11 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { mapPaced, type Paced } from "../../../base/paced.ts";
 import { type TaskQueue, THE_SERVER } from "../../../base/task-queue.ts";
+import { canonicalPair } from "../../../dispatch/policy/method-policy.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
 import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
-import { describeBy, type FloorMethod } from "../../../dispatch/routes/floor.ts";
-import { floorResult } from "../../../dispatch/routes/floor-result.ts";
-import { canonicalPair } from "../../../dispatch/routes/pairs.ts";
+import { describeBy, type FloorMethod, floorResult } from "../../../dispatch/routes/floor.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import { creatingRegistry } from "../../../endpoint/endpoint-registry.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";

@@ -8,15 +8,15 @@ import { isRecord } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../../catalog/path-grammar.ts";
+import { canonicalPair } from "../../../dispatch/policy/method-policy.ts";
 import {
   authorizationRequired,
   badRequest,
   endpointViolation,
-  methodViolation,
   proposalRejected,
   type Refusal,
 } from "../../../dispatch/refusals/refusal.ts";
-import { canonicalPair } from "../../../dispatch/routes/pairs.ts";
+import { methodViolation } from "../../../dispatch/refusals/refuse-method.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { checkReservation } from "../../../endpoint/method-rule.ts";
 import { readProposedSemantic } from "../../../endpoint/semantic-block.ts";

@@ -5,8 +5,8 @@
  * AGTP-API §8.7, §10
  */
 
-import type { ContractOffers, OfferDecision } from "../../../dispatch/contracts/contract-offers.ts";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
+import type { ContractOffers, OfferDecision } from "../../../dispatch/module/module.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import {
   authorizationRequired,

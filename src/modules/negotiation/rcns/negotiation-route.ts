@@ -6,7 +6,7 @@
  */
 
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
-import { changeCall } from "../../../dispatch/handling/call-context.ts";
+import { CallContext } from "../../../dispatch/handling/call-context.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
 import {
@@ -113,7 +113,7 @@ async function negotiate(
   const contract: Contract = { ...offered, state: "active" };
   await register.add(contract);
   await options.accepted(contract, call, exchange);
-  return route.handler(changeCall(call, { input }), exchange);
+  return route.handler(CallContext.changed(call, { input }), exchange);
 }
 
 /**

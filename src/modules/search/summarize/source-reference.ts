@@ -4,10 +4,9 @@
  * stranger names is how servers are turned against their neighbours. What can be read are the operator's
  * endpoints and what the protocol itself reads.   AGTP "SUMMARIZE"
  */
-
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
-import { impactOf } from "../../../dispatch/routes/floor.ts";
-import { canonicalPair, isProtocolPair } from "../../../dispatch/routes/pairs.ts";
+import { canonicalPair } from "../../../dispatch/policy/method-policy.ts";
+import { impactOf, isProtocolPair } from "../../../dispatch/routes/floor.ts";
 import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
 import { createRegistry, type EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";

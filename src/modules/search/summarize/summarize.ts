@@ -3,14 +3,12 @@
  * was left out. 422 for sources that are not read, and for parameters that mean nothing.
  * AGTP "SUMMARIZE"
  */
-
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { TaskQueue } from "../../../base/task-queue.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, rateLimited } from "../../../dispatch/refusals/refusal.ts";
-import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
-import { floorResult } from "../../../dispatch/routes/floor-result.ts";
+import { type FloorMethod, floorResult } from "../../../dispatch/routes/floor.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
 import {

@@ -32,8 +32,13 @@ export const STATE_CHECKS: readonly Check[] = [
       };
     },
   ),
-  // Nothing outlives the process.
-  settingCheck("store", "is state kept?", "store.driver", ({ config }) => {
+  // Nothing outlives the process, or no daemon would start over the database that is named.
+  settingCheck("store", "is state kept?", "store.driver", ({ config, database }) => {
+    const fault = database?.survey?.startFault;
+    if (fault !== undefined) {
+      const { key, hint = "mend it, or a daemon will not start", message } = fault;
+      return { severity: "error", key: `store.${key}`, message, hint };
+    }
     if (config.store.driver !== "memory") return undefined;
     return {
       message: 'is "memory": records, contracts and revocations end with the process',

@@ -1,7 +1,10 @@
 /** Rates by the minute over the nodes of a store. */
 import { expect, it } from "vitest";
-import { MinuteRates } from "../../../src/dispatch/rates/minute-rates.ts";
-import { type MinuteShares, openMinuteShares } from "../../../src/dispatch/rates/minute-shares.ts";
+import {
+  MinuteRates,
+  type MinuteShares,
+  openMinuteShares,
+} from "../../../src/dispatch/rates/minute-rates.ts";
 import { RateWindow } from "../../../src/dispatch/rates/rate-window.ts";
 import { SOLE_HOLDER } from "../../../src/state/holders.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
