@@ -48,19 +48,18 @@ export function findLosses(
   const segments = segmentsIn(directory);
   const damages: JournalDamage[] = [];
   using reader = new RecordReader(directory);
-  for (const [agentId, { auditId, place }] of bySegment(heads)) {
-    if (wasTakenAway(place, segments)) continue;
-    if (place !== undefined && reader.has(auditId, place)) continue;
+  const look = (
+    agentId: string,
+    { auditId, place }: Pick<ChainHead, "auditId" | "place">,
+  ): void => {
+    if (wasTakenAway(place, segments)) return;
+    if (place !== undefined && reader.has(auditId, place)) return;
     const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
     damages.push({ kind: "lost-record", agentId, auditId, file });
-  }
+  };
+  for (const [agentId, head] of bySegment(heads)) look(agentId, head);
   const synced = readSyncedMark(directory);
-  if (damages.length === 0 && synced !== undefined) {
-    const { agentId, auditId, place } = synced;
-    const isLost = !wasTakenAway(place, segments) && !reader.has(auditId, place);
-    const file = segmentName(place.segment);
-    if (isLost) damages.push({ kind: "lost-record", agentId, auditId, file });
-  }
+  if (damages.length === 0 && synced !== undefined) look(synced.agentId, synced);
   if (damages.length === 0 && checkpoint !== undefined) {
     const { segment, offset } = checkpoint;
     const isLost = sizeOf(directory, segment) < offset;

@@ -158,8 +158,7 @@ export class JournalRetention implements RetainedRecords {
 
   async #timesOf(number: number): Promise<SegmentTimes> {
     const known = this.#times.get(number);
-    if (known !== undefined) return known;
-    const times = await readSegmentTimes(this.#journal.directory, number);
+    const times = known ?? (await readSegmentTimes(this.#journal.directory, number));
     this.#times.set(number, times);
     return times;
   }

@@ -9,7 +9,6 @@ import type { WhereCut } from "../journal/archived-records.ts";
 import type { RecordReader } from "../journal/journal.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { type DraftWriter, GroupWriter, type Settled, type WriterOptions } from "./draft-writer.ts";
-import { HeadQuestions } from "./head-questions.ts";
 import { type Chain, RecordDraft, type RecordFacts, recordPayload, type Sealer } from "./record.ts";
 import { ChainClock, type ChainHead, ChainHeads, type RecordStore } from "./record-store.ts";
 
@@ -200,6 +199,43 @@ function waitingOf(replies: LateReplies): Readonly<Record<"isChained" | "isLoose
     else kinds.isChained = true;
   }
   return kinds;
+}
+
+interface Question {
+  readonly agentIds: Set<string>;
+  readonly answer: Promise<ReadonlyMap<string, ChainHead>>;
+}
+
+/**
+ * Questions where chains end, to a store that other processes write to, too: one is under way at a time,
+ * and all who ask meanwhile share the next.
+ */
+export class HeadQuestions {
+  readonly #headsOf: (agentIds: readonly string[]) => Promise<ReadonlyMap<string, ChainHead>>;
+  #asking: Promise<unknown> = Promise.resolve();
+  #next: Question | undefined;
+
+  constructor(headsOf: (agentIds: readonly string[]) => Promise<ReadonlyMap<string, ChainHead>>) {
+    this.#headsOf = headsOf;
+  }
+
+  /** The end of a chain as it is after this call; undefined where there is none. */
+  async ask(agentId: string): Promise<ChainHead | undefined> {
+    this.#next ??= this.#open();
+    const { agentIds, answer } = this.#next;
+    agentIds.add(agentId);
+    return (await answer).get(agentId);
+  }
+
+  #open(): Question {
+    const agentIds = new Set<string>();
+    const answer = this.#asking.then(() => {
+      this.#next = undefined;
+      return this.#headsOf([...agentIds]);
+    });
+    this.#asking = answer.catch(() => undefined);
+    return { agentIds, answer };
+  }
 }
 
 /** The time of the newest of these heads; minus infinity without any. */
