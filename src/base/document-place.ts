@@ -99,19 +99,18 @@ export class DocumentPlace implements Place {
   }
 
   fail(message: string, hint?: string): undefined {
-    this.#report({ message, ...(hint === undefined ? {} : { hint }) });
+    this.#report({ message, hint });
   }
 
   /** Records what is no fault, but should be looked at. */
   warn(message: string, hint?: string): undefined {
-    this.#report({ message, ...(hint === undefined ? {} : { hint }), severity: "warning" });
+    this.#report({ message, hint, severity: "warning" });
   }
 
   /** Records a fault of something inside, which was found without coming by. */
   failBelow(key: string, message: string, hint?: string): void {
     const { file, clause } = this;
-    const hinted = hint === undefined ? {} : { hint };
-    this.#reader.report({ file, clause, key: this.key + key, message, ...hinted });
+    this.#reader.report({ file, clause, key: this.key + key, message, hint });
   }
 
   /** A text that is not blank. */

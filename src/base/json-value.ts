@@ -6,6 +6,17 @@
 /** An object of parsed JSON; its members are anything. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
+/** A record without the members that are undefined. */
+type Given<T> = { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] } & {
+  [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;
+};
+
+/** The members of a record that are there, in their order: those that are undefined are left out. */
+export function given<T extends object>(members: T): Given<T> {
+  const there = Object.entries(members).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(there) as Given<T>;
+}
+
 const MAX_QUOTED_LENGTH = 64;
 
 /** Anything but printable ASCII that means itself in a JSON string. */

@@ -11,7 +11,7 @@ export interface Problem {
   readonly key: string;
   /** Lower case, no full stop: what was wrong, and what was expected. */
   readonly message: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** A warning changes nothing about what is served and does not fail `--check`. */
   readonly severity?: "error" | "warning";
   /** It may pass by itself, without a change to any file: a reload of everything else goes on. */

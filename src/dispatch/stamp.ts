@@ -5,7 +5,9 @@
  * warnings of a deprecated method or endpoint on success and failure alike.   AGTP "Response Headers",
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §4.4, §6.5, §17.4
  */
+
 import { writeJson } from "../base/json-text.ts";
+import { given } from "../base/json-value.ts";
 import { flatText, sharedEncoding } from "../base/kept-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -13,7 +15,6 @@ import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor, Ledger } from "../state/records/ledger.ts";
 import { NO_REQUEST, RecordDraft, type RecordFacts } from "../state/records/record.ts";
 import { fieldLines, type Response } from "../wire/message.ts";
-import type { PresentedApproval } from "./approvals/approval-step.ts";
 import { linkEntry } from "./caller/delegation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Observer } from "./observer.ts";
@@ -182,17 +183,10 @@ function extensionOf(exchange: Exchange): RecordFacts["extension"] {
   if (isPlain && priorActions.length === 0) return contract && { ...contract };
   return {
     ...contract,
-    ...(requestedVia === undefined ? {} : { requested_via: requestedVia }),
-    ...(operator === undefined ? {} : { operator }),
-    ...(approval === undefined ? {} : approvalEntry(approval)),
-    ...(delegation === undefined ? {} : { delegation_chain: delegation.links.map(linkEntry) }),
+    ...given({ requested_via: requestedVia, operator, escalation_id: approval?.escalationId }),
+    ...given({ call_digest: approval?.digest, delegation_chain: delegation?.links.map(linkEntry) }),
     ...(priorActions.length === 0 ? {} : { prior_actions: priorActions }),
   };
-}
-
-function approvalEntry({ escalationId, digest }: PresentedApproval): object {
-  const bound = digest === undefined ? {} : { call_digest: digest };
-  return { escalation_id: escalationId, ...bound };
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 import { type DocumentPlace, documentAt } from "../base/document-place.ts";
 import type { Environment } from "../base/environment.ts";
-import { quoteValue } from "../base/json-value.ts";
+import { given, quoteValue } from "../base/json-value.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { isTable, parseToml } from "../base/toml-document.ts";
 import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
@@ -98,15 +98,13 @@ function readEndpoint(
     method,
     path,
     description,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(tool === undefined ? {} : { tool }),
+    ...given({ namespace, tool }),
     semantic,
     inputSchema,
     outputSchema,
     errors,
     requiredScopes,
-    ...(approval === undefined ? {} : { approval }),
-    ...(deprecated === undefined ? {} : { deprecated }),
+    ...given({ approval, deprecated }),
     handler,
   };
 }
@@ -189,11 +187,7 @@ function readDeprecation(
   const removedIn = removedAt && readVersion(removedAt);
   const successor = readSuccessor(table, vocabulary);
   if (deprecatedIn === undefined) return undefined;
-  return {
-    deprecated_in: deprecatedIn,
-    ...(removedIn === undefined ? {} : { removed_in: removedIn }),
-    ...(successor === undefined ? {} : { successor }),
-  };
+  return { deprecated_in: deprecatedIn, ...given({ removed_in: removedIn, successor }) };
 }
 
 function readVersion(place: DocumentPlace): string | undefined {
@@ -211,8 +205,5 @@ function readSuccessor(table: DocumentPlace, vocabulary: Vocabulary): Successor 
   const pathFault = path === undefined ? undefined : checkTemplate(path, vocabulary.names);
   if (pathFault !== undefined) successor.at("path").fail(pathFault.message);
   if (successor.names.length === 0) table.at("successor").fail("is empty, expected method or path");
-  return {
-    ...(method === undefined ? {} : { method }),
-    ...(path === undefined ? {} : { path }),
-  };
+  return given({ method, path });
 }

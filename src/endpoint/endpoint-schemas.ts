@@ -6,7 +6,7 @@
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { describeToml } from "../base/document-style.ts";
-import { isRecord, quoteValue, recordIn } from "../base/json-value.ts";
+import { given, isRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { isTable, toJson } from "../base/toml-document.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { FORMATS } from "../schema/keywords-and-formats.ts";
@@ -160,9 +160,7 @@ function readFieldSchema(field: DocumentPlace): JsonSchema {
   const description = field.at("description").optional?.text();
   const format = readFormat(field);
   return {
-    ...(type === undefined ? {} : { type }),
-    ...(description === undefined ? {} : { description }),
-    ...(format === undefined ? {} : { format }),
+    ...given({ type, description, format }),
     ...(field.has("enum") ? { enum: toJson(field.at("enum").value) } : {}),
     ...own,
   };

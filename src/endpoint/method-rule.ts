@@ -45,7 +45,7 @@ function checkMethod(method: string, vocabulary: Vocabulary) {
   if (catalog.has(method) || customMethods.has(method)) return undefined;
   const message = `${quoted} is not in the method catalog at version ${catalog.version}`;
   const hint = suggest(method, [...catalog.verbs.keys(), ...customMethods]);
-  return hint === undefined ? { message } : { message, hint };
+  return { message, hint };
 }
 
 /**

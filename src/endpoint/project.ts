@@ -2,26 +2,25 @@
  * The projection of an endpoint into the manifest: everything an agent reasons about, nothing of
  * how it is realised but the binding's kind.   AGTP-API §8.9
  */
+import { given } from "../base/json-value.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** An endpoint as the manifest shows it. */
 export function projectEndpoint(definition: EndpointDefinition): Record<string, unknown> {
+  const { namespace, requiredScopes, approval, deprecated } = definition;
   return {
     method: definition.method,
     path: definition.path,
     description: definition.description,
-    ...(definition.namespace === undefined ? {} : { namespace: definition.namespace }),
+    ...given({ namespace }),
     semantic: definition.semantic,
     input_schema: definition.inputSchema,
     output_schema: definition.outputSchema,
     errors: definition.errors,
     handler: { type: shownTypeOf(definition) },
-    ...(definition.requiredScopes.length === 0
-      ? {}
-      : { required_scopes: definition.requiredScopes }),
-    ...(definition.approval === undefined ? {} : { approval: definition.approval }),
-    ...(definition.deprecated === undefined ? {} : { deprecated: definition.deprecated }),
+    ...(requiredScopes.length === 0 ? {} : { required_scopes: requiredScopes }),
+    ...given({ approval, deprecated }),
   };
 }
 

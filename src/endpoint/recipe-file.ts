@@ -6,7 +6,7 @@
  */
 import { readingFiles } from "../base/deployment-files.ts";
 import { type DocumentPlace, documentAt } from "../base/document-place.ts";
-import { quoteValue } from "../base/json-value.ts";
+import { given, quoteValue } from "../base/json-value.ts";
 import type { Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { parseToml } from "../base/toml-document.ts";
@@ -114,8 +114,7 @@ function readRecipe(table: DocumentPlace, vocabulary: Vocabulary): Recipe | unde
     version,
     description,
     requiredScopes,
-    ...(pattern === undefined ? {} : { pattern }),
-    ...(semantic === undefined ? {} : { semantic }),
+    ...given({ pattern, semantic }),
     steps,
     aggregation,
   };
@@ -164,12 +163,7 @@ function readPattern(recipe: DocumentPlace, vocabulary: Vocabulary): RecipePatte
   }
   const hasParameters = table.at("has_parameters").texts();
   if (methodExact === undefined) return undefined;
-  return {
-    methodExact,
-    ...(pathExact === undefined ? {} : { pathExact }),
-    ...(pathRegex === undefined ? {} : { pathRegex }),
-    hasParameters,
-  };
+  return { methodExact, ...given({ pathExact, pathRegex }), hasParameters };
 }
 
 /** `method_exact`, or `name_exact` as older files call it. */

@@ -4,7 +4,7 @@
  * AGTP-API §10.6, §10.7
  */
 
-import { quoteValue } from "../base/json-value.ts";
+import { given, quoteValue } from "../base/json-value.ts";
 import type { SchemaType } from "../schema/schema-vocabulary.ts";
 import type { RecipeLineage } from "./contract.ts";
 import type { EndpointDefinition, Impact } from "./endpoint.ts";
@@ -129,11 +129,7 @@ export class SynthesisLog {
     const count = (this.#rejected.get(stage) ?? 0) + 1;
     this.#rejected.set(stage, count);
     if (count > MAX_REJECTED) return;
-    const subject = {
-      ...(recipe === undefined ? {} : { recipe }),
-      ...(method === undefined ? {} : { method }),
-      ...(path === undefined ? {} : { path }),
-    };
+    const subject = given({ recipe, method, path });
     this.add({ stage, outcome: "rejected", message: why(), ...subject });
   }
 

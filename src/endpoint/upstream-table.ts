@@ -4,7 +4,9 @@
  * caller choose whom the server talks to. The encoding is optional: without it bodies are JSON, and
  * a list repeats its name.   AGTP-API §12.3
  */
+
 import type { DocumentPlace } from "../base/document-place.ts";
+import { given } from "../base/json-value.ts";
 import { fillTemplate, templateNames } from "../base/template.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { UpstreamMethod } from "./endpoint.ts";
@@ -45,8 +47,7 @@ export function readEncoding(
     table.at("body_field").fail(message);
   }
   return {
-    ...(bodyFormat === undefined ? {} : { bodyFormat }),
-    ...(bodyField === undefined ? {} : { bodyField }),
+    ...given({ bodyFormat, bodyField }),
     responseFormat: table.at("response_format").optional?.word(RESPONSE_FORMATS) ?? "json",
     headerFields: readHeaderFields(table, context),
     styles: readStyles(table, context),

@@ -187,8 +187,7 @@ function bindMcpTool(
   if (handler === undefined) {
     const message = `no [[mcp.servers]] has the name "${binding.server}"`;
     const hint = suggest(binding.server, servers?.names ?? []);
-    const problem = { file, key: "endpoint.handler.server", message };
-    return { problems: [hint === undefined ? problem : { ...problem, hint }] };
+    return { problems: [{ file, key: "endpoint.handler.server", message, hint }] };
   }
   return { bound: { handler } };
 }

@@ -17,7 +17,7 @@ import { loadTranspiler, MODULE_EXTENSIONS, type TranspilerFault } from "./trans
 /** The real path of a module's file, or why there is none. */
 type ModuleFile =
   | { readonly path: string; readonly fault?: undefined }
-  | { readonly path?: undefined; readonly fault: string; readonly hint?: string };
+  | { readonly path?: undefined; readonly fault: string; readonly hint?: string | undefined };
 
 /** Looks for `modulePath` with each extension; `root` is a real path. */
 export function findModuleFile(root: string, modulePath: string): ModuleFile {
@@ -41,7 +41,7 @@ export function findModuleFile(root: string, modulePath: string): ModuleFile {
 function missing(root: string, modulePath: string): ModuleFile {
   const fault = `module "${modulePath}" does not exist, looked for ${MODULE_EXTENSIONS.join(", ")}`;
   const hint = suggest(basename(modulePath), moduleNames(join(root, dirname(modulePath))));
-  return hint === undefined ? { fault } : { fault, hint };
+  return { fault, hint };
 }
 
 function moduleNames(directory: string): string[] {

@@ -57,7 +57,7 @@ type ModuleExports = Readonly<Record<string, unknown>>;
 /** The result of a step of loading: a value, or a fault in words. */
 type Attempt<T> =
   | { readonly value: T; readonly fault?: undefined }
-  | { readonly value?: undefined; readonly fault: string; readonly hint?: string };
+  | { readonly value?: undefined; readonly fault: string; readonly hint?: string | undefined };
 
 /** A loader for one configuration; a reload creates another. */
 export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
@@ -107,8 +107,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     async load(reference, place) {
       const found = await findOnce(reference);
       if (found.value !== undefined) return { handler: found.value, problems: [] };
-      const hint = found.hint === undefined ? {} : { hint: found.hint };
-      return { problems: [{ ...place, message: found.fault, ...hint }] };
+      return { problems: [{ ...place, message: found.fault, hint: found.hint }] };
     },
   };
 }
@@ -256,7 +255,7 @@ export function withProcesses(modules: ModuleLoader, processes: ProcessFunctions
       const found = processes.find(process, name);
       if (found.handler !== undefined) return { ...found, problems: [] };
       const { fault: message, hint } = found;
-      return { problems: [{ ...place, message, ...(hint === undefined ? {} : { hint }) }] };
+      return { problems: [{ ...place, message, hint }] };
     },
   };
 }
@@ -264,5 +263,5 @@ export function withProcesses(modules: ModuleLoader, processes: ProcessFunctions
 function unknownProcess(process: string, place: ReferencePlace, names: readonly string[]): Problem {
   const message = `no [[processes]] has the name "${process}"`;
   const hint = suggest(process, names);
-  return { ...place, message, ...(hint === undefined ? {} : { hint }) };
+  return { ...place, message, hint };
 }

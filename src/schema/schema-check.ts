@@ -101,7 +101,7 @@ class SchemaWalk {
   }
 
   #fault({ key, pointer }: SchemaPlace, message: string, hint?: string): void {
-    this.#faults.push({ key, pointer, message, ...(hint === undefined ? {} : { hint }) });
+    this.#faults.push({ key, pointer, message, hint });
   }
 
   /** One schema: `true`, `false` or an object of keywords. */

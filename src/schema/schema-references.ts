@@ -127,7 +127,7 @@ export interface SchemaPlace {
 /** The fault of a schema, and where. */
 export interface SchemaFault extends SchemaPlace {
   readonly message: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 /** The place of a member. */

@@ -175,7 +175,7 @@ function compileLazily(
 
 function toProblem({ key, message, hint }: SchemaFault, where: Place): Problem {
   const place = [where.key, key].filter((part) => part !== "").join(".");
-  return { file: where.file, key: place, message, ...(hint === undefined ? {} : { hint }) };
+  return { file: where.file, key: place, message, hint };
 }
 
 /**

@@ -106,7 +106,7 @@ export interface Config extends ConfigPlace {
 export type Report = (
   key: string,
   message: string,
-  more?: { readonly hint?: string; readonly severity?: "error" | "warning" },
+  more?: { readonly hint?: string | undefined; readonly severity?: "error" | "warning" },
 ) => void;
 
 /** A rule over a configuration whose `sections` are well-formed. */

@@ -73,12 +73,7 @@ function checkRule(
 ): readonly Problem[] {
   const problems: Problem[] = [];
   const tell = (name: string, message: string, hint?: string): void => {
-    problems.push({
-      file,
-      key: `${key}.${name}`,
-      message,
-      ...(hint === undefined ? {} : { hint }),
-    });
+    problems.push({ file, key: `${key}.${name}`, message, hint });
   };
   if (method !== undefined && !methodPolicy.isKnown(method)) {
     tell("method", `no method is called "${method}"`, hintOf(methodPolicy.closeMatches(method)));

@@ -5,7 +5,7 @@
  * answer.   docs/approvals.md, docs/mcp-servers.md
  */
 import { hash } from "node:crypto";
-import type { JsonRecord } from "../../base/json-value.ts";
+import { given, type JsonRecord } from "../../base/json-value.ts";
 import {
   type AskingOutcome,
   AwaitedAnswer,
@@ -81,8 +81,7 @@ export async function escalateCall(
       owner_id: caller.document?.ownerId ?? null,
       call: shownCall(call, route),
     },
-    ...(taskId === undefined ? {} : { taskId }),
-    ...(sessionId === undefined ? {} : { sessionId }),
+    ...given({ taskId, sessionId }),
     fingerprint: hash("sha256", kind === "approval" ? lasting : `${kind} ${lasting}`),
     approval: {
       ...{ digest: callDigest(call), nonce: asked.nonce, ...(question && { question }) },
@@ -111,10 +110,7 @@ export function replyToUnanswered(escalation: Escalation): Reply {
 
 /** 422, by the errors that the endpoint declares: the question has no answer, and gets none. */
 export function refuseUnanswered({ escalationId, decision }: Escalation): Refusal {
-  const details = {
-    escalation_id: escalationId,
-    ...(decision?.reason === undefined ? {} : { reason: decision.reason }),
-  };
+  const details = given({ escalation_id: escalationId, reason: decision?.reason });
   if (decision?.operator === undefined && decision?.agentId === undefined) {
     const message = "the call that asked is gone with its connection: call again without its id";
     return namedError("upstream_connection_error", message, details);

@@ -2,6 +2,7 @@
  * Events about contracts, in the lifecycle stream of the agent whose they are; and the contract that a
  * call is about, with who acts.   AGTP-API §10.1.4
  */
+import { given } from "../../base/json-value.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
@@ -59,9 +60,7 @@ function extensionOf({ type, contract, reason, actor, actorAgentId }: ContractEv
     synthesis_id: contract.synthesisId,
     contract_hash: contract.contractHash,
     negotiation_origin: contract.origin,
-    ...(reason === undefined ? {} : { reason }),
-    ...(actor === undefined ? {} : { actor }),
-    ...(actorAgentId === undefined ? {} : { actor_agent_id: actorAgentId }),
+    ...given({ reason, actor, actor_agent_id: actorAgentId }),
   };
 }
 

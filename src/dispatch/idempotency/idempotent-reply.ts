@@ -3,6 +3,7 @@
  * status, body and header fields that it had, and one more that says so. What is stamped on a
  * response is made anew.   AGTP-API §10.1.5
  */
+import { given } from "../../base/json-value.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import { isStatus, type Status } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
@@ -48,9 +49,7 @@ export function keepReply(reply: Reply, { addressed }: Exchange): KeptResponse {
   const { status, contentType, headers, refusal } = reply;
   return {
     ...{ status, contentType },
-    ...(headers === undefined ? {} : { headers }),
-    ...(refusal === undefined ? {} : { code: refusal.code }),
-    ...(addressed === undefined ? {} : { addressed: addressed.agentId }),
+    ...given({ headers, code: refusal?.code, addressed: addressed?.agentId }),
     ...keepBody(reply.body),
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
+import { given } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
@@ -219,11 +220,9 @@ function projectPolicy({
     disallow,
     legacy: config.legacy,
     aliases: Object.fromEntries(aliases),
-    redirects: redirects.map((one) => ({
-      from_method: one.fromMethod,
-      ...(one.fromPath === undefined ? {} : { from_path: one.fromPath }),
-      to_method: one.toMethod,
-      ...(one.toPath === undefined ? {} : { to_path: one.toPath }),
+    redirects: redirects.map(({ fromMethod, fromPath, toMethod, toPath }) => ({
+      ...given({ from_method: fromMethod, from_path: fromPath }),
+      ...given({ to_method: toMethod, to_path: toPath }),
     })),
   };
 }

@@ -3,7 +3,7 @@
  * caller's input by a question (elicitation); its sampling is refused, because nobody offers it.
  */
 import { Client, isInputRequiredResult, type StandardSchemaV1 } from "@modelcontextprotocol/client";
-import { type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { TraceFields } from "../../base/leaving.ts";
 import { VERSION } from "../../base/version.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
@@ -155,11 +155,7 @@ export class McpConnection {
     );
     if (!isInputRequiredResult(result)) return { kind: "result", result: { ...result } };
     const { inputRequests = {}, requestState } = result;
-    return {
-      kind: "input-required",
-      requests: { ...inputRequests },
-      ...(requestState === undefined ? {} : { requestState }),
-    };
+    return { kind: "input-required", requests: { ...inputRequests }, ...given({ requestState }) };
   }
 
   /** Ends the connection, a child process with it. Never rejects. */

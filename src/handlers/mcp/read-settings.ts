@@ -1,5 +1,8 @@
 /** `[[mcp.servers]]`: one way to each server, what only the files say about it, and its secrets. */
+
 import { resolve } from "node:path";
+import { given } from "../../base/json-value.ts";
+import type { Problem } from "../../base/problem.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import {
   count,
@@ -17,7 +20,7 @@ import {
 } from "../../schema/section-field.ts";
 
 /** Notes what is wrong with a key of the configuration. */
-type ReportSetting = (key: string, message: string, more?: { readonly hint?: string }) => void;
+type ReportSetting = (key: string, message: string, more?: Pick<Problem, "hint">) => void;
 
 /** The servers that can be reached; what is wrong with the others is reported. */
 export function readMcpSettings(
@@ -28,11 +31,7 @@ export function readMcpSettings(
   const names = new Set<string>();
   return servers.flatMap((server, index): readonly McpServerSettings[] => {
     const fail: Fail = (key, message, hint) =>
-      report(
-        `mcp.servers[${index}]${key === "" ? "" : `.${key}`}`,
-        message,
-        hint === undefined ? {} : { hint },
-      );
+      report(`mcp.servers[${index}]${key === "" ? "" : `.${key}`}`, message, { hint });
     if (names.has(server.name)) fail("name", `is "${server.name}" a second time`);
     names.add(server.name);
     const place = readPlace(server, directory, fail);
@@ -69,11 +68,7 @@ function readPlace(
     fail("ca", authorities.fault);
     return undefined;
   }
-  return {
-    ...{ kind: "http", url: url ?? "" },
-    ...(token === undefined ? {} : { token }),
-    ...(authorities === undefined ? {} : { ca: authorities.text }),
-  };
+  return { kind: "http", url: url ?? "", ...given({ token, ca: authorities?.text }) };
 }
 
 function faultOf(text: string, allowHttp: boolean): string | undefined {
@@ -137,11 +132,13 @@ export interface McpServerConfig {
 export const mcpServerSection: Schema = table(
   "An MCP server behind endpoints: either url or command",
   {
-    name: word(
-      "",
-      "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
-      "letters, digits, - and _",
-      "How endpoints name it",
+    name: optional(
+      word(
+        "",
+        "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+        "letters, digits, - and _",
+        "How endpoints name it",
+      ),
     ),
     url: optional(text("", "Streamable HTTP; https unless allow_http is true")),
     token: optional(secret("The bearer token that it wants; best taken from the environment")),

@@ -3,7 +3,7 @@
  * accepted another one in its place. A file that names a third pin was written later, and counts.
  * A pinned definition is kept whole, so that a change can be shown word by word.
  */
-import { isDeeperThan, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
+import { given, isDeeperThan, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
 import { canonicalText, sha256Hex } from "../../identity/canonical-form.ts";
 import { Collection } from "../../state/collection.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
@@ -136,13 +136,8 @@ export function readDefinition(listed: unknown): ToolDefinition | undefined {
   if (!isNamed || !isRecord(inputSchema)) return undefined;
   if (!isTextOrAbsent(title) || !isTextOrAbsent(description)) return undefined;
   if (!isRecordOrAbsent(outputSchema) || !isRecordOrAbsent(annotations)) return undefined;
-  const definition = {
-    ...{ name, inputSchema },
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(outputSchema === undefined ? {} : { outputSchema }),
-    ...(annotations === undefined ? {} : { annotations }),
-  };
+  const others = given({ title, description, outputSchema, annotations });
+  const definition = { name, inputSchema, ...others };
   return JSON.stringify(definition).length > MAX_DEFINITION_CHARACTERS ? undefined : definition;
 }
 
@@ -178,11 +173,7 @@ function compare(
     }
     return;
   }
-  differences.push({
-    path,
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
-  });
+  differences.push({ path, ...given({ before, after }) });
 }
 
 function isSame(one: unknown, other: unknown): boolean {
