@@ -45,16 +45,18 @@ export function replaceStateFile(path: string, content: string | Uint8Array): vo
   renameSync(temporary, path);
 }
 
-/** As `replaceStateFile`, off the loop, for what can be made again and need not be synced. */
+/** As `replaceStateFile`, off the loop; what can be made again need not be synced. */
 export async function replaceDerivedFile(
   path: string,
   content: string | Uint8Array,
+  isSynced = false,
 ): Promise<void> {
   const temporary = temporaryOf(path);
   await rm(temporary, { force: true });
   const file = await open(temporary, "wx", 0o600);
   try {
     await file.writeFile(content);
+    if (isSynced) await file.sync();
   } finally {
     await file.close();
   }

@@ -177,7 +177,7 @@ export function serializeResponses(
 /** Undefined: some have a body that is not ASCII, which is looked at once for all of them. */
 function asciiText(responses: readonly Response[]): string | undefined {
   let text = "";
-  // Apart from the heads, which are latin1 in any case: to look through those took a fiftieth of a request.
+  // Apart from the heads, which are latin1 in any case: to look through their records took a sixtieth of a request.
   let bodies = "";
   for (const response of responses) {
     const { body } = response;

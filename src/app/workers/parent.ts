@@ -9,21 +9,31 @@ import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ControlCommand } from "../../server/control-socket.ts";
 import { SharedPort } from "../../server/shared-port.ts";
 import { createRecordSigner } from "../../state/records/sealer.ts";
-import type { OpenSharedState } from "../../state/sharing/open-shared-state.ts";
+import { type OpenSharedState, openSharedState } from "../../state/sharing/open-shared-state.ts";
 import { type DaemonOptions, loadFor, type Refused } from "../build-daemon.ts";
 import type { Config } from "../config/config.ts";
 import { countWorkers, hostAndPort, nodeName, type StatusSource } from "../control.ts";
 import { loadSigningKey } from "../foundation.ts";
 import { RunningDaemon, type StartResult } from "../running-daemon.ts";
-import { watchState } from "../server-state.ts";
+import {
+  inStateDirectory,
+  overStore,
+  type StateOpening,
+  type StateWatch,
+  watchState,
+} from "../server-state.ts";
 import { announce, type PortFault, portProblem, reportingProblems } from "../start-report.ts";
 import { Crew } from "./crew.ts";
 import type { BeginAnswer, WholeFacts } from "./orders.ts";
-import { openParentState } from "./parent-state.ts";
 import { distinct, reloadAll } from "./reload-all.ts";
 import { changesOf, type FileMarks, markFiles } from "./served-files.ts";
-import { type ServedMetrics, serveWhole } from "./whole-metrics.ts";
-import { commandLead, documentVersionOf, nodesOf } from "./whole-status.ts";
+import {
+  commandLead,
+  documentVersionOf,
+  nodesOf,
+  type ServedMetrics,
+  serveWhole,
+} from "./whole.ts";
 
 /** Starts a daemon whose workers answer, or says everything that is in the way. */
 export async function startWorkers(options: DaemonOptions, config: Config): Promise<StartResult> {
@@ -36,6 +46,30 @@ export async function startWorkers(options: DaemonOptions, config: Config): Prom
   const parent = new Parent(options, config, opening.opened);
   const refused = await parent.start();
   return refused ?? { kind: "started", daemon: parent };
+}
+
+/** Takes the state directory and opens what is in it: the lock, the store and the journal are the parent's. */
+function openParentState(
+  config: Config,
+  watch: StateWatch,
+): Promise<StateOpening<OpenSharedState>> {
+  const { attribution, cluster } = config;
+  return inStateDirectory(config, (lock) =>
+    overStore(config, watch, async (store, journal) => {
+      const state = await openSharedState({
+        ...{ store, durability: attribution.durability, leaseMs: cluster.viewLeaseMs, ...watch },
+        journalDirectory: journal,
+      });
+      const close = async (): Promise<void> => {
+        try {
+          await state.close();
+        } finally {
+          lock?.release();
+        }
+      };
+      return { opened: { ...state, close } };
+    }),
+  );
 }
 
 class Parent extends RunningDaemon {

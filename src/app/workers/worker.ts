@@ -3,15 +3,23 @@
  * what it commits, and says when it begins, takes over another deployment, and ends.
  */
 import type { Environment } from "../../base/environment.ts";
+import type { Link } from "../../base/link.ts";
 import { createLog, openStdout } from "../../base/log.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
-import { whileServing } from "../../dispatch/process-state.ts";
+import { createProcessState, whileServing } from "../../dispatch/process-state.ts";
 import type { Measurements } from "../../server/metrics.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";
 import type { WorkerPort } from "../../server/worker-port.ts";
+import { ParentNode } from "../../state/sharing/parent-node.ts";
+import { ParentRecords } from "../../state/sharing/parent-records.ts";
+import { ParentStore } from "../../state/sharing/parent-store.ts";
+import type { Joined } from "../../state/sharing/shared-state.ts";
+import { openState } from "../../state/state.ts";
 import { type Built, buildDaemon, type DaemonOptions } from "../build-daemon.ts";
+import type { Config } from "../config/config.ts";
 import type { Deployment } from "../deployment.ts";
+import type { StateOpening, StateWatch } from "../server-state.ts";
 import { Serving } from "../serving.ts";
 import { logProcessFaults, portProblem, reportingTrust } from "../start-report.ts";
 import type {
@@ -25,7 +33,7 @@ import type {
   WholeFacts,
   WorkerStatus,
 } from "./orders.ts";
-import { openWorkerState } from "./worker-state.ts";
+import { shareRates } from "./shared-rates.ts";
 
 /** Answers a parent until it says to end, and then ends the process. */
 export function serveParent(channel: WorkerChannel, env: Environment): void {
@@ -203,4 +211,37 @@ class Worker {
     const nodes = async () => (await asked).nodes;
     return { address, port, gatewayPort, connectionCount, problems, nodes };
   }
+}
+
+/** Joins the other workers: registers of its own over the store and the records of its parent. */
+async function openWorkerState(
+  link: Link,
+  { policies }: Config,
+  watch: StateWatch,
+): Promise<StateOpening> {
+  const joined = await link.ask<Joined>("join");
+  const store = new ParentStore(link);
+  const view = new ParentNode({ link, store, joined });
+  const records = new ParentRecords(link, () => view.checkLease());
+  const heads = new Map(joined.heads);
+  const state = await openState({
+    ...{ store, view, shared: { records, heads, events: joined.events }, ...watch },
+    journalDirectory: undefined,
+    tombstoneMs: policies.rcns.contractTtlSeconds * 1000,
+  });
+  link.serve({
+    save: async () => {
+      await state.sessions.save();
+      await state.lifecycle.save();
+    },
+  });
+  await view.start();
+  const close = async (): Promise<void> => {
+    await state.ledger.settled().catch(() => undefined);
+    await view.close();
+    await state.close();
+  };
+  const kept = createProcessState({ ...state, close });
+  shareRates(link, kept);
+  return { opened: kept };
 }

@@ -132,11 +132,13 @@ export interface McpServerConfig {
 export const mcpServerSection: Schema = table(
   "An MCP server behind endpoints: either url or command",
   {
-    name: word(
-      "",
-      "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
-      "letters, digits, - and _",
-      "How endpoints name it",
+    name: optional(
+      word(
+        "",
+        "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+        "letters, digits, - and _",
+        "How endpoints name it",
+      ),
     ),
     url: optional(text("", "Streamable HTTP; https unless allow_http is true")),
     token: optional(secret("The bearer token that it wants; best taken from the environment")),

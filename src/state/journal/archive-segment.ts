@@ -2,20 +2,16 @@
  * Writes records that were never in a file into an archive, as the segments of a journal are there: under
  * its name a segment is there whole, or not at all.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { createHash } from "node:crypto";
-import { open, readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { appendCut, readLastCut } from "./cut-file.ts";
 import { type CutHead, writeCutHeads } from "./cut-heads.ts";
 import type { CutSegment, JournalCut } from "./cut-record.ts";
 import { digestOf } from "./cut-survey.ts";
 import type { JournalRecord } from "./journal.ts";
-import { DISK, isThere } from "./journal-disk.ts";
-import { RecordPlaces, segmentNumber } from "./segment.ts";
-import { writeIndex } from "./segment-index.ts";
-
-/** So many characters are written at once. */
-const CHUNK = 64 * 1024;
+import { DISK, isThere, writeLines } from "./journal-disk.ts";
+import { segmentNumber } from "./segment.ts";
+import { RecordPlaces, writeIndex } from "./segment-index.ts";
 
 /** Writes a segment, unless it is there; rejects where its records are not those that were signed for. */
 export async function archiveSegment(
@@ -32,7 +28,14 @@ export async function archiveSegment(
   // Another process may be at it, if it does not know yet that it should not be.
   const part = `${path}.${process.pid}.part`;
   const places = new RecordPlaces();
-  if ((await writePart(part, records(), places)) !== sha256) {
+  const lines = async function* (): AsyncGenerator<string> {
+    let offset = 0;
+    for await (const record of records()) {
+      offset = places.add([record], offset);
+      yield `${record.jws}\n`;
+    }
+  };
+  if ((await writeLines(part, "w", lines())) !== sha256) {
     await rm(part);
     throw new Error(`the records of ${file} are not those that its checkpoint was signed for`);
   }
@@ -40,33 +43,6 @@ export async function archiveSegment(
   await writeIndex(archive, segmentNumber(file) ?? 0, places);
   await rename(part, path);
   onStep("segment-archived");
-}
-
-async function writePart(
-  path: string,
-  records: AsyncIterable<JournalRecord>,
-  places: RecordPlaces,
-): Promise<string> {
-  const digest = createHash("sha256");
-  const out = await open(path, "w", 0o600);
-  try {
-    let [text, offset] = ["", 0];
-    const flush = async (): Promise<void> => {
-      digest.update(text);
-      await out.write(text);
-      text = "";
-    };
-    for await (const record of records) {
-      offset = places.add([record], offset);
-      text += `${record.jws}\n`;
-      if (text.length >= CHUNK) await flush();
-    }
-    await flush();
-    await out.sync();
-  } finally {
-    await out.close();
-  }
-  return digest.digest("hex");
 }
 
 /**

@@ -42,11 +42,8 @@ export class BackwardWalk {
     while (head !== undefined) {
       await this.#rewind();
       this.#passed = [];
-      const { agentId, begin, keys, trustedHead, judge } = this.#chain;
       const fetch = (auditId: string): Promise<string | undefined> => this.#find(auditId);
-      const report = await verifyChain({
-        ...{ agentId, head, begin, keys, trustedHead, judge, fetch },
-      });
+      const report = await verifyChain({ ...this.#chain, head, fetch });
       while ((await this.#next()) !== undefined);
       // A copy of an older record may stand behind the newest one.
       const later = newestBehind(head, this.#passed);

@@ -5,11 +5,12 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
 import { OctetLines } from "../../base/line-reader.ts";
 import type { CutHeadsFile } from "./cut-record.ts";
+import { writeLines } from "./journal-disk.ts";
 
 /** The last record of a chain that went with a cut, or with one before it. */
 export interface CutHead {
@@ -72,28 +73,16 @@ export async function writeCutHeads(
   const path = join(directory, file);
   const temporary = `${path}.tmp`;
   await rm(temporary, { force: true });
-  const out = await open(temporary, "wx", 0o600);
-  const digest = createHash("sha256");
   let chains = 0;
-  try {
-    let text = "";
-    const flush = async (): Promise<void> => {
-      digest.update(text);
-      await out.write(text);
-      text = "";
-    };
+  const lines = async function* (): AsyncGenerator<string> {
     for await (const head of heads) {
-      text += cutHeadLine(head);
       chains += 1;
-      if (text.length >= CHUNK) await flush();
+      yield cutHeadLine(head);
     }
-    await flush();
-    await out.sync();
-  } finally {
-    await out.close();
-  }
+  };
+  const sha256 = await writeLines(temporary, "wx", lines());
   await rename(temporary, path);
-  return { file, sha256: digest.digest("hex"), chains };
+  return { file, sha256, chains };
 }
 
 /** A head as the file has it. */

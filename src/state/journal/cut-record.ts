@@ -5,11 +5,11 @@
  */
 
 import { hash } from "node:crypto";
-import { isRecord } from "../../base/json-value.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
 import type { RecordSigner } from "../records/sealer.ts";
+import { recordReader } from "../records/stored-record.ts";
 import { segmentName, segmentNumber } from "./segment.ts";
 
 /** One segment that was taken away. */
@@ -52,25 +52,18 @@ export interface JournalCut extends CutFacts {
 
 const EVENT = "journal-cut";
 
-/** Makes the line of a cut. */
-function signCut(facts: CutFacts, signer: Pick<RecordSigner, "sign">): string {
-  const { serverId, at, segments, heads, isArchived, previous } = facts;
-  return signer.sign(
-    JSON.stringify({
-      ...{ event_type: EVENT, cut_version: "1", server_id: serverId, previous_cut: previous },
-      ...{ issued_at: new Date(at).toISOString(), is_archived: isArchived, segments, heads },
-    }),
-  );
-}
-
 /** Makes a cut that follows another. @throws where it does not */
 export function signAfter(
   before: JournalCut | undefined,
-  facts: Omit<CutFacts, "previous">,
+  { serverId, at, segments, heads, isArchived }: Omit<CutFacts, "previous">,
   signer: Pick<RecordSigner, "sign">,
 ): JournalCut {
   const previous = before?.cutId ?? NO_AUDIT_ID;
-  const cut = readCut(signCut({ ...facts, previous }, signer));
+  const payload = {
+    ...{ event_type: EVENT, cut_version: "1", server_id: serverId, previous_cut: previous },
+    ...{ issued_at: new Date(at).toISOString(), is_archived: isArchived, segments, heads },
+  };
+  const cut = readCut(signer.sign(JSON.stringify(payload)));
   const fault = cut === undefined ? "cannot be read back" : findCutFault(cut, before);
   if (cut === undefined || fault !== undefined) throw new Error(`the checkpoint ${fault}`);
   return cut;
@@ -103,17 +96,18 @@ export function findCutFault(cut: JournalCut, before: JournalCut | undefined): s
   return undefined;
 }
 
+const segmentOf = recordReader<CutSegment>({
+  ...{ file: "string", bytes: "number", records: "number", sha256: "string" },
+});
+const headsFileOf = recordReader<CutHeadsFile>({
+  ...{ file: "string", sha256: "string", chains: "number" },
+});
+
 function isSegment(value: unknown): value is CutSegment {
-  if (!isRecord(value)) return false;
-  const { file, bytes, records, sha256 } = value;
-  const isCounted = typeof bytes === "number" && typeof records === "number";
-  const isNamed = typeof file === "string" && segmentNumber(file) !== undefined;
-  return isCounted && isNamed && typeof sha256 === "string" && isSha256(sha256);
+  const { file, sha256 } = segmentOf(value) ?? {};
+  return segmentNumber(file ?? "") !== undefined && isSha256(sha256 ?? "");
 }
 
 function isHeadsFile(value: unknown): value is CutHeadsFile {
-  if (!isRecord(value)) return false;
-  const { file, sha256, chains } = value;
-  const isNamed = typeof file === "string" && /^\d{8}\.heads$/.test(file);
-  return isNamed && typeof sha256 === "string" && typeof chains === "number";
+  return /^\d{8}\.heads$/.test(headsFileOf(value)?.file ?? "");
 }

@@ -20,18 +20,17 @@ import { DISK, DurableWrites, type JournalDisk, JournalSync } from "./journal-di
 import {
   ActiveSegment,
   listSegments,
-  type RecordPlaces,
   readSegment,
   type StoredRecord,
   segmentName,
 } from "./segment.ts";
-import { readRecords } from "./segment-index.ts";
+import { type RecordPlaces, readRecords } from "./segment-index.ts";
 import { writeSyncedMark } from "./synced-mark.ts";
 
 export interface FileJournalOptions {
   readonly directory: string;
   /** A segment that has so many octets is finished. */
-  readonly segmentBytes?: number;
+  readonly segmentBytes?: number | undefined;
   /** Numbers below this one were used before. */
   readonly firstSegment?: number;
   /** Called when a segment was finished. */
@@ -39,7 +38,7 @@ export interface FileJournalOptions {
   /** Hears of faults in the background: indexes and the manifest can be made again. */
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
-  readonly disk?: JournalDisk;
+  readonly disk?: JournalDisk | undefined;
   /** Records are written by `writeDurably` only. */
   readonly isPowerSafe?: boolean;
 }
@@ -47,14 +46,11 @@ export interface FileJournalOptions {
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 
 export class FileJournal implements Journal {
-  readonly #directory: string;
+  readonly directory: string;
+  readonly #options: FileJournalOptions;
   readonly #segmentBytes: number;
-  readonly #onFinished: () => void;
-  readonly #onFault: (error: unknown) => void;
-  readonly #onNotice: (notice: StateNotice) => void;
   readonly #disk: JournalDisk;
   readonly #finished: FinishedSegments;
-  readonly #isPowerSafe: boolean;
   readonly #sync = new JournalSync(() => this.#syncWritten());
   /** A segment was made whose name is not on the disk yet. */
   #isDirectoryDue = true;
@@ -75,16 +71,13 @@ export class FileJournal implements Journal {
     active: ActiveSegment,
     records: RecordPlaces,
   ) {
-    const { directory, segmentBytes = SEGMENT_BYTES, disk = DISK, isPowerSafe = false } = options;
-    this.#directory = directory;
-    this.#isPowerSafe = isPowerSafe;
+    const { directory, segmentBytes = SEGMENT_BYTES, disk = DISK } = options;
+    this.directory = directory;
+    this.#options = options;
     this.#disk = disk;
-    this.#onNotice = (notice) => options.onNotice?.(notice);
     this.#segmentBytes = segmentBytes;
     this.#fullAt = segmentBytes;
-    this.#onFinished = () => options.onFinished?.();
-    this.#onFault = (error) => options.onFault(error);
-    this.#finished = new FinishedSegments(directory, finished, this.#onFault);
+    this.#finished = new FinishedSegments(directory, finished, (error) => options.onFault(error));
     this.#active = active;
     this.#records = records;
     this.#durable = new DurableWrites({
@@ -111,7 +104,7 @@ export class FileJournal implements Journal {
     const records = await readRecords(directory, last);
     const journal = new FileJournal(options, finished, active, records);
     // Records written before a crash may not be on the disk yet.
-    if (journal.#isPowerSafe) await journal.#syncNow();
+    if (options.isPowerSafe === true) await journal.#syncNow();
     else journal.#sync.mark();
     return journal;
   }
@@ -119,10 +112,6 @@ export class FileJournal implements Journal {
   /** Every record before it is kept, and may be named by those who come. */
   get position(): JournalPosition {
     return this.#durable.pending ?? this.#end;
-  }
-
-  get directory(): string {
-    return this.#directory;
   }
 
   /** Segments that are not written any more, in order. */
@@ -156,7 +145,7 @@ export class FileJournal implements Journal {
     for (const number of [...this.#finished.numbers, this.#active.number]) {
       if (number < from.segment) continue;
       const offset = number === from.segment ? from.offset : 0;
-      for await (const record of readSegment(this.#directory, number, offset)) {
+      for await (const record of readSegment(this.directory, number, offset)) {
         yield { ...record, segment: number };
       }
     }
@@ -212,11 +201,11 @@ export class FileJournal implements Journal {
   async find(auditId: string): Promise<string | undefined> {
     const place = this.#records.find(auditId);
     if (place === undefined) return this.#finished.find(auditId);
-    return readRecord(this.#directory, this.#active.number, place, auditId);
+    return readRecord(this.directory, this.#active.number, place, auditId);
   }
 
   openReader(): RecordReader {
-    return openChainReader(this.#directory, async (auditId) => {
+    return openChainReader(this.directory, async (auditId) => {
       const extent = this.#records.find(auditId);
       if (extent === undefined) return this.#finished.locate(auditId);
       return { segment: this.#active.number, ...extent };
@@ -231,7 +220,7 @@ export class FileJournal implements Journal {
 
   /** Syncs what was written; durable writes have synced theirs already. */
   async #syncWritten(): Promise<void> {
-    if (!this.#isPowerSafe) await this.#syncNow();
+    if (this.#options.isPowerSafe !== true) await this.#syncNow();
     this.#noteSynced(this.#kept);
   }
 
@@ -268,12 +257,12 @@ export class FileJournal implements Journal {
 
   /** A directory's name stands in the one above it, and the state directory may be as new. */
   #directories(): readonly string[] {
-    const above = dirname(this.#directory);
-    return [this.#directory, above, ...(this.#isPowerSafe ? [dirname(above)] : [])];
+    const above = dirname(this.directory);
+    return [this.directory, above, ...(this.#options.isPowerSafe === true ? [dirname(above)] : [])];
   }
 
   #tellFailure({ number }: ActiveSegment, error: unknown): void {
-    this.#onNotice(syncFailed(segmentName(number), error));
+    this.#options.onNotice?.(syncFailed(segmentName(number), error));
   }
 
   /** Leaves a segment in doubt, without the records from a position on. */
@@ -286,7 +275,7 @@ export class FileJournal implements Journal {
       doubtful.takeBack(position.offset);
     } catch (fault) {
       // They then stand in both segments, as the same records.
-      this.#onFault(fault);
+      this.#options.onFault(fault);
     }
     this.#replace(doubtful, error);
   }
@@ -302,8 +291,8 @@ export class FileJournal implements Journal {
     if (doubtful.size > 0) this.#finish();
     else {
       // Under the same name: a disk that fails for long is not filled with empty segments.
-      rmSync(join(this.#directory, segmentName(doubtful.number)), { force: true });
-      this.#active = new ActiveSegment(this.#directory, doubtful.number, this.#disk);
+      rmSync(join(this.directory, segmentName(doubtful.number)), { force: true });
+      this.#active = new ActiveSegment(this.directory, doubtful.number, this.#disk);
       this.#isDirectoryDue = true;
       void doubtful.close();
     }
@@ -314,10 +303,10 @@ export class FileJournal implements Journal {
   #noteSynced(newest: readonly [JournalRecord, RecordPlace] | undefined): void {
     if (newest === undefined || newest[1].segment !== this.#active.number) return;
     try {
-      writeSyncedMark(this.#directory, ...newest);
+      writeSyncedMark(this.directory, ...newest);
     } catch (error) {
       // A sync is no less one because nobody is told.
-      this.#onFault(error);
+      this.#options.onFault(error);
     }
   }
 
@@ -325,11 +314,11 @@ export class FileJournal implements Journal {
   #finish(): void {
     const full = this.#active;
     try {
-      this.#active = new ActiveSegment(this.#directory, full.number + 1, this.#disk);
+      this.#active = new ActiveSegment(this.directory, full.number + 1, this.#disk);
     } catch (error) {
       // Written records are kept all the same; the segment grows until the next can be begun.
       this.#fullAt += this.#segmentBytes;
-      this.#onFault(error);
+      this.#options.onFault(error);
       return;
     }
     this.#isDirectoryDue = true;
@@ -337,6 +326,6 @@ export class FileJournal implements Journal {
     this.#finished.add(full, this.#records);
     this.#records = this.#finished.makePlaces();
     this.#fullAt = this.#segmentBytes;
-    this.#onFinished();
+    this.#options.onFinished?.();
   }
 }

@@ -5,8 +5,8 @@
 import { hash } from "node:crypto";
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordPlace } from "./journal.ts";
-import { type ActiveSegment, type Extent, RecordPlaces, segmentName } from "./segment.ts";
-import { findInIndex, readExtent, readRecords, writeIndex } from "./segment-index.ts";
+import { type ActiveSegment, type Extent, segmentName } from "./segment.ts";
+import { findInIndex, RecordPlaces, readExtent, readRecords, writeIndex } from "./segment-index.ts";
 import { describeSegments, type FinishedSegment, forgetSegments } from "./segment-manifest.ts";
 
 export class FinishedSegments {

@@ -12,9 +12,10 @@ import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { readLastCut } from "./cut-file.ts";
 import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
-import type { RecordPlace, RecordReader } from "./journal.ts";
+import { isBefore, type JournalPosition, type RecordPlace, type RecordReader } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
-import { listSegments, RecordPlaces, readSegment } from "./segment.ts";
+import { listSegments, readSegment } from "./segment.ts";
+import { RecordPlaces } from "./segment-index.ts";
 
 /** The journal, and that with which it is compared. */
 interface InspectionOptions {
@@ -26,18 +27,14 @@ interface InspectionOptions {
 }
 
 /** A line that no record names as the one before it, and whose signature proves nothing. */
-interface AlteredLine {
-  readonly segment: number;
-  readonly offset: number;
+interface AlteredLine extends JournalPosition {
   readonly jws: string;
   /** Undefined where the line does not even say whose it is. */
   readonly agentId: string | undefined;
 }
 
-interface NamedBy {
+interface NamedBy extends JournalPosition {
   readonly agentId: string;
-  readonly segment: number;
-  readonly offset: number;
 }
 
 /** Lines that are kept as altered ones; a journal that is all of them is no journal. */
@@ -45,12 +42,8 @@ const MAX_ALTERED = 1_000;
 
 export class InspectedJournal {
   readonly #directory: string;
-  readonly #places: ReadonlyMap<number, RecordPlaces>;
-  readonly #altered: readonly AlteredLine[];
-  /** Which record names one that is not there. */
-  readonly #missing: ReadonlyMap<string, NamedBy>;
+  readonly #found: Found;
   readonly #heads: ReadonlyMap<string, ChainHead>;
-
   readonly #archived: ArchivedRecords;
 
   private constructor(
@@ -62,9 +55,7 @@ export class InspectedJournal {
     this.#directory = directory;
     this.#archived = new ArchivedRecords(({ heads: file }) => readCutHeads(directory, file));
     this.#archived.follow(cut, undefined);
-    this.#places = found.places;
-    this.#altered = found.altered;
-    this.#missing = found.missing;
+    this.#found = found;
     this.#heads = heads;
   }
 
@@ -87,11 +78,10 @@ export class InspectedJournal {
   }
 
   currentHeadsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {
-    const heads = agentIds.flatMap((agentId): readonly (readonly [string, ChainHead])[] => {
-      const head = this.headOf(agentId);
-      return head === undefined ? [] : [[agentId, head]];
-    });
-    return Promise.resolve(new Map(heads));
+    const heads = agentIds.map((agentId) => [agentId, this.headOf(agentId)] as const);
+    return Promise.resolve(
+      new Map(heads.filter((entry): entry is [string, ChainHead] => entry[1] !== undefined)),
+    );
   }
 
   /** Where a record went that was cut off the journal; archives are not looked into. */
@@ -107,7 +97,7 @@ export class InspectedJournal {
   /** Finds records, or the altered line that stands where one should; undefined: it is gone. */
   openReader(): RecordReader {
     const reader = openChainReader(this.#directory, async (auditId) => {
-      return findPlace(this.#places, auditId) ?? placeOf(this.#alteredFor(auditId));
+      return findPlace(this.#found.places, auditId) ?? placeOf(this.#alteredFor(auditId));
     });
     return {
       ...reader,
@@ -118,10 +108,11 @@ export class InspectedJournal {
   /** The nearest one before the record that names it; of a head, the last one. */
   #alteredFor(auditId: string): AlteredLine | undefined {
     const head = [...this.#heads].find(([, one]) => one.auditId === auditId);
-    const namedBy = this.#missing.get(auditId);
+    const { altered, missing } = this.#found;
+    const namedBy = missing.get(auditId);
     const agentId = namedBy?.agentId ?? head?.[0];
     if (agentId === undefined) return undefined;
-    const before = this.#altered.filter((line) => namedBy === undefined || isBefore(line, namedBy));
+    const before = altered.filter((line) => namedBy === undefined || isBefore(line, namedBy));
     const own = before.findLast((line) => line.agentId === agentId);
     return own ?? before.findLast((line) => line.agentId === undefined);
   }
@@ -131,14 +122,11 @@ function placeOf(line: AlteredLine | undefined): RecordPlace | undefined {
   return line && { segment: line.segment, offset: line.offset, length: line.jws.length };
 }
 
-function isBefore(left: Omit<NamedBy, "agentId">, right: Omit<NamedBy, "agentId">): boolean {
-  return left.segment === right.segment ? left.offset < right.offset : left.segment < right.segment;
-}
-
 interface Found {
   readonly places: ReadonlyMap<number, RecordPlaces>;
   readonly heads: ReadonlyMap<string, ChainHead>;
   readonly altered: readonly AlteredLine[];
+  /** Which record names one that is not there. */
   readonly missing: ReadonlyMap<string, NamedBy>;
 }
 

@@ -9,23 +9,19 @@ import { NO_AUDIT_ID } from "../records/record.ts";
 import {
   type ChainBreak,
   type ChainReport,
-  type JudgePayload,
+  type CheckedChain,
   truncation,
 } from "../records/verify-chain.ts";
 import { BackwardWalk, MAX_PASSED, type PassedRecord } from "./backward-walk.ts";
 import type { CutHead } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
+import type { JournalPosition } from "./journal.ts";
 import { type JournalChain, readInOrder } from "./journal-order.ts";
 import { openJournalView, type ViewedJournal } from "./journal-view.ts";
 import { readSegment, segmentName } from "./segment.ts";
 
 /** Where a journal is, and whose chain is checked with what. */
-export interface JournalQuestion extends ViewedJournal {
-  /** The Audit-ID of a record that is known to have been in the chain. */
-  readonly trustedHead?: string | undefined;
-  /** Says what is false about a payload that is signed as it should be. */
-  readonly judge?: JudgePayload | undefined;
-}
+export interface JournalQuestion extends ViewedJournal, Omit<CheckedChain, "begin"> {}
 
 /** The findings, and what was taken away by a signed cut. */
 export interface JournalReport extends ChainReport {
@@ -48,9 +44,8 @@ export interface ChainCut {
 export async function verifyJournalChain(
   question: JournalQuestion,
 ): Promise<JournalReport | undefined> {
-  const { agentId, keys, trustedHead, judge } = question;
   const { segments, begin, cut, fault } = await openJournalView(question);
-  const chain = { segments, begin: begin?.auditId, agentId, keys, trustedHead, judge };
+  const chain = { ...question, segments, begin: begin?.auditId };
   const inOrder = await readInOrder(chain);
   const found = inOrder === "disorder" ? await findReason(chain) : inOrder;
   const isKnown = begin !== undefined || fault !== undefined;
@@ -105,12 +100,7 @@ async function explain(
 }
 
 /** Where a journal has a record, and what it says of the one before it. */
-interface JournalEntry {
-  readonly auditId: string;
-  readonly previous: unknown;
-  readonly segment: number;
-  readonly offset: number;
-}
+interface JournalEntry extends PassedRecord, JournalPosition {}
 
 /** Finds the first record, as they were written, that cannot be in one chain with the others. */
 async function findStray(

@@ -13,16 +13,16 @@ import type { KnownChains } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/ledger.ts";
 import type { RecordPlace } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
-import { readSegment, segmentName, segmentsIn } from "./segment.ts";
+import { LINE_FEED, readSegment, segmentName, segmentsIn } from "./segment.ts";
 import { readSyncedMark } from "./synced-mark.ts";
-
-const LINE_FEED = 0x0a;
 
 /** The result of a comparison. */
 interface JournalComparison {
   readonly damages: readonly JournalDamage[];
-  /** Where heads stand of which the store did not say. */
-  readonly placed: ReadonlyMap<string, RecordPlace>;
+  /** The heads with their places. */
+  readonly heads: ReadonlyMap<string, ChainHead>;
+  /** The agents of which the store did not say where their heads stand. */
+  readonly placed: Iterable<string>;
 }
 
 /** Compares the journal of a directory; one that is not there has no records. */
@@ -31,11 +31,10 @@ export async function compareJournal(
   known: KnownChains,
 ): Promise<JournalComparison> {
   const placed = await findPlaces(directory, segmentsIn(directory), known.heads);
-  const heads = [...known.heads].map(
-    ([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }] as const,
+  const heads = new Map(
+    [...known.heads].map(([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }]),
   );
-  const { checkpoint } = known;
-  return { damages: findLosses(directory, { checkpoint, heads: new Map(heads) }), placed };
+  return { damages: findLosses(directory, { ...known, heads }), heads, placed: placed.keys() };
 }
 
 /**
@@ -49,19 +48,18 @@ export function findLosses(
   const segments = segmentsIn(directory);
   const damages: JournalDamage[] = [];
   using reader = new RecordReader(directory);
-  for (const [agentId, { auditId, place }] of bySegment(heads)) {
-    if (wasTakenAway(place, segments)) continue;
-    if (place !== undefined && reader.has(auditId, place)) continue;
+  const look = (
+    agentId: string,
+    { auditId, place }: Pick<ChainHead, "auditId" | "place">,
+  ): void => {
+    if (wasTakenAway(place, segments)) return;
+    if (place !== undefined && reader.has(auditId, place)) return;
     const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
     damages.push({ kind: "lost-record", agentId, auditId, file });
-  }
+  };
+  for (const [agentId, head] of bySegment(heads)) look(agentId, head);
   const synced = readSyncedMark(directory);
-  if (damages.length === 0 && synced !== undefined) {
-    const { agentId, auditId, place } = synced;
-    const isLost = !wasTakenAway(place, segments) && !reader.has(auditId, place);
-    const file = segmentName(place.segment);
-    if (isLost) damages.push({ kind: "lost-record", agentId, auditId, file });
-  }
+  if (damages.length === 0 && synced !== undefined) look(synced.agentId, synced);
   if (damages.length === 0 && checkpoint !== undefined) {
     const { segment, offset } = checkpoint;
     const isLost = sizeOf(directory, segment) < offset;

@@ -3,6 +3,7 @@
  * synced: within a second, beside serving, as the disk's own pace is nobody's wait; or each write before it
  * counts.   AGTP-IDENTIFIERS "Audit Log"
  */
+import { createHash } from "node:crypto";
 import { close, fdatasync, fsync, open, writeSync } from "node:fs";
 import { type FileHandle, open as openHandle, stat } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -52,6 +53,39 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** So many characters are written at once. */
+const CHUNK = 64 * 1024;
+
+/**
+ * Writes a file of lines, which come with their line feeds, and resolves with its SHA-256 once it is on the
+ * disk; its name may not be.
+ */
+export async function writeLines(
+  path: string,
+  flags: "w" | "wx",
+  lines: AsyncIterable<string>,
+): Promise<string> {
+  const digest = createHash("sha256");
+  const out = await openHandle(path, flags, 0o600);
+  try {
+    let text = "";
+    const flush = async (): Promise<void> => {
+      digest.update(text);
+      await out.write(text);
+      text = "";
+    };
+    for await (const line of lines) {
+      text += line;
+      if (text.length >= CHUNK) await flush();
+    }
+    await flush();
+    await out.sync();
+  } finally {
+    await out.close();
+  }
+  return digest.digest("hex");
 }
 
 /** Half of what is promised, since a sync takes its time as well. */

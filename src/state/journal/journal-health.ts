@@ -1,7 +1,7 @@
 /**
  * Judges whether a journal is whole, as far as is seen without reading it: the numbers of its
  * segments, what the manifest of segments says of the finished ones, and the first and last record
- * of each. It is only readAt, also while a daemon writes it.
+ * of each. It is only read, also while a daemon writes it.
  * AGTP-IDENTIFIERS "Audit Log"
  */
 
@@ -10,7 +10,7 @@ import { closeSync, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { readAt } from "../../base/bounded-file.ts";
 import { decodeJws } from "../../identity/jws.ts";
-import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
+import { LINE_FEED, MAX_LINE, segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { readSegmentDescriptions, type SegmentDescription } from "./segment-manifest.ts";
 
 /** One thing that is wrong with a journal. */
@@ -23,8 +23,6 @@ interface JournalFault {
   readonly message: string;
 }
 
-const LINE_FEED = 0x0a;
-const MAX_LINE = 1024 * 1024;
 /** The newest segments that are looked into: a journal may have terabytes. */
 const MAX_OPENED = 256;
 

@@ -3,28 +3,21 @@
  * A chain that holds needs nothing else, and one record at a time, however many there are; whatever
  * is out of order is for a walk that can say why.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
 import {
   type ChainRecord,
   type ChainReport,
+  type CheckedChain,
   describeRecord,
-  type JudgePayload,
   truncation,
 } from "../records/verify-chain.ts";
 import { verifyRecord } from "../records/verify-record.ts";
 import { readSegment, type SegmentPlace } from "./segment.ts";
 
-/** A chain in a journal, and what it is checked with. */
-export interface JournalChain {
+/** A chain in a journal. */
+export interface JournalChain extends CheckedChain {
   /** In order. */
   readonly segments: readonly SegmentPlace[];
-  /** The record before the oldest one that is left; undefined: the chain's first is there. */
-  readonly begin: string | undefined;
-  readonly agentId: string;
-  readonly keys: readonly Ed25519PublicKey[];
-  readonly trustedHead: string | undefined;
-  readonly judge?: JudgePayload | undefined;
 }
 
 /** The state of the walk after the record that was read last. */

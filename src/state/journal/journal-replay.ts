@@ -7,7 +7,7 @@ import { decodeJws } from "../../identity/jws.ts";
 import type { ChainHead } from "../records/ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
 import type { FileJournal } from "./file-journal.ts";
-import type { JournalPosition, JournalRecord } from "./journal.ts";
+import { isBefore, type JournalPosition, type JournalRecord } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { segmentName } from "./segment.ts";
 
@@ -75,8 +75,5 @@ export function readChainRecord(jws: string): ChainRecordFacts | undefined {
 
 /** A head that a checkpoint was made with may stand behind it, where the replay comes by again. */
 function earlier(head: ChainHead | undefined, from: JournalPosition): ChainHead | undefined {
-  if (head?.place === undefined) return undefined;
-  const { segment, offset } = head.place;
-  const isEarlier = segment < from.segment || (segment === from.segment && offset < from.offset);
-  return isEarlier ? head : undefined;
+  return head?.place !== undefined && isBefore(head.place, from) ? head : undefined;
 }

@@ -112,9 +112,7 @@ export class JournalRetention implements RetainedRecords {
   }
 
   #place({ archive }: RetentionLimits): CutPlace {
-    const { directory } = this.#journal;
-    const onStep = this.#onStep;
-    return { directory, archive, disk: DISK, ...(onStep === undefined ? {} : { onStep }) };
+    return { directory: this.#journal.directory, archive, disk: DISK, onStep: this.#onStep };
   }
 
   /** The segments that are to go, the oldest first. */
@@ -160,8 +158,7 @@ export class JournalRetention implements RetainedRecords {
 
   async #timesOf(number: number): Promise<SegmentTimes> {
     const known = this.#times.get(number);
-    if (known !== undefined) return known;
-    const times = await readSegmentTimes(this.#journal.directory, number);
+    const times = known ?? (await readSegmentTimes(this.#journal.directory, number));
     this.#times.set(number, times);
     return times;
   }

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
-import type { ChainBreak } from "../records/verify-chain.ts";
+import type { ChainBreak, CheckedChain } from "../records/verify-chain.ts";
 import { verifyRecord } from "../records/verify-record.ts";
 import { readCutLines } from "./cut-file.ts";
 import { type CutHead, readCutHeads } from "./cut-heads.ts";
@@ -15,12 +15,10 @@ import { digestOf } from "./cut-survey.ts";
 import { listSegments, type SegmentPlace, segmentName, segmentNumber } from "./segment.ts";
 
 /** A journal to look into. */
-export interface ViewedJournal {
+export interface ViewedJournal extends Pick<CheckedChain, "agentId" | "keys"> {
   readonly directory: string;
   /** Where segments were moved to. */
   readonly archive?: string | undefined;
-  readonly agentId: string;
-  readonly keys: readonly Ed25519PublicKey[];
 }
 
 /** The part of a journal that can be read. */

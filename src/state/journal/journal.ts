@@ -18,10 +18,13 @@ export interface JournalPosition {
   readonly offset: number;
 }
 
+/** Tells which of two positions comes first. */
+export function isBefore(left: JournalPosition, right: JournalPosition): boolean {
+  return left.segment === right.segment ? left.offset < right.offset : left.segment < right.segment;
+}
+
 /** Where a record stands in a journal that is kept: its segment, and its octets there. */
-export interface RecordPlace {
-  readonly segment: number;
-  readonly offset: number;
+export interface RecordPlace extends JournalPosition {
   /** Without the line feed. */
   readonly length: number;
 }
@@ -45,7 +48,7 @@ export interface Journal {
   write(
     records: readonly JournalRecord[],
     packed?: readonly PackedRecords[],
-  ): Omit<RecordPlace, "length"> | undefined;
+  ): JournalPosition | undefined;
   /** Throws while nothing can be written. */
   probe(): void;
   /** Reads beside what is being written, and never holds it up. */

@@ -36,7 +36,7 @@ export interface CutPlace {
   readonly archive: string | undefined;
   readonly disk: Pick<JournalDisk, "syncDirectory">;
   /** Told of each step that is done. */
-  onStep?(step: CutStep): void;
+  readonly onStep?: ((step: CutStep) => void) | undefined;
 }
 
 /** The name in which a cut is made. */

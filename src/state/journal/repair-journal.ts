@@ -65,10 +65,14 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
   const ofStore = options.ofStore ?? { damages: [], copies: [] };
   const { damages: stray, copies: segments } = await setStrayLinesAside(directory, now);
   const copies = [...ofStore.copies, ...segments];
-  const journal = await openJournal(directory, known);
+  const { segment, offset } = known.checkpoint ?? { segment: 1, offset: 0 };
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  const journal = await FileJournal.open({ directory, firstSegment: segment, onFault });
   try {
     const isMoved = stray.length > 0;
-    const from = { segment: known.checkpoint?.segment ?? 1, offset: isMoved ? 0 : offsetOf(known) };
+    const from = { segment, offset: isMoved ? 0 : offset };
     const heads = isMoved ? new Map<string, ChainHead>() : known.heads;
     const { damages: taken } = await replayJournal(journal, from, heads);
     const damages = [...ofStore.damages, ...missing, ...stray, ...taken];
@@ -84,17 +88,6 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
   } finally {
     await journal.close();
   }
-}
-
-function offsetOf({ checkpoint }: KnownChains): number {
-  return checkpoint?.offset ?? 0;
-}
-
-function openJournal(directory: string, { checkpoint }: KnownChains): Promise<FileJournal> {
-  const onFault = (error: unknown): never => {
-    throw error;
-  };
-  return FileJournal.open({ directory, firstSegment: checkpoint?.segment ?? 1, onFault });
 }
 
 /** Where each chain ends now; one that went with the oldest segments ends where it did. */

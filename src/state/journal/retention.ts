@@ -63,7 +63,7 @@ export interface RetainedRecords {
   size(): Promise<JournalSize | undefined>;
 }
 
-export interface RetentionOptions {
+interface RetentionOptions {
   onNotice?(notice: StateNotice): void;
   now?(): number;
 }

@@ -6,12 +6,15 @@ import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalPosition } from "./journal.ts";
-import { type SegmentPlace, type StoredRecord, segmentName } from "./segment.ts";
+import {
+  LINE_FEED,
+  MAX_LINE,
+  type SegmentPlace,
+  type StoredRecord,
+  segmentName,
+} from "./segment.ts";
 
-const LINE_FEED = 0x0a;
 const CHUNK = 64 * 1024;
-/** No line that this program writes is longer. */
-const MAX_LINE = 1024 * 1024;
 
 /** Every whole line of every segment, the last one first; only those that end before a position. */
 export async function* readBackward(

@@ -6,10 +6,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord, parseRecord } from "../../base/json-value.ts";
+import { parseRecord } from "../../base/json-value.ts";
 import { replaceDerivedFile } from "../../base/state-files.ts";
-import { type RecordPlaces, segmentName } from "./segment.ts";
-import { readRecords } from "./segment-index.ts";
+import { recordReader } from "../records/stored-record.ts";
+import { segmentName } from "./segment.ts";
+import { type RecordPlaces, readRecords } from "./segment-index.ts";
 
 /** One finished segment. */
 export interface SegmentDescription {
@@ -66,21 +67,23 @@ function describe(number: number, records: RecordPlaces): SegmentDescription {
 
 /** A manifest that cannot be read is begun again: it says nothing that the segments do not. */
 async function readDescriptions(path: string): Promise<readonly SegmentDescription[]> {
-  const segments = parseRecord(await readFile(path, "utf8").catch(() => ""))?.["segments"];
-  if (!Array.isArray(segments)) return [];
-  return segments.filter((one) => isRecord(one) && typeof one["file"] === "string");
+  return describedIn(await readFile(path, "utf8").catch(() => ""), named);
 }
 
 /** Reads the segments that a directory's manifest describes; lines of another form are skipped. */
 export function readSegmentDescriptions(directory: string): readonly SegmentDescription[] {
-  const { text = "" } = readBoundedFile(join(directory, MANIFEST), MAX_BYTES);
-  const segments = parseRecord(text)?.["segments"];
-  return Array.isArray(segments) ? segments.filter(isDescription) : [];
+  return describedIn(readBoundedFile(join(directory, MANIFEST), MAX_BYTES).text ?? "", described);
 }
 
-function isDescription(value: unknown): value is SegmentDescription {
-  if (!isRecord(value)) return false;
-  const { file, records, bytes, first_audit_id: first, last_audit_id: last } = value;
-  const isCounted = typeof records === "number" && typeof bytes === "number";
-  return isCounted && [file, first, last].every((text) => typeof text === "string");
+type Reader = (value: unknown) => SegmentDescription | undefined;
+
+function describedIn(text: string, read: Reader): readonly SegmentDescription[] {
+  const segments = parseRecord(text)?.["segments"];
+  return Array.isArray(segments) ? segments.flatMap((one) => read(one) ?? []) : [];
 }
+
+const named: Reader = recordReader<SegmentDescription>({ file: "string" });
+const described: Reader = recordReader<SegmentDescription>({
+  ...{ file: "string", records: "number", bytes: "number" },
+  ...{ first_audit_id: "string", last_audit_id: "string" },
+});

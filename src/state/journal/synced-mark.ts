@@ -6,9 +6,10 @@
 import { closeSync, constants, writeSync } from "node:fs";
 import { join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord } from "../../base/json-value.ts";
+import { parseRecord } from "../../base/json-value.ts";
 import { openStateFile } from "../../base/state-files.ts";
 import { decodeJws } from "../../identity/jws.ts";
+import { readPlace } from "../records/known-chains.ts";
 import type { JournalRecord, RecordPlace } from "./journal.ts";
 
 /** A record of which a sync has made sure. */
@@ -44,15 +45,9 @@ export function writeSyncedMark(
 /** Undefined where nothing is noted, or cannot be read: an earlier build noted nothing. */
 export function readSyncedMark(directory: string): SyncedRecord | undefined {
   const { text = "" } = readBoundedFile(join(directory, NAME), LENGTH);
-  try {
-    const mark: unknown = JSON.parse(text);
-    if (!isRecord(mark)) return undefined;
-    const { agent_id: agentId, audit_id: auditId, segment, offset, length } = mark;
-    if (typeof agentId !== "string" || typeof auditId !== "string") return undefined;
-    if (typeof segment !== "number" || typeof offset !== "number" || typeof length !== "number")
-      return undefined;
-    return { agentId, auditId, place: { segment, offset, length } };
-  } catch {
-    return undefined;
-  }
+  const mark = parseRecord(text) ?? {};
+  const { agent_id: agentId, audit_id: auditId } = mark;
+  const place = readPlace(mark);
+  if (typeof agentId !== "string" || typeof auditId !== "string") return undefined;
+  return place && { agentId, auditId, place };
 }

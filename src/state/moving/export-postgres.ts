@@ -3,7 +3,6 @@
  * heads and records are of one moment. The file is that of any other deployment.   docs/state.md
  */
 import type { PoolClient } from "pg";
-import { VERSION } from "../../base/version.ts";
 import {
   CUT_NUMBER,
   FIRST_SEGMENT,
@@ -12,6 +11,7 @@ import {
   readingSnapshot,
   readMeta,
 } from "../postgres/cut-rows.ts";
+import { pagesOf } from "../postgres/driver.ts";
 import { EVENTS } from "../postgres/records.ts";
 import type { PostgresStore } from "../postgres/store.ts";
 import { CHAIN_HEADS } from "../records/known-chains.ts";
@@ -33,8 +33,7 @@ function linesOf(
 ): AsyncIterable<string | EntryLine | RecordLine> {
   return readingSnapshot(pool, async function* (client) {
     const first = Number((await readMeta(client, name, FIRST_SEGMENT)) ?? 1);
-    const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
-    yield headerLine({ ...created, first_segment: first });
+    yield headerLine(serverId, first);
     for await (const { jws } of readCutRows(client, name)) yield stateLine({ kind: "cut", jws });
     for await (const head of readHeadRows(client, name))
       yield stateLine({ kind: "cut-head", head });
@@ -44,22 +43,9 @@ function linesOf(
   });
 }
 
-/** The rows that a query answers behind a row, page by page. */
-async function* pagesOf<Row>(
-  read: (last: Row | undefined) => Promise<{ readonly rows: readonly Row[] }>,
-): AsyncGenerator<Row> {
-  let last: Row | undefined;
-  for (;;) {
-    const { rows } = await read(last);
-    yield* rows;
-    last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return;
-  }
-}
-
 async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<EntryLine> {
   type Row = Record<"collection" | "key" | "value", string>;
-  const rows = pagesOf<Row>((last) =>
+  const rows = pagesOf<Row>(PAGE, (last) =>
     client.query(
       `SELECT collection, key, value FROM ${name}.entries
         WHERE (collection, key) > ($1, $2) ORDER BY collection, key LIMIT ${PAGE}`,
@@ -73,7 +59,7 @@ async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<Entr
 
 /** The heads, as the entries of a store that has a journal tell them. */
 async function* headsOf(client: PoolClient, name: string): AsyncGenerator<EntryLine> {
-  const rows = pagesOf<Record<"agent_id" | "audit_id" | "at" | "method", string>>((last) =>
+  const rows = pagesOf<Record<"agent_id" | "audit_id" | "at" | "method", string>>(PAGE, (last) =>
     client.query(
       `SELECT agent_id, audit_id, at, method FROM ${name}.heads
         WHERE agent_id > $1 ORDER BY agent_id LIMIT ${PAGE}`,
@@ -96,7 +82,7 @@ async function* recordsOf(client: PoolClient, name: string): AsyncGenerator<Reco
   const replayed = Number(events[0]?.number ?? Number.POSITIVE_INFINITY);
   // What a checkpoint says is gone may not be deleted yet.
   const gone = (await readMeta(client, name, CUT_NUMBER)) ?? "0";
-  const rows = pagesOf<{ readonly number: string; readonly jws: string }>((last) =>
+  const rows = pagesOf<{ readonly number: string; readonly jws: string }>(PAGE, (last) =>
     client.query(
       `SELECT number, jws FROM ${name}.records WHERE number > $1 ORDER BY number LIMIT ${PAGE}`,
       [last?.number ?? gone],

@@ -5,7 +5,6 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { VERSION } from "../../base/version.ts";
 import { readCutLines, readLastCut } from "../journal/cut-file.ts";
 import { readCutHeads } from "../journal/cut-heads.ts";
 import type { JournalPosition, MemoryJournal } from "../journal/journal.ts";
@@ -81,8 +80,7 @@ async function* linesOf({
   store,
   records,
 }: ExportSource): AsyncGenerator<string | EntryLine | RecordLine> {
-  const created = { server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION };
-  yield headerLine({ ...created, first_segment: records.firstSegment });
+  yield headerLine(serverId, records.firstSegment);
   for await (const one of records.cuts?.() ?? []) yield stateLine(one);
   let cut: ReturnType<RecordsSource["cut"]> | undefined;
   let checkpoint: JournalPosition | undefined;

@@ -4,20 +4,22 @@
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../../base/thrown.ts";
-import type { CutHead } from "../journal/cut-heads.ts";
-import type { JournalCut } from "../journal/cut-record.ts";
 import { COMMITS_A_TRANSACTION } from "../postgres/commit.ts";
-import { CUT_HEADS, cutRow, digits, FIRST_SEGMENT } from "../postgres/cut-rows.ts";
+import { CUT_HEADS, cutRow, digits, FIRST_SEGMENT, writeMeta } from "../postgres/cut-rows.ts";
 import { writeHeadRows } from "../postgres/cut-writing.ts";
 import { quoteName, withClient } from "../postgres/driver.ts";
 import { schemaStatement } from "../postgres/schema.ts";
 import type { PostgresStore } from "../postgres/store.ts";
-import { CHAIN_CHECKPOINTS, CHAIN_HEADS, readHead } from "../records/known-chains.ts";
-import type { ChainHead } from "../records/record-store.ts";
+import { CHAIN_CHECKPOINTS, CHAIN_HEADS } from "../records/known-chains.ts";
 import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
-import type { ImportReport } from "./import-state.ts";
-import { checkCutHeads, followingCut } from "./imported-cuts.ts";
-import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
+import {
+  BATCH,
+  BATCH_CHARACTERS,
+  ImportedChains,
+  type ImportLine,
+  type ImportReport,
+  readImport,
+} from "./imported-chains.ts";
 import { type StateHeader, stateLine } from "./state-file.ts";
 
 interface PostgresImport {
@@ -35,9 +37,6 @@ export class ImportRefusal extends Error {
   override readonly name = "ImportRefusal";
 }
 
-const BATCH = 500;
-const BATCH_CHARACTERS = 4 * 1024 * 1024;
-
 /** Imports the octets of a file. @throws StateFileError, ImportRefusal */
 export function importPostgres(
   octets: AsyncIterable<Buffer>,
@@ -49,20 +48,13 @@ export function importPostgres(
     try {
       const isSetAside = await makeRoom(client, schema, aside);
       const entering = new Entering(client, store.name);
-      let header: StateHeader | undefined;
-      let totals: Omit<ImportReport, "header"> | undefined;
-      for await (const one of readStateFile(octets)) {
-        if (one.kind === "header") {
-          ({ header } = one);
-          onHeader(header);
-        } else if (one.kind === "end") totals = one;
-        else await entering.add(one);
-      }
-      if (header === undefined || totals === undefined) throw new StateFileError("is empty");
-      await entering.finish(header);
+      const report = await readImport(octets, async (header) => {
+        onHeader(header);
+        return (line) => entering.add(line);
+      });
+      await entering.finish(report.header);
       await client.query("COMMIT");
-      const { entries, records, chains } = totals;
-      return { header, entries, records, chains, isSetAside };
+      return { ...report, isSetAside };
     } catch (error) {
       await client.query("ROLLBACK").catch(() => undefined);
       throw error;
@@ -110,43 +102,32 @@ async function makeRoom(
   return true;
 }
 
-type Line = Exclude<ReadLine, { readonly kind: "header" | "end" }>;
-
 /** The tables while they are written. */
 class Entering {
   readonly #client: PoolClient;
   readonly #name: string;
-  readonly #heads = new Map<string, ChainHead>();
+  readonly #chains = new ImportedChains();
   /** The later of two lines of a key stands for both. */
-  #entries = new Map<string, Extract<Line, { readonly kind: "put" | "delete" }>>();
-  #records: Extract<Line, { readonly kind: "record" }>[] = [];
+  #entries = new Map<string, Extract<ImportLine, { readonly kind: "put" | "delete" }>>();
+  #records: Extract<ImportLine, { readonly kind: "record" }>[] = [];
   #characters = 0;
-  /** The last of the checkpoints, and where chains stood then: the next export has them again. */
-  #cut: JournalCut | undefined;
-  readonly #cutHeads: CutHead[] = [];
 
   constructor(client: PoolClient, name: string) {
     this.#client = client;
     this.#name = name;
   }
 
-  async add(line: Line): Promise<void> {
+  async add(line: ImportLine): Promise<void> {
     if (line.kind === "checkpoint") return;
     if (line.kind === "cut") return this.#addCut(line.jws);
-    if (line.kind === "cut-head") {
-      this.#cutHeads.push(line.head);
-      return;
-    }
+    if (line.kind === "cut-head") return this.#chains.addCutHead(line.head);
     if (line.kind === "record") {
       const { agentId, auditId, at, method } = line.linked;
-      this.#heads.set(agentId, { auditId, at, method });
+      this.#chains.heads.set(agentId, { auditId, at, method });
       this.#records.push(line);
       this.#characters += line.jws.length;
-    } else if (line.collection === CHAIN_HEADS) {
-      const head = line.kind === "put" ? readHead(line.value) : undefined;
-      if (head === undefined) this.#heads.delete(line.key);
-      else this.#heads.set(line.key, head);
-    } else if (line.collection !== CHAIN_CHECKPOINTS) {
+    } else if (line.collection === CHAIN_HEADS) this.#chains.noteHead(line);
+    else if (line.collection !== CHAIN_CHECKPOINTS) {
       this.#entries.set(JSON.stringify([line.collection, line.key]), line);
       if (line.kind === "put") this.#characters += JSON.stringify(line.value)?.length ?? 0;
     }
@@ -157,7 +138,7 @@ class Entering {
   /** Behind the last line. */
   async finish({ first_segment }: StateHeader): Promise<void> {
     await this.#flush();
-    const heads = [...this.#heads];
+    const heads = [...this.#chains.heads];
     for (let at = 0; at < heads.length; at += BATCH) {
       const some = heads.slice(at, at + BATCH);
       await this.#client.query(
@@ -171,12 +152,12 @@ class Entering {
         ],
       );
     }
-    await this.#client.query(
-      `INSERT INTO ${this.#name}.meta VALUES ('${FIRST_SEGMENT}', $1)
-        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-      [String(first_segment)],
-    );
-    await this.#writeCutHeads();
+    await writeMeta(this.#client, this.#name, FIRST_SEGMENT, String(first_segment));
+    // The next export has them again.
+    await this.#chains.writeCutHeads(({ through }, ends) => {
+      const place = { prefix: `${CUT_HEADS}${digits(through)}`, through };
+      return writeHeadRows(this.#client, this.#name, place, ends);
+    });
     // A node that was stopped meanwhile finds none of this among the changes: it reads all.
     await this.#client.query(`UPDATE ${this.#name}.meta
       SET value = (pg_current_xact_id()::text::bigint + (
@@ -185,18 +166,9 @@ class Entering {
   }
 
   async #addCut(jws: string): Promise<void> {
-    const cut = followingCut(jws, this.#cut);
-    this.#cut = cut;
-    const values = [cutRow(cut.through), stateLine({ kind: "cut", jws })];
+    const { through } = this.#chains.addCut(jws);
+    const values = [cutRow(through), stateLine({ kind: "cut", jws })];
     await this.#client.query(`INSERT INTO ${this.#name}.meta VALUES ($1, $2)`, values);
-  }
-
-  async #writeCutHeads(): Promise<void> {
-    if (this.#cut === undefined) return;
-    const { through, heads } = this.#cut;
-    const place = { prefix: `${CUT_HEADS}${digits(through)}`, through };
-    const written = await writeHeadRows(this.#client, this.#name, place, this.#cutHeads);
-    checkCutHeads(written, heads);
   }
 
   async #flush(): Promise<void> {

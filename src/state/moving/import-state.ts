@@ -3,15 +3,19 @@
  * is noted anew; everything else is as it was. What is half imported is for the caller to throw away.
  */
 import { appendCut } from "../journal/cut-file.ts";
-import { type CutHead, writeCutHeads } from "../journal/cut-heads.ts";
-import type { JournalCut } from "../journal/cut-record.ts";
+import { writeCutHeads } from "../journal/cut-heads.ts";
 import { FileJournal } from "../journal/file-journal.ts";
-import type { JournalPosition, JournalRecord } from "../journal/journal.ts";
-import { CHAIN_HEADS, knownChainChanges, readHead } from "../records/known-chains.ts";
-import type { ChainHead } from "../records/record-store.ts";
+import type { JournalPosition } from "../journal/journal.ts";
+import { CHAIN_HEADS, knownChainChanges } from "../records/known-chains.ts";
 import type { Change, Store } from "../store.ts";
-import { checkCutHeads, followingCut } from "./imported-cuts.ts";
-import { readStateFile, StateFileError } from "./read-state-file.ts";
+import {
+  BATCH,
+  BATCH_CHARACTERS,
+  ImportedChains,
+  type ImportLine,
+  type ImportReport,
+  readImport,
+} from "./imported-chains.ts";
 import type { StateHeader } from "./state-file.ts";
 
 /** Where it goes. */
@@ -23,132 +27,88 @@ interface ImportTarget {
   onHeader(header: StateHeader): void;
 }
 
-/** The report of an import. */
-export interface ImportReport {
-  readonly header: StateHeader;
-  readonly entries: number;
-  readonly records: number;
-  readonly chains: number;
-}
-
-/** So many are written together. */
-const BATCH = 500;
-/** Characters that are written together. */
-const BATCH_CHARACTERS = 4 * 1024 * 1024;
-
 /** Imports the octets of a file. @throws StateFileError for a file that does not hold. */
 export async function importState(
   octets: AsyncIterable<Buffer>,
-  target: ImportTarget,
+  { store, directory, onHeader }: ImportTarget,
 ): Promise<ImportReport> {
   let entering: Entering | undefined;
-  let header: StateHeader | undefined;
-  let totals: Omit<ImportReport, "header"> | undefined;
+  let journal: FileJournal | undefined;
   try {
-    for await (const one of readStateFile(octets)) {
-      if (one.kind === "header") {
-        header = one.header;
-        target.onHeader(header);
-        entering = await Entering.begin(target, header.first_segment);
-      } else if (one.kind === "end")
-        totals = { entries: one.entries, records: one.records, chains: one.chains };
-      else if (one.kind === "checkpoint") entering?.checkpoint();
-      else if (one.kind === "record") {
-        entering?.addRecord({ auditId: one.linked.auditId, jws: one.jws }, one.linked);
-      } else if (one.kind === "cut") await entering?.addCut(one.jws);
-      else if (one.kind === "cut-head") entering?.addCutHead(one.head);
-      else await entering?.addEntry(one);
-    }
-    if (header === undefined || totals === undefined) throw new StateFileError("is empty");
+    const report = await readImport(octets, async (header) => {
+      onHeader(header);
+      const onFault = (error: unknown): never => {
+        throw error;
+      };
+      const { first_segment: firstSegment } = header;
+      journal = await FileJournal.open({ directory, firstSegment, onFault });
+      entering = new Entering(store, directory, journal);
+      return (line) => entering!.add(line);
+    });
     await entering?.finish();
-    return { header, ...totals };
+    return report;
   } finally {
-    await entering?.close();
+    await journal?.close();
   }
 }
 
 /** The store and the journal while they are written. */
 class Entering {
   readonly #store: Store;
+  readonly #directory: string;
   readonly #journal: FileJournal;
-  readonly #heads = new Map<string, ChainHead>();
+  readonly #chains = new ImportedChains();
   #changes: Change[] = [];
   #characters = 0;
   #checkpoint: JournalPosition | undefined;
-  readonly #directory: string;
-  #cut: JournalCut | undefined;
-  readonly #cutHeads: CutHead[] = [];
 
-  private constructor({ store, directory }: ImportTarget, journal: FileJournal) {
+  constructor(store: Store, directory: string, journal: FileJournal) {
     this.#store = store;
     this.#directory = directory;
     this.#journal = journal;
   }
 
-  static async begin(target: ImportTarget, firstSegment: number): Promise<Entering> {
-    const { directory } = target;
-    const onFault = (error: unknown): never => {
-      throw error;
-    };
-    const journal = await FileJournal.open({ directory, firstSegment, onFault });
-    return new Entering(target, journal);
-  }
-
-  async addEntry(change: Change): Promise<void> {
-    // The later of two stands for both: the feed repeats what has changed.
-    if (change.collection === CHAIN_HEADS) this.#noteHead(change);
-    else {
-      this.#changes.push(change);
-      if (change.kind === "put") this.#characters += JSON.stringify(change.value)?.length ?? 0;
+  async add(line: ImportLine): Promise<void> {
+    switch (line.kind) {
+      case "checkpoint":
+        this.#checkpoint = this.#journal.position;
+        return;
+      case "cut":
+        this.#chains.addCut(line.jws);
+        return appendCut(this.#directory, line.jws);
+      case "cut-head":
+        return this.#chains.addCutHead(line.head);
+      case "record": {
+        const { jws, linked } = line;
+        const { agentId, auditId, at, method } = linked;
+        const place = { ...this.#journal.write([{ auditId, jws }]), length: jws.length };
+        this.#chains.heads.set(agentId, { auditId, at, method, place });
+        return;
+      }
+      default:
+        return this.#addEntry(line);
     }
-    if (this.#changes.length >= BATCH || this.#characters >= BATCH_CHARACTERS) await this.#flush();
-  }
-
-  async addCut(jws: string): Promise<void> {
-    this.#cut = followingCut(jws, this.#cut);
-    await appendCut(this.#directory, jws);
-  }
-
-  addCutHead(head: CutHead): void {
-    this.#cutHeads.push(head);
-  }
-
-  addRecord(
-    record: JournalRecord,
-    { agentId, at, method }: Pick<ChainHead, "at" | "method"> & { readonly agentId: string },
-  ): void {
-    const { length } = record.jws;
-    const place = { ...this.#journal.write([record]), length };
-    this.#heads.set(agentId, { auditId: record.auditId, at, method, place });
-  }
-
-  checkpoint(): void {
-    this.#checkpoint = this.#journal.position;
   }
 
   /** Behind the last line: only now the entries say where the chains end. */
   async finish(): Promise<void> {
-    await this.#writeCutHeads();
+    await this.#chains.writeCutHeads(({ heads }, ends) =>
+      writeCutHeads(this.#directory, heads.file, ends),
+    );
     await this.#flush();
     await this.#journal.sync();
     const { position } = this.#journal;
-    await this.#store.commit(knownChainChanges(this.#heads, this.#checkpoint ?? position));
+    await this.#store.commit(knownChainChanges(this.#chains.heads, this.#checkpoint ?? position));
   }
 
-  async close(): Promise<void> {
-    await this.#journal.close();
-  }
-
-  async #writeCutHeads(): Promise<void> {
-    if (this.#cut === undefined) return;
-    const { heads } = this.#cut;
-    checkCutHeads(await writeCutHeads(this.#directory, heads.file, this.#cutHeads), heads);
-  }
-
-  #noteHead(change: Change): void {
-    const head = change.kind === "put" ? readHead(change.value) : undefined;
-    if (head === undefined) this.#heads.delete(change.key);
-    else this.#heads.set(change.key, head);
+  async #addEntry(line: Extract<ImportLine, { readonly kind: "put" | "delete" }>): Promise<void> {
+    // The later of two stands for both: the feed repeats what has changed.
+    if (line.collection === CHAIN_HEADS) this.#chains.noteHead(line);
+    else {
+      this.#changes.push(line);
+      if (line.kind === "put") this.#characters += JSON.stringify(line.value)?.length ?? 0;
+    }
+    if (this.#changes.length >= BATCH || this.#characters >= BATCH_CHARACTERS) await this.#flush();
   }
 
   async #flush(): Promise<void> {

@@ -4,6 +4,7 @@
  * more memory than one line of it takes.   docs/state.md
  */
 import { isRecord, type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
+import { VERSION } from "../../base/version.ts";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../entry-limits.ts";
 import { type CutHead, cutHeadValue, readCutHead } from "../journal/cut-heads.ts";
 import type { StoredValue } from "../store.ts";
@@ -54,8 +55,12 @@ interface StateTotals {
   readonly sha256: string;
 }
 
-/** The header as a line. */
-export function headerLine(header: StateHeader): string {
+/** The header as a line, of an export that begins now. */
+export function headerLine(serverId: string, firstSegment: number): string {
+  const header: StateHeader = {
+    ...{ server_id: serverId, created_at: new Date().toISOString(), agtpd: VERSION },
+    first_segment: firstSegment,
+  };
   return line({ format: STATE_FORMAT, version: STATE_FORMAT_VERSION, ...header });
 }
 

@@ -7,8 +7,7 @@
 import type { Pool, PoolClient } from "pg";
 import { HolderLostError, type Holders } from "../holders.ts";
 import { readMeta } from "./cut-rows.ts";
-import { withClient } from "./driver.ts";
-import { isAnswer } from "./fault.ts";
+import { inTransaction } from "./driver.ts";
 
 /** The name of its row in `meta`. */
 const HOLDER = "cut_holder";
@@ -52,20 +51,13 @@ export class CutClaim {
 
   /** Writes as the one that cuts. @throws HolderLostError where another does by now */
   change<Done>(write: (client: PoolClient) => Promise<Done>): Promise<Done> {
-    return withClient(this.#pool, async (client) => {
-      await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`);
-      try {
-        const { rows } = await client.query<{ value: string }>(
-          `SELECT value FROM ${this.#name}.meta WHERE name = '${HOLDER}' FOR UPDATE`,
-        );
-        if (rows[0]?.value !== this.#self) throw new HolderLostError();
-        const done = await write(client);
-        await client.query("COMMIT");
-        return done;
-      } catch (error) {
-        if (isAnswer(error) || error instanceof HolderLostError) await client.query("ROLLBACK");
-        throw error;
-      }
+    const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
+    return inTransaction(this.#pool, begin, async (client) => {
+      const { rows } = await client.query<{ value: string }>(
+        `SELECT value FROM ${this.#name}.meta WHERE name = '${HOLDER}' FOR UPDATE`,
+      );
+      if (rows[0]?.value !== this.#self) throw new HolderLostError();
+      return write(client);
     });
   }
 }

@@ -7,7 +7,7 @@ import type { Pool, PoolClient } from "pg";
 import type { CutHead } from "../journal/cut-heads.ts";
 import { type JournalCut, readCut } from "../journal/cut-record.ts";
 import { readStateLine } from "../moving/state-file.ts";
-import { withClient } from "./driver.ts";
+import { inTransaction, pagesOf } from "./driver.ts";
 
 /** The number of the first segment that is not gone. */
 export const FIRST_SEGMENT = "first_segment";
@@ -21,6 +21,8 @@ export const CUT_HEADS: string = `${CUT_LINE}heads:`;
 export const STAGED_HEADS = "cut-staged:";
 /** So many characters of heads stand in a row. */
 export const HEADS_IN_A_ROW: number = 64 * 1024;
+/** So many rows of lines are read at once. */
+const ROWS = 8;
 
 /** The name of the row of a checkpoint. */
 export function cutRow(through: number): string {
@@ -49,6 +51,20 @@ export async function readMeta(db: Asked, name: string, row: string): Promise<st
   return rows[0]?.value;
 }
 
+/** Writes a row of `meta`, over what it had. */
+export async function writeMeta(
+  db: Asked,
+  name: string,
+  row: string,
+  value: string,
+): Promise<void> {
+  await db.query(
+    `INSERT INTO ${name}.meta VALUES ($1, $2)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    [row, value],
+  );
+}
+
 /** The last checkpoint; undefined where nothing was cut. */
 export async function readLastCutRow(db: Asked, name: string): Promise<JournalCut | undefined> {
   const { rows } = await db.query<{ value: string }>(
@@ -65,54 +81,46 @@ export async function* readCutRows(
   name: string,
   after: string = CUT_LINE,
 ): AsyncGenerator<JournalCut> {
-  let last = after;
-  for (;;) {
-    const { rows } = await db.query<{ name: string; value: string }>(
-      `SELECT name, value FROM ${name}.meta
-        WHERE name > $1 AND name < '${CUT_HEADS}' AND value LIKE '{"cut":%' ORDER BY name LIMIT 16`,
-      [last],
-    );
-    for (const row of rows) {
-      last = row.name;
-      const cut = cutOf(row.value);
-      if (cut !== undefined) yield cut;
-    }
-    if (rows.length < 16) return;
+  for await (const line of readLines(db, name, { kind: "cut", after, before: CUT_HEADS })) {
+    const cut = cutOf(line);
+    if (cut !== undefined) yield cut;
   }
 }
 
 /** Where chains stood at the last cut, in the order of its file; nothing is written meanwhile. */
 export async function* readHeadRows(db: Asked, name: string): AsyncGenerator<CutHead> {
-  let last = CUT_LINE;
-  for (;;) {
-    const { rows } = await db.query<{ name: string; value: string }>(
-      `SELECT name, value FROM ${name}.meta
-        WHERE name > $1 AND name < '${AFTER_LINES}' AND value LIKE '{"cut_head":%'
-        ORDER BY name LIMIT 8`,
-      [last],
-    );
-    for (const row of rows) {
-      last = row.name;
-      yield* headsOf(row.value);
-    }
-    if (rows.length < 8) return;
+  const range = { kind: "cut_head", after: CUT_LINE, before: AFTER_LINES };
+  for await (const text of readLines(db, name, range)) {
+    const line = readStateLine(text);
+    if (line?.kind === "cut-head") yield line.head;
   }
 }
 
 /** The first name behind all lines. */
 export const AFTER_LINES = "cut-line;";
 
-function* headsOf(lines: string): Generator<CutHead> {
-  for (const text of lines.split("\n")) {
-    const line = text === "" ? undefined : readStateLine(text);
-    if (line?.kind === "cut-head") yield line.head;
-  }
+/** The lines of a kind in the rows between two, a few rows at a time. */
+async function* readLines(
+  db: Asked,
+  name: string,
+  { kind, after, before }: Readonly<Record<"kind" | "after" | "before", string>>,
+): AsyncGenerator<string> {
+  const rows = pagesOf<Record<"name" | "value", string>>(ROWS, (last) =>
+    db.query(
+      `SELECT name, value FROM ${name}.meta WHERE name > $1 AND name < '${before}'
+        AND value LIKE '{"${kind}":%' ORDER BY name LIMIT ${ROWS}`,
+      [last?.name ?? after],
+    ),
+  );
+  for await (const { value } of rows) yield* value.split("\n").filter((text) => text !== "");
 }
 
 function cutOf(line: string): JournalCut | undefined {
   const read = readStateLine(line);
   return read?.kind === "cut" ? readCut(read.jws) : undefined;
 }
+
+const SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /** Reads in one snapshot, also while another node cuts. */
 export async function* readingSnapshot<Read>(
@@ -122,7 +130,7 @@ export async function* readingSnapshot<Read>(
   const client = await pool.connect();
   let isBroken = true;
   try {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    await client.query(SNAPSHOT);
     yield* read(client);
     await client.query("COMMIT");
     isBroken = false;
@@ -136,12 +144,7 @@ export function inSnapshot<Done>(
   pool: Pool,
   read: (client: PoolClient) => Promise<Done>,
 ): Promise<Done> {
-  return withClient(pool, async (client) => {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    const done = await read(client);
-    await client.query("COMMIT");
-    return done;
-  });
+  return inTransaction(pool, SNAPSHOT, read);
 }
 
 /** A record that somebody knows of; `at` is when it was made, undefined where an earlier build has not noted it. */

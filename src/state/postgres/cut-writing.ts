@@ -21,6 +21,7 @@ import {
   headsRow,
   readMeta,
   STAGED_HEADS,
+  writeMeta,
 } from "./cut-rows.ts";
 import type { NumberRange } from "./record-segments.ts";
 
@@ -83,11 +84,8 @@ export async function commitCut(
     cutRow(cut.through),
     stateLine({ kind: "cut", jws: cut.jws }),
   ]);
-  await client.query(
-    `INSERT INTO ${name}.meta VALUES ('${FIRST_SEGMENT}', $1), ('${CUT_NUMBER}', $2)
-      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    [String(cut.through + 1), String(to)],
-  );
+  await writeMeta(client, name, FIRST_SEGMENT, String(cut.through + 1));
+  await writeMeta(client, name, CUT_NUMBER, String(to));
 }
 
 /** A segment whose checkpoint is committed and whose records are not gone yet. */
@@ -118,9 +116,5 @@ export async function changePending(
   change: (pending: readonly PendingSegment[]) => readonly PendingSegment[],
 ): Promise<void> {
   const pending = change(await readPending(client, name));
-  await client.query(
-    `INSERT INTO ${name}.meta VALUES ('${PENDING}', $1)
-      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    [JSON.stringify(pending)],
-  );
+  await writeMeta(client, name, PENDING, JSON.stringify(pending));
 }

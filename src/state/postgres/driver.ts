@@ -139,6 +139,34 @@ export async function withClient<Done>(
   }
 }
 
+/** Does something in one transaction that `begin` begins; what throws ends the connection, and with it the transaction. */
+export function inTransaction<Done>(
+  pool: Pool,
+  begin: string,
+  work: (client: PoolClient) => Promise<Done>,
+): Promise<Done> {
+  return withClient(pool, async (client) => {
+    await client.query(begin);
+    const done = await work(client);
+    await client.query("COMMIT");
+    return done;
+  });
+}
+
+/** The rows that a query answers behind a row, page by page. */
+export async function* pagesOf<Row>(
+  size: number,
+  read: (last: Row | undefined) => Promise<{ readonly rows: readonly Row[] }>,
+): AsyncGenerator<Row> {
+  let last: Row | undefined;
+  for (;;) {
+    const { rows } = await read(last);
+    yield* rows;
+    last = rows.at(-1);
+    if (last === undefined || rows.length < size) return;
+  }
+}
+
 /** A name as SQL has it. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

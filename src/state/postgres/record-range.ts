@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Pool } from "pg";
 import type { SurveyedSegment } from "../journal/cut-survey.ts";
 import type { JournalRecord } from "../journal/journal.ts";
+import { pagesOf } from "./driver.ts";
 import type { NumberRange } from "./record-segments.ts";
 
 /** What is read in a turn: each record is looked into. */
@@ -16,19 +17,14 @@ export async function* readRange(
   name: string,
   { after, to }: NumberRange,
 ): AsyncGenerator<JournalRecord> {
-  let last: string | number = after;
-  for (;;) {
-    const { rows }: { rows: { number: string; audit_id: string; jws: string }[] } =
-      await pool.query(
-        `SELECT number, audit_id, jws FROM ${name}.records
-          WHERE number > $1 AND number <= $2 ORDER BY number LIMIT ${PAGE}`,
-        [last, to],
-      );
-    for (const { audit_id: auditId, jws } of rows) yield { auditId, jws };
-    const end = rows.at(-1);
-    if (end === undefined || rows.length < PAGE) return;
-    last = end.number;
-  }
+  const rows = pagesOf<Record<"number" | "audit_id" | "jws", string>>(PAGE, (last) =>
+    pool.query(
+      `SELECT number, audit_id, jws FROM ${name}.records
+        WHERE number > $1 AND number <= $2 ORDER BY number LIMIT ${PAGE}`,
+      [last?.number ?? after, to],
+    ),
+  );
+  for await (const { audit_id: auditId, jws } of rows) yield { auditId, jws };
 }
 
 /** Such records as a segment of a journal: a line each. */

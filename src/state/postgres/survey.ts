@@ -2,10 +2,10 @@
  * The size of a deployment's database, as an operator asks for it: one connection, which reads, for some
  * seconds at most. Rows are estimated as the server does for its planner, so that nothing is counted.
  */
-import type { Pool, PoolClient } from "pg";
+import type { PoolClient } from "pg";
 import { readChainRecord } from "../journal/journal-replay.ts";
 import type { RetentionLimits } from "../journal/retention.ts";
-import { makePool, type PostgresLocation, quoteName, withClient } from "./driver.ts";
+import { inTransaction, makePool, type PostgresLocation, quoteName } from "./driver.ts";
 import { describeFault } from "./open.ts";
 import { findStartFault, type SchemaFault } from "./schema.ts";
 
@@ -69,22 +69,15 @@ export async function surveyDatabase(
   const { pool, fault } = makePool(location);
   if (pool === undefined) return { fault };
   try {
-    return { survey: await inReading(pool, (client) => survey(client, location, limits, now)) };
+    // What is set holds for the transaction: a pooler may lend the connection to others behind it.
+    const begin = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}`;
+    const read = (client: PoolClient) => survey(client, location, limits, now);
+    return { survey: await inTransaction(pool, begin, read) };
   } catch (error) {
     return { fault: describeFault(error) };
   } finally {
     await pool.end();
   }
-}
-
-function inReading<Read>(pool: Pool, read: (client: PoolClient) => Promise<Read>): Promise<Read> {
-  return withClient(pool, async (client) => {
-    // What is set holds for the transaction: a pooler may lend the connection to others behind it.
-    await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}`);
-    const done = await read(client);
-    await client.query("COMMIT");
-    return done;
-  });
 }
 
 async function survey(

@@ -3,10 +3,9 @@
  * replaced by an older copy, as in a failover, cannot tell what it lacks. The file is written beside
  * what is answered, and synced; the store is asked for these records from time to time.
  */
-import { open, rename } from "node:fs/promises";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { parseRecord } from "../../base/json-value.ts";
-import { replaceStateFile } from "../../base/state-files.ts";
+import { replaceDerivedFile, replaceStateFile } from "../../base/state-files.ts";
 
 /** A record that somebody may have been told of. */
 export interface AcknowledgedRecord {
@@ -97,7 +96,7 @@ export class AcknowledgedRecords {
     if (this.#isWritten) return;
     this.#isWritten = true;
     try {
-      await replaceDurably(this.#options.path, format(this.#records));
+      await replaceDerivedFile(this.#options.path, format(this.#records), true);
       this.#hasFailed = false;
     } catch (error) {
       this.#isWritten = false;
@@ -131,16 +130,4 @@ function format(records: readonly AcknowledgedRecord[]): string {
     return [agentId, at === undefined ? auditId : [auditId, at]] as const;
   });
   return `${JSON.stringify(Object.fromEntries(noted))}\n`;
-}
-
-async function replaceDurably(path: string, content: string): Promise<void> {
-  const temporary = `${path}.tmp`;
-  const file = await open(temporary, "w", 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
 }

@@ -12,6 +12,7 @@ import {
   type HeadOf,
   jobOf,
   type Settled,
+  sealKept,
   type WriterOptions,
 } from "./draft-writer.ts";
 import type { Chain, RecordDraft, Sealer, SealingJob } from "./record.ts";
@@ -175,27 +176,17 @@ export class BatchWriter implements DraftWriter {
   }
 
   #received({ drafts, records, batch }: Sent, { first, moved }: Appended): void {
-    let next = first;
-    for (const [index, draft] of drafts.entries()) {
-      const { auditId = "", jws = "" } = records[index] ?? {};
+    const { heads } = this.#options;
+    sealKept({ drafts, records, first, heads }, (draft) => {
       const { chain } = draft;
-      if (chain !== undefined && moved?.has(chain.agentId) === true) {
-        this.#tips.comeBack(chain.agentId, draft);
-        continue;
-      }
-      draft.seal(jws, auditId);
-      this.#waiting.settle(draft);
-      if (chain === undefined) continue;
-      const { agentId, at, method } = chain;
-      const place = next && { ...next, length: jws.length };
-      next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
-      // The chain ends with the last of them.
-      if (drafts[index + 1]?.chain?.agentId === agentId) continue;
-      this.#options.heads.move(agentId, { auditId, at, method, place });
-    }
+      const isMoved = chain !== undefined && moved?.has(chain.agentId) === true;
+      if (isMoved) this.#tips.comeBack(chain.agentId, draft);
+      else this.#waiting.settle(draft);
+      return !isMoved;
+    });
     for (const [agentId, head] of moved ?? []) {
       this.#tips.lose(agentId, head);
-      this.#options.heads.learn(agentId, head);
+      heads.learn(agentId, head);
       if (head !== undefined) this.#options.onMoved(head);
     }
     this.#options.onKept();

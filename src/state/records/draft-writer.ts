@@ -2,7 +2,7 @@
  * The seam between the ledger and those who seal its drafts and have them kept, what they have in common,
  * and the one for a store that answers at once and has no other writer.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-import type { JournalRecord, RecordPlace } from "../journal/journal.ts";
+import type { JournalRecord } from "../journal/journal.ts";
 import {
   type Chain,
   NO_AUDIT_ID,
@@ -11,6 +11,7 @@ import {
   type SealingJob,
 } from "./record.ts";
 import type {
+  Appended,
   ChainedRecord,
   ChainHead,
   ChainHeads,
@@ -83,6 +84,38 @@ export function batchOf(
   return { records: chained, expected, since };
 }
 
+/** Drafts with their records, of which the first that was kept stands there. */
+interface KeptDrafts {
+  readonly drafts: readonly RecordDraft[];
+  readonly records: readonly JournalRecord[];
+  readonly first: Appended["first"];
+  readonly heads: ChainHeads;
+}
+
+/** Seals the drafts that `isDone` lets pass, and moves the heads of their chains. */
+export function sealKept(
+  { drafts, records, first, heads }: KeptDrafts,
+  isDone: (draft: RecordDraft) => boolean,
+): void {
+  let offset = first?.offset ?? 0;
+  for (const [index, draft] of drafts.entries()) {
+    const record = records[index];
+    if (record === undefined || !isDone(draft)) continue;
+    const { auditId, jws } = record;
+    const { chain } = draft;
+    draft.seal(jws, auditId);
+    if (chain === undefined) continue;
+    const { length } = jws;
+    const { agentId, at, method } = chain;
+    // Of those of one chain that follow each other, the last is its head.
+    if (drafts[index + 1]?.chain?.agentId !== agentId) {
+      const place = first && { segment: first.segment, offset, length };
+      heads.move(agentId, { auditId, at, method, place });
+    }
+    offset += length + 1;
+  }
+}
+
 /** An error of whatever was thrown. */
 export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
@@ -99,16 +132,6 @@ interface Group {
   /** Once set, nothing more of the group can be kept: its chains have a gap. */
   failure: Error | undefined;
 }
-
-/** The outcome of writing records. */
-type Kept =
-  | {
-      readonly isKept: true;
-      /** Where the first of them stands, where that is known. */
-      readonly first: Omit<RecordPlace, "length"> | undefined;
-      readonly failure?: undefined;
-    }
-  | { readonly isKept: false; readonly first?: undefined; readonly failure: Error };
 
 /**
  * Seals drafts for a store that answers at once and has no other writer: those of one turn of the
@@ -187,48 +210,34 @@ export class GroupWriter implements DraftWriter {
   #take(group: Group, records: readonly JournalRecord[]): void {
     const drafts = group.drafts.slice(group.taken, group.taken + records.length);
     group.taken += records.length;
-    const kept: Kept =
-      group.failure === undefined
-        ? this.#keep(drafts, records)
-        : { isKept: false, failure: group.failure };
-    if (kept.failure !== undefined && group.failure === undefined) this.#fail(group, kept.failure);
+    let kept: Appended | undefined;
+    try {
+      if (group.failure === undefined) kept = this.#keep(drafts, records);
+    } catch (error) {
+      this.#fail(group, asError(error));
+    }
     this.#seal(drafts, records, kept);
     tell(group, ({ count }) => count <= group.taken);
   }
 
-  #keep(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): Kept {
+  #keep(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): Appended {
     const batch = batchOf(drafts, records, this.#headOf);
-    if (batch.records.length === 0) return { isKept: true, first: undefined };
-    try {
-      const appended = this.#options.store.append(batch);
-      if (appended instanceof Promise) throw new Error("an immediate store of records waits");
-      this.#options.onKept();
-      return { isKept: true, first: appended.first };
-    } catch (error) {
-      return { isKept: false, failure: asError(error) };
-    }
+    if (batch.records.length === 0) return {};
+    const appended = this.#options.store.append(batch);
+    if (appended instanceof Promise) throw new Error("an immediate store of records waits");
+    this.#options.onKept();
+    return appended;
   }
 
-  /** Seals the drafts, and moves the heads; what is in no chain is sealed though nothing is kept. */
-  #seal(drafts: readonly RecordDraft[], records: readonly JournalRecord[], kept: Kept): void {
-    const { isKept, first } = kept;
-    let offset = first?.offset ?? 0;
-    for (const [index, draft] of drafts.entries()) {
-      const record = records[index];
-      const { chain } = draft;
-      if (record === undefined || (chain !== undefined && !isKept)) continue;
-      const { auditId, jws } = record;
-      draft.seal(jws, auditId);
-      if (chain === undefined) continue;
-      const { length } = jws;
-      const { agentId, at, method } = chain;
-      // Of those of one chain that follow each other, the last is its head.
-      if (drafts[index + 1]?.chain?.agentId !== agentId) {
-        const place = first && { segment: first.segment, offset, length };
-        this.#options.heads.move(agentId, { auditId, at, method, place });
-      }
-      offset += length + 1;
-    }
+  /** Seals the drafts, and moves the heads; what is in no chain is sealed though nothing is `kept`. */
+  #seal(
+    drafts: readonly RecordDraft[],
+    records: readonly JournalRecord[],
+    kept: Appended | undefined,
+  ): void {
+    sealKept({ drafts, records, first: kept?.first, heads: this.#options.heads }, ({ chain }) => {
+      return chain === undefined || kept !== undefined;
+    });
   }
 
   #fail(group: Group, failure: Error): void {

@@ -73,8 +73,8 @@ export function readHead(value: unknown): ChainHead | undefined {
   return { auditId, at, method: typeof method === "string" ? method : "", place };
 }
 
-/** Undefined in the store of an earlier build. */
-function readPlace(value: Readonly<Record<string, unknown>>): RecordPlace | undefined {
+/** The place among such members; undefined in the store of an earlier build. */
+export function readPlace(value: Readonly<Record<string, unknown>>): RecordPlace | undefined {
   const { length } = value;
   const position = readCheckpoint(value);
   return position && typeof length === "number" ? { ...position, length } : undefined;

@@ -9,7 +9,6 @@ import type { WhereCut } from "../journal/archived-records.ts";
 import type { RecordReader } from "../journal/journal.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { type DraftWriter, GroupWriter, type Settled, type WriterOptions } from "./draft-writer.ts";
-import { HeadQuestions } from "./head-questions.ts";
 import { type Chain, RecordDraft, type RecordFacts, recordPayload, type Sealer } from "./record.ts";
 import { ChainClock, type ChainHead, ChainHeads, type RecordStore } from "./record-store.ts";
 
@@ -202,6 +201,43 @@ function waitingOf(replies: LateReplies): Readonly<Record<"isChained" | "isLoose
   return kinds;
 }
 
+interface Question {
+  readonly agentIds: Set<string>;
+  readonly answer: Promise<ReadonlyMap<string, ChainHead>>;
+}
+
+/**
+ * Questions where chains end, to a store that other processes write to, too: one is under way at a time,
+ * and all who ask meanwhile share the next.
+ */
+export class HeadQuestions {
+  readonly #headsOf: (agentIds: readonly string[]) => Promise<ReadonlyMap<string, ChainHead>>;
+  #asking: Promise<unknown> = Promise.resolve();
+  #next: Question | undefined;
+
+  constructor(headsOf: (agentIds: readonly string[]) => Promise<ReadonlyMap<string, ChainHead>>) {
+    this.#headsOf = headsOf;
+  }
+
+  /** The end of a chain as it is after this call; undefined where there is none. */
+  async ask(agentId: string): Promise<ChainHead | undefined> {
+    this.#next ??= this.#open();
+    const { agentIds, answer } = this.#next;
+    agentIds.add(agentId);
+    return (await answer).get(agentId);
+  }
+
+  #open(): Question {
+    const agentIds = new Set<string>();
+    const answer = this.#asking.then(() => {
+      this.#next = undefined;
+      return this.#headsOf([...agentIds]);
+    });
+    this.#asking = answer.catch(() => undefined);
+    return { agentIds, answer };
+  }
+}
+
 /** The time of the newest of these heads; minus infinity without any. */
 export function newestOf(heads: Iterable<ChainHead>): number {
   let newest = Number.NEGATIVE_INFINITY;
@@ -221,39 +257,37 @@ interface AttributorOptions {
  * stranger can make the server write.   AGTP-IDENTIFIERS "Attribution-Record"
  */
 export class Attributor {
-  readonly #serverId: string;
-  readonly #sealer: Sealer;
-  readonly #ledger: Ledger;
+  readonly #options: AttributorOptions;
 
-  constructor({ serverId, sealer, ledger }: AttributorOptions) {
-    this.#serverId = serverId;
-    this.#sealer = sealer;
-    this.#ledger = ledger;
+  constructor(options: AttributorOptions) {
+    this.#options = options;
   }
 
   /** True while records can be kept. */
   get isWritable(): boolean {
-    return this.#ledger.isWritable;
+    return this.#options.ledger.isWritable;
   }
 
   /** True where it is the store that they cannot be kept in. */
   get isInStore(): boolean {
-    return this.#ledger.isInStore;
+    return this.#options.ledger.isInStore;
   }
 
   /** The next record of the agent's chain; sealed and kept once the ledger has settled. */
   chained(facts: RecordFacts): RecordDraft {
+    const { serverId, sealer, ledger } = this.#options;
     const { agentId, method } = facts;
-    const at = this.#ledger.timeFor(agentId);
-    const payload = recordPayload(facts, this.#serverId, at);
+    const at = ledger.timeFor(agentId);
+    const payload = recordPayload(facts, serverId, at);
     const isEvent = facts.extension?.["event_type"] !== undefined;
     const chain: Chain = isEvent ? { agentId, at, method, isEvent } : { agentId, at, method };
-    return this.#ledger.add(new RecordDraft(payload, this.#sealer, chain));
+    return ledger.add(new RecordDraft(payload, sealer, chain));
   }
 
   /** A record that is in no chain; sealed once the ledger has settled. */
   unchained(facts: RecordFacts): RecordDraft {
-    const payload = recordPayload(facts, this.#serverId, Date.now());
-    return this.#ledger.add(new RecordDraft(payload, this.#sealer, undefined));
+    const { serverId, sealer, ledger } = this.#options;
+    const payload = recordPayload(facts, serverId, Date.now());
+    return ledger.add(new RecordDraft(payload, sealer, undefined));
   }
 }

@@ -19,19 +19,14 @@ import type { JournalDisk } from "../journal/journal-disk.ts";
 import { replayJournal } from "../journal/journal-replay.ts";
 import { JournalRetention } from "../journal/journal-retention.ts";
 import type { CutStep } from "../journal/make-cut.ts";
-import { type RetainedRecords, Retention, type RetentionOptions } from "../journal/retention.ts";
+import { type RetainedRecords, Retention } from "../journal/retention.ts";
 import { journalSource, type RecordsSource, rememberedRecords } from "../moving/export-state.ts";
 import type { StateNotice } from "../notice.ts";
 import type { Durability } from "../state-sections.ts";
 import type { Store } from "../store.ts";
-import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
+import { knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
-import {
-  createJournalStore,
-  createPowerSafeStore,
-  type RecordStore,
-  UnknownOutcomeError,
-} from "./record-store.ts";
+import { createJournalStore, type RecordStore, UnknownOutcomeError } from "./record-store.ts";
 
 /** Where the ledger keeps what. */
 export interface LedgerOptions {
@@ -131,26 +126,14 @@ export async function openChains<Chains extends GrowingChains>(
   return { chains, events: [], newestAt, checkpoint, exported, close: () => chains.close() };
 }
 
-function retentionOptions({ onNotice, now }: LedgerOptions): RetentionOptions {
-  return { ...(onNotice && { onNotice }), ...(now && { now }) };
-}
-
 function openShared(shared: SharedRecords, options: LedgerOptions): OpenLedger {
   const { records, heads, events, retained } = shared;
-  const retention = retained && new Retention(retained, retentionOptions(options));
+  const retention = retained && new Retention(retained, options);
   const ledger = new Ledger(records, heads, reporting(options), clockOf(options));
   const newestAt = newestOf(heads.values());
   continueIdsAfter(newestAt);
   const checkpoint = async (): Promise<void> => options.beforeCheckpoint?.();
-  const close = async (): Promise<void> => {
-    await retention?.close();
-    await ledger.settled().catch(() => undefined);
-    try {
-      await checkpoint();
-    } finally {
-      await ledger.close();
-    }
-  };
+  const close = (): Promise<void> => closeChains(ledger, retention, checkpoint);
   return { ledger, events, newestAt, checkpoint, exported: undefined, retention, close };
 }
 
@@ -162,17 +145,24 @@ async function openKept<Chains extends GrowingChains>(
   options: KeptOptions,
   make: MakeChains<Chains>,
 ): Promise<OpenRecords & { readonly chains: Chains }> {
-  const {
-    known,
-    events: older,
-    added,
-  } = await withCut(options.journalDirectory, await readKnownChains(options.store));
-  const { damages, placed } = await compareJournal(options.journalDirectory, known);
+  const { journalDirectory, onFault } = options;
+  const stored = await readKnownChains(options.store);
+  const { known, events: older, added } = await withCut(journalDirectory, stored);
+  const { damages, heads, placed } = await compareJournal(journalDirectory, known);
   if (damages.length > 0) throw new JournalDamageError(damages);
   const checkpoint = known.checkpoint ?? START;
   let checkpointNow: () => Promise<void> = () => Promise.resolve();
-  const journal = await openJournal(options, checkpoint, () => checkpointNow());
-  const heads = withPlaces(known, placed);
+  const isPowerSafe = options.durability === "power";
+  const journal = await FileJournal.open({
+    ...options,
+    directory: journalDirectory,
+    firstSegment: checkpoint.segment,
+    isPowerSafe,
+    onFinished: () => {
+      // The records of this turn are in the heads only when the turn is over.
+      setImmediate(() => void checkpointNow().catch(onFault));
+    },
+  });
   const { grown, events, damages: found } = await replayJournal(journal, checkpoint, heads);
   if (found.length > 0) {
     await journal.close();
@@ -181,22 +171,30 @@ async function openKept<Chains extends GrowingChains>(
   const all = new Map([...heads, ...grown]);
   let takenIn = checkpoint.segment;
   let readers = 0;
+  const hold = () => {
+    readers += 1;
+    return () => {
+      readers -= 1;
+    };
+  };
   const use = { takenIn: () => takenIn, isHeld: () => readers > 0 };
   const retention = new Retention(
     await JournalRetention.open(journal, use, options.onCutStep),
-    retentionOptions(options),
+    options,
   );
-  const create = isPowerSafe(options) ? createPowerSafeStore : createJournalStore;
+  const kept = createJournalStore(journal);
   const records: RecordStore = {
-    ...create(journal),
+    ...kept,
+    isImmediate: !isPowerSafe,
+    append: isPowerSafe
+      ? async ({ records, packed }) => ({ first: await journal.writeDurably(records, packed) })
+      : kept.append,
     whereCut: (auditId) => retention.whereCut(auditId),
   };
   const chains = make(records, all);
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
-  chains.markChanged(placed.keys());
-  chains.markChanged(grown.keys());
-  chains.markChanged(added);
+  for (const agentIds of [placed, grown.keys(), added]) chains.markChanged(agentIds);
   checkpointNow = async () => {
     const { segment } = await storeCheckpoint(options, chains, journal);
     takenIn = Math.max(takenIn, segment);
@@ -207,52 +205,25 @@ async function openKept<Chains extends GrowingChains>(
     newestAt,
     checkpoint: checkpointNow,
     retention,
-    exported: journalSource(
-      options.journalDirectory,
-      () => journal.position,
-      () => {
-        readers += 1;
-        return () => {
-          readers -= 1;
-        };
-      },
-    ),
-    close: async () => {
-      await retention.close();
-      await chains.settled().catch(() => undefined);
-      // The journal's position reaches what was written last.
-      await nextTurn();
-      try {
-        await checkpointNow();
-      } finally {
-        await chains.close();
-      }
-    },
+    exported: journalSource(journalDirectory, () => journal.position, hold),
+    close: () => closeChains(chains, retention, checkpointNow),
   };
 }
 
-function openJournal(
-  { journalDirectory, segmentBytes, onFault, onNotice, disk, durability }: KeptOptions,
-  checkpoint: JournalPosition,
-  checkpointNow: () => Promise<void>,
-): Promise<FileJournal> {
-  return FileJournal.open({
-    directory: journalDirectory,
-    firstSegment: checkpoint.segment,
-    ...(segmentBytes === undefined ? {} : { segmentBytes }),
-    ...(disk === undefined ? {} : { disk }),
-    isPowerSafe: isPowerSafe({ durability }),
-    onFinished: () => {
-      // The records of this turn are in the heads only when the turn is over.
-      setImmediate(() => void checkpointNow().catch(onFault));
-    },
-    onFault,
-    onNotice: (notice) => onNotice?.(notice),
-  });
-}
-
-function isPowerSafe({ durability }: { readonly durability?: Durability | undefined }): boolean {
-  return durability === "power";
+async function closeChains(
+  chains: GrowingChains,
+  retention: Retention | undefined,
+  checkpoint: () => Promise<void>,
+): Promise<void> {
+  await retention?.close();
+  await chains.settled().catch(() => undefined);
+  // The journal's position reaches what was written last.
+  await nextTurn();
+  try {
+    await checkpoint();
+  } finally {
+    await chains.close();
+  }
 }
 
 /** The operator has nothing to mend where the outcome of a record is not known. */
@@ -283,16 +254,7 @@ function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {
       message: `the clock is ${milliseconds} ms behind what it was: records keep the time of the ones before them until it has caught up`,
       fields: { step_ms: milliseconds },
     });
-  return now === undefined ? { onStepBack } : { onStepBack, now };
-}
-
-function withPlaces(
-  { heads }: KnownChains,
-  placed: Awaited<ReturnType<typeof compareJournal>>["placed"],
-): ReadonlyMap<string, ChainHead> {
-  return new Map(
-    [...heads].map(([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }]),
-  );
+  return { onStepBack, ...(now && { now }) };
 }
 
 async function storeCheckpoint(

@@ -6,7 +6,13 @@
  */
 import { reasonOf } from "../../base/thrown.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
-import type { Journal, JournalRecord, RecordPlace, RecordReader } from "../journal/journal.ts";
+import type {
+  Journal,
+  JournalPosition,
+  JournalRecord,
+  RecordPlace,
+  RecordReader,
+} from "../journal/journal.ts";
 import type { PackedRecords } from "../journal/packed-records.ts";
 import type { Chain } from "./record.ts";
 
@@ -38,15 +44,10 @@ export interface RecordBatch {
   readonly packed?: readonly PackedRecords[];
 }
 
-/** A journal that resolves once a power cut cannot lose a record; one call at a time. */
-interface DurableJournal extends Journal {
-  writeDurably(...records: Parameters<Journal["write"]>): Promise<Omit<RecordPlace, "length">>;
-}
-
 /** A batch that was decided. */
 export interface Appended {
   /** Where the first record stands, each other one behind the line feed of the one before. */
-  readonly first?: Omit<RecordPlace, "length"> | undefined;
+  readonly first?: JournalPosition | undefined;
   /**
    * The chains that end otherwise than was expected, with their heads as they are, undefined where
    * there is none: none of their records is kept, those of all other chains are. Undefined: there are
@@ -119,15 +120,6 @@ export function createJournalStore(journal: Journal): RecordStore {
     find: (auditId) => journal.find(auditId),
     openReader: () => journal.openReader?.() ?? journal,
     close: () => journal.close(),
-  };
-}
-
-/** As `createJournalStore`, where what is kept has to survive a power cut. */
-export function createPowerSafeStore(journal: DurableJournal): RecordStore {
-  return {
-    ...createJournalStore(journal),
-    isImmediate: false,
-    append: async ({ records, packed }) => ({ first: await journal.writeDurably(records, packed) }),
   };
 }
 

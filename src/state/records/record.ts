@@ -135,12 +135,6 @@ function outcomeOf({ status, assurance }: RecordFacts): string {
 
 const ISSUED_AT = '","issued_at":"';
 
-/** Issues a record at another time; only for payloads that `recordPayload` made. */
-function reissued({ before, after }: RecordPayload, at: number): RecordPayload {
-  const text = issuedAt(at);
-  return { before, after: text + after.slice(text.length) };
-}
-
 const EMPTY_HASH = bodySha256("");
 
 /** The hash of a body's octets, in hex. */
@@ -181,9 +175,10 @@ export interface Chain {
 
 /** A record that is not sealed yet. Drafts are sealed together, when the replies that carry them are about to leave. */
 export class RecordDraft implements LateFields {
+  payload: RecordPayload;
   readonly sealer: Sealer;
-  #payload: RecordPayload;
-  #chain: Chain | undefined;
+  /** Undefined: the record is in no chain, and kept nowhere. */
+  chain: Chain | undefined;
   /** Compact serialization; empty before it is sealed. */
   jws = "";
   /** SHA-256 of the JWS, 64 lower-case hex digits; empty before it is sealed. */
@@ -192,25 +187,18 @@ export class RecordDraft implements LateFields {
   number = 0;
 
   constructor(payload: RecordPayload, sealer: Sealer, chain: Chain | undefined) {
-    this.#payload = payload;
+    this.payload = payload;
     this.sealer = sealer;
-    this.#chain = chain;
-  }
-
-  get payload(): RecordPayload {
-    return this.#payload;
-  }
-
-  /** Undefined: the record is in no chain, and kept nowhere. */
-  get chain(): Chain | undefined {
-    return this.#chain;
+    this.chain = chain;
   }
 
   /** Moves the record to a later time, in milliseconds since the epoch: its chain has gone on. */
   reissue(at: number): void {
-    if (this.#chain === undefined || this.#chain.at === at) return;
-    this.#chain = { ...this.#chain, at };
-    this.#payload = reissued(this.#payload, at);
+    if (this.chain === undefined || this.chain.at === at) return;
+    const { before, after } = this.payload;
+    const text = issuedAt(at);
+    this.chain = { ...this.chain, at };
+    this.payload = { before, after: text + after.slice(text.length) };
   }
 
   seal(jws: string, auditId: string): void {

@@ -11,11 +11,9 @@ import { isSha256 } from "../../identity/identifiers.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { type RecordVerdict, verifyRecord } from "./verify-record.ts";
 
-/** The chain to walk, and the keys to check it with. */
-interface ChainSource {
+/** A chain, and what it is checked with. */
+export interface CheckedChain {
   readonly agentId: string;
-  /** Audit-ID of the newest record. */
-  readonly head: string;
   /** Signatures are checked with these; without any, they are not. */
   readonly keys: readonly Ed25519PublicKey[];
   /** Audit-ID of a record that was in the chain once, as somebody remembers. */
@@ -24,6 +22,12 @@ interface ChainSource {
   readonly begin?: string | undefined;
   /** Says what is false about a payload that is signed as it should be. */
   readonly judge?: JudgePayload | undefined;
+}
+
+/** The chain to walk. */
+interface ChainSource extends CheckedChain {
+  /** Audit-ID of the newest record. */
+  readonly head: string;
   /** The compact JWS of a record; undefined when there is none. */
   fetch(auditId: string): Promise<string | undefined>;
 }

@@ -10,7 +10,6 @@ import type { JournalRecord } from "../journal/journal.ts";
 import type { Appended, ChainHead, RecordBatch, RecordStore } from "../records/record-store.ts";
 import { encodeBatch } from "./sealed-batch.ts";
 import type { Moved } from "./sealed-chains.ts";
-import type { AskedTurn, Turn } from "./shared-state.ts";
 
 /** More would only be smaller. */
 const BATCHES = 8;
@@ -42,9 +41,8 @@ export class ParentRecords implements RecordStore {
     }
   }
 
-  async turnAt(agentId: string, isLost: boolean): Promise<ChainHead | undefined> {
-    const asked: AskedTurn = { agentId, isLost };
-    return (await this.#link.ask<Turn>("turn", asked)).head;
+  turnAt(agentId: string, isLost: boolean): Promise<ChainHead | undefined> {
+    return this.#link.ask("turn", [agentId, isLost]);
   }
 
   onRaced(hear: (agentId: string) => void): void {
@@ -72,17 +70,16 @@ export class ParentRecords implements RecordStore {
     throw this.#fault;
   }
 
-  async find(auditId: string): Promise<string | undefined> {
-    return (await this.#link.ask<{ readonly jws?: string }>("find", auditId)).jws;
+  find(auditId: string): Promise<string | undefined> {
+    return this.#link.ask("find", auditId);
   }
 
-  async before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
-    const asked = [agentId, auditId ?? null];
-    return (await this.#link.ask<{ readonly record?: JournalRecord }>("before", asked)).record;
+  before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
+    return this.#link.ask("before", [agentId, auditId ?? null]);
   }
 
-  async whereCut(auditId: string): Promise<WhereCut | undefined> {
-    return (await this.#link.ask<{ readonly where?: WhereCut }>("where-cut", auditId)).where;
+  whereCut(auditId: string): Promise<WhereCut | undefined> {
+    return this.#link.ask("where-cut", auditId);
   }
 
   async headsOf(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {

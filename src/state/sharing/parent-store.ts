@@ -31,9 +31,8 @@ export class ParentStore implements Store {
     this.#link = link;
   }
 
-  async get(collection: string, key: string): Promise<unknown> {
-    const { value } = await this.#link.ask<{ readonly value?: unknown }>("get", [collection, key]);
-    return value;
+  get(collection: string, key: string): Promise<unknown> {
+    return this.#link.ask("get", [collection, key]);
   }
 
   list(collection: string, range: ListRange = {}): Promise<readonly StoredEntry[]> {

@@ -3,7 +3,6 @@
  * it knew; where another was sooner, nothing of that chain is kept and its head is answered. What
  * arrives in one turn of the loop is written together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-import type { WhereCut } from "../journal/archived-records.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { GrowingChains } from "../records/open-ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
@@ -25,7 +24,8 @@ interface PendingBatch {
 }
 
 export class SealedChains implements GrowingChains {
-  readonly #records: RecordStore;
+  /** Where they are kept. */
+  readonly records: RecordStore;
   readonly #heads: ChainHeads;
   /** In order; of those that are in the store everywhere, none. */
   #events: JournalRecord[] = [];
@@ -33,7 +33,7 @@ export class SealedChains implements GrowingChains {
   #writing: Promise<void> | undefined;
 
   constructor(records: RecordStore, heads: ReadonlyMap<string, ChainHead>) {
-    this.#records = records;
+    this.records = records;
     this.#heads = new ChainHeads(heads);
   }
 
@@ -60,24 +60,6 @@ export class SealedChains implements GrowingChains {
     });
   }
 
-  /** Throws while nothing can be appended. */
-  probe(): void {
-    this.#records.probe();
-  }
-
-  find(auditId: string): Promise<string | undefined> {
-    return this.#records.find(auditId);
-  }
-
-  async before(agentId: string, auditId: string | undefined): Promise<JournalRecord | undefined> {
-    const reader = this.#records.openReader?.() ?? this.#records;
-    return reader.before?.(agentId, auditId);
-  }
-
-  whereCut(auditId: string): Promise<WhereCut | undefined> {
-    return this.#records.whereCut?.(auditId) ?? Promise.resolve(undefined);
-  }
-
   takeChanged(): ReadonlyMap<string, ChainHead> {
     return this.#heads.takeChanged();
   }
@@ -92,7 +74,7 @@ export class SealedChains implements GrowingChains {
 
   async close(): Promise<void> {
     await this.settled();
-    await this.#records.close();
+    await this.records.close();
   }
 
   async #writeAll(): Promise<void> {
@@ -115,7 +97,7 @@ export class SealedChains implements GrowingChains {
       if (kept.length > 0) {
         // The heads were compared here: nobody else writes to the journal.
         const packed = kept.map(({ records }) => records);
-        const { first } = await this.#records.append({ records: [], expected: NONE, packed });
+        const { first } = await this.records.append({ records: [], expected: NONE, packed });
         this.#adopt(kept, first);
       }
     } catch (error) {

@@ -41,17 +41,6 @@ export interface SharedFeed {
   readonly changed: readonly (readonly [string, Feed["changed"] | null])[];
 }
 
-/** A turn that is asked for; the last batch has lost the chain to another worker. */
-export interface AskedTurn {
-  readonly agentId: string;
-  readonly isLost: boolean;
-}
-
-/** The head of a chain at the beginning of a turn; undefined: it has no record. */
-export interface Turn {
-  readonly head?: ChainHead | undefined;
-}
-
 interface Seat {
   readonly link: Link;
   readonly process: string;
@@ -145,15 +134,20 @@ export class SharedState {
     const { store, chains, leaseMs } = this.#options;
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
     const { heads, events } = chains;
-    return { node, process, leaseMs, upTo, heads: [...heads].map(withoutPlace), events };
+    return {
+      node,
+      process,
+      leaseMs,
+      upTo,
+      heads: [...heads].map(([id, head]) => [id, withoutPlace(head)] as const),
+      events,
+    };
   }
 
   #storeAnswers(own: () => Seat | undefined) {
     const { store } = this.#options;
     return {
-      get: async ([collection, key]: [string, string]) => ({
-        value: await store.get(collection, key),
-      }),
+      get: ([collection, key]: [string, string]) => store.get(collection, key),
       list: ([collection, range]: [string, ListRange]): Promise<readonly StoredEntry[]> =>
         store.list(collection, range),
       changes: ([after, only]: [number, string | null]): Promise<Feed> =>
@@ -170,6 +164,7 @@ export class SharedState {
 
   #recordAnswers(link: Link) {
     const { chains } = this.#options;
+    const { records } = chains;
     return {
       append: (batch: BatchMessage, octets: Buffer) => {
         const appended = chains.append(decodeBatch(batch, octets));
@@ -177,23 +172,21 @@ export class SharedState {
         const agentIds = batch.chains.map(([agentId]) => agentId);
         return appended.finally(() => this.#turns.end(agentIds, link));
       },
-      turn: async ({ agentId, isLost }: AskedTurn): Promise<Turn> => {
-        if (isLost)
-          for (const one of this.#seats) if (one.link !== link) one.link.tell("raced", agentId);
+      turn: async ([agentId, isLost]: [string, boolean]): Promise<ChainHead | undefined> => {
+        const others = isLost ? [...this.#seats].filter((one) => one.link !== link) : [];
+        for (const other of others) other.link.tell("raced", agentId);
         await this.#turns.begin(agentId, link);
-        const head = chains.heads.get(agentId);
-        return head === undefined ? {} : { head: withoutPlace([agentId, head])[1] };
+        return withoutPlace(chains.heads.get(agentId));
       },
-      probe: () => chains.probe(),
-      find: async (auditId: string) => ({ jws: await chains.find(auditId) }),
-      before: async ([agentId, auditId]: [string, string | null]) => ({
-        record: await chains.before(agentId, auditId ?? undefined),
-      }),
-      "where-cut": async (auditId: string) => ({ where: await chains.whereCut(auditId) }),
+      probe: () => records.probe(),
+      find: (auditId: string) => records.find(auditId),
+      before: ([agentId, auditId]: [string, string | null]) =>
+        (records.openReader?.() ?? records).before?.(agentId, auditId ?? undefined),
+      "where-cut": (auditId: string) => records.whereCut?.(auditId),
       heads: (agentIds: readonly string[]) =>
         agentIds.flatMap((agentId) => {
-          const head = chains.heads.get(agentId);
-          return head === undefined ? [] : [withoutPlace([agentId, head])];
+          const head = withoutPlace(chains.heads.get(agentId));
+          return head === undefined ? [] : [[agentId, head]];
         }),
     };
   }
@@ -253,9 +246,7 @@ export class SharedState {
   }
 }
 
-function withoutPlace([agentId, { auditId, at, method }]: [string, ChainHead]): [
-  string,
-  ChainHead,
-] {
-  return [agentId, { auditId, at, method }];
+/** A head as workers know it: the journal is the parent's. */
+function withoutPlace<Head extends ChainHead | undefined>(head: Head): Head {
+  return head && { ...head, place: undefined };
 }

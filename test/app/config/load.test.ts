@@ -271,6 +271,7 @@ describe("loadConfig", () => {
       "policies.identity.unknown_trust_tier: must be one of 1, 2, 3, got 4",
     ],
     [`${MINIMAL}[[agntcy]]\nmanifest = "a.json"`, "agntcy[0].base: is required"],
+    [`${MINIMAL}[[mcp.servers]]\ncommand = "x"`, "mcp.servers[0].name: is required"],
     [
       `${MINIMAL}[[agntcy]]\nmanifest = "a.json"\nbase = "mail"`,
       'agntcy[0].base: must be a path that starts with "/", got "mail"',

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { HeadQuestions } from "../../../src/state/records/head-questions.ts";
+import { HeadQuestions } from "../../../src/state/records/ledger.ts";
 import type { ChainHead } from "../../../src/state/records/record-store.ts";
 
 const ALICE = "a".repeat(64);
