@@ -22,7 +22,7 @@ import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { type Exchange, readIdempotencyKey } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import { readCredentials } from "./gates/00-02-03-17-caller.ts";
 import type { Gate } from "./gates/gate.ts";
 import {
@@ -37,7 +37,11 @@ import {
   faultReply,
   type InvokeServices,
 } from "./handling/invoke.ts";
-import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
+import {
+  type AnswerOnce,
+  createAnswerOnce,
+  readIdempotencyKey,
+} from "./idempotency/idempotency.ts";
 import type { Observer } from "./observer.ts";
 import type { LoopTime } from "./rates/loop-time.ts";
 import { payerOf } from "./rates/rates.ts";

@@ -8,7 +8,7 @@ import net from "node:net";
 import tls from "node:tls";
 import { quietened } from "../base/back-off.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import type { Recording } from "../dispatch/stamp.ts";
+import type { Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import {
   type AcceptedHandle,

@@ -116,7 +116,7 @@ export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: s
 }
 
 /** Hears of interrupts of runs. */
-export interface RunWatcher {
+export interface InterruptWatcher {
   onInterrupt(run: Run, interrupt: Interrupt): void;
   /** The run has its answer; undefined: it is cancelled. */
   onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
