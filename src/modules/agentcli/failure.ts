@@ -2,6 +2,7 @@
  * The refusal of an agentcli method: a value with a closed code, the code's category, and what a
  * program needs to act on it. Only faults of this program throw.   agentcli protocol "Error Model"
  */
+import { given } from "../../base/json-value.ts";
 import type { Validation } from "./manifest/finding.ts";
 
 /** The closed categories that a client may branch on. */
@@ -86,7 +87,6 @@ export function failureData({ code, details, validation }: Failure): Record<stri
   return {
     code,
     error_type: errorTypeOf(code),
-    ...(details === undefined ? {} : { details }),
-    ...(validation === undefined ? {} : { validation }),
+    ...given({ details, validation }),
   };
 }

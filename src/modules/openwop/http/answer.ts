@@ -1,5 +1,5 @@
 /** An answer of the API: a status, a body, and for every no the one closed envelope.   OpenWOP "error-envelope" */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { RateExcess } from "../../../dispatch/rates/rates.ts";
 import type { RunRefusal, RunRefusalCode } from "../runs/run.ts";
 import type { Redact } from "../runs/run-log.ts";
@@ -18,7 +18,7 @@ export function refuse(
   message: string,
   details?: JsonRecord,
 ): ApiAnswer {
-  return { status, body: { error, message, ...(details === undefined ? {} : { details }) } };
+  return { status, body: { error, message, ...given({ details }) } };
 }
 
 /** A yes. */

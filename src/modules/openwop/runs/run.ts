@@ -2,7 +2,7 @@
  * A run: what was asked for, and for whom. It never changes; where the run stands follows from its
  * events.   OpenWOP "rest-endpoints", RFC 0072 §B
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { AgentEventType, RunError, RunOwner } from "../agent-executor.ts";
 import type { WorkflowDefinition } from "../workflows/workflow.ts";
 
@@ -201,7 +201,7 @@ export function refuseRun(
   message: string,
   details?: RunError["details"],
 ): RunRefusal {
-  return { kind: "refused", code, message, ...(details === undefined ? {} : { details }) };
+  return { kind: "refused", code, message, ...given({ details }) };
 }
 
 /** Tells whether an answer is a no. */
