@@ -89,7 +89,7 @@ const NO_AGENTS: AgentCatalog = {
 
 /** An executor that has no agents. */
 export const NOBODY: AgentExecutor = {
-  find: () => undefined,
+  has: () => false,
   takeTurn: () => Promise.reject(new Error("nobody takes turns here")),
 };
 
