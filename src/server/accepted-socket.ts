@@ -2,7 +2,7 @@
  * Connections that are secured as they were accepted: without a `net.Socket` under each, which would never be read or
  * written, and takes a twentieth of a connection. Where a Node keeps the parts elsewhere, sockets are accepted as usual.
  */
-import type { Server, Socket } from "node:net";
+import { type Server, Socket, type SocketConstructorOpts } from "node:net";
 import { TLSSocket, type TLSSocketOptions } from "node:tls";
 
 /** The other end of a connection that was just accepted. */
@@ -16,6 +16,43 @@ export interface AcceptedHandle extends Pick<Socket, "bytesRead"> {
   getpeername(to: Partial<PeerAddress>): number;
   setNoDelay(on: boolean): number;
   close(): void;
+}
+
+/** A connection that nobody has read from: as it was accepted, or as the socket that Node made of it. */
+export type Lower = Socket | AcceptedHandle;
+
+/** A connection to be served. */
+export interface Accepted {
+  readonly lower: Lower;
+  readonly peer: PeerAddress;
+  /** Called once it is closed. */
+  onClosed?(): void;
+}
+
+/** The other end; undefined: it is gone, before it could be served. */
+export function peerOf(lower: Lower): PeerAddress | undefined {
+  const peer: Partial<PeerAddress> = {};
+  if (lower instanceof Socket) {
+    const { remoteAddress: address, remotePort: port = 0 } = lower;
+    return address === undefined ? undefined : { address, port };
+  }
+  lower.getpeername(peer);
+  const { address, port = 0 } = peer;
+  return address === undefined ? undefined : { address, port };
+}
+
+/** Closes a connection that is not served. */
+export function discard(lower: Lower): void {
+  if (lower instanceof Socket) lower.destroy();
+  else lower.close();
+}
+
+/** A connection as a socket, which does not read. */
+export function socketOf(lower: Lower): Socket {
+  if (lower instanceof Socket) return lower;
+  lower.setNoDelay(true);
+  const options = { handle: lower, pauseOnCreate: true, readable: true, writable: true };
+  return new Socket(options as SocketConstructorOpts);
 }
 
 interface AcceptorHandle {
@@ -52,6 +89,7 @@ class HandleSocket extends TLSSocket {
 
 /** The TLS socket over a connection. */
 export function secureHandle(accepted: AcceptedHandle, options: TLSSocketOptions): TLSSocket {
+  accepted.setNoDelay(true);
   next = accepted;
   const socket = new HandleSocket(undefined as unknown as Socket, options);
   // Without a socket below it, a client's is meant, which is not connected yet.

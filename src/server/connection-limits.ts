@@ -12,6 +12,8 @@ export interface Admitted {
   readonly address: string;
   /** As of `performance.now()`. */
   readonly since: number;
+  /** Called once it is closed. */
+  readonly onClosed: (() => void) | undefined;
 }
 
 /**
@@ -41,8 +43,8 @@ export class ConnectionCaps {
   }
 
   /** Takes a socket in, for which there is room. */
-  admit(socket: Socket, address: string): Admitted {
-    const admitted: Admitted = { socket, address, since: performance.now() };
+  admit(socket: Socket, address: string, onClosed?: () => void): Admitted {
+    const admitted: Admitted = { socket, address, since: performance.now(), onClosed };
     this.#all.add(admitted);
     this.#perAddress.set(address, (this.#perAddress.get(address) ?? 0) + 1);
     this.#handshakes.add(admitted);
@@ -88,6 +90,7 @@ export class ConnectionCaps {
     const left = (this.#perAddress.get(address) ?? 1) - 1;
     if (left > 0) this.#perAddress.set(address, left);
     else this.#perAddress.delete(address);
+    admitted.onClosed?.();
     if (this.count === 0) this.#sayEmpty();
   }
 }

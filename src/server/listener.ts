@@ -11,8 +11,10 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import {
-  type AcceptedHandle,
-  type PeerAddress,
+  type Accepted,
+  discard,
+  type Lower,
+  peerOf,
   secureHandle,
   takeHandles,
 } from "./accepted-socket.ts";
@@ -49,7 +51,7 @@ export interface ListenerOptions extends ServedDeployment {
 export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
   /** Serves a connection that was accepted elsewhere. */
-  take(socket: net.Socket): void;
+  take(accepted: Accepted): void;
   /**
    * Another deployment: its certificate and limits for new connections, its dispatcher for all. With
    * new rules for clients' own certificates, connections made under the old rules are answered and
@@ -75,9 +77,9 @@ export function createListener(options: ListenerOptions): Listener {
   const handshakerFor = (identity: TlsIdentity): Handshaker => {
     const checkPeer = guarded(createPeerCheck(identity), onFault);
     const begin = createHandshaker(identity);
-    return (lower, { address, port }) => {
+    return ({ lower, peer: { address, port }, onClosed }) => {
       const socket = begin(lower);
-      const admitted = caps.admit(socket, address);
+      const admitted = caps.admit(socket, address, onClosed);
       socket.on("secure", () => {
         if (socket.destroyed) return;
         caps.established(admitted);
@@ -99,26 +101,20 @@ export function createListener(options: ListenerOptions): Listener {
   let { identity: rules } = options;
   let secure = handshakerFor(rules);
   let isDraining = false;
-  const hasRoom = (address: string | undefined): address is string =>
-    address !== undefined && !isDraining && caps.hasRoom(address);
-  const take = (socket: net.Socket): void => {
-    const { remoteAddress: address, remotePort: port = 0 } = socket;
-    // Without an address the peer was gone before it could be served.
-    if (hasRoom(address)) secure(socket, { address, port });
-    else socket.destroy();
-  };
-  const takeHandle = (accepted: AcceptedHandle): void => {
-    const peer: Partial<PeerAddress> = {};
-    accepted.getpeername(peer);
-    const { address, port = 0 } = peer;
-    if (!hasRoom(address)) {
-      accepted.close();
+  const take = (accepted: Accepted): void => {
+    if (!isDraining && caps.hasRoom(accepted.peer.address)) {
+      secure(accepted);
       return;
     }
-    accepted.setNoDelay(true);
-    secure(accepted, { address, port });
+    discard(accepted.lower);
+    accepted.onClosed?.();
   };
-  const acceptor = net.createServer({ noDelay: true }, take);
+  const accept = (lower: Lower): void => {
+    const peer = peerOf(lower);
+    if (peer === undefined) discard(lower);
+    else take({ lower, peer });
+  };
+  const acceptor = net.createServer({ noDelay: true }, accept);
   const sweeper = startSweeper(context, (now) => {
     caps.sweep(now);
     sendBudget.sweep(now);
@@ -129,7 +125,7 @@ export function createListener(options: ListenerOptions): Listener {
     async listen(host, port) {
       const address = await bind(acceptor, host, port);
       acceptor.on("error", quietened(options.onFault));
-      takeHandles(acceptor, takeHandle);
+      takeHandles(acceptor, accept);
       return address;
     },
     take,
@@ -156,7 +152,7 @@ export function createListener(options: ListenerOptions): Listener {
 }
 
 /** Does the handshake of a connection that was let in, and serves what comes of it. */
-type Handshaker = (lower: net.Socket | AcceptedHandle, peer: PeerAddress) => void;
+type Handshaker = (accepted: Accepted) => void;
 
 /** Sessions of one worker are those of another. */
 const SESSIONS = "agtp";
@@ -192,7 +188,7 @@ function createHandshaker({ cert, key, clientAuth, clientCa, ticketKeys }: TlsId
     // OpenSSL refuses every Agent Certificate for its critical extensions.
     rejectUnauthorized: false,
   };
-  return (lower: net.Socket | AcceptedHandle): tls.TLSSocket => {
+  return (lower: Lower): tls.TLSSocket => {
     const socket =
       lower instanceof net.Socket
         ? new tls.TLSSocket(lower, options)

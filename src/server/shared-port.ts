@@ -70,6 +70,8 @@ export class SharedPort {
 
   /** A worker accepts from now on. */
   join(worker: PortWorker): void {
+    // It was begun before the daemon was told to end.
+    if (this.#isClosed) return;
     if (this.#handle === undefined) throw new Error("the port is not bound");
     this.#workers.set(worker, 0);
     worker.listen(this.#handle);

@@ -6,6 +6,14 @@
 import net from "node:net";
 import { quietened } from "../base/back-off.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
+import {
+  type Accepted,
+  discard,
+  type Lower,
+  peerOf,
+  socketOf,
+  takeHandles,
+} from "./accepted-socket.ts";
 import type { Passing, PortHandle } from "./shared-port.ts";
 import { ToldCount } from "./told-count.ts";
 
@@ -24,7 +32,7 @@ export interface WorkerPortOptions {
   /** The limits of the whole daemon, as they are now. */
   limits(): ConnectionLimits;
   /** Serves a connection. */
-  take(socket: net.Socket): void;
+  take(accepted: Accepted): void;
   /** Gives a connection to the parent. */
   pass(socket: net.Socket, passing: Passing): void;
   /** Tells the parent how many connections there are. */
@@ -46,6 +54,7 @@ const MAX_LEAD = 8;
 export class WorkerPort {
   readonly #options: WorkerPortOptions;
   readonly #acceptor: net.Server;
+  readonly #accept = (lower: Lower): void => this.accept(lower);
   readonly #told: ToldCount;
   readonly #perAddress = new Map<string, number>();
   /** The addresses whose connections nobody has room for; undefined: no address's. */
@@ -63,16 +72,19 @@ export class WorkerPort {
       this.#ended = 0;
       if (!this.#isClosed) options.tell(this.#count);
     });
-    const accept = (socket: net.Socket): void => this.accept(socket);
     // What is passed on must not have been read from.
-    this.#acceptor = net.createServer({ noDelay: true, pauseOnConnect: true }, accept);
+    this.#acceptor = net.createServer({ noDelay: true, pauseOnConnect: true }, this.#accept);
     this.#acceptor.on("error", quietened(options.onFault));
   }
 
   /** Accepts on the socket of all workers from now on. */
   listen(handle: PortHandle): void {
-    if (this.#isClosed) handle.close();
-    else this.#acceptor.listen(handle, BACKLOG);
+    if (this.#isClosed) {
+      handle.close();
+      return;
+    }
+    this.#acceptor.listen(handle, BACKLOG);
+    takeHandles(this.#acceptor, this.#accept);
   }
 
   /** Another worker has so few connections; undefined: there is no other. */
@@ -89,43 +101,42 @@ export class WorkerPort {
   }
 
   /** A connection of its own accepting. */
-  accept(socket: net.Socket): void {
+  accept(lower: Lower): void {
     const least = this.#least ?? Number.POSITIVE_INFINITY;
     const lead = Math.min(MAX_LEAD, Math.floor(least / 2)) + this.#ended;
     if (this.#count <= least + lead) {
-      this.hand(socket, UNTRIED);
+      this.hand(lower, UNTRIED);
       return;
     }
     // Many may come at once, before the other one is heard of again.
     this.#least = least + 1;
-    this.#options.pass(socket, UNTRIED);
+    this.#options.pass(socketOf(lower), UNTRIED);
   }
 
   /** A connection that others have no room for. */
-  hand(socket: net.Socket, before: Passing): void {
+  hand(lower: Lower, before: Passing): void {
     const { seat, limits, take, pass } = this.#options;
     const { maxConnections, maxConnectionsPerAddress } = limits();
-    const address = socket.remoteAddress;
-    // The peer may be gone before it could be served.
-    if (address === undefined || this.#isClosed) {
-      socket.destroy();
+    const peer = peerOf(lower);
+    if (peer === undefined || this.#isClosed) {
+      discard(lower);
       return;
     }
+    const { address } = peer;
     const held = this.#perAddress.get(address) ?? 0;
     const isWhole = this.#count >= shareOf(maxConnections, seat);
     if (isWhole || held >= shareOf(maxConnectionsPerAddress, seat)) {
-      if (this.#full.has(isWhole ? undefined : address)) socket.destroy();
+      if (this.#full.has(isWhole ? undefined : address)) discard(lower);
       else {
         const tried = [...before.tried, seat.number];
-        pass(socket, { tried, isWhole: isWhole && before.isWhole });
+        pass(socketOf(lower), { tried, isWhole: isWhole && before.isWhole });
       }
       return;
     }
     this.#count += 1;
     this.#perAddress.set(address, held + 1);
-    socket.once("close", () => this.#release(address));
     this.#told.changed(this.#count);
-    take(socket);
+    take({ lower, peer, onClosed: () => this.#release(address) });
   }
 
   /** Accepts nothing more. */

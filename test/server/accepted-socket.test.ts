@@ -5,7 +5,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type AcceptedHandle,
   type PeerAddress,
+  peerOf,
   secureHandle,
+  socketOf,
   takeHandles,
 } from "../../src/server/accepted-socket.ts";
 import { makeCertificate } from "../support/certificate.ts";
@@ -68,6 +70,26 @@ describe("a connection that is secured as it was accepted", () => {
     await closeOf(client);
     expect(closing).toHaveLength(1);
     await Promise.all(closing);
+  });
+
+  it("becomes a socket that has read nothing, where another process is to serve it", async () => {
+    let take: (accepted: AcceptedHandle) => void = () => undefined;
+    const accepting = new Promise<AcceptedHandle>((resolve) => {
+      take = resolve;
+    });
+    const { port } = await listenFor((accepted) => take(accepted));
+    const client = connectTcp({ host: "127.0.0.1", port });
+    onTestFinished(() => void client.destroy());
+    client.write("hello");
+    const accepted = await accepting;
+    const peer = { address: "127.0.0.1", port: client.localPort };
+    expect(peerOf(accepted)).toEqual(peer);
+    const socket = socketOf(accepted);
+    onTestFinished(() => void socket.destroy());
+    expect(peerOf(socket)).toEqual(peer);
+    expect([socket.readableFlowing, socket.bytesRead]).toEqual([false, 0]);
+    const [read] = await Promise.all([once(socket, "data"), socket.resume()]);
+    expect(String(read)).toBe("hello");
   });
 
   it("is refused before a handshake by closing it", async () => {

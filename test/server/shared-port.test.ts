@@ -22,8 +22,10 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
     const port = new WorkerPort({
       seat: { number, of },
       limits: () => ({ ...LIMITS, ...limits }),
-      take: (socket) => {
+      take: ({ lower, onClosed }) => {
+        const socket = lower as Socket;
         held.push(socket);
+        if (onClosed !== undefined) socket.once("close", onClosed);
         socket.on("error", () => undefined);
         socket.once("close", () => void held.splice(held.indexOf(socket), 1));
         socket.resume();
@@ -171,6 +173,13 @@ it("has a connection wait for a worker that is being replaced, where the others 
   expect(waits.destroyed).toBe(false);
   room.leaves[1]?.();
   expect(room.shared.connectionCount).toBe(1);
+});
+
+it("leaves a worker alone that was begun before the daemon was told to end", async () => {
+  const room = await open(2);
+  room.shared.close();
+  for (const join of room.joins) join();
+  expect(room.shared.connectionCount).toBe(0);
 });
 
 it("leaves nothing of a limit over, and gives no more", () => {

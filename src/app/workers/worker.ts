@@ -113,7 +113,7 @@ class Worker {
     this.#port = this.#channel.openPort({
       seat,
       limits: () => serving.deployment.config.limits,
-      take: (socket) => serving.listener.take(socket),
+      take: (accepted) => serving.listener.take(accepted),
       onFault: (error) =>
         this.#options.log.logger.error({ event: "fault", error }, "a connection failed"),
     });
