@@ -36,7 +36,7 @@ export type FailureCode =
   | "evidence_failed"
   | "trust_level_insufficient";
 
-/** One way of saying no. */
+/** Why a method did not do what it was asked for. */
 export interface Failure {
   readonly kind: "failure";
   readonly code: FailureCode;
@@ -46,7 +46,7 @@ export interface Failure {
   readonly validation?: Validation;
 }
 
-/** Says no. */
+/** Makes a failure. */
 export function failure(
   code: FailureCode,
   message: string,

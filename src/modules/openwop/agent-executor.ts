@@ -74,7 +74,7 @@ export interface Failure {
   readonly error: RunError;
 }
 
-/** One such. */
+/** Makes a failure. */
 export function failed(code: string, message: string, details?: JsonRecord): Failure {
   return { kind: "failed", error: { code, message, ...(details && { details }) } };
 }

@@ -190,7 +190,7 @@ export type RunRefusalCode =
   | "forbidden"
   | "rate_limited";
 
-/** A no. */
+/** A refusal. */
 export interface RunRefusal extends RunError {
   readonly kind: "refused";
   readonly code: RunRefusalCode;
@@ -198,7 +198,7 @@ export interface RunRefusal extends RunError {
 
 const RETRY_AFTER_S = 1;
 
-/** Says no. */
+/** Makes a refusal. */
 export function refuseRun(
   code: RunRefusalCode,
   message: string,
@@ -207,7 +207,7 @@ export function refuseRun(
   return { kind: "refused", code, message, ...given({ details }) };
 }
 
-/** Tells whether an answer is a no. */
+/** Tells whether an answer is a refusal. */
 export function isRefused(answer: object): answer is RunRefusal {
   return "kind" in answer && answer.kind === "refused";
 }
