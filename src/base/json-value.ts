@@ -77,11 +77,6 @@ export function valueAt(value: unknown, names: readonly string[]): unknown {
   return names.reduce<unknown>((owner, name) => memberOf(recordIn(owner), name), value);
 }
 
-/** The members that have a value. */
-export function presentMembers(record: JsonRecord): JsonRecord {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
-}
-
 /** The value that a text is in JSON; undefined, which JSON has not, where it is none. */
 export function parseJson(text: string): unknown {
   try {

@@ -104,7 +104,7 @@ function identityGates({ directory, policies, methodPolicy, callerState }: Dispa
   const policy = policies.identity;
   return {
     caller: callerGate({ directory, policy, certificates }), //               00  400 401 501 551
-    session: sessionGate(callerState, methodPolicy), //                          01  401 408 409
+    session: sessionGate(callerState, methodPolicy), //                       01  401 408 409
     authority: authorityGate, //                                              02  400 262 455 457
     lifecycle: lifecycleGate({ directory, methodPolicy, lifecycle }), //      03  410 503
   };
@@ -140,8 +140,8 @@ function requestGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
     endpoint: endpointGate({ registry, anonymousDiscovery, tokenMethods }), //  11  262 401 410 503
     negotiation: negotiationGate(negotiation), //                             12  262 404 405 464
     body: bodyGate, //                                                        13  400 460
-    "body-session": bodySessionGate(callerState), //                             14  401 408 409
-    task: taskGate(callerState), //                                              15  409
+    "body-session": bodySessionGate(callerState), //                          14  401 408 409
+    task: taskGate(callerState), //                                           15  409
     input: inputGate, //                                                      16  422
     scope: scopeGate(scopeRequiredForInvocation), //                          17  262 403 455
   };

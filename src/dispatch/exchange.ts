@@ -1,13 +1,11 @@
 /**
  * One request on its way through the pipeline. Each gate fills in the fields that stand under its
  * name; a handler of the protocol sets what its `ExchangeView` lets it. It also carries the abort
- * signal of the call, made only when somebody asks. Behind it: the contract and the Idempotency-Key
- * that a request names.
+ * signal of the call, made only when somebody asks. Behind it: the contract that a request presents.
  */
 import type { UndeclaredMembers } from "../endpoint/undeclared-members.ts";
 import type { CallUpstream } from "../handlers/call-upstream.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
-import { isOpaqueId } from "../identity/identifiers.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Operator } from "../state/registers/operator.ts";
 import type { Request } from "../wire/message.ts";
@@ -15,7 +13,7 @@ import type { ApprovalStep, PresentedApproval } from "./approvals/approval-step.
 import { ANONYMOUS, type Caller } from "./caller/caller.ts";
 import type { Delegation, PriorAction } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
-import { badRequest, type Refusal } from "./refusals/refusal.ts";
+import type { Refusal } from "./refusals/refusal.ts";
 import type { ContractReference, Route } from "./routes/route.ts";
 
 /** A composition's own request: the caller is known, the input is a value. */
@@ -223,34 +221,4 @@ export class Exchange {
 /** The synthesis_id of the contract that a request presents; the second name is the older one. */
 export function presentedContract(exchange: Pick<Exchange, "header">): string | undefined {
   return exchange.header("contract-synthesized") ?? exchange.header("synthesis-id");
-}
-
-/**
- * The Idempotency-Key that a request is under, for what may change something and is asked for by an
- * agent of this server; undefined: the request is executed as often as it comes. The key is a header
- * field, or a member of the input where the endpoint has one for it. 400 `invalid-identifier` for a key
- * that is malformed, or two that differ.   AGTP "Request Headers", AGTP-API §10.1.5
- */
-export function readIdempotencyKey(exchange: Exchange, route: Route): string | Refusal | undefined {
-  if (route.isReading || exchange.caller.document === undefined) return undefined;
-  // An inner dispatch belongs to the request that has the key.
-  if (exchange.inner !== undefined) return undefined;
-  const key = exchange.header("idempotency-key");
-  const oldKey = exchange.header("rcns-idempotency-key");
-  const member = route.idempotencyMember;
-  const written = member === undefined ? undefined : exchange.input[member];
-  const either = key ?? oldKey ?? written;
-  if (either === undefined) return undefined;
-  if (oldKey !== undefined && oldKey !== either) {
-    return malformed("Idempotency-Key and RCNS-Idempotency-Key must be the same, if both are sent");
-  }
-  if (written !== undefined && written !== either) {
-    return malformed(`Idempotency-Key and ${member} must be the same, if both are sent`);
-  }
-  if (typeof either === "string" && isOpaqueId(either)) return either;
-  return malformed("Idempotency-Key must be 1 to 256 visible ASCII characters");
-}
-
-function malformed(message: string): Refusal {
-  return badRequest("invalid-identifier", message, { header: "Idempotency-Key" });
 }

@@ -22,7 +22,7 @@ import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { type Exchange, readIdempotencyKey } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import { readCredentials } from "./gates/00-02-03-17-caller.ts";
 import type { Gate } from "./gates/gate.ts";
 import {
@@ -37,7 +37,11 @@ import {
   faultReply,
   type InvokeServices,
 } from "./handling/invoke.ts";
-import { type AnswerOnce, createAnswerOnce } from "./idempotency/idempotency.ts";
+import {
+  type AnswerOnce,
+  createAnswerOnce,
+  readIdempotencyKey,
+} from "./idempotency/idempotency.ts";
 import type { Observer } from "./observer.ts";
 import type { LoopTime } from "./rates/loop-time.ts";
 import { payerOf } from "./rates/rates.ts";
@@ -161,8 +165,8 @@ export class Pipeline {
   }
 
   /**
-   * Answers in a slice of the loop, which is the whole of the request where nothing was waited for before. The answer waits
-   * for the session that the request has begun.
+   * Answers in a slice of the loop, which is the whole of the request where nothing was waited for before. The
+   * answer waits for the session that the request has begun.
    */
   #answerInSession(
     exchange: Exchange,
@@ -190,7 +194,9 @@ export class Pipeline {
     return toll(exchange) ?? refusal;
   };
 
-  /** The arrival gates of a request that the server makes: it is paid elsewhere, or by the agent that a person lets ask. */
+  /**
+   * The arrival gates of a request that the server makes: it is paid elsewhere, or by the agent that a person lets ask.
+   */
   readonly #askActing: Gate = (exchange) => {
     const { acting, toll } = this.#rows;
     const refusal = acting(exchange);

@@ -237,9 +237,9 @@ interface Form<E> {
 }
 
 /**
- * Creates an index without templates, which are found by their form. Two templates have the same form when they are equally long
- * and have their literal segments at the same positions; within a form a path leads to its template by one lookup. Forms are tried
- * in the order of specificity: fewest parameters first.
+ * Creates an index without templates, which are found by their form. Two templates have the same form when they
+ * are equally long and have their literal segments at the same positions; within a form a path leads to its
+ * template by one lookup. Forms are tried in the order of specificity: fewest parameters first.
  */
 function createTemplateIndex<E>(): TemplateIndex<E> {
   /** Forms by number of segments, most specific first. */

@@ -81,27 +81,3 @@ export type Handler = (call: Call) => HandlerResult | Promise<HandlerResult>;
 export function isHandlerError(result: HandlerResult): result is HandlerError {
   return "error" in result;
 }
-
-/** A function out of a handler module; what it takes and returns is the operator's word. */
-export type ExportedFunction = (call: unknown) => unknown;
-
-/** A function as a handler. It is the operator's code; the dispatcher judges what it answers.   AGTP-API §12.2 */
-export function createRegisteredFunction(exported: ExportedFunction): Handler {
-  return (call) => {
-    const result = exported(call);
-    // Only a native promise is awaited further on; query builders and the like return others.
-    return isForeignThenable(result)
-      ? Promise.resolve(result)
-      : (result as HandlerResult | Promise<HandlerResult>);
-  };
-}
-
-function isForeignThenable(value: unknown): value is PromiseLike<HandlerResult> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !(value instanceof Promise) &&
-    "then" in value &&
-    typeof value.then === "function"
-  );
-}

@@ -12,7 +12,7 @@ import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
-import { createRegisteredFunction, type ExportedFunction, type Handler } from "./handler.ts";
+import type { Handler } from "./handler.ts";
 import {
   describeImportFault,
   findModuleFile,
@@ -88,7 +88,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     const where = relativePath(file.path, root.value);
     const exported = selectExport(imported.value, parsed.exportName, where);
     if (exported.value === undefined) return exported;
-    return { value: createRegisteredFunction(exported.value) };
+    return exported;
   }
 
   /** However many endpoints name a function, they share its handler. */
@@ -152,11 +152,7 @@ async function importModule(path: string, context: ImportContext): Promise<Attem
   }
 }
 
-function selectExport(
-  exports: ModuleExports,
-  name: string,
-  modulePath: string,
-): Attempt<ExportedFunction> {
+function selectExport(exports: ModuleExports, name: string, modulePath: string): Attempt<Handler> {
   const holder = Object.hasOwn(exports, name) ? exports : commonJsExports(exports, modulePath);
   if (!Object.hasOwn(holder, name)) {
     const functions = Object.keys(holder).filter((key) => typeof holder[key] === "function");
@@ -164,7 +160,8 @@ function selectExport(
     return { fault, hint: suggest(name, functions) ?? describeExports(name, functions) };
   }
   const value = holder[name];
-  if (typeof value === "function") return { value: value as ExportedFunction };
+  // The dispatcher judges what it answers.   AGTP-API §12.2
+  if (typeof value === "function") return { value: value as Handler };
   const kind = value === null ? "null" : typeof value;
   return { fault: `export "${name}" of "${modulePath}" must be a function, is ${kind}` };
 }

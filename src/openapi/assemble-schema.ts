@@ -4,7 +4,7 @@
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
 import { unescapeToken } from "../base/dotted-key.ts";
-import { isRecord, presentMembers } from "../base/json-value.ts";
+import { given, isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";
@@ -87,7 +87,7 @@ function attempt(root: JsonSchema, { reader, distances, distance }: Attempt): Js
     const far = distances.get(reference) ?? Number.POSITIVE_INFINITY;
     if (far > distance) {
       const { type, description } = reader.definition(reference);
-      return { ...presentMembers({ type, description }), ...annotationsOf(siblings) };
+      return { ...given({ type, description }), ...annotationsOf(siblings) };
     }
     if (graph.sizeOf(reference) <= limit) {
       return combine(write(reader.definition(reference)), siblings);

@@ -30,10 +30,8 @@ export interface InterruptVerdict
   readonly cause?: CausingRequest;
 }
 
-/**
- * The escalations of one kind of runs; a subject is the question that one is about.
- */
-export interface InterruptKind<Subject> {
+/** A kind of questions; a subject says which of them an escalation is about. */
+export interface QuestionKind<Subject> {
   /** No other kind has this name. */
   readonly name: string;
   /** The subject of an escalation's context; undefined where it is about something else. */
@@ -51,7 +49,7 @@ export interface InterruptSource<Subject> {
 /** The parts of a queue's view of runs. */
 interface InterruptEscalationsOptions<Subject> {
   readonly escalations: EscalationRegister;
-  readonly kind: InterruptKind<Subject>;
+  readonly kind: QuestionKind<Subject>;
   readonly source: InterruptSource<Subject>;
   /** Into the stream of the agent whose escalation it is. */
   readonly record: RecordStreamEvents;
@@ -145,7 +143,7 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
 
 /** The question that an escalation is about, where it was this server that opened it. */
 export function subjectOf<Subject extends { readonly interruptId: string }>(
-  kind: InterruptKind<Subject>,
+  kind: QuestionKind<Subject>,
   { context, fingerprint }: Pick<Escalation, "context" | "fingerprint">,
 ): Subject | undefined {
   const subject = isRecord(context) ? kind.readSubject(context) : undefined;
@@ -153,6 +151,6 @@ export function subjectOf<Subject extends { readonly interruptId: string }>(
 }
 
 /** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
-function markOf({ name }: Pick<InterruptKind<unknown>, "name">, interruptId: string): string {
+function markOf({ name }: Pick<QuestionKind<unknown>, "name">, interruptId: string): string {
   return sha256Hex(`${name} interrupt ${interruptId}`);
 }

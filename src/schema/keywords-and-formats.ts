@@ -45,10 +45,10 @@ export const EQUALITY_KEYWORDS: readonly (FuncKeywordDefinition & { readonly key
 /** Tells whether a value equals one of those. */
 export function compileMembership(values: readonly unknown[]): (value: unknown) => boolean {
   const scalars = new Set(values.filter((value) => !isStructure(value)));
-  const structures = new Set(values.filter(isStructure).map(canonicalText));
+  const structures = new Set(values.filter(isStructure).map(sortedText));
   return (value) => {
     if (!isStructure(value)) return scalars.has(value);
-    return structures.size > 0 && structures.has(canonicalText(value));
+    return structures.size > 0 && structures.has(sortedText(value));
   };
 }
 
@@ -57,7 +57,7 @@ export function hasUniqueItems(items: readonly unknown[]): boolean {
   const scalars = new Set<unknown>();
   const structures = new Set<string>();
   for (const item of items) {
-    if (isStructure(item)) structures.add(canonicalText(item));
+    if (isStructure(item)) structures.add(sortedText(item));
     else scalars.add(item);
   }
   return scalars.size + structures.size === items.length;
@@ -68,11 +68,11 @@ function isStructure(value: unknown): value is object {
 }
 
 /** JSON with sorted members, the same for equal values. Not RFC 8785, which refuses texts that JSON can hold. */
-export function canonicalText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+export function sortedText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
   if (!isStructure(value)) return JSON.stringify(value) ?? "null";
   const members = Object.entries(value).map(
-    ([name, member]) => `${JSON.stringify(name)}:${canonicalText(member)}`,
+    ([name, member]) => `${JSON.stringify(name)}:${sortedText(member)}`,
   );
   return `{${members.sort().join(",")}}`;
 }

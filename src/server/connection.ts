@@ -9,7 +9,7 @@ import type { TLSSocket } from "node:tls";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
-import { onceRecorded, type Recording } from "../dispatch/stamp.ts";
+import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
@@ -50,6 +50,7 @@ export class Connection implements BatchedWriter {
   readonly #overhead: TlsOverhead;
   #running: Exchange | undefined;
   #isNew = true;
+  #isUnanswered = true;
   /** Answers leave at the end of the turn, or once their records are kept. */
   #isBatched = false;
   #isPaused = false;
@@ -95,7 +96,9 @@ export class Connection implements BatchedWriter {
     if (this.#isBatched) return;
     if (!this.#outbox.isEmpty) {
       this.#isBatched = true;
-      this.#context.batcher.add(this, this.#workedAt);
+      // The first reply leaves in one write with the tickets that end the handshake.
+      if (this.#isUnanswered) this.writeBatch();
+      else this.#context.batcher.add(this, this.#workedAt);
     } else if (this.#inbox.isAnswered && this.#outbox.isWritten) this.#inbox.linger();
   }
 
@@ -168,6 +171,7 @@ export class Connection implements BatchedWriter {
 
   /** Sends the replies of this turn; those that come meanwhile wait for records of their own. */
   writeBatch(): void {
+    this.#isUnanswered = false;
     onceRecorded(this.#context.ledger, this.#outbox.takeBatch(), (leaving) => {
       this.#isBatched = false;
       this.#outbox.flush(leaving);

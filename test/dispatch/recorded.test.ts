@@ -2,9 +2,14 @@
 import { expect, it } from "vitest";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Observer } from "../../src/dispatch/observer.ts";
+import {
+  asRecorded,
+  observeRecorded,
+  type Recording,
+  recorded,
+} from "../../src/dispatch/recorded.ts";
 import { storeUnavailable } from "../../src/dispatch/refusals/store-refusals.ts";
 import { type Reply, replyToRefusal } from "../../src/dispatch/reply.ts";
-import { asRecorded, observeRecorded, type Recording, recorded } from "../../src/dispatch/stamp.ts";
 import type { Response } from "../../src/wire/message.ts";
 
 const REPLY: Reply = { ...replyToRefusal(storeUnavailable()), status: 200, refusal: undefined };

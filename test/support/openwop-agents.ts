@@ -51,7 +51,7 @@ export function scriptedAgents(
   takeTurn: (turn: AgentTurn) => Promise<AgentOutcome>,
 ): AgentExecutor {
   return {
-    find: (agentId, tenant) => CATALOG.find(agentId, tenant),
+    has: (agentId, tenant) => CATALOG.find(agentId, tenant) !== undefined,
     takeTurn,
   };
 }

@@ -25,7 +25,7 @@ import { EffectLedger } from "../../src/modules/openwop/nodes/conformance-nodes.
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
-import type { RunWatcher } from "../../src/modules/openwop/runs/run-state.ts";
+import type { InterruptWatcher } from "../../src/modules/openwop/runs/run-state.ts";
 import {
   openWorkflowRuns,
   type WorkflowRuns,
@@ -89,7 +89,7 @@ const NO_AGENTS: AgentCatalog = {
 
 /** An executor that has no agents. */
 export const NOBODY: AgentExecutor = {
-  find: () => undefined,
+  has: () => false,
   takeTurn: () => Promise.reject(new Error("nobody takes turns here")),
 };
 
@@ -104,7 +104,7 @@ export interface RunServerOptions {
   readonly audience?: AudienceLimits;
   readonly redact?: Redact;
   readonly reasoning?: { readonly verbosity?: Verbosity; readonly tokenLimit?: number };
-  readonly watcher?: RunWatcher;
+  readonly watcher?: InterruptWatcher;
   readonly bodyBytes?: number;
   readonly toolCallsPerMinute?: number;
   readonly view?: Pick<ViewLease, "catchUp">;

@@ -10,6 +10,7 @@ import type { EscalationRegister } from "../../state/registers/escalation-regist
 import type { Response } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
+import { recordOf } from "../recorded.ts";
 import {
   approvalExpired,
   approvalImpossible,
@@ -21,7 +22,6 @@ import {
 import { authorizationRequired, type Refusal, schemaViolation } from "../refusals/refusal.ts";
 import { tooManyWaiting } from "../refusals/task-refusals.ts";
 import type { Route } from "../routes/route.ts";
-import { recordOf } from "../stamp.ts";
 import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
 import type { ApprovalStep } from "./approval-step.ts";
 import {

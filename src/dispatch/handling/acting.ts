@@ -14,7 +14,7 @@ import { claimedAuthority } from "../caller/caller-resolver.ts";
 import type { Delegation, PriorAction } from "../caller/delegation.ts";
 import type { ActEntrance } from "../dispatcher.ts";
 import { Exchange } from "../exchange.ts";
-import { type Recording, recorded, recordOf } from "../stamp.ts";
+import { type Recording, recorded, recordOf } from "../recorded.ts";
 
 /** One such request. */
 export interface Acting {

@@ -94,12 +94,20 @@ function callRoute<T>(
 ): T | Promise<T> {
   let outcome: Outcome | Promise<Outcome>;
   try {
-    outcome = route.handler(new CallContext(exchange, services), exchange);
+    outcome = nativePromise(route.handler(new CallContext(exchange, services), exchange));
   } catch (error) {
     return finish(faultReply(exchange, services, "the handler threw", error));
   }
   if (!(outcome instanceof Promise)) return finish(replyTo(exchange, route, outcome, services));
   return new Invocation(exchange, route, services, finish).settle(outcome);
+}
+
+/** Only a native promise is awaited further on; query builders and the like return others.   AGTP-API §12.2 */
+function nativePromise(outcome: Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
+  if (typeof outcome !== "object" || outcome === null || outcome instanceof Promise) return outcome;
+  return "then" in outcome && typeof outcome.then === "function"
+    ? Promise.resolve(outcome as PromiseLike<Outcome>)
+    : outcome;
 }
 
 /** A handler that is still running. It is over once: when it settles, or when its time is up. */

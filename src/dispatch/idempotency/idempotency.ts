@@ -7,16 +7,47 @@
  */
 import { hash } from "node:crypto";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Claim, IdempotencyRegister } from "../../state/registers/idempotency-register.ts";
 import type { IdempotentExecution } from "../../state/registers/idempotent-execution.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import type { Status } from "../../wire/message.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
-import { idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
+import { badRequest, idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import type { Route } from "../routes/route.ts";
 import { encodeReply, isLasting, keepReply, mayBeKept, replayReply } from "./idempotent-reply.ts";
+
+/**
+ * The Idempotency-Key that a request is under, for what may change something and is asked for by an
+ * agent of this server; undefined: the request is executed as often as it comes. The key is a header
+ * field, or a member of the input where the endpoint has one for it. 400 `invalid-identifier` for a key
+ * that is malformed, or two that differ.   AGTP "Request Headers", AGTP-API §10.1.5
+ */
+export function readIdempotencyKey(exchange: Exchange, route: Route): string | Refusal | undefined {
+  if (route.isReading || exchange.caller.document === undefined) return undefined;
+  // An inner dispatch belongs to the request that has the key.
+  if (exchange.inner !== undefined) return undefined;
+  const key = exchange.header("idempotency-key");
+  const oldKey = exchange.header("rcns-idempotency-key");
+  const member = route.idempotencyMember;
+  const written = member === undefined ? undefined : exchange.input[member];
+  const either = key ?? oldKey ?? written;
+  if (either === undefined) return undefined;
+  if (oldKey !== undefined && oldKey !== either) {
+    return malformed("Idempotency-Key and RCNS-Idempotency-Key must be the same, if both are sent");
+  }
+  if (written !== undefined && written !== either) {
+    return malformed(`Idempotency-Key and ${member} must be the same, if both are sent`);
+  }
+  if (typeof either === "string" && isOpaqueId(either)) return either;
+  return malformed("Idempotency-Key must be 1 to 256 visible ASCII characters");
+}
+
+function malformed(message: string): Refusal {
+  return badRequest("invalid-identifier", message, { header: "Idempotency-Key" });
+}
 
 /** The parts that answer requests under a key. */
 export interface IdempotencyParts {

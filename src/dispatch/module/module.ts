@@ -239,7 +239,10 @@ export interface UpstreamDependency {
   readonly reason?: string;
 }
 
-/** The routes that make an offer of a contract and end it, for protocols whose clients see one before it is theirs; registered nowhere. */
+/**
+ * The routes that make an offer of a contract and end it, for protocols whose clients see one before it is
+ * theirs; registered nowhere.
+ */
 export interface ContractOffers {
   /** PROPOSE, answered with 461 instead of 263: the contract is offered, and nothing is agreed. */
   readonly propose: Route;

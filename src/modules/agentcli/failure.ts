@@ -2,6 +2,7 @@
  * The refusal of an agentcli method: a value with a closed code, the code's category, and what a
  * program needs to act on it. Only faults of this program throw.   agentcli protocol "Error Model"
  */
+import { given } from "../../base/json-value.ts";
 import type { Validation } from "./manifest/finding.ts";
 
 /** The closed categories that a client may branch on. */
@@ -35,7 +36,7 @@ export type FailureCode =
   | "evidence_failed"
   | "trust_level_insufficient";
 
-/** One way of saying no. */
+/** Why a method did not do what it was asked for. */
 export interface Failure {
   readonly kind: "failure";
   readonly code: FailureCode;
@@ -45,7 +46,7 @@ export interface Failure {
   readonly validation?: Validation;
 }
 
-/** Says no. */
+/** Makes a failure. */
 export function failure(
   code: FailureCode,
   message: string,
@@ -86,7 +87,6 @@ export function failureData({ code, details, validation }: Failure): Record<stri
   return {
     code,
     error_type: errorTypeOf(code),
-    ...(details === undefined ? {} : { details }),
-    ...(validation === undefined ? {} : { validation }),
+    ...given({ details, validation }),
   };
 }

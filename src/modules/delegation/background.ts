@@ -5,7 +5,7 @@
  */
 import { pause } from "../../base/back-off.ts";
 import { allowManyListeners } from "../../base/deadline.ts";
-import { presentMembers } from "../../base/json-value.ts";
+import { given } from "../../base/json-value.ts";
 import { type ActAs, actingCaller } from "../../dispatch/handling/acting.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { refusalBody } from "../../dispatch/refusals/refusal.ts";
@@ -141,7 +141,7 @@ export class Background implements RunExecutor {
   async #perform({ id, target, taskId }: KeptDelegation, perform: Perform): Promise<KeptOutcome> {
     const facts = {
       ...{ delegation_id: id, target_agent_id: target },
-      ...presentMembers({ task_id: taskId }),
+      ...given({ task_id: taskId }),
     };
     let outcome: Outcome;
     try {

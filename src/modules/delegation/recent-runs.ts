@@ -4,7 +4,7 @@
  * caller's own.   AGTP "QUERY"
  */
 
-import { presentMembers } from "../../base/json-value.ts";
+import { given } from "../../base/json-value.ts";
 import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
@@ -84,7 +84,7 @@ export class RecentRuns {
     const { kind, action, target, taskId } = facts;
     const run: RecentRun = {
       ...{ runId: id, agentId, kind, action, startedAt: Date.now(), state: "running" },
-      ...presentMembers({ target, taskId }),
+      ...given({ target, taskId }),
     };
     await this.#runs.add({ run });
     return id;
@@ -119,10 +119,10 @@ function entryOf(run: RecentRun): QueryEntry {
     texts,
     content: {
       ...{ run_id: runId, kind, action },
-      ...presentMembers({ target_agent_id: target, task_id: taskId }),
-      ...{ state, ...presentMembers({ status, code }) },
+      ...given({ target_agent_id: target, task_id: taskId }),
+      ...{ state, ...given({ status, code }) },
       started_at: timestamp(run.startedAt),
-      ...presentMembers({ ended_at: run.endedAt && timestamp(run.endedAt) }),
+      ...given({ ended_at: run.endedAt && timestamp(run.endedAt) }),
     },
   };
 }

@@ -4,9 +4,9 @@
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
+import { recorded, recordOf } from "../../dispatch/recorded.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
-import { recorded, recordOf } from "../../dispatch/stamp.ts";
 import type { RecordDraft } from "../../state/records/record.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";

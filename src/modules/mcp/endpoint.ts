@@ -12,7 +12,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
-import { isRecord, type JsonRecord, presentMembers, recordIn } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience } from "./listening/audience.ts";
@@ -178,7 +178,7 @@ export class KnownEnvelopes {
 }
 
 function isTakenByLibrary(envelope: JsonRecord): boolean {
-  const _meta: JsonRecord = { ...presentMembers(envelope), [VERSION_CLAIM]: CURRENT_VERSION };
+  const _meta: JsonRecord = { ...given(envelope), [VERSION_CLAIM]: CURRENT_VERSION };
   const body = { jsonrpc: "2.0", id: 0, method: "tools/list", params: { _meta } };
   return classifyInboundRequest({ httpMethod: "POST", body }).kind === "modern";
 }

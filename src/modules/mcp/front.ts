@@ -2,7 +2,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
-import type { Recording } from "../../dispatch/stamp.ts";
+import type { Recording } from "../../dispatch/recorded.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { FrontContracts } from "./contracts/front-contracts.ts";

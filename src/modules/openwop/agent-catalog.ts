@@ -4,7 +4,7 @@
  * and exported so that they can be installed elsewhere: the prompt within, the files that a manifest
  * refers to beside it, what looks like a secret taken out.   OpenWOP RFC 0072 §A, RFC 0003 §A, §C-D
  */
-import { type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { RunError } from "./agent-executor.ts";
 import type {
   AgentRegistry,
@@ -165,8 +165,7 @@ function inventoryEntry(agent: InstalledAgent, redactor: Redactor): InventoryEnt
     packVersion: pack.version,
     toolAllowlist: agent.toolAllowlist.map((tool) => redactor.text(tool)),
     hasHandoffSchemas: agent.taskSchema !== undefined || agent.returnSchema !== undefined,
-    ...(memoryShape === undefined ? {} : { memoryShape }),
-    ...(confidenceThreshold === undefined ? {} : { confidenceThreshold }),
+    ...given({ memoryShape, confidenceThreshold }),
     ...(degraded.length === 0 ? {} : { degraded }),
     ...(dimensions.length === 0
       ? {}

@@ -6,7 +6,7 @@
  * that the agent does not take. OpenWOP RFC 0072, AGTP-API §6.1, §7
  */
 
-import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
+import { given, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
@@ -236,7 +236,7 @@ async function dispatchAgent(
 /** The owner of a run that an AGTP caller starts. */
 export function agtpOwner(tenant: string, { agentId, scopes }: Call): RunOwner {
   const principal = `agtp:${agentId ?? "nobody"}`;
-  return { tenant, principal, scopes, ...(agentId === undefined ? {} : { agentId }) };
+  return { tenant, principal, scopes, ...given({ agentId }) };
 }
 
 /** An error that the endpoint does not declare is told inside one that it does. */

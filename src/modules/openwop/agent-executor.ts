@@ -41,7 +41,6 @@ export interface AgentTurn {
   readonly configurable: JsonRecord;
   readonly owner: RunOwner;
   readonly runId: string;
-  readonly nodeId: string;
   readonly signal: AbortSignal;
   /** False: handoff schemas are not looked at. Only the public suite's seam asks for that. */
   readonly validatesHandoff?: boolean;
@@ -75,7 +74,7 @@ export interface Failure {
   readonly error: RunError;
 }
 
-/** One such. */
+/** Makes a failure. */
 export function failed(code: string, message: string, details?: JsonRecord): Failure {
   return { kind: "failed", error: { code, message, ...(details && { details }) } };
 }
@@ -98,10 +97,7 @@ export type AgentOutcome =
 
 /** Takes turns; what it throws is a fault. */
 export interface AgentExecutor {
-  /** Undefined: no such agent is installed, for this tenant. */
-  find(
-    agentId: string,
-    tenant: string,
-  ): { readonly agentId: string; readonly label: string } | undefined;
+  /** Tells whether such an agent is installed, for this tenant. */
+  has(agentId: string, tenant: string): boolean;
   takeTurn(turn: AgentTurn): Promise<AgentOutcome>;
 }

@@ -160,7 +160,7 @@ export function surveyOpenwop(
     ...{ directory: config.directory, dir: openwop.workflowsDir, compiler },
     types: nodeTypes({
       ...{ compiler, isConformance: openwop.conformance },
-      executor: { find: () => undefined, takeTurn: () => Promise.reject(new Error("no turns")) },
+      executor: { has: () => false, takeTurn: () => Promise.reject(new Error("no turns")) },
       effects: { record: () => Promise.reject(new Error("no effects")) },
       mockAgent: { reasoning: openwop.reasoning, thresholdOf: () => undefined },
     }),

@@ -3,7 +3,7 @@
  * `run_not_found` for a run that is not there, and for another's · 422 by the name of what is wrong.
  * OpenWOP RFC 0072 §B
  */
-import type { JsonRecord } from "../../base/json-value.ts";
+import { given, type JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
 import {
@@ -184,7 +184,7 @@ async function startRun(
   if (!isOver(log.state.status)) return { status: 202, body: acceptedRun(log) };
   const result = runResult(log.state);
   const snapshot = runSnapshot(log.run, log.state);
-  return { body: { ...snapshot, ...(result === undefined ? {} : { result }) } };
+  return { body: { ...snapshot, ...given({ result }) } };
 }
 
 /** QUERY /runs/{run_id} */

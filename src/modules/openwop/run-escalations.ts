@@ -10,10 +10,10 @@ import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 import {
   InterruptEscalations,
-  type InterruptKind,
   type InterruptQuestion,
   type InterruptSource,
   type InterruptVerdict,
+  type QuestionKind,
   subjectOf,
 } from "../../runs/interrupt-escalations.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
@@ -25,9 +25,9 @@ import type { RunHost } from "./runs/run-host.ts";
 import {
   type Interrupt,
   type InterruptAnswer,
+  type InterruptWatcher,
   openInterrupt,
   plainAnswer,
-  type RunWatcher,
 } from "./runs/run-state.ts";
 
 interface RunEscalationsOptions {
@@ -49,7 +49,7 @@ interface Subject {
   readonly interruptId: string;
 }
 
-const INTERRUPTS: InterruptKind<Subject> = {
+const INTERRUPTS: QuestionKind<Subject> = {
   name: "openwop",
   readSubject: ({ openwop_run: subject }) => {
     if (!isRecord(subject)) return undefined;
@@ -67,7 +67,7 @@ const OVERSEER: RunCaller = {
 };
 const DEADLINE_MS = 30 * 24 * 3_600_000;
 
-export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource<Subject> {
+export class RunEscalations implements InterruptWatcher, ApprovalKind, InterruptSource<Subject> {
   readonly #options: RunEscalationsOptions;
   readonly #queue: InterruptEscalations<Subject>;
 

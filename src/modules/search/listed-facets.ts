@@ -107,7 +107,7 @@ function zonesOf(agent: AgentDocument | undefined): readonly string[] {
 }
 
 /** Tells whether an agent may be shown to a request that is bound to these zones. */
-export function isWithin(agent: AgentDocument, zones: ReadonlySet<string> | undefined): boolean {
+export function isInZones(agent: AgentDocument, zones: ReadonlySet<string> | undefined): boolean {
   if (zones === undefined) return true;
   const own = zonesOf(agent);
   return own.length === 0 || own.some((zone) => zones.has(zone));

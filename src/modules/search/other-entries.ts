@@ -12,7 +12,7 @@ import type { Recipe } from "../../endpoint/recipe.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { SearchContext } from "./config.ts";
 import type { Asker, SearchEntry, SearchField } from "./entry.ts";
-import { agentTags, isWithin, methodsOf } from "./listed-facets.ts";
+import { agentTags, isInZones, methodsOf } from "./listed-facets.ts";
 
 /** Of two that answer equally well, the more trusted one comes first. */
 const PROMINENCE = { 1: 1, 2: 0.8, 3: 0.6 } as const;
@@ -32,7 +32,7 @@ export function agentEntry(context: SearchContext, agent: AgentDocument): Search
     facets: { agent, status },
     prominence: PROMINENCE[agent.trustTier],
     isVisibleTo: ({ caller, zones }: Asker) =>
-      isDisclosedTo(context, caller.agentId) && isWithin(agent, zones) && status() !== "retired",
+      isDisclosedTo(context, caller.agentId) && isInZones(agent, zones) && status() !== "retired",
     show: (_asker, format) => {
       if (format === "raw") return document;
       const inForm = format === "natural" ? agentInWords : agentSummary;

@@ -131,7 +131,7 @@ export class SlipIndex {
         if (compared.has(number)) continue;
         if (compared.size >= most) return { slips, compared: compared.size };
         compared.add(number);
-        if (isWithin(word, words[number] ?? "", edits)) slips.push(number);
+        if (isWithinEdits(word, words[number] ?? "", edits)) slips.push(number);
       }
     }
     return { slips, compared: compared.size };
@@ -180,7 +180,7 @@ function keyOf(word: string, start: number, end: number, { length, part, edits }
 }
 
 /** Tells whether so many insertions, deletions and substitutions turn one word into the other. */
-export function isWithin(one: string, other: string, edits: number): boolean {
+export function isWithinEdits(one: string, other: string, edits: number): boolean {
   return isRestWithin(one, 0, other, 0, edits);
 }
 

@@ -4,7 +4,7 @@
  * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late · 422 an answer that
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
-import { presentMembers } from "../../base/json-value.ts";
+import { given } from "../../base/json-value.ts";
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
 import {
   CONFIRM_SCHEMA,
@@ -122,7 +122,7 @@ function decisionOf(
   return {
     attestationId: `att-${uuidv7()}`,
     ...{ status, authority, at: Date.now() },
-    ...presentMembers({ agentId, operator, reason, attestation }),
+    ...given({ agentId, operator, reason, attestation }),
   };
 }
 

@@ -6,7 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
-import { presentMembers } from "../../base/json-value.ts";
+import { given } from "../../base/json-value.ts";
 import {
   authorizationRequired,
   notFound,
@@ -156,7 +156,7 @@ function requestOf(call: Call, agentId: string, recipient: string | undefined): 
   const asked = { reason: reason ?? null, context, priority, recipient: recipient ?? null };
   return {
     ...{ agentId, context, deadlineAt: Math.min(wanted, now + LONGEST_MS) },
-    ...presentMembers({ taskId, sessionId, recipient, reason }),
+    ...given({ taskId, sessionId, recipient, reason: reason as EscalationRequest["reason"] }),
     priority: priority as Escalation["priority"],
     fingerprint: hash("sha256", JSON.stringify(asked)),
   };

@@ -1,5 +1,5 @@
 /** The commands of `agtp-rpc`, each as the call of the method that it stands for. */
-import { type JsonRecord, presentMembers } from "../../base/json-value.ts";
+import { given, type JsonRecord } from "../../base/json-value.ts";
 import {
   type ArgumentTable,
   type Command,
@@ -42,7 +42,7 @@ function call<const A extends ArgumentTable = None, const O extends OptionTable 
       return runCall(
         {
           method,
-          params: params === undefined ? {} : presentMembers(params(line)),
+          params: params === undefined ? {} : given(params(line)),
           ...(line.manifest === undefined ? {} : { manifest: line.manifest }),
           ...(file === undefined ? {} : { write: file }),
           isNdjson: line.ndjson === true,

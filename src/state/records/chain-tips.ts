@@ -35,6 +35,9 @@ interface Race {
 /** A chain that was lost is raced for until it was won so often, one time after the other. */
 const CALM_AFTER = 16;
 
+/** So many chains at most are known to be raced for: one that is forgotten is found out again when it is lost. */
+const MAX_RACES = 1_000;
+
 export class ChainTips {
   /** True where records may be signed ahead, upon what is under way. */
   readonly #isOrdered: boolean;
@@ -81,7 +84,9 @@ export class ChainTips {
   race(agentId: string): Race {
     const race = this.#races.get(agentId) ?? { losses: 0, toWin: 0, turn: "none", waiting: [] };
     race.toWin = CALM_AFTER;
+    this.#races.delete(agentId);
     this.#races.set(agentId, race);
+    if (this.#races.size > MAX_RACES) this.#forgetOldest();
     return race;
   }
 
@@ -140,6 +145,15 @@ export class ChainTips {
       this.#askTurn(agentId, race.losses > 0);
     }
     return true;
+  }
+
+  /** Forgets the race of longest ago; one with drafts that wait for its turn counts as new instead. */
+  #forgetOldest(): void {
+    for (const [agentId, race] of this.#races) {
+      this.#races.delete(agentId);
+      if (race.waiting.length > 0) this.#races.set(agentId, race);
+      return;
+    }
   }
 
   #win(agentId: string): void {

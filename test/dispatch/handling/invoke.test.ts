@@ -52,6 +52,14 @@ describe("invoke", () => {
     expect(await reply).toMatchObject({ status: 200, body: { ok: true } });
   });
 
+  it("waits for any other thenable that a handler returns", async () => {
+    // biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about
+    const thenable = { then: (resolve: (value: unknown) => void) => resolve({ body: 2 }) };
+    const reply = run((() => thenable) as unknown as Handler, makeBench());
+    expect(reply).toBeInstanceOf(Promise);
+    expect(await reply).toMatchObject({ status: 200, body: 2 });
+  });
+
   it("applies what becomes of the reply exactly once", async () => {
     const { services } = makeBench(5);
     const statuses: number[] = [];

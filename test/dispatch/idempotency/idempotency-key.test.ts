@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
-import { Exchange, readIdempotencyKey } from "../../../src/dispatch/exchange.ts";
-import { fingerprintOf } from "../../../src/dispatch/idempotency/idempotency.ts";
+import { Exchange } from "../../../src/dispatch/exchange.ts";
+import {
+  fingerprintOf,
+  readIdempotencyKey,
+} from "../../../src/dispatch/idempotency/idempotency.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../../support/exchange.ts";
 

@@ -9,7 +9,7 @@ import { compileFilter } from "../../../src/modules/search/filter.ts";
 import { questionWork, scoringWords } from "../../../src/modules/search/scores.ts";
 import { warmingUp } from "../../../src/modules/search/search.ts";
 import { buildingIndex } from "../../../src/modules/search/search-index.ts";
-import { isWithin, SlipIndex, Vocabulary } from "../../../src/modules/search/vocabulary.ts";
+import { isWithinEdits, SlipIndex, Vocabulary } from "../../../src/modules/search/vocabulary.ts";
 
 function entryOf(name: string, more: Partial<SearchEntry> = {}): SearchEntry {
   return {
@@ -60,7 +60,7 @@ describe("a slip index", () => {
   it("agrees with the table on what is within so many edits", () => {
     fc.assert(
       fc.property(letters, letters, fc.integer({ min: 0, max: 2 }), (one, other, edits) => {
-        expect(isWithin(one, other, edits)).toBe(distance(one, other) <= edits);
+        expect(isWithinEdits(one, other, edits)).toBe(distance(one, other) <= edits);
       }),
     );
   });

@@ -95,12 +95,12 @@ function findLoosened(broad: DelegationPolicy, narrow: DelegationPolicy): string
   return isSubset ? undefined : "allowed_delegators";
 }
 
-/** The verdict on a session's chain under the policy of its identity, at a time. */
+/** The verdict on a session's chain under the policy of its identity, as of now. */
 export function judgeDelegation(
   { delegation_chain: chain }: Pick<Session, "delegation_chain">,
   { auth: { delegation_policy: policy } }: Pick<EffectiveIdentity, "auth">,
-  now: number = Date.now(),
 ): DelegationVerdict {
+  const now = Date.now();
   const principals = chain.flatMap(({ principal }) => principal ?? []);
   const acyclic = new Set(principals).size === principals.length;
   const hasGrants = chain.every(({ grant }) => grant !== null);

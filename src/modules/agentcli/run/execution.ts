@@ -1,5 +1,6 @@
 /** The parts that runs of tasks are made with, and their outcomes; keys are the protocol's. */
 
+import { given } from "../../../base/json-value.ts";
 import type { ProcessGroups } from "../../../base/process-groups.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
@@ -71,14 +72,14 @@ export interface RunReport {
 
 /** Refuses. */
 export function refuseRun(error: RunError, message: string, details?: unknown): RunRefusal {
-  return { kind: "refused", error, message, ...(details === undefined ? {} : { details }) };
+  return { kind: "refused", error, message, ...given({ details }) };
 }
 
 /** As a handler answers it. */
 export function toHandlerResult(outcome: RunReport | RunRefusal): HandlerResult {
   if (outcome.kind === "report") return { status: outcome.status, body: outcome.body };
   const { error, message, details } = outcome;
-  return { error, message, ...(details === undefined ? {} : { details }) };
+  return { error, message, ...given({ details }) };
 }
 
 /** The most of each stream that is shown. */

@@ -3,7 +3,7 @@
  * cannot, look at its jobs, and write. A dry run does all of that but the last.
  * agentcli protocol "agentcli.apply"
  */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { SCHEDULER_FIELDS, type SchedulerJob } from "../compile/scheduler-job.ts";
 import { compileScheduler } from "../compile/targets.ts";
 import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
@@ -117,7 +117,7 @@ function describeAction({ action, job, adopted }: JobAction, proofs: Proofs): Js
     ...(adopted === undefined ? {} : { adopted_from_job_id: adopted.id }),
     name: job.name,
     invocation_mode: job.parent_id === null ? "schedule" : "trigger",
-    ...(verification === undefined ? {} : { authorization_proof_verification: verification }),
+    ...given({ authorization_proof_verification: verification }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** The call of a scheduler's command line: as a program, by Node, or out of an npm prefix. */
-import { isRecord } from "../../../base/json-value.ts";
+import { given, isRecord } from "../../../base/json-value.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import type { World } from "../world.ts";
 
@@ -43,7 +43,7 @@ export class SchedulerClient {
     this.#invocation = locateScheduler(location);
     this.#env = {
       ...world.env,
-      ...(dbPath === undefined ? {} : { SCHEDULER_DB: dbPath }),
+      ...given({ SCHEDULER_DB: dbPath }),
     };
   }
 

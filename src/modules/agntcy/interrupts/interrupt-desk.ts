@@ -11,10 +11,10 @@ import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.
 import type { CausingRequest, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
 import {
   InterruptEscalations,
-  type InterruptKind,
   type InterruptQuestion,
   type InterruptSource,
   type InterruptVerdict,
+  type QuestionKind,
 } from "../../../runs/interrupt-escalations.ts";
 import type { Decision, Escalation } from "../../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../../state/registers/escalation-register.ts";
@@ -186,7 +186,7 @@ const DEADLINE_MS = 30 * 24 * 3_600_000;
 const MAX_PART_BYTES = 16_384;
 
 /** The kind of its escalations, which tells them from others. */
-export const INTERRUPTS: InterruptKind<InterruptSubject> = {
+export const INTERRUPTS: QuestionKind<InterruptSubject> = {
   name: "agntcy",
   readSubject: ({ run_id: runId, interrupt_id: interruptId }) =>
     typeof runId === "string" && typeof interruptId === "string"

@@ -16,7 +16,7 @@ import { creatingRegistry } from "../../../endpoint/endpoint-registry.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { canonicalText } from "../../../schema/keywords-and-formats.ts";
+import { sortedText } from "../../../schema/keywords-and-formats.ts";
 import type { NegotiationContext } from "../config.ts";
 import {
   filteringOperators,
@@ -68,7 +68,7 @@ function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
   const isHeld = request.notApplied.length === 0;
   const sure = steps.reduce((product, { confidence }) => product * confidence, found.share);
   return {
-    plan_id: sha256Hex(canonicalText({ steps, aggregation })),
+    plan_id: sha256Hex(sortedText({ steps, aggregation })),
     ordered_steps: steps,
     steps,
     aggregation: typeof aggregation === "string" ? { mode: aggregation } : aggregation,

@@ -6,7 +6,7 @@
 
 import { isRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { canonicalText, FORMATS } from "../../../schema/keywords-and-formats.ts";
+import { FORMATS, sortedText } from "../../../schema/keywords-and-formats.ts";
 import { resolveLocalReference } from "../../../schema/local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType, schemaTypeOf } from "../../../schema/schema-vocabulary.ts";
 
@@ -152,7 +152,7 @@ function listedKind(values: readonly unknown[]): SchemaKind {
   for (const value of values) {
     const type = typeOf(value);
     const known = texts.get(type) ?? new Set();
-    texts.set(type, known.add(canonicalText(value)));
+    texts.set(type, known.add(sortedText(value)));
   }
   return new Map(
     Array.from(texts, ([type, known]) => [type, [{ formats: NO_FORMATS, values: known }]]),

@@ -1,5 +1,5 @@
-/** An answer of the API: a status, a body, and for every no the one closed envelope.   OpenWOP "error-envelope" */
-import type { JsonRecord } from "../../../base/json-value.ts";
+/** An answer of the API: a status, a body, and for every refusal the one closed envelope.   OpenWOP "error-envelope" */
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { RateExcess } from "../../../dispatch/rates/rates.ts";
 import type { RunRefusal, RunRefusalCode } from "../runs/run.ts";
 import type { Redact } from "../runs/run-log.ts";
@@ -11,17 +11,17 @@ export interface ApiAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A no, as the envelope has it. */
+/** A refusal, as the envelope has it. */
 export function refuse(
   status: number,
   error: string,
   message: string,
   details?: JsonRecord,
 ): ApiAnswer {
-  return { status, body: { error, message, ...(details === undefined ? {} : { details }) } };
+  return { status, body: { error, message, ...given({ details }) } };
 }
 
-/** A yes. */
+/** A success. */
 export function answer(body: unknown, status = 200): ApiAnswer {
   return { status, body };
 }
@@ -33,19 +33,19 @@ export function notFound(): ApiAnswer {
 
 /** The answer to a client that asks the right path with another method. */
 export function otherMethods(allowed: readonly string[]): ApiAnswer {
-  const no = refuse(405, "method_not_allowed", "the path is asked with another method");
-  return { ...no, headers: { Allow: allowed.join(", ") } };
+  const refusal = refuse(405, "method_not_allowed", "the path is asked with another method");
+  return { ...refusal, headers: { Allow: allowed.join(", ") } };
 }
 
 /** The answer to a client that has had its share.   `[limits]` */
 export function tooMuch({ scope, retryAfterSeconds }: RateExcess): ApiAnswer {
   const message = `too ${scope === "work" ? "much work" : "many requests"}, try again later`;
   const details = { scope, retryAfterMs: retryAfterSeconds * 1000 };
-  const no = refuse(429, "rate_limited", message, details);
-  return { ...no, headers: { "Retry-After": String(retryAfterSeconds) } };
+  const refusal = refuse(429, "rate_limited", message, details);
+  return { ...refusal, headers: { "Retry-After": String(retryAfterSeconds) } };
 }
 
-/** A no without the secrets that its client wrote where names belong; a yes as it is.   SR-1 */
+/** A refusal without the secrets that its client wrote where names belong; a success as it is.   SR-1 */
 export function concealed(said: ApiAnswer, redact: Redact): ApiAnswer {
   return said.status < 400 ? said : { ...said, body: redact(said.body) };
 }
@@ -67,13 +67,13 @@ const STATUSES: Readonly<Record<RunRefusalCode, number>> = {
   rate_limited: 429,
 };
 
-/** A refusal that may be a yes when it is asked for again. */
+/** Refusals of what may be granted when it is asked for again. */
 const RETRIED: ReadonlySet<RunRefusalCode> = new Set(["rate_limited", "run_already_active"]);
 
-/** A no of the runs. */
+/** The answer that a refusal of the runs is. */
 export function refuseAs({ code, message, details }: RunRefusal): ApiAnswer {
   if (code === "run_not_found") return notFound();
   const error = code === "agent_not_found" ? "validation_error" : code;
-  const no = refuse(STATUSES[code], error, message, details);
-  return RETRIED.has(code) ? { ...no, headers: { "Retry-After": "1" } } : no;
+  const refusal = refuse(STATUSES[code], error, message, details);
+  return RETRIED.has(code) ? { ...refusal, headers: { "Retry-After": "1" } } : refusal;
 }

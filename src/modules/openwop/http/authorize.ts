@@ -95,8 +95,8 @@ export function authorize(
 ): Authorized | ApiAnswer {
   const key = parts.keys.find(headers.authorization);
   if (key === undefined) {
-    const no = refuse(401, "unauthenticated", "a bearer key that is known here is needed");
-    return { ...no, headers: { "WWW-Authenticate": "Bearer" } };
+    const refusal = refuse(401, "unauthenticated", "a bearer key that is known here is needed");
+    return { ...refusal, headers: { "WWW-Authenticate": "Bearer" } };
   }
   const [path = ""] = url.split("?");
   const match = TABLE.find(method === "HEAD" ? "GET" : method, path);

@@ -1,5 +1,5 @@
 /** Answering what runs wait for: by the node, or by the token of a snapshot.   OpenWOP "interrupt" */
-import { quoteValue } from "../../../base/json-value.ts";
+import { given, quoteValue } from "../../../base/json-value.ts";
 import { interruptOf } from "../runs/answer-run.ts";
 import { DRAIN_POLICIES, isOver, isRefused, refuseRun } from "../runs/run.ts";
 import type { RunLog } from "../runs/run-log.ts";
@@ -128,11 +128,11 @@ async function pauseRun(
     const message = `drainPolicy is ${quoteValue(parts.redact(named))}, expected one of ${DRAIN_POLICIES.join(", ")}`;
     return refuse(400, "validation_error", message, { supported: DRAIN_POLICIES });
   }
-  const request = { drainPolicy, ...(reason === undefined ? {} : { reason }) };
+  const request = { drainPolicy, ...given({ reason }) };
   const log = await parts.host.pause(params["runId"] ?? "", request, caller);
   if (isRefused(log)) return refuseAs(log);
   const { pausedAt } = log.state;
-  return accepted(log, { drainPolicy, ...(pausedAt === undefined ? {} : { pausedAt }) });
+  return accepted(log, { drainPolicy, ...given({ pausedAt }) });
 }
 
 async function resumeRun(

@@ -2,7 +2,7 @@
  * The seams that the public suite drives a host through: one turn of an agent, and one tool call
  * judged. They are there only where conformance is asked for.   OpenWOP "host-sample-test-seams"
  */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { canonicalOctets, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
@@ -51,7 +51,7 @@ async function dispatch(call: ApiCall): Promise<ApiAnswer> {
   const threshold = readThreshold(confidenceThreshold, entry.confidenceThreshold);
   const outcome = await parts.executor.takeTurn({
     ...{ agentId, task, owner: caller.owner, signal: call.signal },
-    ...{ runId: uuidv7(), nodeId: "dispatch", configurable: { escalationThreshold: threshold } },
+    ...{ runId: uuidv7(), configurable: { escalationThreshold: threshold } },
     validatesHandoff: body["validateHandoff"] !== false,
     emit: async (event) => record(events, event),
   });
@@ -60,7 +60,7 @@ async function dispatch(call: ApiCall): Promise<ApiAnswer> {
   const toolSurface = surfaceOf(toolAllowlist, availableTools);
   return answer({
     ...{ agentId, persona, modelClass, toolSurface, threshold },
-    ...(observed === undefined ? {} : { confidence: observed }),
+    ...given({ confidence: observed }),
     ...standing(outcome, observed, threshold),
     events,
   });

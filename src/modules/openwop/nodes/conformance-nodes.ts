@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { Store } from "../../../state/store.ts";
@@ -127,7 +127,7 @@ async function callTool({ emit }: NodeCall, agentId: string, one: JsonRecord): P
   const called = { agentId, toolName, callId: uuidv7() };
   const causationId = await emit({
     type: "agent.toolCalled",
-    payload: { ...called, ...(inputs === undefined ? {} : { inputs }) },
+    payload: { ...called, ...given({ inputs }) },
   });
   const outcome = isRecord(error)
     ? {

@@ -4,7 +4,7 @@
  * OpenWOP "interrupt" approval, RFC 0051
  */
 
-import { isRecord, type JsonRecord, presentMembers } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
@@ -44,7 +44,7 @@ function suspend({ node, inputs }: NodeCall, hasVoters: boolean): NodeOutcome {
   const { requiredApprovals, approversList, rejectionPolicy } = config;
   const data = {
     ...{ ...describe(node), actions },
-    ...presentMembers({ requiredApprovals, approversList, rejectionPolicy }),
+    ...given({ requiredApprovals, approversList, rejectionPolicy }),
     ...(Object.keys(inputs).length === 0 ? {} : { artifactData: inputs }),
   };
   const resumeSchema = wordSchema(actions, hasVoters);
@@ -57,7 +57,7 @@ function describe({ id, name, config, artifactType }: WorkflowNode): JsonRecord 
     artifactId: config["artifactId"] ?? id,
     artifactType: artifactType ?? config["artifactType"] ?? "workflow.approval",
     title: title ?? prompt ?? (name || id),
-    ...(description === undefined ? {} : { description }),
+    ...given({ description }),
   };
 }
 
@@ -130,7 +130,7 @@ export function clarificationGateNode(compiler: SchemaCompiler): NodeType {
 function clarify(config: JsonRecord): NodeOutcome {
   const questions = questionsOf(config);
   const { contextType } = config;
-  const data = { questions, ...(contextType === undefined ? {} : { contextType }) };
+  const data = { questions, ...given({ contextType }) };
   const resumeSchema = answersSchema(questions);
   return { kind: "suspended", request: { kind: "clarification", data, resumeSchema } };
 }

@@ -69,12 +69,12 @@ async function execute(
   let agentId = handedOn?.agentId ?? node.agent?.agentId ?? "";
   let next: unknown = handedOn === undefined ? task : handedOn.task;
   for (let handoffs = 0; handoffs <= MAX_HANDOFFS; handoffs += 1) {
-    if (executor.find(agentId, run.owner.tenant) === undefined) {
+    if (!executor.has(agentId, run.owner.tenant)) {
       return failed("agent_not_found", "the agent of the node is not installed here", { agentId });
     }
     const outcome = await executor.takeTurn({
       ...{ agentId, task: next, configurable: run.configurable, owner: run.owner },
-      ...{ runId: run.runId, nodeId: node.id, signal, emit },
+      ...{ runId: run.runId, signal, emit },
     });
     if (outcome.kind === "failed") return outcome;
     if (outcome.kind === "low-confidence") return { ...outcome, agentId };

@@ -3,7 +3,7 @@
  * child's variables come back under the names that the node gives them. The run that waits takes
  * nobody's place meanwhile.   OpenWOP "node-packs" core.subWorkflow, RFC 0022 §B
  */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import { failed } from "../agent-executor.ts";
 import { type EventDraft, isOver } from "../runs/run.ts";
@@ -76,7 +76,7 @@ function conclude(
   const isDone = childStatus === "completed";
   if (!isDone && onChildFailure !== "continue") {
     const { error } = child;
-    const details = { childRunId, childStatus, ...(error === undefined ? {} : { error }) };
+    const details = { childRunId, childStatus, ...given({ error }) };
     const message = `the run of the sub-workflow is ${childStatus}`;
     return failed("subworkflow_child_failed", message, details);
   }

@@ -6,6 +6,7 @@
 import { intersects, validRange } from "semver";
 import { fromPointer, joinIndex } from "../../../base/dotted-key.ts";
 import {
+  given,
   isRecord,
   type JsonRecord,
   quoteValue,
@@ -69,7 +70,7 @@ export class PackReader {
     const report = (key: string, message: string, severity?: "warning"): void => {
       problems.push({
         ...{ file: place.file, key, message },
-        ...(severity === undefined ? {} : { severity }),
+        ...given({ severity }),
       });
     };
     const { value: text, fault } = place.files.readText(MANIFEST_NAME, MAX_MANIFEST_BYTES);

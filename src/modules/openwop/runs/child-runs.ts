@@ -3,7 +3,7 @@
  * them than the deployment allows. Which run an execution began follows from the execution, so
  * that whoever takes the parent up finds it again.   OpenWOP "node-packs" core.subWorkflow
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { RunError } from "../agent-executor.ts";
 import type { ChildRequest } from "../nodes/node-type.ts";
@@ -58,12 +58,12 @@ async function create(
   const { register } = parts;
   const { scopeId, owner } = parent;
   const configurable = handedDown(parent.configurable);
-  const body = { workflowId, inputs, configurable, ...(scopeId === undefined ? {} : { scopeId }) };
+  const body = { workflowId, inputs, configurable, ...given({ scopeId }) };
   const made = makeRun(parts, body, owner);
   if (isRefused(made)) {
     const { code, message, details } = made;
     const told = `the sub-workflow was not begun: ${message}`;
-    return { code, message: told, ...(details === undefined ? {} : { details }) };
+    return { code, message: told, ...given({ details }) };
   }
   const link = { runId: parent.runId, nodeId, rootRunId: rootOf(parent) };
   const run = { ...made, runId, parent: { ...link, depth: depthOf(parent) + 1, unset } };

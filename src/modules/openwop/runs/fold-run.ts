@@ -1,5 +1,5 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
-import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { type RunError, readHandoff } from "../agent-executor.ts";
 import { maxIterations, nodesFrom, takenLoop } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowEdge } from "../workflows/workflow.ts";
@@ -163,7 +163,7 @@ function kindOf({ kind }: JsonRecord): InterruptKind {
 function dataOf(kind: InterruptKind, { data, ...payload }: JsonRecord): JsonRecord {
   if (kind !== "low-confidence") return isRecord(data) ? data : {};
   const { agentId, threshold, observed, decision } = payload;
-  return { agentId, threshold, observed, ...(decision === undefined ? {} : { decision }) };
+  return { agentId, threshold, observed, ...given({ decision }) };
 }
 
 /** A loop that is to be taken once more than it may be. */

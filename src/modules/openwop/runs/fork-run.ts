@@ -2,7 +2,7 @@
  * From a run and a request's body to the fork that is asked for: a replay of its log, or a branch off
  * it.   OpenWOP "rest-endpoints" POST /v1/runs/{runId}:fork, "replay"
  */
-import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { Change } from "../../../state/store.ts";
@@ -183,7 +183,7 @@ function copyOf(
 ): EventDraft {
   return {
     ...{ type, payload, eventId: copiedId(runId, eventId) },
-    ...(nodeId === undefined ? {} : { nodeId }),
+    ...given({ nodeId }),
     ...(causationId === undefined ? {} : { causationId: copiedId(runId, causationId) }),
   };
 }

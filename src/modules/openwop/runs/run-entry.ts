@@ -2,6 +2,7 @@
  * Runs of workflows as a kind of runs: a short entry of each, by which it is found without its log, and
  * the collections in which the rest of it lies.
  */
+import { given } from "../../../base/json-value.ts";
 import type { LogPlaces, RunKind, StatusMachine } from "../../../runs/run-kind.ts";
 import type { ScheduledRun } from "../../../runs/run-schedule.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
@@ -81,9 +82,7 @@ export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEn
     quota: () => {
       const { unfinishedPerOwner, perOwner, all } = limits();
       return {
-        ...(unfinishedPerOwner === undefined ? {} : { openPerOwner: unfinishedPerOwner }),
-        ...(perOwner === undefined ? {} : { perOwner }),
-        ...(all === undefined ? {} : { all }),
+        ...given({ openPerOwner: unfinishedPerOwner, perOwner, all }),
       };
     },
     sizeOf: () => 0,
@@ -97,7 +96,7 @@ export function entryOf({ runId, owner, workflow, createdAt, scopeId, parent }: 
   return {
     ...{ runId, tenant: owner.tenant, principal: owner.principal, workflowId: workflow.id },
     ...{ status: "pending", createdAt, eventCount: 0, eventBytes: 0 },
-    ...(scopeId === undefined ? {} : { scopeId }),
+    ...given({ scopeId }),
     ...(parent && { parentRunId: parent.runId, rootRunId: parent.rootRunId }),
   };
 }

@@ -2,7 +2,7 @@
  * The events of a run and of its nodes. One terminal event comes last, after those that led to it; a
  * member without a value is left out when its event is kept.   OpenWOP "run-event", "run-event-payloads"
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { RunError } from "../agent-executor.ts";
 import type { NodeOutcome, SuspendRequest } from "../nodes/node-type.ts";
@@ -188,7 +188,7 @@ export function stopped(
     const error = { code: "run_timeout", message: `the run was executed for ${limit} ms` };
     const payload = { kind: "run-duration", limit, observed, nodeId };
     return [
-      { type: "cap.breached", ...(nodeId === undefined ? {} : { nodeId }), payload },
+      { type: "cap.breached", ...given({ nodeId }), payload },
       ...failWherever(error, state, run, now),
     ];
   }

@@ -26,7 +26,7 @@ import {
 } from "./run.ts";
 import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
-import type { InterruptAnswer, RunWatcher } from "./run-state.ts";
+import type { InterruptAnswer, InterruptWatcher } from "./run-state.ts";
 import { RunWorker } from "./run-worker.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
@@ -46,7 +46,7 @@ const LOOK_EVERY_MS = 60_000;
 export class RunHost {
   readonly #parts: RunParts;
   readonly #worker: RunWorker;
-  readonly #watchers = new Set<RunWatcher>();
+  readonly #watchers = new Set<InterruptWatcher>();
   #looking: NodeJS.Timeout | undefined;
   #forgetGone: () => void = () => undefined;
 
@@ -73,7 +73,7 @@ export class RunHost {
   }
 
   /** Tells the watcher of every run that begins to wait, or has its answer. */
-  watch(watcher: RunWatcher): void {
+  watch(watcher: InterruptWatcher): void {
     this.#watchers.add(watcher);
   }
 

@@ -5,6 +5,7 @@
  */
 
 import { type Ends, within } from "../../../base/deadline.ts";
+import { given } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { readEvents } from "../../../runs/event-log.ts";
 import { type EventRules, numberEvents } from "../../../runs/run-kind.ts";
@@ -231,8 +232,7 @@ export class RunLog {
     const timestamp = new Date(runs.now()).toISOString();
     return drafts.map(({ type, payload, nodeId, causationId, eventId }) => ({
       ...{ eventId: eventId ?? uuidv7(), runId: run.runId, type, timestamp },
-      ...(nodeId === undefined ? {} : { nodeId }),
-      ...(causationId === undefined ? {} : { causationId }),
+      ...given({ nodeId, causationId }),
       // A payload is folded now as a later process reads it.
       payload: JSON.parse(JSON.stringify(redact(payload))),
     }));

@@ -2,7 +2,7 @@
  * The state of a run, folded from its events and from nothing else: the same log gives the same
  * state in every process.   OpenWOP "run-snapshot", "replay"
  */
-import { isRecord, type JsonRecord, presentMembers } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Handoff, RunError } from "../agent-executor.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 import { isWaiting, type Run, type RunStatus } from "./run.ts";
@@ -111,12 +111,12 @@ export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: s
   if (kind === "approval") return { action: isAccepted ? "accept" : "reject", ...comment };
   return {
     [isAccepted ? "ratified" : "rejected"]: true,
-    ...(reason === undefined ? {} : { reason }),
+    ...given({ reason }),
   };
 }
 
 /** Hears of interrupts of runs. */
-export interface RunWatcher {
+export interface InterruptWatcher {
   onInterrupt(run: Run, interrupt: Interrupt): void;
   /** The run has its answer; undefined: it is cancelled. */
   onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
@@ -222,18 +222,20 @@ export function runSnapshot(run: Run, state: RunState): JsonRecord {
   return {
     ...{ runId, workflowId: workflow.id, status },
     owner: { tenant: owner.tenant, principal: owner.principal },
-    ...presentMembers({ currentNodeId, startedAt, completedAt, pausedAt, agent }),
+    ...given({ currentNodeId, startedAt, completedAt, pausedAt, agent }),
     nodeStates: Object.fromEntries(Object.entries(state.nodes).map(withoutSequence)),
     variables,
-    ...presentMembers({ outputs, error }),
-    ...presentMembers({ interrupt: interrupt && interruptView(interrupt) }),
-    ...presentMembers({ parentNodeId: parent?.nodeId, childDepth: parent?.depth }),
-    ...presentMembers({
+    ...given({
+      outputs,
+      error,
+      interrupt: interrupt && interruptView(interrupt),
+      parentNodeId: parent?.nodeId,
+      childDepth: parent?.depth,
       parentRunId: source?.runId ?? parent?.runId,
       parentSeq: source?.fromSeq,
       forkMode: source?.mode,
+      scopeId,
     }),
-    ...presentMembers({ scopeId }),
     ...{ tags, metadata, configurable, eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION },
   };
 }
@@ -248,7 +250,7 @@ export function openInterrupt({ status, interrupts }: RunState): Interrupt | und
 export function interruptView(interrupt: Interrupt): JsonRecord {
   const { interruptId, nodeId, kind, data, resumeSchema, votes } = interrupt;
   const said = votes.length === 0 ? {} : { votes };
-  return { interruptId, nodeId, kind, data, ...presentMembers({ resumeSchema }), ...said };
+  return { interruptId, nodeId, kind, data, ...given({ resumeSchema }), ...said };
 }
 
 /** The outcome of an agent's turn; of other workflows, all that they put out. */
@@ -270,6 +272,6 @@ export function acceptedRun({ run: { runId }, state }: StandingRun): JsonRecord 
   const interrupt = openInterrupt(state);
   return {
     ...{ runId, status: state.status, eventsUrl: `/runs/${runId}/events` },
-    ...presentMembers({ interrupt: interrupt && interruptView(interrupt) }),
+    ...given({ interrupt: interrupt && interruptView(interrupt) }),
   };
 }

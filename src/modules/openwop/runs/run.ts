@@ -2,7 +2,7 @@
  * A run: what was asked for, and for whom. It never changes; where the run stands follows from its
  * events.   OpenWOP "rest-endpoints", RFC 0072 §B
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { AgentEventType, RunError, RunOwner } from "../agent-executor.ts";
 import type { WorkflowDefinition } from "../workflows/workflow.ts";
 
@@ -170,7 +170,10 @@ export const MAX_NODE_EXECUTIONS = 256;
 /** The shortest `runTimeoutMs`. */
 export const MIN_DURATION_MS = 1000;
 
-/** Why something is not done with a run; AGTP and HTTP each have a status of their own for it.   OpenWOP "error-envelope" */
+/**
+ * Why something is not done with a run; AGTP and HTTP each have a status of their own for it.
+ * OpenWOP "error-envelope"
+ */
 export type RunRefusalCode =
   | "validation_error"
   | "agent_not_found"
@@ -187,7 +190,7 @@ export type RunRefusalCode =
   | "forbidden"
   | "rate_limited";
 
-/** A no. */
+/** A refusal. */
 export interface RunRefusal extends RunError {
   readonly kind: "refused";
   readonly code: RunRefusalCode;
@@ -195,16 +198,16 @@ export interface RunRefusal extends RunError {
 
 const RETRY_AFTER_S = 1;
 
-/** Says no. */
+/** Makes a refusal. */
 export function refuseRun(
   code: RunRefusalCode,
   message: string,
   details?: RunError["details"],
 ): RunRefusal {
-  return { kind: "refused", code, message, ...(details === undefined ? {} : { details }) };
+  return { kind: "refused", code, message, ...given({ details }) };
 }
 
-/** Tells whether an answer is a no. */
+/** Tells whether an answer is a refusal. */
 export function isRefused(answer: object): answer is RunRefusal {
   return "kind" in answer && answer.kind === "refused";
 }

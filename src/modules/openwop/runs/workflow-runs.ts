@@ -38,7 +38,7 @@ import {
   workflowRunKind,
 } from "./run-entry.ts";
 import { type Redact, RunLog } from "./run-log.ts";
-import { type Interrupt, initialState, type RunState, type RunWatcher } from "./run-state.ts";
+import { type Interrupt, type InterruptWatcher, initialState, type RunState } from "./run-state.ts";
 
 /** The parts that the runs of a deployment are made, executed, answered and ended with. */
 export interface RunParts {
@@ -58,7 +58,7 @@ export interface RunParts {
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
   readonly stopping: AbortSignal;
   /** They hear of every run that begins to wait, or has its answer. */
-  readonly watchers: ReadonlySet<RunWatcher>;
+  readonly watchers: ReadonlySet<InterruptWatcher>;
 }
 
 /** The options of a deployment for keeping runs. */

@@ -8,7 +8,7 @@ import type {
   LanguageModelV3FunctionTool,
   LanguageModelV3Message,
 } from "@ai-sdk/provider";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { readHandoff } from "../agent-executor.ts";
@@ -86,8 +86,7 @@ export function chatQuestion(
   return {
     prompt: [...messages],
     tools: [...tools].map(describeTool),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
+    ...given({ temperature, maxOutputTokens: maxTokens }),
     abortSignal: signal,
   };
 }

@@ -4,7 +4,7 @@
  * anything. What it throws is told to the log, and to the run only that it threw.
  */
 import { setImmediate } from "node:timers/promises";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import { failed, readHandoff } from "../agent-executor.ts";
 import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
@@ -115,7 +115,7 @@ function readMembers(answer: JsonRecord): RuntimeAnswer {
     kind: "answered",
     result,
     ...(typeof reasoning === "string" ? { reasoning } : {}),
-    ...(decision === undefined ? {} : { decision }),
+    ...given({ decision }),
     ...(confidence === undefined || confidence === null ? {} : { confidence }),
     ...readHandoff(handoff),
   };

@@ -6,6 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Agent } from "undici";
 import { FairSlots } from "../../../base/fair-shares.ts";
+import { given } from "../../../base/json-value.ts";
 import { loadLate } from "../../../base/late-load.ts";
 import { connectionOptions } from "../../../handlers/connection-options.ts";
 import { type Failure, failed } from "../agent-executor.ts";
@@ -97,7 +98,7 @@ function judge(fault: unknown): Judgement {
 function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): Judgement {
   const details = {
     modelStatus: status,
-    ...(afterMs === undefined ? {} : { retryAfterMs: afterMs }),
+    ...given({ retryAfterMs: afterMs }),
   };
   const isBusy = status === 429;
   const code = isBusy

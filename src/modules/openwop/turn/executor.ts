@@ -3,7 +3,9 @@
  * suspended nor retired, and take the task. Everything after that is the turn's own.
  * OpenWOP RFC 0002, RFC 0070
  */
+
 import { raceAbort, within } from "../../../base/deadline.ts";
+import { given } from "../../../base/json-value.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
 import {
@@ -55,10 +57,7 @@ interface ExecutorOptions extends ToolCallParts {
 export function createExecutor(options: ExecutorOptions): AgentExecutor {
   const { registry, redactor } = options;
   return {
-    find: (agentId, tenant) => {
-      const agent = registry.find(agentId, tenant);
-      return agent && { agentId: agent.agentId, label: redactor.text(agent.label) };
-    },
+    has: (agentId, tenant) => registry.find(agentId, tenant) !== undefined,
     takeTurn: async (turn) => {
       const agent = registry.find(turn.agentId, turn.owner.tenant);
       if (agent === undefined) return failed("agent_not_found", "there is no such agent");
@@ -197,9 +196,7 @@ class RunningTurn {
     const decision = redactor.value(answer.decision) ?? usual;
     await this.#emit("agent.decided", {
       ...{ agentId, decision },
-      ...(observed === undefined ? {} : { confidence: observed }),
-      ...(stated === undefined ? {} : { statedConfidence: stated }),
-      ...(this.#usage === undefined ? {} : { usage: this.#usage }),
+      ...given({ confidence: observed, statedConfidence: stated, usage: this.#usage }),
     });
     if (isUnsure) {
       const waits = { kind: "low-confidence", threshold, observed, decision, result } as const;

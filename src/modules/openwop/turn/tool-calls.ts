@@ -6,7 +6,7 @@
  */
 
 import { raceAbort } from "../../../base/deadline.ts";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
@@ -244,7 +244,7 @@ export class ToolCalls {
     const payload = {
       ...{ agentId, toolName: toolId, callId, status },
       ...(answer.kind === "returned" ? { outcome: answer.outcome } : { error: answer.error }),
-      ...(durationMs === undefined ? {} : { durationMs }),
+      ...given({ durationMs }),
     };
     await this.#stage.emit({ type: "agent.toolReturned", payload, causationId });
   }
@@ -256,7 +256,7 @@ const FORBIDDEN: ReadonlySet<number> = new Set([262, 401, 403, 455, 457]);
 function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): Returned {
   const details = {
     ...{ scope: "tool", toolName: toolId, requiredScopes },
-    ...(status === undefined ? {} : { status }),
+    ...given({ status }),
   };
   const message = "the agent and whoever started the run do not both hold what the tool requires";
   return { status: "forbidden", answer: failed("forbidden", message, details) };

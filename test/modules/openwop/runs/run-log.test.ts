@@ -4,7 +4,7 @@ import { isRecord } from "../../../../src/base/json-value.ts";
 import type { Run } from "../../../../src/modules/openwop/runs/run.ts";
 import type { RunCaller } from "../../../../src/modules/openwop/runs/run-entry.ts";
 import { RunLog } from "../../../../src/modules/openwop/runs/run-log.ts";
-import type { RunWatcher } from "../../../../src/modules/openwop/runs/run-state.ts";
+import type { InterruptWatcher } from "../../../../src/modules/openwop/runs/run-state.ts";
 import { type Driven, executeNode } from "../../../../src/modules/openwop/runs/take-node.ts";
 import {
   openWorkflowRuns,
@@ -111,7 +111,7 @@ describe("cancelling a run", () => {
       return { kind: "low-confidence", threshold: 0.7, observed: 0.2, decision, result: {} };
     });
     const told: string[] = [];
-    const watcher: RunWatcher = {
+    const watcher: InterruptWatcher = {
       onInterrupt: (_, { interruptId }) => void told.push(`waiting ${interruptId}`),
       onAnswer: (_, { interruptId }) => void told.push(`over ${interruptId}`),
     };
