@@ -165,8 +165,9 @@ export class Pipeline {
   }
 
   /**
-   * Answers in a slice of the loop, which is the whole of the request where nothing was waited for before. The
-   * answer waits for the session that the request has begun.
+   * Answers in a slice of the event loop, whose time its payer is charged; `isWhole`: nothing was
+   * waited for before, and the slice began with the request. The answer waits for the session that
+   * the request has begun.
    */
   #answerInSession(
     exchange: Exchange,

@@ -51,8 +51,8 @@ export interface Module<Config extends ConfigPlace = ConfigPlace> {
   provision(context: ModuleContext<Config>): Promise<Contribution>;
 }
 
-/** The methods of a server. */
-export interface Vocabulary {
+/** The methods of a server, and its policy about them. */
+export interface ServerVocabulary {
   readonly catalog: Catalog;
   readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
@@ -82,7 +82,7 @@ export interface Brought {
 
 /** The parts that a module is provisioned with. */
 export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
-  extends Vocabulary,
+  extends ServerVocabulary,
     ProcessState,
     Brought {
   /** Its part of the configuration. */
