@@ -11,7 +11,7 @@ import { type Drive, mapPaced, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { loadCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
-import type { ModuleContext, Vocabulary } from "../dispatch/module/module.ts";
+import type { ModuleContext, ServerVocabulary } from "../dispatch/module/module.ts";
 import {
   canonicalPair,
   compileMethodPolicy,
@@ -44,7 +44,7 @@ import type { Config } from "./config/config.ts";
 /** Loads both, a file a step; what has a problem is left out. */
 export function* loadingContents(
   config: Config,
-  { catalog, names }: Vocabulary,
+  { catalog, names }: ServerVocabulary,
   env: Environment,
   problems: Problem[],
 ): Paced<{
@@ -201,7 +201,7 @@ function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): Upst
 }
 
 /** Loads both; undefined when a problem in them stops the start. */
-export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
+export function loadVocabulary(config: Config, problems: Problem[]): ServerVocabulary | undefined {
   const { vocabulary, isSound } = readVocabulary(config, problems);
   return isSound ? vocabulary : undefined;
 }
@@ -210,7 +210,7 @@ export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary 
 export function readVocabulary(
   config: Config,
   problems: Problem[],
-): { readonly vocabulary: Vocabulary | undefined; readonly isSound: boolean } {
+): { readonly vocabulary: ServerVocabulary | undefined; readonly isSound: boolean } {
   // The configuration let a missing file pass only where the operator named none.
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
   const loaded = loadCatalog(path, relative(config.directory, path));

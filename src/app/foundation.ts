@@ -9,7 +9,7 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Drive, Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { ModuleContext, Vocabulary } from "../dispatch/module/module.ts";
+import type { ModuleContext, ServerVocabulary } from "../dispatch/module/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { Route } from "../dispatch/routes/route.ts";
 import type { CallLog } from "../handlers/handler.ts";
@@ -70,7 +70,7 @@ export interface Progress {
 }
 
 export interface Foundation
-  extends Vocabulary,
+  extends ServerVocabulary,
     Pick<
       ModuleContext,
       "compiler" | "recipes" | "loader" | "signingKey" | "attributor" | "mcpServers" | "processes"
@@ -85,7 +85,7 @@ export interface Foundation
 /** Undefined when a problem stops the start. */
 export async function layFoundation(
   config: Config,
-  vocabulary: Vocabulary,
+  vocabulary: ServerVocabulary,
   { env, kept, log, drive }: FoundationSources,
   { problems, stopping, closing }: Progress,
 ): Promise<Foundation | undefined> {

@@ -122,7 +122,9 @@ function fieldsBehind({ taskId, sessionId, traceId }: Exchange, { refusal }: Rep
 
 const RESPONSE_ID = ',"response_id":"';
 
-/** Quotes them only where they differ. The Agent-ID of nobody who is known may be a piece of its head, and is not kept. */
+/**
+ * Quotes them only where they differ. The Agent-ID of nobody who is known may be a piece of its head, and is not kept.
+ */
 function repeatedParts({ peer, caller, request }: Exchange): LoggedParts {
   const agentId = caller.agentId ?? request.headers.get("agent-id");
   const before = peer.logged;
@@ -171,8 +173,8 @@ let started = "";
 let startedAt = -1;
 
 /**
- * A line up to its time, as RFC 3339; `at` is now, as of `performance.now()`. What has no more than milliseconds is good for
- * one, and its seconds are made anew once a second.
+ * A line up to its time, as RFC 3339; `at` is now, as of `performance.now()`. What has no more than
+ * milliseconds is good for one, and its seconds are made anew once a second.
  */
 function lineStart(at: number): string {
   if (at - startedAt < 1) return started;
@@ -215,9 +217,9 @@ const SLOTS = 64;
 const refused = new Array<LoggedRefusal | undefined>(SLOTS).fill(undefined);
 
 /**
- * The opening of a line; the code is that of the refusal, where it is one. It is the same whenever the same is asked for
- * and answered alike, and is made once: a line is written piece by piece, and with a third of the pieces it takes half
- * of the time.
+ * The opening of a line; the code is that of the refusal, where it is one. It is the same whenever the same is
+ * asked for and answered alike, and is made once: a line is written piece by piece, and with a third of the
+ * pieces it takes half of the time.
  */
 function openingOf(
   exchange: Exchange,

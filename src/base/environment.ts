@@ -1,8 +1,9 @@
 /**
- * Replaces `${VAR}` in a text that an operator wrote, once, at load; `${VAR:-text}` stands for the
- * text where the variable is not set or empty, and `$${` is a literal `${`. What is put in is not looked at again, so a variable may itself hold `${`. Messages never hold a value:
- * values are secrets. A program that writes configuration from somebody else's text escapes it
- * here, so that a document cannot ask for the operator's environment.   AGTP-API §12.3
+ * Replaces `${VAR}` in a text that an operator wrote, once, at load; `${VAR:-text}` stands for the text where
+ * the variable is not set or empty, and `$${` is a literal `${`. What is put in is not looked at again, so a
+ * variable may itself hold `${`. Messages never hold a value: values are secrets. A program that writes
+ * configuration from somebody else's text escapes it here, so that a document cannot ask for the operator's
+ * environment.   AGTP-API §12.3
  */
 import { isRecord, quoteValue } from "./json-value.ts";
 

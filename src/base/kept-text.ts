@@ -18,8 +18,8 @@ export function flatText(text: string): string {
 }
 
 /**
- * The text of these characters that V8 has for names. Where both of two texts are such, they are compared, and found in a
- * map, without a look at their characters.
+ * The text of these characters that V8 has for names. Where both of two texts are such, they are compared, and
+ * found in a map, without a look at their characters.
  */
 export function nameText(text: string): string {
   return Object.keys({ [text]: true })[0] ?? text;
@@ -65,7 +65,9 @@ export class RepeatedTexts {
   }
 }
 
-/** By the lengths, the beginning of one and the ends of both: hashing all of it would take longer than making the text. */
+/**
+ * By the lengths, the beginning of one and the ends of both: hashing all of it would take longer than making the text.
+ */
 function markOf(left: string, right: string): number {
   const end = left.length;
   let mark = end * 31 + right.length;

@@ -33,9 +33,9 @@ export class Exchange {
   readonly inner: InnerOrigin | undefined;
   /** `performance.now()` at the start. */
   readonly startedAt: number;
-  /** When its answer was told of, by who has looked at the clock for that. */
+  /** When the observer was told of its answer; undefined: nobody had to know. */
   toldAt: number | undefined;
-  /** When all of it was done that could be done at once; undefined: not yet. */
+  /** When its synchronous work had been done; undefined: it is under way. */
   endedAt: number | undefined;
   /** The first request of its connection. */
   isFirst = false;
@@ -91,7 +91,7 @@ export class Exchange {
 
   /** The trace that the request is a part of; undefined: it is not traced. */
   traceId: string | undefined;
-  /** Left here by who traces, and looked at by nobody else. */
+  /** The tracing module's own; nothing else looks at it. */
   span: unknown;
   /** The name of the gate that refused. */
   refusedBy: string | undefined;
@@ -211,7 +211,7 @@ export class Exchange {
     return this.inner === undefined ? this.#reason !== undefined : this.inner.parent.isAborted;
   }
 
-  /** Ends the call for whoever listens: timeout, disconnect, or a drain out of time. */
+  /** Ends the call: its time is up, its caller left, or a drain ran out of time. */
   abort(reason: Error): void {
     this.#reason ??= reason;
     this.#abort?.abort(this.#reason);

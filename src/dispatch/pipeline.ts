@@ -165,8 +165,9 @@ export class Pipeline {
   }
 
   /**
-   * Answers in a slice of the loop, which is the whole of the request where nothing was waited for before. The answer waits
-   * for the session that the request has begun.
+   * Answers in a slice of the event loop, whose time its payer is charged; `isWhole`: nothing was
+   * waited for before, and the slice began with the request. The answer waits for the session that
+   * the request has begun.
    */
   #answerInSession(
     exchange: Exchange,
@@ -194,7 +195,9 @@ export class Pipeline {
     return toll(exchange) ?? refusal;
   };
 
-  /** The arrival gates of a request that the server makes: it is paid elsewhere, or by the agent that a person lets ask. */
+  /**
+   * The arrival gates of a request that the server makes: it is paid elsewhere, or by the agent that a person lets ask.
+   */
   readonly #askActing: Gate = (exchange) => {
     const { acting, toll } = this.#rows;
     const refusal = acting(exchange);

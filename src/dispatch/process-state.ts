@@ -79,7 +79,10 @@ export function createProcessState(state: ServerState): ProcessState {
 /** Work that somebody waits for is finished even while the server stops. */
 const NEVER = new AbortController().signal;
 
-/** The pace of the server's own work while it serves: in the queue of all that takes long, in turns with everybody else's. */
+/**
+ * The pace of the server's own work while it serves: in the queue of all that takes long, in turns with
+ * everybody else's.
+ */
 export function whileServing({ work }: Pick<ProcessState, "work">): Drive {
   return (steps) => work.pace(steps, THE_SERVER, NEVER);
 }

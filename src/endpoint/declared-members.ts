@@ -59,7 +59,7 @@ export class DeclaredMembers {
   #table: ReadonlyMap<number, readonly Uint8Array[]> | undefined;
   /** One with stand-ins, and its value, which nobody changes. */
   readonly lastReplaced: LastBody = new LastBody();
-  /** One whose members are all declared: it comes again beside a query with a field that is not. */
+  /** One whose members are all declared, and its value: it comes again beside a query with a field that is not. */
   readonly lastClean: LastBody = new LastBody();
 
   private constructor(schema: JsonSchema) {

@@ -1,7 +1,7 @@
 /**
- * An endpoint file, handler table included, as a schema for editors. Its tables of keys are those that the readers know; what
- * only a whole deployment can tell, such as a method that the catalog lacks, `agtpd --check` tells.
- * AGTP-API §5, §6, §12, §13.2
+ * An endpoint file, handler table included, as a schema for editors. Its tables of keys are those that the
+ * readers know; what only a whole deployment can tell, such as a method that the catalog lacks, `agtpd --check`
+ * tells. AGTP-API §5, §6, §12, §13.2
  */
 import { SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
 import {

@@ -84,13 +84,13 @@ export function parseBody(
     return parsed(parseJson(text));
   }
   const buffer = asBuffer(isDeep ? cutDeep(bytes, cuts) : bytes);
-  const encoding = encodingOf(buffer);
+  const encoding = text === undefined ? encodingOf(buffer) : "latin1";
   if (encoding === undefined) return invalid("the body is not UTF-8");
   if (isDoubtful && !isDeep && !mayBeJson(bytes, MAX_DEPTH)) return invalid(NO_JSON);
   const value =
     isDeep || undeclared === undefined
       ? parseJson(buffer.toString(encoding))
-      : undeclared.parse(buffer, encoding);
+      : undeclared.parse(buffer, encoding, text);
   const isBeyond = isDeep && value !== undefined && isTooDeep(value, MAX_DEPTH, deepMembers);
   return isBeyond ? tooDeep() : parsed(value);
 }

@@ -36,16 +36,24 @@ export type BodyEncoding = "latin1" | "utf8";
 export class UndeclaredMembers implements SentNames {
   readonly #declared: DeclaredMembers;
   readonly #names: string[] = [];
+  readonly #hasQuery: boolean;
+  #isShared = false;
   /** Some stand in `parameters`, which may be an envelope's. */
   isInParameters = false;
 
-  constructor(declared: DeclaredMembers) {
+  constructor(declared: DeclaredMembers, hasQuery: boolean) {
     this.#declared = declared;
+    this.#hasQuery = hasQuery;
   }
 
   /** The first of them. */
   get first(): string | undefined {
     return this.#names[0];
+  }
+
+  /** True where an input that is accepted has to be read once more: it has stand-ins, or a value that others have. */
+  get isPreliminary(): boolean {
+    return this.#isShared || this.#names.length > 0;
   }
 
   sentName(member: string): string | undefined {
@@ -73,15 +81,24 @@ export class UndeclaredMembers implements SentNames {
 
   /**
    * Parses a body of at most `MAX_REPLACED_OCTETS` with stand-ins; undefined: it is no JSON. One that says the same
-   * as the one before, under names of its own, has the same value, which nobody changes.
+   * as the one before, under names of its own or beside a query, has the same value, which nobody changes. The text is
+   * the body's own, where it is known.
    */
-  parse(bytes: Buffer, encoding: BodyEncoding): unknown {
+  parse(bytes: Buffer, encoding: BodyEncoding, text?: string): unknown {
+    const { lastClean, lastReplaced } = this.#declared;
+    if (lastClean.says(bytes, bytes.length)) {
+      if (!this.#hasQuery) return parseJson(text ?? bytes.toString(encoding));
+      lastClean.value ??= parseJson(text ?? bytes.toString(encoding));
+      this.#isShared = true;
+      return lastClean.value;
+    }
     const length = this.#replaceIn(bytes, encoding);
-    if (length === 0) return parseJson(bytes.toString(encoding));
-    const before = this.#declared.lastReplaced;
-    if (before.tag === encoding && before.says(REPLACED, length)) return before.value;
+    if (length === 0) return parseJson(text ?? bytes.toString(encoding));
+    if (lastReplaced.tag === encoding && lastReplaced.says(REPLACED, length)) {
+      return lastReplaced.value;
+    }
     const value = parseJson(REPLACED.toString(encoding, 0, length));
-    before.keep(REPLACED, length, encoding, value);
+    lastReplaced.keep(REPLACED, length, encoding, value);
     return value;
   }
 
@@ -89,7 +106,6 @@ export class UndeclaredMembers implements SentNames {
   #replaceIn(bytes: Buffer, encoding: BodyEncoding): number {
     const declared = this.#declared;
     const { length } = bytes;
-    if (declared.lastClean.says(bytes, length)) return 0;
     let written = 0;
     let copied = 0;
     let depth = 0;

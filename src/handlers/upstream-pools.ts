@@ -23,9 +23,10 @@ type EndedRequest = Dispatcher.RequestOptions & { readonly signal: AbortSignal }
 /** The connections to one upstream. */
 export interface UpstreamPool {
   /**
-   * Sends a request; rejects once its signal fires, also before there is a connection for it. A GET or HEAD is sent once more, and never a third time, where the server closed
-   * a connection that had served before and said nothing of this one: it had given the connection up
-   * as the request was on its way.   RFC 9110 §9.2.2, RFC 9112 §9.3.1
+   * Sends a request; rejects once its signal fires, also before there is a connection for it. A GET or HEAD is
+   * sent once more, and never a third time, where the server closed a connection that had served before and
+   * said nothing of this one: it had given the connection up as the request was on its way.   RFC 9110 §9.2.2,
+   * RFC 9112 §9.3.1
    */
   request(request: EndedRequest): Promise<Dispatcher.ResponseData>;
 }

@@ -258,7 +258,10 @@ function appendDeep(target: URLSearchParams, name: string, value: unknown): void
   for (const [key, member] of Object.entries(value)) appendDeep(target, `${name}[${key}]`, member);
 }
 
-/** Renames the top-level keys of an object, which is a new one; a renamed value wins over one that had the name already.   AGTP-API §12.3 */
+/**
+ * Renames the top-level keys of an object, which is a new one; a renamed value wins over one that had the name
+ * already.   AGTP-API §12.3
+ */
 export function renameKeys(
   record: Readonly<Record<string, unknown>>,
   names: ReadonlyMap<string, string>,

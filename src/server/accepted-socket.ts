@@ -1,6 +1,7 @@
 /**
- * Connections that are secured as they were accepted: without a `net.Socket` under each, which would never be read or
- * written, and takes a twentieth of a connection. Where a Node keeps the parts elsewhere, sockets are accepted as usual.
+ * Connections that are secured as they were accepted: without a `net.Socket` under each, which would never be
+ * read or written, and takes a twentieth of a connection. Where a Node keeps the parts elsewhere, sockets are
+ * accepted as usual.
  */
 import { type Server, Socket, type SocketConstructorOpts } from "node:net";
 import { TLSSocket, type TLSSocketOptions } from "node:tls";

@@ -158,8 +158,8 @@ type Handshaker = (accepted: Accepted) => void;
 const SESSIONS = "agtp";
 
 /**
- * All that TLS 1.3 has for streams, the one that each must know first: its SHA-256 is done by the processor, which SHA-384 is
- * not, and a handshake takes a tenth less.   RFC 8446 §9.1
+ * All that TLS 1.3 has for streams, the one that each must know first: its SHA-256 is done by the processor,
+ * which SHA-384 is not, and a handshake takes a tenth less.   RFC 8446 §9.1
  */
 const CIPHERS = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 

@@ -59,8 +59,8 @@ function findSlots(socket: Slots): OptionSlots {
 }
 
 /**
- * Has a socket that is closed hold none of those that listened. V8 keeps the parts below a socket, and so the socket, until
- * its next full collection: half of what each connection left behind.
+ * Has a socket that is closed hold none of those that listened. V8 keeps the parts below a socket, and so the
+ * socket, until its next full collection: half of what each connection left behind.
  */
 export function releaseSocket(socket: Socket): void {
   socket.removeAllListeners();

@@ -3,7 +3,7 @@
  * is asked at a time, and whoever asks meanwhile waits for the next: the one that runs may have asked
  * before what the caller knows of was committed.
  */
-import type { CollectionView } from "./collection-view.ts";
+import type { Told } from "./collection-view.ts";
 import {
   type ChangedEntry,
   type Feed,
@@ -13,10 +13,20 @@ import {
   type StoredEntry,
 } from "./store.ts";
 
-export class CollectionFeed<Item> implements FeedWatcher {
+/** Takes in what the feed tells. */
+interface FeedTaker {
+  /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
+  ask(): void;
+  caughtUp(): void;
+  forgetRevisions(): void;
+  adopt(key: string, entry: StoredEntry | undefined, feed: Told): void;
+  adoptAll(entries: readonly StoredEntry[], feed: Told): void;
+}
+
+export class CollectionFeed implements FeedWatcher {
   readonly #store: Store;
   readonly #name: string;
-  readonly #view: CollectionView<Item>;
+  readonly #view: FeedTaker;
   #refreshing: Promise<void> = Promise.resolve();
   /** The one that comes after it. */
   #awaited: Promise<void> | undefined;
@@ -25,7 +35,7 @@ export class CollectionFeed<Item> implements FeedWatcher {
   /** Everything is to be read, whatever has been seen. */
   #isOutdated = false;
 
-  constructor(store: Store, name: string, view: CollectionView<Item>) {
+  constructor(store: Store, name: string, view: FeedTaker) {
     this.#store = store;
     this.#name = name;
     this.#view = view;

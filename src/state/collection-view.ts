@@ -44,7 +44,7 @@ export interface Write<Item> {
 }
 
 /** When something was told. */
-type Told = Pick<Feed, "upTo" | "knows">;
+export type Told = Pick<Feed, "upTo" | "knows">;
 
 interface Held<Item> {
   readonly item: Item;
@@ -74,10 +74,15 @@ export class CollectionView<Item> {
   /** How often the feed is being asked. */
   #asking = 0;
 
-  constructor(options: CollectionOptions<Item>) {
+  protected constructor(options: CollectionOptions<Item>) {
     this.#options = options;
     this.#holdings = new Holdings(options.quota);
     this.#names = new ItemNames(options);
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#options.now?.() ?? Date.now();
   }
 
   get size(): number {
@@ -90,13 +95,13 @@ export class CollectionView<Item> {
     return held === undefined || this.isForgotten(held.item, key) ? undefined : held.item;
   }
 
-  /** The item that has a name in an index. */
+  /** The newest item that has a name in an index. */
   find(index: string, name: string): Item | undefined {
     const key = this.#names.keyOf(index, name);
     return key === undefined ? undefined : this.get(key);
   }
 
-  /** Tells whether an item is stored as it is shown. */
+  /** Tells whether an item is stored as it is found: an early one may not be yet. */
   isStored(key: string): boolean {
     const held = this.#held.get(key);
     return held !== undefined && held.isEarly === undefined;
@@ -107,13 +112,18 @@ export class CollectionView<Item> {
     return this.#names.keysIn(group, name).size;
   }
 
-  /** The items that have a name in a group. */
+  /** The items that have a name in a group, the longest in it first. */
   inGroup(group: string, name: string): readonly Item[] {
     return [...this.#names.keysIn(group, name)].flatMap((key) => this.get(key) ?? []);
   }
 
+  /** Lists all items, the oldest first. */
+  values(): readonly Item[] {
+    return this.entries().map(([, item]) => item);
+  }
+
   /** Every key that is not forgotten, the oldest first. */
-  entries(): readonly (readonly [key: string, item: Item])[] {
+  protected entries(): readonly (readonly [key: string, item: Item])[] {
     return [...this.#held].flatMap(([key, { item }]) => {
       return this.isForgotten(item, key) ? [] : [[key, item] as const];
     });
@@ -124,29 +134,30 @@ export class CollectionView<Item> {
     return this.#holdings.has(owner);
   }
 
+  /** An owner's, the oldest first. */
   ofOwner(owner: string): readonly Item[] {
     return [...this.#holdings.keysOf(owner)].flatMap((key) => this.get(key) ?? []);
   }
 
   /** The keys that nobody needs any more. */
-  overdue(): readonly string[] {
+  protected overdue(): readonly string[] {
     return [...this.#held].flatMap(([key, { item }]) => {
       return this.isForgotten(item, key) ? [key] : [];
     });
   }
 
-  isForgotten(item: Item, key: string): boolean {
+  protected isForgotten(item: Item, key: string): boolean {
     const { forgottenAt } = this.#options;
-    return forgottenAt !== undefined && forgottenAt(item, key) < this.#now();
+    return forgottenAt !== undefined && forgottenAt(item, key) < this.now();
   }
 
   /** The keys that go for one more item; undefined: there is no room for it. */
-  surplus(key: string, item: Item): readonly string[] | undefined {
+  protected surplus(key: string, item: Item): readonly string[] | undefined {
     return this.#surplus(key, item, { characters: this.#sizeOf(item) });
   }
 
   /** The writes that make room for an item that is there and grows, as far as there is anything. */
-  roomToGrow(key: string, item: Item): readonly Write<Item>[] {
+  protected roomToGrow(key: string, item: Item): readonly Write<Item>[] {
     const characters = this.#sizeOf(item) - (this.#held.get(key)?.characters ?? 0);
     const going = this.#surplus(key, item, { characters, growing: key }) ?? [];
     return going.map((other) => {
@@ -159,7 +170,7 @@ export class CollectionView<Item> {
    * Counts writes before they are stored, so that no room is given twice. Answers what takes the
    * count back.
    */
-  reserve(writes: readonly Write<Item>[]): () => void {
+  protected reserve(writes: readonly Write<Item>[]): () => void {
     for (const { key, item } of writes) {
       if (item === undefined) this.#holdings.delete(key);
       else this.#holdings.set(key, this.#ownerOf(item, key), this.#sizeOf(item));
@@ -170,7 +181,7 @@ export class CollectionView<Item> {
   }
 
   /** Shows writes before they are stored. Returns what ends that, whatever became of them. */
-  show(writes: readonly Write<Item>[]): () => void {
+  protected show(writes: readonly Write<Item>[]): () => void {
     for (const write of writes) {
       const { key } = write;
       const { stored, writes: before } = this.#early.get(key) ?? { stored: this.#held.get(key) };
@@ -206,12 +217,12 @@ export class CollectionView<Item> {
   }
 
   /** The expectation that a write of this key is decided from. */
-  expectationOf(key: string): Expectation {
+  protected expectationOf(key: string): Expectation {
     const revision = this.#storedOf(key)?.revision ?? this.#foreign.get(key) ?? 0;
     return { collection: this.#options.name, key, revision };
   }
 
-  changesOf({ key, item, isShrunk = false }: Write<Item>): readonly Change[] {
+  protected changesOf({ key, item, isShrunk = false }: Write<Item>): readonly Change[] {
     const { name: collection, changesOnDelete } = this.#options;
     const before = this.#held.get(key)?.item;
     const isLeft = item !== undefined && !isShrunk && before && !this.isForgotten(before, key);
@@ -221,7 +232,7 @@ export class CollectionView<Item> {
   }
 
   /** A write of this view is stored. */
-  settle({ key, item }: Write<Item>, revision: number): void {
+  protected settle({ key, item }: Write<Item>, revision: number): void {
     if (this.#asking > 0) this.#settled.set(key, revision);
     if ((this.#storedOf(key)?.revision ?? 0) >= revision) return;
     // Read anew: a text cut from a message would keep the whole message alive.
@@ -230,17 +241,17 @@ export class CollectionView<Item> {
   }
 
   /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
-  ask(): void {
+  protected ask(): void {
     this.#asking += 1;
   }
 
-  caughtUp(): void {
+  protected caughtUp(): void {
     this.#asking -= 1;
     if (this.#asking === 0) this.#settled.clear();
   }
 
   /** The next reading holds, whatever is known: the store counts its revisions in another way. */
-  forgetRevisions(): void {
+  protected forgetRevisions(): void {
     this.#settled.clear();
     for (const [key, held] of this.#held) this.#held.set(key, { ...held, revision: 0 });
     for (const key of this.#foreign.keys()) this.#foreign.set(key, 0);
@@ -250,7 +261,7 @@ export class CollectionView<Item> {
   }
 
   /** Takes in how a key stood as a feed was told. */
-  adopt(key: string, entry: StoredEntry | undefined, feed: Told): void {
+  protected adopt(key: string, entry: StoredEntry | undefined, feed: Told): void {
     const before = this.#storedOf(key)?.revision;
     const known = Math.max(before ?? 0, this.#settled.get(key) ?? 0);
     if (entry === undefined) {
@@ -264,7 +275,7 @@ export class CollectionView<Item> {
   }
 
   /** Takes in all entries as they stood when a feed was told, or later; what is not among them is gone. */
-  adoptAll(entries: readonly StoredEntry[], feed: Told): void {
+  protected adoptAll(entries: readonly StoredEntry[], feed: Told): void {
     const { orderOf, read } = this.#options;
     const stored = new Set(entries.map(({ key }) => key));
     for (const key of new Set([...this.#held.keys(), ...this.#early.keys()])) {
@@ -319,10 +330,6 @@ export class CollectionView<Item> {
     else this.#holdings.set(key, this.#ownerOf(held.item, key), held.characters);
   }
 
-  #now(): number {
-    return this.#options.now?.() ?? Date.now();
-  }
-
   #ownerOf(item: Item, key: string): string {
     return this.#options.ownerOf?.(item, key) ?? "";
   }
@@ -333,6 +340,6 @@ export class CollectionView<Item> {
 
   #rankOf(item: Item, key: string): Rank {
     const { rankOf } = this.#options;
-    return rankOf === undefined ? 0 : rankOf(item, this.#now(), key);
+    return rankOf === undefined ? 0 : rankOf(item, this.now(), key);
   }
 }

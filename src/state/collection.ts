@@ -30,20 +30,25 @@ interface Written {
   readonly revision?: number;
 }
 
-export class Collection<Item> {
+export class Collection<Item> extends CollectionView<Item> {
   readonly #store: Store;
-  readonly #options: CollectionOptions<Item>;
-  readonly #view: CollectionView<Item>;
+  readonly #name: string;
   /** By key: the writes of one process do not race each other. */
   readonly #turns = new KeyedTurns();
-  readonly #feed: CollectionFeed<Item>;
+  readonly #feed: CollectionFeed;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
   private constructor(store: Store, options: CollectionOptions<Item>) {
+    super(options);
     this.#store = store;
-    this.#options = options;
-    this.#view = new CollectionView(options);
-    this.#feed = new CollectionFeed(store, options.name, this.#view);
+    this.#name = options.name;
+    this.#feed = new CollectionFeed(store, options.name, {
+      ask: () => this.ask(),
+      caughtUp: () => this.caughtUp(),
+      forgetRevisions: () => this.forgetRevisions(),
+      adopt: (...told) => this.adopt(...told),
+      adoptAll: (...told) => this.adoptAll(...told),
+    });
   }
 
   /** Opens a collection, and deletes what nobody needs any more. */
@@ -58,65 +63,17 @@ export class Collection<Item> {
     return collection;
   }
 
-  /** Milliseconds since the epoch. */
-  now(): number {
-    return this.#options.now?.() ?? Date.now();
-  }
-
-  get size(): number {
-    return this.#view.size;
-  }
-
-  get(key: string): Item | undefined {
-    return this.#view.get(key);
-  }
-
-  /** The newest item that has a name in an index. */
-  find(index: string, name: string): Item | undefined {
-    return this.#view.find(index, name);
-  }
-
-  /** Tells whether an item is stored as it is found: an early one may not be yet. */
-  isStored(key: string): boolean {
-    return this.#view.isStored(key);
-  }
-
-  /** How many items have a name in a group. */
-  countIn(group: string, name: string): number {
-    return this.#view.countIn(group, name);
-  }
-
-  /** The items that have a name in a group, the longest in it first. */
-  inGroup(group: string, name: string): readonly Item[] {
-    return this.#view.inGroup(group, name);
-  }
-
-  /** Lists all items, the oldest first. */
-  values(): readonly Item[] {
-    return this.#view.entries().map(([, item]) => item);
-  }
-
-  /** Tells whether an owner has items, those that are forgotten too. */
-  hasOwner(owner: string): boolean {
-    return this.#view.hasOwner(owner);
-  }
-
-  /** An owner's, the oldest first. */
-  ofOwner(owner: string): readonly Item[] {
-    return this.#view.ofOwner(owner);
-  }
-
   /** Keeps a new item, where its key is free and there is room. */
   add(key: string, item: Item, options: AddOptions<Item> = {}): Promise<Adding<Item>> {
     return this.#inTurn(options.turn ?? key, async () => {
       const taken = this.get(key) ?? options.unless?.();
       if (taken !== undefined) return { kind: "taken", item: taken };
-      const surplus = this.#view.surplus(key, item);
+      const surplus = this.surplus(key, item);
       if (surplus === undefined) return { kind: "full" };
       const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
       const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
       const writes = [...gone, { key, item }];
-      const release = this.#view.reserve(writes);
+      const release = this.reserve(writes);
       try {
         const isDone = await this.#write(writes, options);
         return isDone ? { kind: "added", item: this.get(key) ?? item, gone: surplus } : undefined;
@@ -136,9 +93,9 @@ export class Collection<Item> {
       const before = this.get(key);
       const next = before === undefined ? undefined : decide(before);
       if (next === undefined) return { item: before, isChanged: false };
-      const room = options.makesRoom === true ? this.#view.roomToGrow(key, next) : [];
+      const room = options.makesRoom === true ? this.roomToGrow(key, next) : [];
       const writes = [...room, { key, item: next }];
-      const release = options.makesRoom === true ? this.#view.reserve(writes) : undefined;
+      const release = options.makesRoom === true ? this.reserve(writes) : undefined;
       try {
         const isDone = await this.#write(writes, options);
         return isDone ? { item: this.get(key) ?? next, isChanged: true } : undefined;
@@ -191,7 +148,7 @@ export class Collection<Item> {
   sweep(mature?: (item: Item) => Item | undefined): Promise<readonly Item[]> {
     return this.#attempt(async () => {
       const overdue = this.#takeOverdue().map((key) => ({ key, item: undefined }));
-      const entries = mature === undefined ? [] : this.#view.entries();
+      const entries = mature === undefined ? [] : this.entries();
       const matured = entries.flatMap(([key, before]) => {
         const item = mature?.(before);
         return item === undefined ? [] : [{ key, item }];
@@ -211,20 +168,20 @@ export class Collection<Item> {
     item: Item,
     { isEarly = false, isGuarded = false }: DraftOptions = {},
   ): Draft | undefined {
-    const surplus = this.#view.surplus(key, item);
+    const surplus = this.surplus(key, item);
     if (surplus === undefined) return undefined;
     const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
     const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
     const writes = [...gone, { key, item }];
-    const changes = writes.flatMap((write) => this.#view.changesOf(write));
-    const expectations = isGuarded ? [this.#view.expectationOf(key)] : [];
-    const lift = isEarly ? this.#view.show([{ key, item }]) : undefined;
-    const free = this.#view.reserve(writes);
+    const changes = writes.flatMap((write) => this.changesOf(write));
+    const expectations = isGuarded ? [this.expectationOf(key)] : [];
+    const lift = isEarly ? this.show([{ key, item }]) : undefined;
+    const free = this.reserve(writes);
     return {
       changes,
       expectations,
       settle: (revision) => {
-        for (const write of writes) this.#view.settle(write, revision);
+        for (const write of writes) this.settle(write, revision);
       },
       release: () => {
         lift?.();
@@ -237,8 +194,8 @@ export class Collection<Item> {
   async everywhere(key: string): Promise<void> {
     if (this.#store.everywhere === undefined) return;
     // Unknown also where another server's revisions have just taken the place of all that were known.
-    if (this.#view.expectationOf(key).revision === 0) await this.refresh();
-    const { revision } = this.#view.expectationOf(key);
+    if (this.expectationOf(key).revision === 0) await this.refresh();
+    const { revision } = this.expectationOf(key);
     if (revision > 0) await this.#store.everywhere(revision);
   }
 
@@ -259,7 +216,7 @@ export class Collection<Item> {
       if (done !== undefined) return done;
       await this.refresh();
     }
-    throw new Error(`the collection "${this.#options.name}" changes faster than it can be written`);
+    throw new Error(`the collection "${this.#name}" changes faster than it can be written`);
   }
 
   /** Undefined: what it was decided from has changed. */
@@ -269,12 +226,12 @@ export class Collection<Item> {
   ): Promise<Written | undefined> {
     const others = typeof also === "function" ? also() : also;
     if (writes.length + others.length === 0) return {};
-    const expectations = writes.map(({ key }) => this.#view.expectationOf(key));
+    const expectations = writes.map(({ key }) => this.expectationOf(key));
     const guards = others.flatMap(({ collection, key, expected: revision }) =>
       revision === undefined ? [] : [{ collection, key, revision }],
     );
-    const changes = writes.flatMap((write) => this.#view.changesOf(write));
-    const lift = isEarly ? this.#view.show(writes) : undefined;
+    const changes = writes.flatMap((write) => this.changesOf(write));
+    const lift = isEarly ? this.show(writes) : undefined;
     try {
       const outcome = await this.#store.commit(
         [...changes, ...others],
@@ -288,7 +245,7 @@ export class Collection<Item> {
         return undefined;
       }
       const { revision } = outcome;
-      for (const write of writes) this.#view.settle(write, revision);
+      for (const write of writes) this.settle(write, revision);
       return { revision };
     } finally {
       lift?.();
@@ -302,6 +259,6 @@ export class Collection<Item> {
 
   #takeOverdue(): readonly string[] {
     this.#sweptAt = this.now();
-    return this.#view.overdue();
+    return this.overdue();
   }
 }

@@ -191,7 +191,9 @@ export class HeadScanner {
     return undefined;
   }
 
-  /** The length of a start line that lies here whole, and of which nothing was looked at yet; undefined of any other. */
+  /**
+   * The length of a start line that lies here whole, and of which nothing was looked at yet; undefined of any other.
+   */
   measureLine(bytes: Uint8Array, start: number, end: number): number | undefined {
     if (this.#scanned > 0) return undefined;
     const at = skipText(bytes, start, Math.min(end, start + this.#room));

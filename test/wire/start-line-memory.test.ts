@@ -63,6 +63,42 @@ describe("RequestParser", () => {
     }
   });
 
+  it("reads lines that differ in their query as if each came first", () => {
+    const part = fc.constantFrom("", "QUERY", "/", "/differs", "?", "a=1", " ", "#", "\u00e9");
+    const line = fc.array(part, { maxLength: 5 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (rests) => {
+        for (const rest of [...rests, ...rests, ...rests]) {
+          const parser = new RequestParser(LIMITS);
+          parser.push(Buffer.from(`AGTP/1.0 ${rest}\r\n\r\n`, "latin1"));
+          const read = parser.next();
+          const [, method, target] = /^((?:QUERY)+)(?: ([^ #\u00e9]+))?$/.exec(rest) ?? [];
+          if (method === undefined) expect(read).toMatchObject({ code: "invalid-request-line" });
+          else {
+            const [path, ...query] = (target ?? "/").split("?");
+            expect(read).toMatchObject({ method, path });
+            expect(read).toHaveProperty("query", query.length === 0 ? undefined : query.join("?"));
+          }
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ["a line without a target", "AGTP/1.0 M", "AGTP/1.0 M?a=1"],
+    ["a line whose path is empty", "AGTP/1.0 M ?a=1", "AGTP/1.0 M "],
+    ["a line with a query", "AGTP/1.0 M /x?a=1", "AGTP/1.0 M /x?a=#1"],
+  ])("takes no part of %s for the beginning of another", (_, line, other) => {
+    const read = [line, line, line, other].map((one) => {
+      const parser = new RequestParser(LIMITS);
+      parser.push(Buffer.from(`${one}\r\n\r\n`));
+      return parser.next();
+    });
+    expect(read[2]).toEqual(read[0]);
+    expect(read[3]).toMatchObject({ kind: "wire-fault", code: "invalid-request-line" });
+  });
+
   it("refuses a line that comes again as the first time", () => {
     const faults = [1, 2, 3].map(() => {
       const parser = new RequestParser(LIMITS);

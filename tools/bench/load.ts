@@ -1,8 +1,8 @@
 /**
- * The load generator: connections that each keep a fixed number of requests in flight, or that are
- * opened anew for every request, over TLS 1.3 where the target has a certificate. It must cost less than any server it measures, so the
- * requests are built beforehand and responses are counted by their size, which two responses told;
- * each later one must begin as those did.
+ * The load generator: connections that each keep a fixed number of requests in flight, or that are opened anew
+ * for every request, over TLS 1.3 where the target has a certificate. It must cost less than any server it
+ * measures, so the requests are built beforehand and responses are counted by their size, which two responses
+ * told; each later one must begin as those did.
  */
 import type { Socket } from "node:net";
 import { openSocket } from "./open-socket.ts";

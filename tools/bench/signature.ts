@@ -1,6 +1,8 @@
 /** The least cost of a record: one signature by what signs them, and what no record can do without. */
 
 import { generateKeyPairSync, hash } from "node:crypto";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import { createEd25519Signer } from "../../src/state/records/sealer.ts";
 import { median } from "./measure.ts";
 
@@ -20,23 +22,44 @@ export function measureSignature(): number {
   return micros(() => sign(input));
 }
 
-/** Microseconds for the hashes of two bodies, base64url, and the hash of the record itself. */
-export function measureRecordPrimitives(): number {
-  return micros(() => {
+/** The records of one turn with 16 connections and 16 requests in flight, as a journal has them: one append. */
+const TURN = 256;
+const RECORD_OCTETS = 917;
+/** So many appends a chunk. */
+const APPENDS = 8;
+
+/**
+ * Microseconds for the hashes of two bodies, base64url, the hash of the record itself, and its share of a turn's write,
+ * to a file of the directory.
+ */
+export function measureRecordPrimitives(directory: string): number {
+  const made = micros(() => {
     hash("sha256", BODY);
     hash("sha256", BODY);
     hash("sha256", Buffer.from(PAYLOAD).toString("base64url"));
   });
+  return made + measureAppend(join(directory, "appended")) / TURN;
+}
+
+function measureAppend(file: string): number {
+  const records = Buffer.alloc(TURN * RECORD_OCTETS, "r");
+  const descriptor = openSync(file, "a");
+  try {
+    return micros(() => writeSync(descriptor, records), APPENDS);
+  } finally {
+    closeSync(descriptor);
+    rmSync(file);
+  }
 }
 
 /** The median of some chunks, in CPU time as servers are measured: what the machine does meanwhile does not count. */
-function micros(work: () => unknown): number {
+function micros(work: () => unknown, count = COUNT): number {
   for (const until = performance.now() + WARM_UP_MS; performance.now() < until; ) work();
   const chunks = Array.from({ length: CHUNKS }, () => {
     const before = process.cpuUsage();
-    for (let index = 0; index < COUNT; index += 1) work();
+    for (let index = 0; index < count; index += 1) work();
     const { user, system } = process.cpuUsage(before);
-    return (user + system) / COUNT;
+    return (user + system) / count;
   });
   return median(chunks);
 }

@@ -59,7 +59,9 @@ interface Asking extends Pick<NonNullable<Escalation["approval"]>, "question"> {
   readonly shown?: JsonRecord;
 }
 
-/** Puts a call before the operators, and notes that the request is about it; one that was asked already is asked once. */
+/**
+ * Puts a call before the operators, and notes that the request is about it; one that was asked already is asked once.
+ */
 export async function escalateCall(
   { policy, escalations }: CallQuestionParts,
   exchange: Exchange,

@@ -247,7 +247,7 @@ export const inputGate: Gate = (exchange) => {
     watch(exchange, route);
     return schemaViolation(violations);
   }
-  if (undeclared?.first !== undefined) {
+  if (undeclared?.isPreliminary === true) {
     exchange.undeclared = undefined;
     readInput(exchange, route);
   }
@@ -317,7 +317,7 @@ function undeclaredMembers(
   if (peer.watched === undefined || inner !== undefined) return undefined;
   peer.watched = peer.watched > 1 ? peer.watched - 1 : undefined;
   if (request.body.length > MAX_REPLACED_OCTETS || deepMembers !== undefined) return undefined;
-  return shape.declared && new UndeclaredMembers(shape.declared);
+  return shape.declared && new UndeclaredMembers(shape.declared, request.query !== undefined);
 }
 
 /** The AGTP-Catalog-Warning of every deprecated method. */

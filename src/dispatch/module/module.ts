@@ -51,8 +51,8 @@ export interface Module<Config extends ConfigPlace = ConfigPlace> {
   provision(context: ModuleContext<Config>): Promise<Contribution>;
 }
 
-/** The methods of a server. */
-export interface Vocabulary {
+/** The methods of a server, and its policy about them. */
+export interface ServerVocabulary {
   readonly catalog: Catalog;
   readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
@@ -82,7 +82,7 @@ export interface Brought {
 
 /** The parts that a module is provisioned with. */
 export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
-  extends Vocabulary,
+  extends ServerVocabulary,
     ProcessState,
     Brought {
   /** Its part of the configuration. */
@@ -239,7 +239,10 @@ export interface UpstreamDependency {
   readonly reason?: string;
 }
 
-/** The routes that make an offer of a contract and end it, for protocols whose clients see one before it is theirs; registered nowhere. */
+/**
+ * The routes that make an offer of a contract and end it, for protocols whose clients see one before it is
+ * theirs; registered nowhere.
+ */
 export interface ContractOffers {
   /** PROPOSE, answered with 461 instead of 263: the contract is offered, and nothing is agreed. */
   readonly propose: Route;

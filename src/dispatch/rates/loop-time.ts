@@ -44,8 +44,9 @@ export class LoopTime {
   }
 
   /**
-   * Begins work that is done at once, as a slice since `startedAt`, or now; false: it is a part of another one. `end` follows
-   * whatever happens, where this was true. They are two calls, as a closure for each request takes a fiftieth of it.
+   * Begins work that is done at once, as a slice since `startedAt`, or now; false: it is a part of another one.
+   * `end` follows whatever happens, where this was true. They are two calls, as a closure for each request
+   * takes a fiftieth of it.
    */
   begin(startedAt: number = performance.now()): boolean {
     if (this.#isMeasuring) return false;
@@ -59,8 +60,8 @@ export class LoopTime {
   }
 
   /**
-   * Ends the slice, by `toldAt` or now: a look at the clock takes a hundredth of a request. The payer is asked for only where
-   * others noticed.
+   * Ends the slice, by `toldAt` or now: a look at the clock takes a hundredth of a request. The payer is asked
+   * for only where others noticed.
    */
   end<Of>(of: Of, payerOf: (of: Of) => TaskOwner, toldAt: number = performance.now()): void {
     this.#isMeasuring = false;

@@ -1,4 +1,6 @@
-/** The 459 of a method that nobody knows, and the 405 of one that is not exposed on a path, with what is.   AGTP-API §11 */
+/**
+ * The 459 of a method that nobody knows, and the 405 of one that is not exposed on a path, with what is.   AGTP-API §11
+ */
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
 import { flatText } from "../../base/kept-text.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";

@@ -92,7 +92,10 @@ export function* listingMethods(
   return [...methods].filter((method) => policy.isAllowed(method));
 }
 
-/** Wraps what a floor method found out or did: `{status, task_id?, result}`; `beside` is said again beside the result.   AGTP "Response Body" */
+/**
+ * Wraps what a floor method found out or did: `{status, task_id?, result}`; `beside` is said again beside the
+ * result.   AGTP "Response Body"
+ */
 export function floorResult(
   call: Pick<Call, "taskId">,
   result: unknown,

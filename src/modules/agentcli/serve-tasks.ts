@@ -116,7 +116,7 @@ async function openRunState(
   const isShared = holders.self !== undefined;
   const turns = isShared ? await TaskTurns.open(store, holders) : undefined;
   return {
-    runs: await TaskRuns.open(turns),
+    runs: new TaskRuns(turns),
     approvals: await Approvals.open(store, escalations),
     groups: new ProcessGroups(),
   };

@@ -115,7 +115,10 @@ function recordingPasskeys(context: ConsoleContext): RecordPasskey {
   };
 }
 
-/** `agtpd passkeys`, the way on for a person who has lost them: lists all; `forget` names a person whose passkeys go first. @throws where that person has none */
+/**
+ * `agtpd passkeys`, the way on for a person who has lost them: lists all; `forget` names a person whose
+ * passkeys go first. @throws where that person has none
+ */
 export async function listPasskeys(
   { forget }: JsonRecord,
   { passkeys, record }: PasskeyDesk,

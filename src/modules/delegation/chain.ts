@@ -1,7 +1,7 @@
 /**
- * The chain of tokens that a task arrives with: each link signed by a server that is known here and
- * speaks for the agent in it, each by whom the one before handed on to, each narrower, none twice. The first link that does not hold
- * is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
+ * The chain of tokens that a task arrives with: each link signed by a server that is known here and speaks for
+ * the agent in it, each by whom the one before handed on to, each narrower, none twice. The first link that
+ * does not hold is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
 import type { DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
 import { chainBroken, type FailingLink } from "../../dispatch/refusals/delegation-refusals.ts";

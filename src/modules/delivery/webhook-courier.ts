@@ -1,7 +1,7 @@
 /**
- * Carries what waits in the outbox, as long as its deployment is served: several at a time, shared by
- * who sends them, few of them to one URL, each when its pause is over. Asked to stop it begins nothing more, lets what runs
- * end for a moment, and then breaks it off: what was broken off is sent again by the next.
+ * Carries what waits in the outbox, as long as its deployment is served: several at a time, shared by who sends
+ * them, few of them to one URL, each when its pause is over. Asked to stop it begins nothing more, lets what
+ * runs end for a moment, and then breaks it off: what was broken off is sent again by the next.
  */
 import { FairShares } from "../../base/fair-shares.ts";
 import { reasonOf } from "../../base/thrown.ts";

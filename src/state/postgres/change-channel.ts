@@ -1,4 +1,7 @@
-/** LISTEN and NOTIFY between the nodes of a deployment; without it, as behind some poolers, a change is seen by the next poll. */
+/**
+ * LISTEN and NOTIFY between the nodes of a deployment; without it, as behind some poolers, a change is seen by
+ * the next poll.
+ */
 import { hash } from "node:crypto";
 import type { Notification, Pool, PoolClient } from "pg";
 import { withClient } from "./driver.ts";

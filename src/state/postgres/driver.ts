@@ -139,7 +139,9 @@ export async function withClient<Done>(
   }
 }
 
-/** Does something in one transaction that `begin` begins; what throws ends the connection, and with it the transaction. */
+/**
+ * Does something in one transaction that `begin` begins; what throws ends the connection, and with it the transaction.
+ */
 export function inTransaction<Done>(
   pool: Pool,
   begin: string,

@@ -126,7 +126,10 @@ export class RecordSegments {
     return { after: cut ?? 0, to: cut ?? 0 };
   }
 
-  /** The newest number below which nobody can add a record, 0 without records; undefined: transactions that can are open. */
+  /**
+   * The newest number below which nobody can add a record, 0 without records; undefined: transactions that can
+   * are open.
+   */
   async #settled(): Promise<number | undefined> {
     const { pool, name } = this.#options;
     // A number is drawn by a transaction that has its own number by then: all that began before this one.

@@ -164,7 +164,10 @@ async function firstSince(
   return Math.min(low, end);
 }
 
-/** What was committed first behind the oldest transaction that is open; others' transactions are not shown to every role. */
+/**
+ * What was committed first behind the oldest transaction that is open; others' transactions are not shown to
+ * every role.
+ */
 async function heldUpMs(client: PoolClient, name: string): Promise<number> {
   const { rows } = await client.query<{ held: string | null }>(
     `SELECT extract(epoch FROM clock_timestamp() - min(made_at)) * 1000 AS held FROM ${name}.changes

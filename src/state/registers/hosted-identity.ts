@@ -1,8 +1,8 @@
 /**
- * The identities of the agents that this server hosts, whatever system they come from, and of the
- * one that its HTTP sidecar speaks as. Where the operator gives an agent none, the server issues a
- * Genesis for it, once, and keeps it: the agent has the same Agent-ID for as long as the store lasts.
- * Its identity document is written anew at every start, since a description and scopes may change.   AGTP "Agent Genesis", "Identity"
+ * The identities of the agents that this server hosts, whatever system they come from, and of the one that its
+ * HTTP sidecar speaks as. Where the operator gives an agent none, the server issues a Genesis for it, once, and
+ * keeps it: the agent has the same Agent-ID for as long as the store lasts. Its identity document is written
+ * anew at every start, since a description and scopes may change.   AGTP "Agent Genesis", "Identity"
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";

@@ -1,7 +1,7 @@
 /**
- * Where each hosted agent stands, over what its document says, and the stream of events that brought
- * it there. An event is a record of the agent's chain; the state follows it, also after a crash
- * between the two. Of the others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ * Where each hosted agent stands, over what its document says, and the stream of events that brought it there.
+ * An event is a record of the agent's chain; the state follows it, also after a crash between the two. Of the
+ * others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import { KeyedTurns } from "../../base/task-queue.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";

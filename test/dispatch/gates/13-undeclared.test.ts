@@ -77,6 +77,16 @@ describe("members that no schema declares", () => {
     );
   });
 
+  it("leave an accepted input its own, whoever sent the same body beside a query before", () => {
+    const route = routeOf({ properties: { list: { type: "array" }, city: {} } });
+    const options = { body: '{"list":[1]}', query: "city=Oslo" };
+    for (let time = 0; time < 4; time += 1) {
+      const { exchange, refusal } = judge(route, options, 64);
+      expect([exchange.input, refusal]).toEqual([{ city: "Oslo", list: [1] }, undefined]);
+      (exchange.input["list"] as unknown[]).push(2);
+    }
+  });
+
   it("are told by the names that were sent, whatever another body said before", () => {
     const short = `{${"abcdefghijklmnopqrstuvwxyz".replaceAll(/./g, '"$&":1,')}"":1,"":2}`;
     const bodies = [

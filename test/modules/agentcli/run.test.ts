@@ -242,7 +242,7 @@ describe("TaskRuns", () => {
   const overlap = (policy: "skip" | "allow" | "queue", maxQueued = 2) => ({ policy, maxQueued });
 
   it("skips, allows or queues as the policy has it", async () => {
-    const runs = await TaskRuns.open();
+    const runs = new TaskRuns();
     const first = await runs.begin(wanted("a"), overlap("skip"));
     expect(await runs.begin(wanted("a"), overlap("skip"))).toMatchObject({ kind: "none" });
     expect(await runs.begin(wanted("b"), overlap("skip"))).toMatchObject({ kind: "begun" });
@@ -251,7 +251,7 @@ describe("TaskRuns", () => {
   });
 
   it("hands a place on in order, to a bounded number, and not to who has gone", async () => {
-    const runs = await TaskRuns.open();
+    const runs = new TaskRuns();
     const order: number[] = [];
     const first = await runs.begin(wanted("a"), overlap("queue"));
     const abort = new AbortController();
@@ -275,7 +275,7 @@ describe("TaskRuns", () => {
   });
 
   it("bounds all tasks together: further ones wait in order, and a bounded number of them", async () => {
-    const runs = await TaskRuns.open();
+    const runs = new TaskRuns();
     let started = 0;
     let asked = 0;
     const takeOne = async (waiter = new AbortController().signal) => {
@@ -302,7 +302,7 @@ describe("TaskRuns", () => {
   });
 
   it("leaves places to others, however many one caller asks for", async () => {
-    const runs = await TaskRuns.open();
+    const runs = new TaskRuns();
     let begun = 0;
     const many = Array.from({ length: 100 }, async () => {
       const slot = await runs.begin(wanted("long"), overlap("allow"));

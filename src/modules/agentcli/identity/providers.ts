@@ -1,7 +1,7 @@
 /**
- * The identity providers that this program has: none, a token from the environment, a token from a
- * file, and a token that says for whom its holder acts. What is not here is not listed, and a manifest that names it is not valid.
- * agentcli execution identity "Identity providers"
+ * The identity providers that this program has: none, a token from the environment, a token from a file, and a
+ * token that says for whom its holder acts. What is not here is not listed, and a manifest that names it is not
+ * valid. agentcli execution identity "Identity providers"
  */
 import { resolve } from "node:path";
 import { readBoundedFile } from "../../../base/bounded-file.ts";

@@ -7,8 +7,7 @@
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
-import type { RunKind } from "../../../runs/run-kind.ts";
-import { openRegister, type RunRegister } from "../../../runs/run-register.ts";
+import { Collection } from "../../../state/collection.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Escalation, Escalations } from "../../../state/registers/escalation.ts";
 import type { Store } from "../../../state/store.ts";
@@ -23,10 +22,8 @@ type ApprovalAnswer =
 
 type ApprovedTask = Parameters<typeof taskHash>[0];
 
-/** A run of an agent's that waits for a person, who was asked about exactly this task. */
-interface AskedRun {
-  /** The agent and the task: there is one of them at a time. */
-  readonly id: string;
+/** A question about exactly one task; an agent has one at a time about a task of this name. */
+interface AskedTask {
   readonly escalationId: string;
   readonly taskHash: string;
   /** The answer was used. */
@@ -36,44 +33,30 @@ interface AskedRun {
 /** A moment that can be written; manifests may ask for later ones. */
 const LAST_MOMENT = Date.UTC(9999, 11, 31);
 
-const readAsked = recordReader<Omit<AskedRun, "id">>({
-  escalationId: "string",
-  taskHash: "string",
-});
-
-/** Nobody needs to know of a question that is forgotten, or was answered and used. */
-function askedRuns(escalations: Pick<Escalations, "find">): RunKind<AskedRun, "asked" | "spent"> {
-  return {
-    name: "agentcli-approvals",
-    read: (value, id) => {
-      const asked = readAsked(value);
-      return asked && { ...asked, id };
-    },
-    statuses: {
-      asked: { phase: "waiting", next: ["spent"] },
-      spent: { phase: "over", next: [] },
-    },
-    statusOf: ({ isSpent }) => (isSpent === true ? "spent" : "asked"),
-    idOf: ({ id }) => id,
-    ownerOf: ({ id }) => id.slice(0, id.indexOf("/")),
-    forgottenAt: ({ escalationId, isSpent }) =>
-      isSpent === undefined && escalations.find(escalationId) ? Infinity : 0,
-  };
-}
+const readAsked = recordReader<AskedTask>({ escalationId: "string", taskHash: "string" });
 
 /** The approvals of all tasks. */
 export class Approvals {
-  readonly #asked: RunRegister<AskedRun>;
+  /** By agent and task. */
+  readonly #asked: Collection<AskedTask>;
   readonly #escalations: Escalations;
 
-  private constructor(asked: RunRegister<AskedRun>, escalations: Escalations) {
+  private constructor(asked: Collection<AskedTask>, escalations: Escalations) {
     this.#asked = asked;
     this.#escalations = escalations;
   }
 
   /** Opens what an earlier process kept. */
   static async open(store: Store, escalations: Escalations): Promise<Approvals> {
-    return new Approvals(await openRegister(store, askedRuns(escalations)), escalations);
+    const asked = await Collection.open<AskedTask>(store, {
+      name: "agentcli-approvals",
+      read: readAsked,
+      ownerOf: (_, key) => key.slice(0, key.indexOf("/")),
+      // Nobody needs to know of a question that is forgotten, or was answered and used.
+      forgottenAt: ({ escalationId, isSpent }) =>
+        isSpent === undefined && escalations.find(escalationId) ? Infinity : 0,
+    });
+    return new Approvals(asked, escalations);
   }
 
   /** Tells whether the agent may run the task now; asks for it where nobody has been asked. */
@@ -81,7 +64,7 @@ export class Approvals {
     const { plan } = task;
     const hash = taskHash(task);
     const key = keyOf(agentId, plan);
-    const asked = this.#asked.find(key);
+    const asked = this.#asked.get(key);
     const escalation =
       asked?.taskHash === hash ? this.#escalations.find(asked.escalationId) : undefined;
     if (escalation === undefined) return this.#open(agentId, key, plan, hash);
@@ -130,21 +113,20 @@ export class Approvals {
     });
     if (opening.kind === "full" || opening.kind === "waiting") return { kind: "full" };
     const { escalation } = opening;
-    await this.#keep({ id: key, escalationId: escalation.escalationId, taskHash: hash });
+    const asked = { escalationId: escalation.escalationId, taskHash: hash };
+    const { isChanged } = await this.#asked.change(key, () => asked);
+    if (!isChanged) await this.#asked.add(key, asked);
     return { kind: "pending", escalation, taskHash: hash };
-  }
-
-  async #keep(run: AskedRun): Promise<void> {
-    const moved = await this.#asked.advance(run.id, () => ({ run }));
-    if (moved === undefined) await this.#asked.add({ run });
   }
 
   /** True once, and stored before anything is run: whoever comes second has to ask again. */
   async #spend(key: string, escalationId: string): Promise<boolean> {
-    const spent = await this.#asked.advance(key, (run) =>
-      run.escalationId === escalationId ? { run: { ...run, isSpent: true } } : undefined,
+    const { isChanged } = await this.#asked.change(key, (asked) =>
+      asked.escalationId === escalationId && asked.isSpent === undefined
+        ? { ...asked, isSpent: true }
+        : undefined,
     );
-    return spent !== undefined;
+    return isChanged;
   }
 }
 

@@ -3,13 +3,10 @@
  * has it, and so many of all tasks together. They end with the process. A run that waits for another
  * of its task holds no place of one that need not, unless that other is another node's.
  */
+import { raceAbort } from "../../../base/deadline.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import type { RunKind } from "../../../runs/run-kind.ts";
-import { openRegister, type RunRegister } from "../../../runs/run-register.ts";
-import { type RunExecutor, RunSchedule } from "../../../runs/run-schedule.ts";
-import { createMemoryStore } from "../../../state/memory-store.ts";
-import { recordReader } from "../../../state/records/stored-record.ts";
+import { type RunExecutor, RunSchedule, type ScheduledRun } from "../../../runs/run-schedule.ts";
 import type { TakenTurn, TaskTurns } from "./task-turns.ts";
 
 /** The policy for two runs of one task at once; "allow" where nothing is declared. */
@@ -37,77 +34,71 @@ interface NoRun {
   readonly message: string;
 }
 
-/** `queued`: it waits for another of its task. `waiting`: for a place among all of them. */
-type Status = "queued" | "waiting" | "running";
-
-interface TaskRun {
-  readonly runId: string;
+/** A run from when it is wanted until it has ended. */
+class TaskRun implements ScheduledRun {
+  readonly runId: string = uuidv7();
   readonly taskId: string;
   readonly owner: string;
   readonly isStranger: boolean;
-  readonly status: Status;
-}
+  /** It waits for another of its task, and not for a place yet. */
+  isQueued: boolean;
+  /** Resolves when it has a place; false: there is no room for it to wait. */
+  readonly begun: Promise<boolean>;
+  readonly ended: Promise<void>;
+  begin: (hasPlace: boolean) => void = () => undefined;
+  end: () => void = () => undefined;
 
-const KIND: RunKind<TaskRun, Status> = {
-  name: "agentcli-runs",
-  read: recordReader<TaskRun>({ runId: "string", taskId: "string", status: "string" }),
-  statuses: {
-    queued: { phase: "active", next: ["waiting"] },
-    waiting: { phase: "active", next: ["running"] },
-    running: { phase: "active", next: [] },
-  },
-  statusOf: ({ status }) => status,
-  idOf: ({ runId }) => runId,
-  ownerOf: ({ owner }) => owner,
-  groups: { task: ({ taskId }) => taskId },
-};
+  constructor({ taskId, owner }: WantedRun, isQueued: boolean) {
+    this.taskId = taskId;
+    this.owner = owner.key;
+    this.isStranger = !owner.isKnown;
+    this.isQueued = isQueued;
+    this.begun = new Promise((resolve) => {
+      this.begin = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+}
 
 const RUNNING = "the task is running already";
 const NOBODY = "nobody waits for the run any more";
 const TOO_MANY_QUEUED = "too many runs of the task are waiting";
+const TOO_MANY = "too many tasks are running";
 
 export class TaskRuns implements RunExecutor {
   readonly concurrent = 32;
   readonly waiting = 256;
-  readonly #runs: RunRegister<TaskRun>;
+  /** By id, the oldest first. */
+  readonly #runs = new Map<string, TaskRun>();
   readonly #schedule = new RunSchedule();
-
   /** Of all nodes; undefined where there is one. */
   readonly #turns: TaskTurns | undefined;
 
-  private constructor(runs: RunRegister<TaskRun>, turns: TaskTurns | undefined) {
-    this.#runs = runs;
+  /** There are none yet; with turns, other nodes may have some. */
+  constructor(turns?: TaskTurns) {
     this.#turns = turns;
     this.#schedule.use(this);
   }
 
-  /** There are none yet; with turns, other nodes may have some. */
-  static async open(turns?: TaskTurns): Promise<TaskRuns> {
-    return new TaskRuns(await openRegister(createMemoryStore(), KIND), turns);
-  }
-
   /** Begins a run when its turn has come. */
-  async begin(
-    { taskId, owner, signal }: WantedRun,
-    { policy, maxQueued }: Overlap,
-  ): Promise<BegunRun | NoRun> {
-    const run: TaskRun = {
-      ...{ runId: uuidv7(), taskId, owner: owner.key, isStranger: !owner.isKnown },
-      status: policy === "queue" ? "queued" : "waiting",
-    };
-    const most = policy === "queue" ? maxQueued + 1 : 1;
-    const unless = (): TaskRun | undefined => {
-      const others = this.#runs.inGroup("task", taskId);
-      return others.length < most ? undefined : others[0];
-    };
-    const exclusion = policy === "allow" ? {} : { turn: taskId, unless };
-    const { kind } = await this.#runs.add({ run }, exclusion);
-    if (kind !== "added") {
-      return none(policy === "skip" ? RUNNING : TOO_MANY_QUEUED);
+  async begin(wanted: WantedRun, { policy, maxQueued }: Overlap): Promise<BegunRun | NoRun> {
+    const { taskId, signal } = wanted;
+    const others = this.#ofTask(taskId).length;
+    if (policy === "skip" && others > 0) return none(RUNNING);
+    if (policy === "queue" && others > maxQueued) return none(TOO_MANY_QUEUED);
+    const run = new TaskRun(wanted, policy === "queue");
+    this.#runs.set(run.runId, run);
+    if (run.isQueued) this.#goOn(taskId);
+    else this.#enter(run);
+    const hasPlace = (await raceAbort(run.begun, signal)) === true;
+    if (!hasPlace || signal.aborted) {
+      this.#end(run);
+      return none(signal.aborted ? NOBODY : TOO_MANY);
     }
-    await (policy === "queue" ? this.#goOn(taskId) : this.#enter(run));
-    const begun = await this.#await(run, signal);
-    if (begun.kind === "none" || policy === "allow" || this.#turns === undefined) return begun;
+    const begun: BegunRun = { kind: "begun", end: async () => this.#end(run) };
+    if (policy === "allow" || this.#turns === undefined) return begun;
     return this.#inTurn(begun, this.#turns, { taskId, policy, signal });
   }
 
@@ -137,48 +128,35 @@ export class TaskRuns implements RunExecutor {
 
   /** Holds a place for as long as a run is there. */
   async execute(runId: string): Promise<undefined> {
-    const begun = await this.#move(runId, "running");
-    if (begun === undefined) return;
-    await this.#runs.until(runId, () => this.#runs.find(runId) === undefined, { signals: [] });
+    const run = this.#runs.get(runId);
+    run?.begin(true);
+    await run?.ended;
   }
 
-  async #await(run: TaskRun, signal: AbortSignal): Promise<BegunRun | NoRun> {
-    const { runId } = run;
-    const isDecided = (): boolean => {
-      const status = this.#runs.find(runId)?.status;
-      return status === undefined || status === "running";
-    };
-    await this.#runs.until(runId, isDecided, { signals: [signal] });
-    const isBegun = this.#runs.find(runId) !== undefined && !signal.aborted;
-    if (isBegun) return { kind: "begun", end: () => this.#end(run) };
-    await this.#end(run);
-    return none(signal.aborted ? NOBODY : "too many tasks are running");
+  #ofTask(taskId: string): readonly TaskRun[] {
+    return [...this.#runs.values()].filter((run) => run.taskId === taskId);
   }
 
   /** Lets a run wait for a place, as long as that many may. */
-  async #enter(run: TaskRun): Promise<void> {
-    if (!this.#schedule.add(run)) await this.#runs.delete(run.runId);
+  #enter(run: TaskRun): void {
+    if (this.#schedule.add(run)) return;
+    this.#runs.delete(run.runId);
+    run.begin(false);
   }
 
-  async #end(run: TaskRun): Promise<void> {
+  #end(run: TaskRun): void {
     this.#schedule.remove(run);
-    await this.#runs.delete(run.runId);
-    await this.#goOn(run.taskId);
+    this.#runs.delete(run.runId);
+    run.end();
+    this.#goOn(run.taskId);
   }
 
   /** Lets the run of a task that has queued longest wait for a place, where no other one is there. */
-  async #goOn(taskId: string): Promise<void> {
-    const [first] = this.#runs.inGroup("task", taskId);
-    if (first?.status !== "queued") return;
-    const next = await this.#move(first.runId, "waiting");
-    if (next !== undefined) await this.#enter(next);
-  }
-
-  /** Undefined: it stands so already, or is gone. */
-  #move(runId: string, status: Status): Promise<TaskRun | undefined> {
-    return this.#runs.advance(runId, (run) =>
-      run.status === status ? undefined : { run: { ...run, status } },
-    );
+  #goOn(taskId: string): void {
+    const [first] = this.#ofTask(taskId);
+    if (first?.isQueued !== true) return;
+    first.isQueued = false;
+    this.#enter(first);
   }
 }
 

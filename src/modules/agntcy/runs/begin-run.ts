@@ -224,7 +224,9 @@ async function lookFor(beginning: Beginning): Promise<string | undefined> {
   }
 }
 
-/** The server's id of the run; a run may go from one status to another between two questions, so all are asked twice. */
+/**
+ * The server's id of the run; a run may go from one status to another between two questions, so all are asked twice.
+ */
 async function findRun(
   { client, creation, runId, signal }: Beginning,
   statuses: readonly AcpRunStatus[],

@@ -170,7 +170,10 @@ export const MAX_NODE_EXECUTIONS = 256;
 /** The shortest `runTimeoutMs`. */
 export const MIN_DURATION_MS = 1000;
 
-/** Why something is not done with a run; AGTP and HTTP each have a status of their own for it.   OpenWOP "error-envelope" */
+/**
+ * Why something is not done with a run; AGTP and HTTP each have a status of their own for it.
+ * OpenWOP "error-envelope"
+ */
 export type RunRefusalCode =
   | "validation_error"
   | "agent_not_found"
