@@ -25,8 +25,6 @@ export interface MessageRules<Start extends { readonly kind: string }, Message e
     readonly parse: (line: string) => Start | WireFault;
     /** The same in texts of its own: a piece of a head would keep all of it alive. */
     readonly own: (start: Start) => Start;
-    /** The part of lines that is remembered without what follows it; undefined: lines are remembered whole. */
-    readonly shared?: SharedPart<Start>;
   };
   readonly remembered: StartLineMemory<Start>;
   readonly singletons: ReadonlySet<string>;
@@ -37,16 +35,6 @@ export interface MessageRules<Start extends { readonly kind: string }, Message e
     body: Buffer,
     text: string | undefined,
   ) => Message;
-}
-
-/** The part that lines have in common which differ behind it. */
-export interface SharedPart<Start> {
-  /** Finds its length among the octets of a line; 0: the line has none. */
-  readonly measure: (bytes: Uint8Array, from: number, length: number) => number;
-  /** The part of a line that was parsed, and its length; undefined: the line has none. */
-  readonly of: (start: Start) => readonly [part: Start, length: number] | undefined;
-  /** What a line says by its part and the rest; undefined: the line is malformed. */
-  readonly extend: (part: Start, rest: string) => Start | undefined;
 }
 
 /** "idle": no octet of a next message is held; "body": one waits for its body. */
@@ -133,7 +121,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     const known = this.#repeated.find(bytes, from + length + 2, end);
     if (known === undefined) return undefined;
     const start =
-      this.#recallStart(bytes, from, length) ??
+      this.#rules.remembered.find(bytes, from, length) ??
       this.#parseStart(bytes.toString("latin1", from, from + length), length);
     if (isWireFault(start)) return start;
     const { octets, headers, contentLength } = known;
@@ -149,7 +137,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     if (lineLength === undefined) return typeof scanned === "number" ? undefined : scanned;
 
     // One decoding for a head that lies here whole; else the start line must not wait for the rest.
-    const known = this.#start ?? this.#recallStart(bytes, from, lineLength);
+    const known = this.#start ?? this.#rules.remembered.find(bytes, from, lineLength);
     const blockStart = lineLength + 2;
     const headLength = typeof scanned === "number" ? scanned : blockStart;
     const decodeFrom = from + (known === undefined ? 0 : blockStart);
@@ -162,32 +150,12 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     return this.#completeHead(start, block, headLength);
   }
 
-  /** What a start line says that came before, whole or up to what differs in each. */
-  #recallStart(bytes: Buffer, from: number, length: number): Start | undefined {
-    const { startLine, remembered } = this.#rules;
-    const { shared } = startLine;
-    const known = remembered.find(bytes, from, length);
-    if (known !== undefined || shared === undefined) return known;
-    const partLength = shared.measure(bytes, from, length);
-    const part = partLength === 0 ? undefined : remembered.find(bytes, from, partLength);
-    return part && shared.extend(part, bytes.toString("latin1", from + partLength, from + length));
-  }
-
-  /** Parses a start line, and remembers one that comes again, or the part of it that may. */
+  /** Parses a start line, and remembers one that comes again. */
   #parseStart(text: string, length: number): Start | WireFault {
     const { startLine, remembered } = this.#rules;
     const { bytes, start: from } = this.#received;
     const start = startLine.parse(text.slice(0, length));
-    if (isWireFault(start)) return start;
-    const part = startLine.shared?.of(start);
-    if (part !== undefined) {
-      const [shared, partLength] = part;
-      if (remembered.note(bytes, from, partLength)) {
-        remembered.keep(bytes, from, partLength, startLine.own(shared));
-      }
-      return start;
-    }
-    if (!remembered.note(bytes, from, length)) return start;
+    if (isWireFault(start) || !remembered.note(bytes, from, length)) return start;
     const own = startLine.own(start);
     remembered.keep(bytes, from, length, own);
     return own;
@@ -284,33 +252,6 @@ function parseRequestLine(line: string): RequestLine | WireFault {
   return { kind: "request-line", method, path, query: line.slice(mark + 1) };
 }
 
-const SPACE = 0x20;
-const QUESTION_MARK = 0x3f;
-const QUERY = /^\?[\x21\x22\x24-\x7e]*$/;
-
-/** The length of a line up to its query, which is another each time where all else is the same; 0: it has no query. */
-function measureTarget(bytes: Uint8Array, from: number, length: number): number {
-  let spaces = 0;
-  for (let at = from + VERSION.length; at < from + length; at += 1) {
-    const octet = bytes[at];
-    if (octet === SPACE) spaces += 1;
-    // The part has to be a line by itself: with a target, which is not empty.
-    else if (octet === QUESTION_MARK)
-      return spaces === 2 && bytes[at - 1] !== SPACE ? at - from : 0;
-  }
-  return 0;
-}
-
-function withoutQuery(start: RequestLine): readonly [RequestLine, number] | undefined {
-  const { method, path, query } = start;
-  if (query === undefined || path === "") return undefined;
-  return [{ ...start, query: undefined }, VERSION.length + 2 + method.length + path.length];
-}
-
-function addQuery({ kind, method, path }: RequestLine, rest: string): RequestLine | undefined {
-  return QUERY.test(rest) ? { kind, method, path, query: rest.slice(1) } : undefined;
-}
-
 /** Why a line is no request line; the wording is all that is left to decide. */
 function reason(line: string): string {
   if (line === "") return "the request line is empty";
@@ -346,7 +287,6 @@ const REQUEST_RULES: MessageRules<RequestLine, Request> = {
         query: query && nameText(query),
       };
     },
-    shared: { measure: measureTarget, of: withoutQuery, extend: addQuery },
   },
   remembered: new StartLineMemory(),
   singletons: SINGLETON_FIELDS,
