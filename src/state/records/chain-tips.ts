@@ -1,8 +1,8 @@
 /**
  * The chains that batches are under way of: where each will end once they are kept, upon which its
  * next record is signed already, and the drafts of chains that cannot go on before they have come
- * back. A chain that others have moved goes on slowly for a while, in turns with them where the store gives turns:
- * signing ahead would be in vain.
+ * back. A chain that others have moved goes on slowly for a while, in turns with them where the
+ * store gives turns: signing ahead would be in vain.
  */
 import type { RecordDraft } from "./record.ts";
 import type { ChainHead } from "./record-store.ts";
@@ -35,7 +35,7 @@ interface Race {
 /** A chain that was lost is raced for until it was won so often, one time after the other. */
 const CALM_AFTER = 16;
 
-/** So many chains at most are known to be raced for: one that is forgotten is found out again when it is lost. */
+/** So many raced chains are remembered: one that is forgotten is found again when it is lost. */
 const MAX_RACES = 1_000;
 
 export class ChainTips {
@@ -86,7 +86,7 @@ export class ChainTips {
     race.toWin = CALM_AFTER;
     this.#races.delete(agentId);
     this.#races.set(agentId, race);
-    if (this.#races.size > MAX_RACES) this.#forgetOldest();
+    this.#forgetOldest();
     return race;
   }
 
@@ -147,12 +147,11 @@ export class ChainTips {
     return true;
   }
 
-  /** Forgets the race of longest ago; one with drafts that wait for its turn counts as new instead. */
+  /** Forgets the oldest races beyond the bound, but none with drafts that wait for its turn. */
   #forgetOldest(): void {
     for (const [agentId, race] of this.#races) {
-      this.#races.delete(agentId);
-      if (race.waiting.length > 0) this.#races.set(agentId, race);
-      return;
+      if (this.#races.size <= MAX_RACES) return;
+      if (race.waiting.length === 0) this.#races.delete(agentId);
     }
   }
 

@@ -40,4 +40,16 @@ describe("chains that are raced for", () => {
     race(tips, 2, 5_000);
     expect(tips.takeTurn(nameOf(1), true)).toEqual([draft]);
   });
+
+  it("stay within the bound while drafts of one wait for a turn", () => {
+    const tips = new ChainTips(true, () => undefined);
+    race(tips, 1, 1);
+    tips.hold(nameOf(1), makeDraft(nameOf(1)));
+    race(tips, 2, 5_000);
+    let remembered = 0;
+    for (let agent = 1; agent <= 5_000; agent += 1) {
+      if (tips.hold(nameOf(agent), makeDraft(nameOf(agent)))) remembered += 1;
+    }
+    expect(remembered).toBe(1_000);
+  });
 });
