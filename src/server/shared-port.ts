@@ -75,7 +75,8 @@ export class SharedPort {
     if (this.#handle === undefined) throw new Error("the port is not bound");
     this.#workers.set(worker, 0);
     worker.listen(this.#handle);
-    this.#telling.changed(0);
+    // At once: who has heard of no other worker keeps every connection.
+    this.#tellAll();
     for (const [socket, passing] of [...this.#waiting]) {
       this.#waiting.delete(socket);
       if (!this.#hand(socket, passing)) socket.destroy();

@@ -13,6 +13,8 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
   await shared.listen("127.0.0.1", 0);
   onTestFinished(() => shared.close());
   const taken: Socket[][] = [];
+  /** What each worker heard last of the fewest connections of another one. */
+  const heard: (number | undefined)[] = [];
   const ports: WorkerPort[] = [];
   const joins: (() => void)[] = [];
   const leaves: (() => void)[] = [];
@@ -42,7 +44,10 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
       number,
       listen: () => undefined,
       hand: (socket: Socket, passing: Passing) => port.hand(socket, passing),
-      tellLeast: (count: number | undefined) => port.hear(count),
+      tellLeast: (count: number | undefined) => {
+        heard[number - 1] = count;
+        port.hear(count);
+      },
       tellFull: (address: string | undefined) => port.hearFull(address),
     };
     joins.push(() => shared.join(worker));
@@ -56,6 +61,7 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
     acceptor: 0,
     passed: 0,
     counts: () => taken.map((one) => one.length),
+    heard: () => heard,
   };
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     onTestFinished(() => void socket.destroy());
@@ -71,8 +77,7 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
     onTestFinished(() => void socket.destroy());
     return socket;
   };
-  const tellFirst = (): void => ports[0]?.hear(0);
-  return Object.assign(room, { dial, tellFirst });
+  return Object.assign(room, { dial });
 }
 
 it("has about as many connections at each worker, whichever accepts them", async () => {
@@ -101,7 +106,6 @@ it("has about as many connections at each worker, whichever accepts them", async
 it("shares out many connections that one worker accepts at once", async () => {
   const room = await open(2);
   for (const join of room.joins) join();
-  room.tellFirst();
   for (let count = 1; count <= 16; count += 1) room.dial();
   await vi.waitFor(() => expect(room.counts().reduce((sum, count) => sum + count)).toBe(16));
   const [left = 0, right = 0] = room.counts();
@@ -192,4 +196,10 @@ it("leaves nothing of a limit over, and gives no more", () => {
     const shares = Array.from({ length: of }, (_, at) => shareOf(limit, { number: at + 1, of }));
     expect(shares.reduce((sum, share) => sum + share)).toBe(limit);
   }
+});
+
+it("tells each worker of another one in the turn in which that joins", async () => {
+  const room = await open(2);
+  for (const join of room.joins) join();
+  expect(room.heard()).toEqual([0, 0]);
 });
