@@ -88,6 +88,52 @@ describe("the log of a run", () => {
     expect(log.state.status).toBe("paused");
   });
 
+  it.each(["before", "behind"] as const)(
+    "takes in what somebody else says while it takes in what was said, %s its reading",
+    async (when) => {
+      const store = createMemoryStore();
+      const log = await logOf(await openWorkflowRuns(store));
+      let meanwhile: (() => Promise<void>) | undefined;
+      const interrupt = async (now: typeof when): Promise<void> => {
+        const said = meanwhile;
+        if (now !== when || said === undefined) return;
+        meanwhile = undefined;
+        await said();
+      };
+      const list: Store["list"] = async (...asked) => {
+        await interrupt("before");
+        const page = await store.list(...asked);
+        await interrupt("behind");
+        return page;
+      };
+      const others = await openWorkflowRuns(alterStore(store, { list }));
+      const other = await others.log(RUN.runId, RULES);
+      if (other === undefined) throw new Error("the run is not there");
+      const saySomething = async (type: "run.started" | "run.paused" | "run.resumed") => {
+        await log.append([{ type, payload: {} }]);
+        await others.refresh();
+      };
+      await saySomething("run.started");
+      meanwhile = () => saySomething("run.paused");
+      await other.changed(-1, { signals: [] });
+      expect(meanwhile).toBeUndefined();
+      await other.changed(0, { signals: [] });
+      expect(other.state).toMatchObject({ status: "paused", nextSequence: 2 });
+      meanwhile = () => saySomething("run.resumed");
+      await saySomething("run.paused");
+      await other.append([{ type: "run.completed", payload: {} }]);
+      expect(meanwhile).toBeUndefined();
+      expect((await others.events(RUN.runId, -1, 10)).map(({ type }) => type)).toEqual([
+        "run.started",
+        "run.paused",
+        "run.paused",
+        "run.resumed",
+        "run.completed",
+      ]);
+      expect(other.state.status).toBe("completed");
+    },
+  );
+
   it("is not there when the run is forgotten while it is read", async () => {
     const store = createMemoryStore();
     const before = await openWorkflowRuns(store);
