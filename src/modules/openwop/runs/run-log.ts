@@ -221,8 +221,15 @@ export class RunLog {
     for (;;) {
       await runs.advance(run.runId, step, options);
       if (behind === undefined) return;
-      await this.catchUp(behind);
+      if (behind > this.#state.nextSequence) await this.catchUp(behind);
+      else await this.#refresh();
     }
+  }
+
+  /** Takes in where the run stands: events that were read may be newer. @throws where they are no run's */
+  async #refresh(): Promise<void> {
+    await this.#options.register.refresh();
+    if (this.#known < this.#state.nextSequence) throw new Error("the log of a run has a gap");
   }
 
   #standing({ pause, ...entry }: RunEntry, { status }: RunState): RunEntry {
