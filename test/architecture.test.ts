@@ -179,23 +179,17 @@ describe("every module", () => {
     expect(names.map(([, name]) => name)).toEqual(GATE_NAMES);
   });
 
-  it("has each gate in a file that is numbered as the gates in it", () => {
+  it("has each gate in a file of its own, with its number and its name", () => {
     const { text = "", imports = [] } = byFile.get("src/dispatch/dispatcher.ts") ?? {};
-    const positions = new Map<string | undefined, string>();
-    for (const [, gate, at = ""] of text.matchAll(/^ {4}\S+ (\w+Gate)\b.*\/\/ +(\d\d)\b/gm)) {
-      positions.set(gate, at);
-    }
+    const listed = [...text.matchAll(/^ {4}"?([\w-]+)"?: (\w+Gate)\b.*\/\/ +(\d\d)\b/gm)];
+    const expected = listed.map(([, name, , at]) => `src/dispatch/gates/${at}-${name}.ts`);
     const gateFiles = sources.map(({ file }) => file).filter((file) => /\/gates\/\d/.test(file));
-    for (const file of gateFiles) {
-      const names = imports.filter((one) => one.file === file).flatMap((one) => one.names);
-      const numbers = names.flatMap((name) => positions.get(name) ?? []).sort();
-      expect(file.match(/\/gates\/([\d-]+)-[a-z]/)?.[1]).toBe(numbers.join("-"));
-    }
-    // Each says of itself, by its number, what it asks.
-    for (const [gate = "", at] of positions) {
-      const { text: own = "" } =
-        sources.find((one) => gateFiles.includes(one.file) && one.text.includes(` ${gate}`)) ?? {};
-      expect(own).toMatch(new RegExp(`\\b[Gg]ate ${at}\\b`));
+    expect(gateFiles.toSorted()).toEqual(expected);
+    for (const [index, [, , gate = "", at]] of listed.entries()) {
+      const file = expected[index];
+      expect(imports.find((one) => one.file === file)?.names).toContain(gate);
+      // Each says of itself, by its number, what it asks.
+      expect(byFile.get(file ?? "")?.text).toMatch(new RegExp(`^/\\*\\*\n \\* Gate ${at}\\. `));
     }
   });
 

@@ -84,6 +84,16 @@ export function catalogWarning(verb: Verb): string | undefined {
   return parts.join("; ");
 }
 
+/** The AGTP-Catalog-Warning of every deprecated method. */
+export function compileCatalogWarnings(catalog: Catalog): ReadonlyMap<string, string> {
+  const warnings = new Map<string, string>();
+  for (const verb of catalog.verbs.values()) {
+    const warning = catalogWarning(verb);
+    if (warning !== undefined) warnings.set(verb.name, warning);
+  }
+  return warnings;
+}
+
 /** `[catalog]` */
 export interface CatalogConfig {
   readonly file: string;

@@ -14,38 +14,25 @@ import type { Approvals } from "./approvals/approvals.ts";
 import type { CallerState } from "./caller/caller-state.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
-import {
-  authorityGate,
-  callerGate,
-  lifecycleGate,
-  refuseInactive,
-  scopeGate,
-} from "./gates/00-02-03-17-caller.ts";
-import {
-  approvalGate,
-  bodySessionGate,
-  ledgerGate,
-  ratesGate,
-  sessionGate,
-  taskGate,
-} from "./gates/01-04-05-14-15-18-kept-state.ts";
-import {
-  aliasGate,
-  bodyGate,
-  compilingPathCheck,
-  inputGate,
-  methodGate,
-  type PathCheck,
-  pathGate,
-  policyGate,
-} from "./gates/06-07-08-09-13-16-request.ts";
-import {
-  type ContractGateOptions,
-  contractGate,
-  endpointGate,
-  type NegotiationGateOptions,
-  negotiationGate,
-} from "./gates/10-11-12-endpoint.ts";
+import { callerGate } from "./gates/00-caller.ts";
+import { sessionGate } from "./gates/01-session.ts";
+import { authorityGate } from "./gates/02-authority.ts";
+import { lifecycleGate, refuseInactive } from "./gates/03-lifecycle.ts";
+import { ratesGate } from "./gates/04-rates.ts";
+import { ledgerGate } from "./gates/05-ledger.ts";
+import { aliasGate } from "./gates/06-alias.ts";
+import { methodGate } from "./gates/07-method.ts";
+import { compilingPathCheck, type PathCheck, pathGate } from "./gates/08-path.ts";
+import { policyGate } from "./gates/09-policy.ts";
+import { type ContractGateOptions, contractGate } from "./gates/10-contract.ts";
+import { endpointGate } from "./gates/11-endpoint.ts";
+import { type NegotiationGateOptions, negotiationGate } from "./gates/12-negotiation.ts";
+import { bodyGate } from "./gates/13-body.ts";
+import { bodySessionGate } from "./gates/14-body-session.ts";
+import { taskGate } from "./gates/15-task.ts";
+import { inputGate } from "./gates/16-input.ts";
+import { scopeGate } from "./gates/17-scope.ts";
+import { approvalGate } from "./gates/18-approval.ts";
 import { type Gates, Pipeline, type PipelineParts } from "./pipeline.ts";
 import type { MethodPolicy } from "./policy/method-policy.ts";
 import type { PoliciesConfig } from "./policy/policies-config.ts";

@@ -18,12 +18,12 @@ import type { Attributor } from "../state/records/ledger.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";
+import { readCredentials } from "./caller/credentials.ts";
 import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
-import { readCredentials } from "./gates/00-02-03-17-caller.ts";
 import type { Gate } from "./gates/gate.ts";
 import {
   innerExchange,

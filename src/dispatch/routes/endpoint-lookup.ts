@@ -2,16 +2,13 @@
  * Finds the endpoint of a request that was refused before the gates that find it: it is looked up by
  * the same steps, and not judged.   AGTP-API §9.2, §3.6
  */
-import type { Catalog } from "../../catalog/catalog.ts";
+import { type Catalog, compileCatalogWarnings } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
-import {
-  compileCatalogWarnings,
-  followRedirect,
-  type PathCheck,
-  translateMethod,
-} from "../gates/06-07-08-09-13-16-request.ts";
-import { resolveRoute } from "../gates/10-11-12-endpoint.ts";
+import { translateMethod } from "../gates/06-alias.ts";
+import type { PathCheck } from "../gates/08-path.ts";
+import { followRedirect } from "../gates/09-policy.ts";
+import { resolveRoute } from "../gates/11-endpoint.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Route } from "./route.ts";
 

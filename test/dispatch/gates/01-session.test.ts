@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
-import {
-  bodySessionGate,
-  sessionGate,
-} from "../../../src/dispatch/gates/01-04-05-14-15-18-kept-state.ts";
+import { sessionGate } from "../../../src/dispatch/gates/01-session.ts";
+import { bodySessionGate } from "../../../src/dispatch/gates/14-body-session.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { makeStanding } from "../../support/standing.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aliasGate } from "../../../src/dispatch/gates/06-07-08-09-13-16-request.ts";
+import { aliasGate } from "../../../src/dispatch/gates/06-alias.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { makePolicy } from "../../support/policy.ts";
 

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Catalog, Verb } from "../../../src/catalog/catalog.ts";
-import {
-  compileCatalogWarnings,
-  methodGate,
-} from "../../../src/dispatch/gates/06-07-08-09-13-16-request.ts";
+import { compileCatalogWarnings } from "../../../src/catalog/catalog.ts";
+import { methodGate } from "../../../src/dispatch/gates/07-method.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { makePolicy } from "../../support/policy.ts";
 import { smallCatalog } from "../../support/vocabulary.ts";

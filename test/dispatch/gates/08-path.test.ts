@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
-import {
-  compilingPathCheck,
-  pathGate,
-} from "../../../src/dispatch/gates/06-07-08-09-13-16-request.ts";
+import { compilingPathCheck, pathGate } from "../../../src/dispatch/gates/08-path.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";

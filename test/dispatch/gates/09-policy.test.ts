@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policyGate } from "../../../src/dispatch/gates/06-07-08-09-13-16-request.ts";
+import { policyGate } from "../../../src/dispatch/gates/09-policy.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
 import type { MethodPolicyConfig } from "../../../src/dispatch/policy/policies-config.ts";
 import { refusalBody, refusalText } from "../../../src/dispatch/refusals/refusal.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
-import { endpointGate } from "../../../src/dispatch/gates/10-11-12-endpoint.ts";
+import { endpointGate } from "../../../src/dispatch/gates/11-endpoint.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange, makeRoute } from "../../support/exchange.ts";
 

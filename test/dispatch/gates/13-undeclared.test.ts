@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
-import { bodyGate, inputGate } from "../../../src/dispatch/gates/06-07-08-09-13-16-request.ts";
+import { bodyGate } from "../../../src/dispatch/gates/13-body.ts";
+import { inputGate } from "../../../src/dispatch/gates/16-input.ts";
 import type { Refusal } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Route } from "../../../src/dispatch/routes/route.ts";
 import type { JsonSchema } from "../../../src/schema/json-schema.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS, type Authority, NO_AUTHORITY } from "../../../src/dispatch/caller/caller.ts";
-import { scopeGate } from "../../../src/dispatch/gates/00-02-03-17-caller.ts";
+import { scopeGate } from "../../../src/dispatch/gates/17-scope.ts";
 import { refusalText } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Route } from "../../../src/dispatch/routes/route.ts";
 import { compileGrants } from "../../../src/identity/authority-scope.ts";

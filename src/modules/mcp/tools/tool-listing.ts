@@ -7,7 +7,7 @@ import type { Tool } from "@modelcontextprotocol/server";
 import { shareEncoded } from "../../../base/kept-text.ts";
 import { isExemptFromLifecycle } from "../../../catalog/catalog.ts";
 import type { CallerState } from "../../../dispatch/caller/caller-state.ts";
-import { refuseInactive } from "../../../dispatch/gates/00-02-03-17-caller.ts";
+import { refuseInactive } from "../../../dispatch/gates/03-lifecycle.ts";
 import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import type { Candidate } from "../../../dispatch/routes/may-call.ts";
 import { protocolRoute } from "../../../dispatch/routes/protocol-endpoint.ts";

@@ -1,0 +1,38 @@
+/**
+ * May the caller use the session that it names? It must be nobody else's, and neither suspended nor over.
+ * Only RESUME is answered in a session that is held: its nonce decides.
+ * 401 somebody else's · 408 nobody resumed it in time · 409 suspended or ended.   AGTP "Sessions", "SUSPEND"
+ */
+import type { Exchange } from "../exchange.ts";
+import { agentUnauthenticated, type Refusal } from "../refusals/refusal.ts";
+import { refuseHeldSession } from "../refusals/task-refusals.ts";
+import type { CallerState } from "./caller-state.ts";
+
+/** The registers of sessions. */
+export type SessionState = Pick<CallerState, "sessions" | "suspensions">;
+
+/** Admits the caller to its session, which is kept; or says why it may not use it. */
+export function refuseSession(
+  exchange: Exchange,
+  { sessionId, method }: { readonly sessionId: string; readonly method: string },
+  { sessions, suspensions }: SessionState,
+): Refusal | undefined {
+  const { agentId, document } = exchange.caller;
+  const tlsIdentity = exchange.peer.certificate?.fingerprint;
+  const hold = suspensions.holdOf(sessionId);
+  if (hold === undefined) {
+    // A stranger's sessions are not kept; it may not take over those that are.
+    const user = { agentId, tlsIdentity, isHosted: document !== undefined };
+    const admission = sessions.admit(sessionId, user);
+    if (admission instanceof Promise) exchange.sessionKept = admission;
+    return admission === false ? sessionMismatch() : undefined;
+  }
+  if (hold.agentId !== agentId) return sessionMismatch();
+  if (method === "RESUME") return undefined;
+  return hold.tlsIdentity === tlsIdentity ? refuseHeldSession(hold) : sessionMismatch();
+}
+
+/** 401: the session is another agent's, or came over another TLS identity. */
+function sessionMismatch(): Refusal {
+  return agentUnauthenticated("the Session-ID is in use by somebody else", "session-mismatch");
+}

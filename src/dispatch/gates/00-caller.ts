@@ -1,0 +1,148 @@
+/**
+ * Gate 00. Who is asking? A credential that is presented has to hold, also where none is asked for.
+ * 400 malformed identifiers · 401 an unknown agent, a certificate or token that is not the agent's own ·
+ * 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for an agent
+ * that only the peer knows.   AGTP "Request Headers", "Authorization"; AGTP-CERT "Validation"
+ */
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { ClientCertificate } from "../../identity/client-certificate.ts";
+import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
+import { ANONYMOUS, type Caller } from "../caller/caller.ts";
+import {
+  type CallerResolver,
+  claimedAuthority,
+  createCallerResolver,
+  type Resolution,
+} from "../caller/caller-resolver.ts";
+import type { CallerState } from "../caller/caller-state.ts";
+import type { Delegation } from "../caller/delegation.ts";
+import type { Exchange } from "../exchange.ts";
+import type { IdentityConfig } from "../policy/policies-config.ts";
+import {
+  agentUnauthenticated,
+  badRequest,
+  notImplemented,
+  type Refusal,
+} from "../refusals/refusal.ts";
+import type { Gate } from "./gate.ts";
+
+/** The rules that it decides by. */
+export interface CallerGateOptions {
+  readonly directory: AgentDirectory;
+  readonly policy: IdentityConfig;
+  readonly certificates: CallerState["certificates"];
+}
+
+/** Knows the caller by the agents of this server, or by whoever vouches for it. */
+export function callerGate({ directory, policy, certificates }: CallerGateOptions): Gate {
+  const { unknownTrustTier } = policy;
+  const resolve = createCallerResolver(directory, policy);
+  const context = { certificates, resolve, unknownTrustTier };
+  return (exchange) => {
+    const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
+    if (fault !== undefined) return fault;
+    const agentId = exchange.header("agent-id");
+    if (agentId !== undefined) return identify(exchange, agentId, context);
+    const { principalId } = exchange;
+    if (principalId !== undefined) exchange.caller = { ...ANONYMOUS, principalId };
+    return undefined;
+  };
+}
+
+interface Context extends Pick<CallerGateOptions, "certificates"> {
+  readonly resolve: CallerResolver;
+  readonly unknownTrustTier: number;
+}
+
+/** Syntax of the identifier headers, each only when present.   AGTP "Identifier Formats" */
+function checkIdentifiers(exchange: Exchange): Refusal | undefined {
+  const { taskId, sessionId } = exchange;
+  const requestId = exchange.header("request-id");
+  if (requestId !== undefined && !isRequestId(requestId)) {
+    return invalidIdentifier("Request-ID", "a UUIDv7 or a ULID");
+  }
+  if (taskId !== undefined && !isOpaqueId(taskId)) return invalidIdentifier("Task-ID", OPAQUE);
+  if (sessionId !== undefined && !isOpaqueId(sessionId)) {
+    return invalidIdentifier("Session-ID", OPAQUE);
+  }
+  const ownerId = exchange.header("owner-id");
+  if (ownerId !== undefined && !isOwnerId(ownerId)) {
+    return invalidIdentifier("Owner-ID", "1 to 256 of A-Z a-z 0-9 - _ : .");
+  }
+  if (exchange.header("delegation-chain") !== undefined) {
+    return notImplemented("delegation-chain", "this server takes no Delegation-Chain header");
+  }
+  return undefined;
+}
+
+const OPAQUE = "1 to 256 visible ASCII characters";
+
+function invalidIdentifier(name: string, expected: string): Refusal {
+  return badRequest("invalid-identifier", `${name} must be ${expected}`, { header: name });
+}
+
+/** A credential that is presented has to hold, even where none is asked for. */
+function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
+  if (peer.certificateFault !== undefined) {
+    return agentUnauthenticated(
+      `the client certificate was not accepted: ${peer.certificateFault}`,
+      "certificate-invalid",
+    );
+  }
+  if (peer.certificate !== undefined && peer.certificate.notAfter < Date.now()) {
+    return agentUnauthenticated("the client certificate has expired", "certificate-invalid");
+  }
+  if (tokenFault === undefined) return undefined;
+  return agentUnauthenticated(`the bearer token was not accepted: ${tokenFault}`, "oauth-invalid");
+}
+
+/** An agent that its own server vouches for holds what it was to hand on, and nothing else. */
+function vouched(agentId: string, delegation: Delegation, trustTier: number): Resolution {
+  const { scopes = [] } = delegation.links.at(-1) ?? {};
+  const authority = claimedAuthority(scopes);
+  const caller: Caller = { ...ANONYMOUS, agentId, authority, trustTier, delegation };
+  return { caller, refusal: undefined };
+}
+
+/** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
+function identify(exchange: Exchange, agentId: string, context: Context): Refusal | undefined {
+  const { certificate } = exchange.peer;
+  const { delegation } = exchange;
+  if (delegation !== undefined && "kind" in delegation) return delegation;
+  const resolution =
+    delegation === undefined
+      ? context.resolve(agentId, exchange.header("authority-scope"), exchange.peer)
+      : vouched(agentId, delegation, context.unknownTrustTier);
+  if ("kind" in resolution) return resolution;
+  const { caller } = resolution;
+  const ownerId = exchange.header("owner-id");
+  if (certificate !== undefined) {
+    const refusal = checkCertificate(certificate, agentId, ownerId, context.certificates);
+    if (refusal !== undefined) return refusal;
+  }
+  const { principalId } = exchange;
+  exchange.caller =
+    ownerId === undefined && principalId === undefined
+      ? caller
+      : { ...caller, ownerId: ownerId ?? caller.ownerId, principalId };
+  exchange.isNamed = true;
+  exchange.claimRefusal = resolution.refusal;
+  return undefined;
+}
+
+function checkCertificate(
+  certificate: ClientCertificate,
+  agentId: string,
+  ownerId: string | undefined,
+  certificates: CallerState["certificates"],
+): Refusal | undefined {
+  if (certificates.isRevoked(certificate, agentId)) {
+    return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
+  }
+  const owner = certificate.agent?.ownerId;
+  if (owner !== undefined && ownerId !== undefined && owner !== ownerId) {
+    const message = "the Owner-ID is not the one that the certificate names";
+    return agentUnauthenticated(message, "certificate-mismatch");
+  }
+  return undefined;
+}

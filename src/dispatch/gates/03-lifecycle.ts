@@ -1,0 +1,43 @@
+/**
+ * Gate 03. May the agent act now? What it can still call is judged by the method that its alias stands for.
+ * 503 suspended · 410 retired.   AGTP "Agent Lifecycle"
+ */
+import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { CallerState } from "../caller/caller-state.ts";
+import type { MethodPolicy } from "../policy/method-policy.ts";
+import { agentRetired, agentSuspended, type Refusal } from "../refusals/refusal.ts";
+import type { Gate } from "./gate.ts";
+
+export interface LifecycleGateOptions {
+  readonly directory: Pick<AgentDirectory, "find">;
+  readonly methodPolicy: Pick<MethodPolicy, "alias">;
+  readonly lifecycle: CallerState["lifecycle"];
+}
+
+/** Looks at agents of this server, whoever vouches for them. */
+export function lifecycleGate({ directory, methodPolicy, lifecycle }: LifecycleGateOptions): Gate {
+  return (exchange) => {
+    const { agentId, document } = exchange.caller;
+    if (agentId === undefined) return undefined;
+    const refusal = refuseInactive(document ?? directory.find(agentId), lifecycle);
+    if (refusal === undefined) return undefined;
+    // A redirect may lead away from what is exempt.
+    exchange.inactiveRefusal = refusal;
+    const method = methodPolicy.alias(exchange.method)?.method ?? exchange.method;
+    return isExemptFromLifecycle(method) ? undefined : refusal;
+  };
+}
+
+/** Why an agent may not act now; undefined when it may. */
+export function refuseInactive(
+  document: AgentDocument | undefined,
+  lifecycle: CallerState["lifecycle"],
+): Refusal | undefined {
+  if (document === undefined) return undefined;
+  const status = lifecycle.statusOf(document);
+  if (status === "suspended") return agentSuspended(document.agentId);
+  if (status === "retired") return agentRetired(document.agentId, lifecycle.statusSince(document));
+  return undefined;
+}

@@ -1,0 +1,37 @@
+/**
+ * Gate 08. Is the path well-formed, and free of method names? 460.   AGTP-API §5.1, §5.2
+ */
+import type { Paced } from "../../base/paced.ts";
+import type { Pair } from "../../catalog/pair.ts";
+import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { endpointViolation } from "../refusals/refusal.ts";
+import type { Gate } from "./gate.ts";
+
+/** Judges paths by catalog, legacy and custom names. */
+export function pathGate(check: PathCheck): Gate {
+  return ({ method, path }) => {
+    const fault = check(method, path);
+    return fault && endpointViolation(fault.segment, fault.message);
+  };
+}
+
+/** The fault of a path; undefined: nothing. */
+export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
+
+/** Compiles the check of paths, an entry a step. */
+export function* compilingPathCheck(
+  names: MethodNames,
+  registry: Pick<EndpointRegistry<Pair>, "entries" | "findLiteral">,
+): Paced<PathCheck> {
+  const faulty = new Set<string>();
+  for (const { method, path } of registry.entries) {
+    yield;
+    const isLiteral = registry.findLiteral(method, path) !== undefined;
+    if (isLiteral && checkPath(path, names) !== undefined) faulty.add(path);
+  }
+  return (method, path) => {
+    if (registry.findLiteral(method, path) !== undefined && !faulty.has(path)) return undefined;
+    return checkPath(path, names);
+  };
+}

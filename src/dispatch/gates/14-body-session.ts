@@ -1,0 +1,16 @@
+/**
+ * Gate 14. Is the session that only the body names the caller's own? The header's was judged by gate 01,
+ * before anything else. 401 408 409.   AGTP "Sessions", "SUSPEND"
+ */
+import { refuseSession, type SessionState } from "../caller/refuse-session.ts";
+import type { Gate } from "./gate.ts";
+
+/** Looks at sessions of bodies; what a handler dispatches is in its caller's. */
+export function bodySessionGate(state: SessionState): Gate {
+  return (exchange) => {
+    const { sessionId, method, inner } = exchange;
+    if (sessionId === undefined || inner !== undefined) return undefined;
+    if (exchange.header("session-id") !== undefined) return undefined;
+    return refuseSession(exchange, { sessionId, method }, state);
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * Gate 15. May the caller go on with the task that the request names? Not while the task waits for a
+ * decision. What asks for the decision, brings it, or learns of it is answered, and so is what an agent does
+ * to wait in good order. 409 `task-paused` with the escalation.   AGTP "ESCALATE"
+ */
+import type { CallerState } from "../caller/caller-state.ts";
+import { taskPaused } from "../refusals/task-refusals.ts";
+import type { Route } from "../routes/route.ts";
+import type { Gate } from "./gate.ts";
+
+/** The protocol's own methods that a task which waits may use. */
+const EXEMPT: ReadonlySet<string> = new Set([
+  ...["ESCALATE", "CONFIRM", "INSPECT", "SUSPEND", "RESUME"],
+  ...["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
+]);
+
+/** The request by which the decision can be asked for. */
+const ESCALATIONS = "/escalations";
+
+/** Looks at tasks of header and body alike. */
+export function taskGate({ escalations }: Pick<CallerState, "escalations">): Gate {
+  return ({ route, caller, taskId }) => {
+    if (route === undefined || taskId === undefined || caller.agentId === undefined)
+      return undefined;
+    const pause = escalations.pauseOf(caller.agentId, taskId);
+    return pause === undefined || isExempt(route) ? undefined : taskPaused(pause);
+  };
+}
+
+function isExempt({ tier, method, path }: Route): boolean {
+  return tier === "A" && (EXEMPT.has(method) || path.startsWith(ESCALATIONS));
+}

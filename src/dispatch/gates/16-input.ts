@@ -1,0 +1,34 @@
+/**
+ * Gate 16. Does the merged input satisfy the endpoint's input schema, and then the handler's own rules?
+ * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
+ */
+import { watch } from "../caller/watched-peer.ts";
+import type { Exchange } from "../exchange.ts";
+import { readInput } from "../read-input.ts";
+import { schemaViolation } from "../refusals/refusal.ts";
+import type { Gate } from "./gate.ts";
+
+/** Asks the schema, and then the handler's own rules. */
+export const inputGate: Gate = (exchange) => {
+  const { route, undeclared } = exchange;
+  if (route === undefined) return undefined;
+  const violations = route.input.check(exchange.input, isSmall(exchange), undeclared);
+  if (violations !== undefined) {
+    watch(exchange, route);
+    return schemaViolation(violations);
+  }
+  if (undeclared?.isPreliminary === true) {
+    exchange.undeclared = undefined;
+    readInput(exchange, route);
+  }
+  const broken = route.precheck?.(exchange.input);
+  return broken && schemaViolation(broken);
+};
+
+/** No text has more members and items than half its octets. */
+const SMALL_OCTETS = 8192;
+
+function isSmall({ inner, request }: Exchange): boolean {
+  const octets = request.body.length + (request.query?.length ?? 0);
+  return inner === undefined && octets <= SMALL_OCTETS;
+}
