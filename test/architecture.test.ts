@@ -1,6 +1,6 @@
 /** How the sources are put together: which folder knows which, and what no file may do. */
-import { existsSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, extname, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../src/base/version.ts";
@@ -58,6 +58,16 @@ describe("the folders of src", () => {
     expect([...folders].sort()).toEqual(["", ...LAYERS].sort());
     const beside = sources.filter(({ folder, file }) => folder === "" && file !== PUBLIC);
     expect(beside.map(({ file }) => file)).toEqual([]);
+  });
+
+  it("have modules in them, and beside those only what the console's pages are made of", () => {
+    const options = { recursive: true, withFileTypes: true, encoding: "utf8" } as const;
+    const files = readdirSync(join(ROOT, "src"), options).filter((entry) => entry.isFile());
+    const others = files.filter(({ name }) => extname(name) !== ".ts");
+    const page = join(ROOT, PAGE);
+    expect(others.filter(({ parentPath }) => !join(parentPath, "/").startsWith(page))).toEqual([]);
+    const kinds = new Set(others.map(({ name }) => extname(name)));
+    expect([...kinds].toSorted()).toEqual([".css", ".html", ".json", ".svg"]);
   });
 
   it("import only what lies above them in the list", () => {
