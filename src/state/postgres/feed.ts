@@ -101,8 +101,11 @@ export async function readFeed(
     return transaction < next && !underWay.has(transaction);
   };
   const reached = { server, upTo, knows, cursor: { next, open } };
-  const isKnown = from > Number(first.forgotten) && rows.length <= MAX_CHANGED;
-  if (!isKnown) return { ...reached, changed: undefined };
+  const forgotten = Number(first.forgotten);
+  // What was under way at the cursor, and was made since, may be forgotten as well.
+  const isForgotten = (one: number): boolean => one <= forgotten && !underWay.has(one);
+  const isKnown = from > forgotten && cursor?.open.some(isForgotten) !== true;
+  if (!isKnown || rows.length > MAX_CHANGED) return { ...reached, changed: undefined };
   const changed = rows.flatMap(({ collection, key, value, revision }): readonly ChangedEntry[] => {
     if (collection === null) return [];
     const isGone = value === null || revision === null;

@@ -36,6 +36,19 @@ async function openTestNode(url: string, name: string) {
   return { node, store, words, end };
 }
 
+/** Writes the word "slow" in a transaction that stays open. */
+async function beginSlowly(url: string): Promise<pg.Client> {
+  const slow = new pg.Client(url);
+  await slow.connect();
+  onTestFinished(() => slow.end());
+  await slow.query("BEGIN");
+  await slow.query(`INSERT INTO agtp.entries
+    SELECT 'words', 'slow', '"said"', pg_current_xact_id()::text::bigint * 4096`);
+  await slow.query(`INSERT INTO agtp.changes (transaction, collection, key)
+    SELECT pg_current_xact_id()::text::bigint, 'words', 'slow'`);
+  return slow;
+}
+
 describeWithPostgres("a node that asks what others have committed", () => {
   it("has it once it has caught up, however short the time was", async () => {
     const url = await postgres().makeDatabase();
@@ -108,14 +121,7 @@ describeWithPostgres("a node that asks what others have committed", () => {
   it("hears of a change whose transaction was open when it asked, once that is made", async () => {
     const url = await postgres().makeDatabase();
     const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
-    const slow = new pg.Client(url);
-    await slow.connect();
-    onTestFinished(() => slow.end());
-    await slow.query("BEGIN");
-    await slow.query(`INSERT INTO agtp.entries
-      SELECT 'words', 'slow', '"said"', pg_current_xact_id()::text::bigint * 4096`);
-    await slow.query(`INSERT INTO agtp.changes (transaction, collection, key)
-      SELECT pg_current_xact_id()::text::bigint, 'words', 'slow'`);
+    const slow = await beginSlowly(url);
     for (const key of ["one", "two"]) {
       await a.words.put(key, "said");
       await b.node.catchUp();
@@ -124,6 +130,22 @@ describeWithPostgres("a node that asks what others have committed", () => {
     await slow.query("COMMIT");
     await b.node.catchUp();
     expect(b.words.get("slow")).toBe("said");
+  });
+
+  it("is told to read all where what was under way when it asked is forgotten by now", async () => {
+    const url = await postgres().makeDatabase();
+    const { store } = await openTestNode(url, "a");
+    const slow = await beginSlowly(url);
+    await store.commit([{ kind: "put", collection: "words", key: "one", value: "said" }]);
+    const { upTo, cursor } = await store.feed({ after: 0, only: ["words"] });
+    await slow.query("COMMIT");
+    await postgres().query("UPDATE agtp.changes SET made_at = made_at - interval '1 hour'", url);
+    await forgetChanges(store.pool, store.name);
+    expect(await postgres().query("SELECT FROM agtp.changes", url)).toEqual([]);
+    const feed = await store.feed({ after: upTo, only: ["words"], cursor });
+    expect(feed.changed).toBeUndefined();
+    const next = await store.feed({ after: upTo, only: ["words"], cursor: feed.cursor });
+    expect(next.changed).toEqual([]);
   });
 
   it("asks once for all who ask at the same time", async () => {
