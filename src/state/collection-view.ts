@@ -73,6 +73,8 @@ export class CollectionView<Item> {
   readonly #early = new Map<string, Overlaid<Item>>();
   /** How often the feed is being asked. */
   #asking = 0;
+  /** The last that told of a key that is gone. */
+  #toldGone: Told | undefined;
 
   protected constructor(options: CollectionOptions<Item>) {
     this.#options = options;
@@ -234,7 +236,10 @@ export class CollectionView<Item> {
   /** A write of this view is stored. */
   protected settle({ key, item }: Write<Item>, revision: number): void {
     if (this.#asking > 0) this.#settled.set(key, revision);
-    if ((this.#storedOf(key)?.revision ?? 0) >= revision) return;
+    const stored = this.#storedOf(key);
+    if ((stored?.revision ?? 0) >= revision) return;
+    // Others may have deleted it again before this process heard that it is stored.
+    if (stored === undefined && this.#toldGone && knows(this.#toldGone, revision)) return;
     // Read anew: a text cut from a message would keep the whole message alive.
     const value = item === undefined ? undefined : JSON.parse(JSON.stringify(item));
     this.#keep(key, value, revision);
@@ -253,6 +258,7 @@ export class CollectionView<Item> {
   /** The next reading holds, whatever is known: the store counts its revisions in another way. */
   protected forgetRevisions(): void {
     this.#settled.clear();
+    this.#toldGone = undefined;
     for (const [key, held] of this.#held) this.#held.set(key, { ...held, revision: 0 });
     for (const key of this.#foreign.keys()) this.#foreign.set(key, 0);
     for (const [key, { stored, writes }] of this.#early) {
@@ -266,7 +272,8 @@ export class CollectionView<Item> {
     const known = Math.max(before ?? 0, this.#settled.get(key) ?? 0);
     if (entry === undefined) {
       // What the feed did not know of is not gone: it came later.
-      if (feed.knows?.(known) ?? known <= feed.upTo) this.#keep(key, undefined, feed.upTo);
+      if (knows(feed, known)) this.#keep(key, undefined, feed.upTo);
+      this.#toldGone = feed;
       return;
     }
     // The feed tells a writer of its own writes, too.
@@ -342,4 +349,9 @@ export class CollectionView<Item> {
     const { rankOf } = this.#options;
     return rankOf === undefined ? 0 : rankOf(item, this.now(), key);
   }
+}
+
+/** Tells whether a commit was made when something was told. */
+function knows(told: Told, revision: number): boolean {
+  return told.knows?.(revision) ?? revision <= told.upTo;
 }

@@ -29,16 +29,19 @@ const openNotes = (
   options: Partial<CollectionOptions<Note>> = {},
 ): Promise<Collection<Note>> => Collection.open(store, { ...OPTIONS, ...options });
 
-/** A store whose commits can be made to fail, and to wait. */
+/** A store whose commits can be made to fail, and to wait before they are made, and before that is known. */
 function faultyStore(store: Store) {
   const faulty = {
     isBroken: false,
     gate: Promise.resolve(),
+    answer: Promise.resolve(),
     store: alterStore(store, {
       commit: async (changes, expectations) => {
         await faulty.gate;
         if (faulty.isBroken) throw new Error("the disk is full");
-        return store.commit(changes, expectations);
+        const outcome = await store.commit(changes, expectations);
+        await faulty.answer;
+        return outcome;
       },
     }),
   };
@@ -128,6 +131,27 @@ function describeCollection(openStore: () => Promise<Store>): void {
       gone: ["k"],
     });
     expect((await store.list("notes")).map(({ key }) => key)).toEqual(["other"]);
+  });
+
+  it("leaves deleted what another deleted before this one heard that it was stored", async () => {
+    const store = await openStore();
+    const faulty = faultyStore(store);
+    const notes = await openNotes(faulty.store);
+    const others = await openNotes(store);
+    let answer = (): void => undefined;
+    faulty.answer = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const adding = notes.add("a", note("ada", "short-lived"));
+    while ((await store.get("notes", "a")) === undefined);
+    await others.refresh();
+    await others.delete(["a"]);
+    await notes.refresh();
+    answer();
+    expect((await adding).kind).toBe("added");
+    expect([notes.get("a"), notes.size]).toEqual([undefined, 0]);
+    expect(await notes.add("a", note("ada", "again"))).toMatchObject({ kind: "added" });
+    expect(notes.get("a")).toEqual(note("ada", "again"));
   });
 
   it("keeps a copy of an item", async () => {
