@@ -58,7 +58,7 @@ export class PostgresCommitter {
   }
 
   async #attempt(requests: readonly CommitRequest[]): Promise<readonly CommitOutcome[]> {
-    let transaction: number | undefined;
+    let written: WrittenTransaction | undefined;
     let decided: Decided | undefined;
     let isCommitting = false;
     try {
@@ -67,11 +67,11 @@ export class PostgresCommitter {
           await client.query(this.#lockStatement(requests));
           decided = decide(requests, await this.#revisions(client, requests));
           if (decided.final.size > 0) {
-            transaction = await this.#write(client, decided.final);
+            written = await this.#write(client, decided.final);
             isCommitting = true;
             await client.query("COMMIT");
           } else await client.query("ROLLBACK");
-          return outcomesOf(decided, transaction ?? 0);
+          return outcomesOf(decided, written?.number ?? 0);
         } catch (error) {
           if (isAnswer(error)) await client.query("ROLLBACK");
           throw error;
@@ -79,9 +79,9 @@ export class PostgresCommitter {
       });
     } catch (error) {
       // An answer to COMMIT is a refusal; without one, it may have been made.
-      if (!isCommitting || transaction === undefined || decided === undefined) throw error;
-      if (isAnswer(error) || !(await this.#wasMade(transaction, error))) throw error;
-      return outcomesOf(decided, transaction);
+      if (!isCommitting || written === undefined || decided === undefined) throw error;
+      if (isAnswer(error) || !(await this.#wasMade(written, error))) throw error;
+      return outcomesOf(decided, written.number);
     }
   }
 
@@ -116,7 +116,10 @@ export class PostgresCommitter {
     return new Map(rows.map((row) => [idOf(row), Number(row.revision)]));
   }
 
-  async #write(client: PoolClient, final: ReadonlyMap<string, FinalChange>): Promise<number> {
+  async #write(
+    client: PoolClient,
+    final: ReadonlyMap<string, FinalChange>,
+  ): Promise<WrittenTransaction> {
     const all = [...final.values()];
     const puts = all.filter(({ change }) => change.json !== undefined);
     const deletes = all.filter(({ change }) => change.json === undefined);
@@ -124,7 +127,7 @@ export class PostgresCommitter {
       some.map(({ change }) => change.collection),
       some.map(({ change }) => change.key),
     ];
-    const { rows } = await client.query<{ number: string }>(
+    const { rows } = await client.query<{ number: string; made_at: string }>(
       `WITH current AS MATERIALIZED (
         SELECT pg_current_xact_id()::text::bigint + value::bigint AS number
         FROM ${this.#name}.meta WHERE name = 'base'
@@ -140,8 +143,8 @@ export class PostgresCommitter {
       ), told AS (
         INSERT INTO ${this.#name}.changes (transaction, collection, key)
         SELECT number, c, k FROM current, unnest($1::text[] || $5::text[], $2::text[] || $6::text[])
-          AS u (c, k)
-      ) SELECT number FROM current`,
+          AS u (c, k) RETURNING made_at
+      ) SELECT number, (SELECT extract(epoch FROM min(made_at)) FROM told) AS made_at FROM current`,
       [
         ...columns(puts),
         puts.map(({ change }) => change.json),
@@ -149,19 +152,21 @@ export class PostgresCommitter {
         ...columns(deletes),
       ],
     );
-    return Number(rows[0]?.number);
+    const [{ number, made_at: madeAt }] = rows as [(typeof rows)[0]];
+    return { number: Number(number), madeAt };
   }
 
   /** Finds out what became of a transaction, once it is over; rejects where that cannot be known. */
-  async #wasMade(transaction: number, cause: unknown): Promise<boolean> {
+  async #wasMade({ number, madeAt }: WrittenTransaction, cause: unknown): Promise<boolean> {
     const until = performance.now() + LOOK_UP_MS;
     while (performance.now() < until) {
       try {
         const { rows } = await this.#pool.query<{ status: string; made: boolean }>(
           `SELECT pg_xact_status(($1::bigint - value::bigint)::text::xid8) AS status,
-            EXISTS (SELECT FROM ${this.#name}.changes WHERE transaction = $1) AS made
+            EXISTS (SELECT FROM ${this.#name}.changes
+              WHERE transaction = $1 AND extract(epoch FROM made_at) = $2::numeric) AS made
             FROM ${this.#name}.meta WHERE name = 'base'`,
-          [transaction],
+          [number, madeAt],
         );
         const [row] = rows;
         if (row !== undefined && row.status !== "in progress") return row.made;
@@ -172,6 +177,16 @@ export class PostgresCommitter {
     }
     throw new StoreUnavailableError("undecided", cause);
   }
+}
+
+/**
+ * A transaction that may be made: a server that crashed before it was uses its number again, for changes of another
+ * time.
+ */
+interface WrittenTransaction {
+  readonly number: number;
+  /** When its first change was written, by the server's clock. */
+  readonly madeAt: string;
 }
 
 interface FinalChange {

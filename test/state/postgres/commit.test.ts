@@ -1,0 +1,70 @@
+/** Commits to a database of several nodes, where something happens in the middle of one. */
+import type { Pool, PoolClient } from "pg";
+import { expect, it, vi } from "vitest";
+import { COMMITS_A_TRANSACTION } from "../../../src/state/postgres/commit.ts";
+import type { PostgresStore } from "../../../src/state/postgres/store.ts";
+import type { Change, CommitOutcome } from "../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
+
+const openStore = async (url: string) => (await openPostgres(url)) as PostgresStore;
+
+const put = (key: string): readonly Change[] => [
+  { kind: "put", collection: "words", key, value: "said" },
+];
+
+/** Does something in the place of the next COMMIT, which then has no answer. */
+function loseCommit(pool: Pool, instead: (client: PoolClient) => Promise<void>): void {
+  const connect: (...given: unknown[]) => Promise<PoolClient> = pool.connect.bind(pool) as never;
+  let isLost = false;
+  vi.spyOn(pool, "connect").mockImplementation((async (...given: unknown[]) => {
+    const client = await connect(...given);
+    // Without a callback it is asked for a transaction.
+    if (given.length > 0) return client;
+    const query: (...asked: unknown[]) => Promise<unknown> = client.query.bind(client) as never;
+    client.query = (async (...asked: unknown[]) => {
+      if (asked[0] !== "COMMIT" || isLost) return query(...asked);
+      isLost = true;
+      await instead(client);
+      throw new Error("Connection terminated unexpectedly");
+    }) as never;
+    return client;
+  }) as never);
+}
+
+async function transactionOf(client: PoolClient): Promise<number> {
+  const { rows } = await client.query("SELECT pg_current_xact_id()::text AS number");
+  return Number(rows[0].number);
+}
+
+function numberOf(outcome: CommitOutcome): number {
+  return outcome.kind === "committed" ? Math.floor(outcome.revision / COMMITS_A_TRANSACTION) : 0;
+}
+
+describeWithPostgres("a commit whose answer is lost", () => {
+  it("is found where it was made", async () => {
+    const store = await openStore(await postgres().makeDatabase());
+    loseCommit(store.pool, async (client) => void (await client.query("COMMIT ")));
+    expect(await store.commit(put("word"))).toMatchObject({ kind: "committed" });
+    expect(await store.get("words", "word")).toBe("said");
+  });
+
+  it("is not taken for one that a server which crashed before has given its number to", async () => {
+    const url = await postgres().makeDatabase();
+    const [store, other] = [await openStore(url), await openStore(url)];
+    let [lost, made] = [0, 0];
+    loseCommit(store.pool, async (client) => {
+      lost = await transactionOf(client);
+      postgres().crash();
+      postgres().start();
+      while (made < lost) {
+        // The connections from before the crash fail, one after the other.
+        made = await other.commit(put("other")).then(numberOf, () => made);
+      }
+    });
+    await expect(store.commit(put("word"))).rejects.toThrow(StoreUnavailableError);
+    expect(made).toBe(lost);
+    expect(await store.get("words", "word")).toBeUndefined();
+    expect(await store.get("words", "other")).toBe("said");
+  });
+});
