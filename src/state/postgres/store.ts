@@ -38,8 +38,9 @@ export class PostgresStore implements Store {
   /** Everybody who is to hear of changes. */
   readonly watchers: FeedWatchers = new FeedWatchers();
   #pending: PendingCommit[] = [];
-  /** The transaction that is being made, and those that wait. */
-  #writing: Promise<void> | undefined;
+  #isWriting = false;
+  /** Settled with the commit that was asked for last, behind all others. */
+  #latest: Promise<unknown> = Promise.resolve();
   #isClosed = false;
   readonly counts: StoreCounts = { commits: 0, conflicts: 0, records: 0, recordsAgain: 0 };
   /** Set by the node that this process is. */
@@ -87,10 +88,12 @@ export class PostgresStore implements Store {
   ): Promise<CommitOutcome> {
     this.#checkOpen();
     const encoded = changes.map(encodeChange);
-    return new Promise((resolve, reject) => {
+    const made = new Promise<CommitOutcome>((resolve, reject) => {
       this.#pending.push({ changes: encoded, expectations, resolve, reject });
-      this.#writing ??= this.#writeAll();
     });
+    this.#latest = made.catch(() => undefined);
+    if (!this.#isWriting) void this.#writeAll();
+    return made;
   }
 
   async changes(after: number, only?: string): Promise<Feed> {
@@ -149,19 +152,20 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Waits for the commits that were asked for so far: later reads see them, awaited or not. */
+  /** Waits for the commits that were asked for so far, and for none after them: later reads see them, awaited or not. */
   async #written(): Promise<void> {
-    await this.#writing;
+    await this.#latest;
   }
 
   async #writeAll(): Promise<void> {
+    this.#isWriting = true;
     // After all that this turn of the loop asks for.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#pending.length > 0) {
       const group = this.#pending.splice(0, COMMITS_A_TRANSACTION);
       await this.#write(group);
     }
-    this.#writing = undefined;
+    this.#isWriting = false;
   }
 
   /** Makes commits, and settles them. */

@@ -1,6 +1,7 @@
 /** Commits to a database of several nodes, where something happens in the middle of one. */
 import type { Pool, PoolClient } from "pg";
-import { expect, it, vi } from "vitest";
+import pg from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { COMMITS_A_TRANSACTION } from "../../../src/state/postgres/commit.ts";
 import type { PostgresStore } from "../../../src/state/postgres/store.ts";
 import type { Change, CommitOutcome } from "../../../src/state/store.ts";
@@ -66,5 +67,30 @@ describeWithPostgres("a commit whose answer is lost", () => {
     expect(made).toBe(lost);
     expect(await store.get("words", "word")).toBeUndefined();
     expect(await store.get("words", "other")).toBe("said");
+  });
+});
+
+describeWithPostgres("a question to a store that is written all the time", () => {
+  it("waits for the commits that were asked for before it, and for none after them", async () => {
+    const url = await postgres().makeDatabase();
+    const store = await openStore(url);
+    await store.commit(put("held"));
+    const holder = new pg.Client(url);
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query("BEGIN; SELECT FROM agtp.entries FOR UPDATE");
+    const begun = vi.spyOn(store.pool, "connect");
+    const first = store.commit(put("word"));
+    const feed = store.feed({ after: 0, only: undefined });
+    await vi.waitFor(() => expect(begun).toHaveBeenCalled(), { interval: 1 });
+    let isMade = false;
+    const second = store.commit(put("held")).then(() => {
+      isMade = true;
+    });
+    await first;
+    await feed;
+    expect(isMade).toBe(false);
+    await holder.query("COMMIT");
+    await second;
   });
 });
