@@ -13,6 +13,7 @@ import { Collection } from "../../../state/collection.ts";
 import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import { isStatus } from "../../../wire/message.ts";
 import type { SubmittedProposal } from "./read-proposal.ts";
 
@@ -47,11 +48,15 @@ const PER_AGENT = 100;
 const ESTIMATED_SECONDS = 1;
 /** The time after which an agent is told to give up asking. */
 const MOST_SECONDS = 60;
+/** A store that could not be used may be usable again. */
+const AGAIN_AFTER_MS = 1_000;
 
 export class PendingProposals {
   readonly #proposals: Collection<PendingProposal>;
   readonly #holders: Holders;
   readonly #waiting = new Set<string>();
+  /** The answers that are not kept yet, by proposal: none is evaluated twice because of its store. */
+  readonly #answers = new Map<string, ProposalAnswer>();
   #evaluator: ProposalEvaluator | undefined;
   /** The evaluation of one after another: a flood of proposals takes turns with everything else. */
   #running: Promise<void> | undefined;
@@ -129,8 +134,20 @@ export class PendingProposals {
       if (evaluator === undefined) return;
       await new Promise((resolve) => setImmediate(resolve));
       this.#waiting.delete(proposalId);
-      await this.#evaluate(proposalId, evaluator).catch((error) => evaluator.onFault(error));
+      try {
+        await this.#evaluate(proposalId, evaluator);
+      } catch (error) {
+        if (isStoreUnavailable(error)) this.#evaluateLater(proposalId);
+        else evaluator.onFault(error);
+      }
     }
+  }
+
+  #evaluateLater(proposalId: string): void {
+    setTimeout(() => {
+      this.#waiting.add(proposalId);
+      this.#run();
+    }, AGAIN_AFTER_MS).unref();
   }
 
   async #evaluate(proposalId: string, evaluator: ProposalEvaluator): Promise<void> {
@@ -138,12 +155,17 @@ export class PendingProposals {
       const isTaken = one.request !== undefined && !holds(this.#holders, one);
       return isTaken && mayHold(this.#holders, one) ? holding(this.#holders, one) : undefined;
     });
-    if (proposal?.request === undefined || !holds(this.#holders, proposal)) return;
+    if (proposal?.request === undefined || !holds(this.#holders, proposal)) {
+      this.#answers.delete(proposalId);
+      return;
+    }
     const { agentId, negotiationId, request } = proposal;
-    const answer = await evaluator.evaluate(request);
+    const answer = this.#answers.get(proposalId) ?? (await evaluator.evaluate(request));
+    this.#answers.set(proposalId, answer);
     await this.#proposals.change(proposalId, (one) =>
       holds(this.#holders, one) ? { proposalId, agentId, negotiationId, answer } : undefined,
     );
+    this.#answers.delete(proposalId);
   }
 }
 

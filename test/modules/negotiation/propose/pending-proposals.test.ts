@@ -1,10 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   PendingProposals,
   type ProposalAnswer,
 } from "../../../../src/modules/negotiation/propose/pending-proposals.ts";
 import type { SubmittedProposal } from "../../../../src/modules/negotiation/propose/read-proposal.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import { StoreUnavailableError } from "../../../../src/state/store-fault.ts";
 import { alterStore } from "../../../support/store.ts";
 
 const PROPOSAL = {} as SubmittedProposal["proposal"];
@@ -102,6 +103,27 @@ describe("PendingProposals", () => {
     expect(by.faults).toHaveLength(1);
     expect(proposals.find(broken, "alice")).toMatchObject({ status: 261 });
     expect(proposals.find(fine, "alice")).toMatchObject({ status: 263 });
+  });
+
+  it("are evaluated once, and have their answer though the store failed in between", async () => {
+    const store = createMemoryStore();
+    let failures = 0;
+    const commit: typeof store.commit = (...asked) => {
+      failures -= 1;
+      if (failures < 0) return store.commit(...asked);
+      return Promise.reject(new StoreUnavailableError("full", new Error("the disk is full")));
+    };
+    const proposals = await PendingProposals.open(alterStore(store, { commit }));
+    const by = evaluator();
+    const id = await idOf(proposals.submit(request("alice")));
+    failures = 2;
+    proposals.evaluateBy(by);
+    await vi.waitFor(
+      () => expect(proposals.find(id, "alice")).toEqual({ status: 263, body: { of: "n-1" } }),
+      { timeout: 10_000 },
+    );
+    expect(by.evaluated).toEqual(["n-1"]);
+    expect(by.faults).toEqual([]);
   });
 
   it("are a bounded number of each agent, in the store as well", async () => {
