@@ -3,6 +3,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypt
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { askDaemon } from "../../src/programs/control-commands.ts";
+import { FeedWatchers } from "../../src/state/feed-watchers.ts";
 import { Link } from "../../tools/torture/cluster/link.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
@@ -359,5 +360,17 @@ describeWithPostgres("two nodes of one store", () => {
       { node: "a", state: "ready" },
       { node: "b", state: "ready" },
     ]);
+  });
+
+  it("watch no more of what others change, however often they are reloaded", async () => {
+    const url = await postgres().makeDatabase();
+    const watched = vi.spyOn(FeedWatchers.prototype, "watch");
+    onTestFinished(() => watched.mockRestore());
+    const { daemon } = await openNode(url, "a", { gateway: { enabled: true } });
+    expect(watched.mock.calls.map(([name]) => name)).toContain("hosted-identities");
+    expect(await daemon.reload()).toEqual([]);
+    const atStart = watched.mock.calls.length;
+    for (let count = 0; count < 3; count += 1) expect(await daemon.reload()).toEqual([]);
+    expect(watched.mock.calls.length).toBe(atStart);
   });
 });

@@ -7,6 +7,7 @@ import {
   type HostedAgent,
   type HostedIdentities,
   identifyHosted,
+  openHostedIdentities,
 } from "../../state/registers/hosted-identity.ts";
 import type { ModuleContext } from "./module.ts";
 import type { Taking } from "./shared-sections.ts";
@@ -19,9 +20,10 @@ export function identifyAgents(
   agents: readonly HostedAgent[],
   context: ModuleContext<Taking<"server">>,
 ): Promise<HostedIdentities> {
-  const { config, state, signingKey, directory, drive } = context;
+  const { config, signingKey, directory, drive } = context;
   const { serverId, operator } = config.server;
-  const places = { store: state.store, known: directory.list(), drive };
+  const openKept = () => context.once(openHostedIdentities);
+  const places = { openKept, known: directory.list(), drive };
   return identifyHosted(agents, { serverId, operator, signingKey }, places);
 }
 

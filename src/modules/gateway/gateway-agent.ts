@@ -3,7 +3,6 @@
  * server issues for it as for every agent that it hosts, which holds no scope.   AGTP "HTTP
  * Gateway"
  */
-import type { KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
@@ -11,9 +10,12 @@ import { type JsonRecord, parseRecord } from "../../base/json-value.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import { type HostedAgent, identifyHosted } from "../../state/registers/hosted-identity.ts";
-import type { Store } from "../../state/store.ts";
-import type { GatewaySections } from "./config.ts";
+import {
+  type HostedAgent,
+  identifyHosted,
+  openHostedIdentities,
+} from "../../state/registers/hosted-identity.ts";
+import type { GatewayContext, GatewaySections } from "./config.ts";
 
 /** The speaker: nobody, one of the operator's, one that is issued, or nobody can. */
 type GatewayChoice =
@@ -56,11 +58,11 @@ export function chooseGatewayAgent(
 }
 
 /** The agent as it is kept, or a new one. Writes nothing before `keep`. */
-export async function issueGatewayAgent(
-  config: GatewaySections,
-  store: Store,
-  signingKey: KeyObject | undefined,
-): Promise<IssuedGatewayAgent> {
+export async function issueGatewayAgent({
+  config,
+  signingKey,
+  once,
+}: Pick<GatewayContext, "config" | "signingKey" | "once">): Promise<IssuedGatewayAgent> {
   const { serverId, operator } = config.server;
   const inherited = readInherited(config);
   if (inherited.problem !== undefined) {
@@ -73,7 +75,7 @@ export async function issueGatewayAgent(
     ...(inherited.genesis === undefined ? {} : { genesis: inherited.genesis }),
   };
   const issuer = { serverId, operator, signingKey };
-  const among = { store, known: [], drive: atOnce };
+  const among = { openKept: () => once(openHostedIdentities), known: [], drive: atOnce };
   const identities = await identifyHosted([agent], issuer, among);
   const { documents, problems } = identities;
   return { agent: documents.get(agent.key), problems, keep: () => identities.keep() };

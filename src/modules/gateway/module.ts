@@ -21,7 +21,7 @@ export const gatewayModule: Module<GatewaySections> = {
   name: "gateway",
   takes: { apis: true, gateway: true, limits: true, policies: true, server: true },
   async provision(context) {
-    const { config, directory, state, signingKey } = context;
+    const { config, directory } = context;
     const choice = chooseGatewayAgent(config, directory.list());
     switch (choice.kind) {
       case "none":
@@ -31,7 +31,7 @@ export const gatewayModule: Module<GatewaySections> = {
       case "named":
         return serving(context, { agent: choice.agent, isAgentIssued: false });
       case "issued": {
-        const { agent, problems, keep } = await issueGatewayAgent(config, state.store, signingKey);
+        const { agent, problems, keep } = await issueGatewayAgent(context);
         if (agent === undefined) return { blockers: problems };
         const served = serving(context, { agent, isAgentIssued: true });
         return { ...served, problems, agents: [agent], ...completing(served, keep) };

@@ -61,13 +61,20 @@ export interface HostedIdentities {
 
 /** Where identities are looked for and kept. */
 interface IdentityPlaces {
-  readonly store: Store;
+  /** Opens those that were issued; called where there is an agent. */
+  openKept(): Promise<Collection<JsonRecord>>;
   /** The identities that are known already. */
   readonly known: readonly AgentDocument[];
   readonly drive: Drive;
 }
 
-const COLLECTION = "hosted-identities";
+/** Opens the identities that were issued over a store; once a process, since a collection hears of changes from then on. */
+export function openHostedIdentities(store: Store): Promise<Collection<JsonRecord>> {
+  return Collection.open(store, {
+    name: "hosted-identities",
+    read: recordReader<JsonRecord>({}),
+  });
+}
 
 /**
  * Finds or issues them; writes nothing. Of those that are known already, the operator's stand for the
@@ -76,14 +83,10 @@ const COLLECTION = "hosted-identities";
 export async function identifyHosted(
   agents: readonly HostedAgent[],
   issuer: HostIssuer,
-  { store, known, drive }: IdentityPlaces,
+  { openKept, known, drive }: IdentityPlaces,
 ): Promise<HostedIdentities> {
   if (agents.length === 0) return NOBODY;
-  const kept = await Collection.open(store, {
-    name: COLLECTION,
-    read: recordReader<JsonRecord>({}),
-  });
-  return drive(identifying(agents, issuer, known, kept));
+  return drive(identifying(agents, issuer, known, await openKept()));
 }
 
 const NOBODY: HostedIdentities = {

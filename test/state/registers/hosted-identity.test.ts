@@ -10,6 +10,7 @@ import {
   type HostedAgent,
   type HostIssuer,
   identifyHosted,
+  openHostedIdentities,
 } from "../../../src/state/registers/hosted-identity.ts";
 import type { Store } from "../../../src/state/store.ts";
 
@@ -29,7 +30,9 @@ function identify(
   issuer: HostIssuer,
   known: readonly AgentDocument[],
 ) {
-  return identifyHosted(agents, issuer, { store, known, drive: atOnce });
+  return identifyHosted(agents, issuer, {
+    ...{ openKept: () => openHostedIdentities(store), known, drive: atOnce },
+  });
 }
 
 describe("an identity", () => {
