@@ -84,6 +84,7 @@ function checkUpstreamInput(
     ...(checkUrlInput(url, input) ?? []),
     ...checkHeaderFields(written, input),
     ...checkContent(written, input),
+    ...checkNames(written, input),
   ];
   return violations.length === 0 ? undefined : violations;
 }
@@ -124,6 +125,34 @@ function checkParts(parts: Input, pointer: string): SchemaViolation[] {
         : [],
     );
   });
+}
+
+/** In characters; to write as many takes some tens of milliseconds. */
+const MAX_NAMES_LENGTH = 1_048_576;
+
+/**
+ * Checks that the names in a value are not too long for what is written of it: in a form, in parts and in brackets
+ * each item has the names above it again, so that a body of 400 KB could become gigabytes.
+ */
+function checkNames({ bodyFormat, styles }: UpstreamEncoding, input: Input): SchemaViolation[] {
+  const repeatsNames =
+    bodyFormat === "form" ||
+    bodyFormat === "multipart" ||
+    Object.values(styles).some((style) => style === "deep");
+  if (!repeatsNames) return [];
+  const message = `has names that take more than ${MAX_NAMES_LENGTH} characters, once for each value below them`;
+  return Object.entries(input)
+    .filter(([, value]) => namesLength(value, 0) > MAX_NAMES_LENGTH)
+    .map(([field]) => ({ path: pointerTo(field), keyword: "maxLength", message }));
+}
+
+/** The length of the names that lead to each scalar, in all; `above` is that of those above the value. */
+function namesLength(value: unknown, above: number): number {
+  if (typeof value !== "object" || value === null) return above;
+  return Object.entries(value).reduce(
+    (sum, [name, member]) => sum + namesLength(member, above + name.length),
+    0,
+  );
 }
 
 function isBase64(value: unknown): boolean {

@@ -168,6 +168,22 @@ describe("a body", () => {
     const how = { bodyFormat, ...(bodyField === undefined ? {} : { bodyField }) };
     expect(bind({ how }).precheck?.(input)).toBeUndefined();
   });
+
+  // Each of the items has the name again: 400 KB would become gigabytes.
+  it.each([
+    ["form, in brackets", { bodyFormat: "form", styles: { f: "deep" } }],
+    ["form", { bodyFormat: "form", bodyField: "f" }],
+    ["parts", { bodyFormat: "multipart", bodyField: "f" }],
+    ["query, in brackets", { styles: { f: "deep" } }],
+  ] as const)("is not written as a %s when long names would stand there too often", (_, how) => {
+    const named = (length: number) => ({ f: { ["k".repeat(length)]: Array(4_000).fill(1) } });
+    expect(bind({ how }).precheck?.(named(400_000))).toMatchObject([
+      { path: "/f", keyword: "maxLength" },
+    ]);
+    expect(bind({ how }).precheck?.(named(200))).toBeUndefined();
+    // Of JSON nothing is repeated.
+    expect(bind({ how: {} }).precheck?.(named(400_000))).toBeUndefined();
+  });
 });
 
 describe("the query", () => {
