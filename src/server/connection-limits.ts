@@ -3,7 +3,6 @@
  * requests, and how much waits to be sent to all peers of a daemon.   `[limits]`
  */
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 
 /** A connection that was let in. */
@@ -117,7 +116,7 @@ export class TlsOverhead {
   #securedBytes: number;
 
   /** The socket that was accepted, and the one over it. */
-  constructor(raw: Counted, secured: Pick<TLSSocket, "bytesRead">) {
+  constructor(raw: Counted, secured: Counted) {
     this.#raw = raw;
     this.#secured = secured;
     this.#rawBytes = raw.bytesRead;

@@ -10,7 +10,12 @@ import type { Duplex } from "node:stream";
 import { quietened } from "../base/back-off.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { type Admitted, ConnectionCaps, type SendBudget } from "./connection-limits.ts";
+import {
+  type Admitted,
+  ConnectionCaps,
+  type SendBudget,
+  TlsOverhead,
+} from "./connection-limits.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
 import { pacedResponses } from "./paced-response.ts";
@@ -43,6 +48,17 @@ const TRANSPORT = {
 /** The longest that a peer may take to close after it was told that it is not understood. */
 const LINGER_MS = 2_000;
 
+const SWEEP_MS = 1_000;
+
+/** A connection whose handshake is done. */
+interface OpenConnection {
+  readonly turns: HttpTurns;
+  /** Undefined: plain HTTP. */
+  readonly overhead: TlsOverhead | undefined;
+  /** Since the last sweep. */
+  requests: number;
+}
+
 /** Serves the sidecar; nothing is bound yet. */
 export class HttpListener {
   readonly #options: HttpListenerOptions;
@@ -50,8 +66,9 @@ export class HttpListener {
   readonly #caps: ConnectionCaps;
   /** By peer: Node tells of a socket that is secured, and not over which one. */
   readonly #handshakes = new Map<string, Admitted>();
-  readonly #connections = new Map<Duplex, HttpTurns>();
+  readonly #connections = new Map<Duplex, OpenConnection>();
   readonly #answering = new Set<http.ServerResponse>();
+  #sweeper: NodeJS.Timeout | undefined;
   #isDraining = false;
 
   constructor(options: HttpListenerOptions) {
@@ -78,6 +95,8 @@ export class HttpListener {
       server.listen({ host, port, backlog: 1024 }, () => {
         server.off("error", reject);
         server.on("error", quietened(this.#options.onFault));
+        if (this.#options.tls !== undefined)
+          this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
         resolve(server.address() as AddressInfo);
       });
     });
@@ -104,11 +123,20 @@ export class HttpListener {
       this.#server.close(() => resolve());
     });
     this.#caps.endHandshakes();
-    for (const [socket, turns] of this.#connections) if (turns.isIdle) socket.destroy();
+    for (const [socket, { turns }] of this.#connections) if (turns.isIdle) socket.destroy();
     for (const response of this.#answering) response.shouldKeepAlive = false;
     const timer = setTimeout(() => this.#caps.endAll(), timeoutMs);
     await closed;
     clearTimeout(timer);
+    clearInterval(this.#sweeper);
+  }
+
+  /** Ends connections whose peers only update their keys. */
+  #sweep(): void {
+    for (const [socket, connection] of this.#connections) {
+      if (connection.overhead?.isExcessive(connection.requests)) socket.destroy();
+      connection.requests = 0;
+    }
   }
 
   #admit(socket: Socket): void {
@@ -130,12 +158,17 @@ export class HttpListener {
     if (socket.destroyed) return;
     const admitted = this.#handshakes.get(peerOf(socket));
     if (admitted !== undefined) this.#caps.established(admitted);
-    this.#connections.set(socket, new HttpTurns(socket));
+    const raw = admitted?.socket ?? socket;
+    const overhead = raw === socket ? undefined : new TlsOverhead(raw, socket);
+    this.#connections.set(socket, { turns: new HttpTurns(socket), overhead, requests: 0 });
     socket.once("close", () => this.#connections.delete(socket));
   }
 
   #take(request: http.IncomingMessage, response: http.ServerResponse): void {
-    const turns = this.#connections.get(request.socket);
+    const connection = this.#connections.get(request.socket);
+    if (connection === undefined) return;
+    const { turns } = connection;
+    connection.requests += 1;
     const turn: Turn = {
       // A request that was answered early gets no second answer for its rest.
       isComplete: () => request.complete || response.headersSent,
@@ -143,15 +176,15 @@ export class HttpListener {
         this.#answering.add(response);
         response.once("close", () => {
           this.#answering.delete(response);
-          turns?.over(turn);
+          turns.over(turn);
           // A head that left before the drain did not say that the connection ends.
-          if (this.#isDraining && turns?.isIdle === true) request.socket.end();
+          if (this.#isDraining && turns.isIdle) request.socket.end();
         });
         if (this.#isDraining) response.shouldKeepAlive = false;
         this.#begin(request, response);
       },
     };
-    turns?.take(turn, this.#options.limits().maxPipelined);
+    turns.take(turn, this.#options.limits().maxPipelined);
   }
 
   #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
@@ -173,7 +206,9 @@ export class HttpListener {
 
   /** Refuses what cannot be read, after the earlier requests are answered. */
   #refuse(error: Error, socket: Duplex): void {
-    const turns = this.#connections.get(socket);
+    const turns = this.#connections.get(socket)?.turns;
+    // The parser fails again at each piece of what comes behind a fault.
+    if (turns?.hasFailed && isReadingFault(error)) return;
     if (turns === undefined || !socket.writable || !isReadingFault(error)) {
       socket.destroy();
       return;
@@ -193,6 +228,9 @@ export class HttpListener {
     else {
       socket.end(faultOctets(answer));
       socket.setTimeout(LINGER_MS, () => socket.destroy());
+      // One that does not fall silent has the time of an idle connection.
+      const late = setTimeout(() => socket.destroy(), this.#options.limits().idleTimeoutMs);
+      socket.once("close", () => clearTimeout(late));
     }
   }
 }

@@ -18,6 +18,7 @@ export class HttpTurns {
   readonly #waiting: Turn[] = [];
   #running: Turn | undefined;
   #isPaused = false;
+  #hasFailed = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -27,6 +28,11 @@ export class HttpTurns {
 
   get isIdle(): boolean {
     return this.#running === undefined;
+  }
+
+  /** Nothing more can be read. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /**
@@ -44,8 +50,9 @@ export class HttpTurns {
     this.#socket.pause();
   }
 
-  /** Nothing more can be read: `answer` is begun after what has arrived whole. */
+  /** Nothing more can be read, which is said once: `answer` is begun after what has arrived whole. */
   fail(answer: () => void): void {
+    this.#hasFailed = true;
     const last: Turn = { isComplete: () => true, begin: answer };
     if (this.#waiting.at(-1)?.isComplete() === false) this.#waiting.pop();
     // A request whose octets will not come is not waited for.

@@ -1,4 +1,5 @@
 /** How the sidecar deals with connections: limits, order, hang-ups, drains and reloads. */
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -140,6 +141,26 @@ describe("the sidecar's limits", () => {
       "GET /orders/7 HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\nBAD\r\n\r\n",
     );
     expect(statusesIn(await client.closed())).toEqual([200, 404, 400]);
+  });
+
+  it("leave the answer to a client that goes on sending behind what cannot be read", async () => {
+    const { port, fetch } = await openGateway(gatewayFiles({ limits: { idle_timeout_ms: 3_000 } }));
+    const client = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+    onTestFinished(() => void client.destroy());
+    const ends: string[] = [];
+    for (const event of ["error", "close"]) client.on(event, () => void ends.push(event));
+    client.resume().write("BAD\r\n\r\n");
+    await once(client, "end");
+    // Each piece is read before the next one is sent.
+    for (let piece = 0; piece < 3; piece += 1) {
+      client.write("more");
+      expect((await fetch("/orders/7")).status).toBe(200);
+    }
+    expect(ends).toEqual([]);
+    // It has the time of an idle connection, however long it goes on.
+    const sending = setInterval(() => client.write("more"), 20);
+    onTestFinished(() => clearInterval(sending));
+    await new Promise((resolve) => client.once("close", resolve));
   });
 });
 

@@ -1,46 +1,83 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { TlsOverhead } from "../../src/server/connection-limits.ts";
 import { connectKeyUpdater } from "../../tools/torture/key-updates.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { closeOf, openDaemon } from "../support/daemon.ts";
+import { gatewayFiles, openGateway } from "../support/gateway.ts";
 import { echo, serverFiles } from "../support/server-deployment.ts";
 
 /** Connections are looked at every half second, and no handshake or head is late on a busy machine. */
 const limits = { header_timeout_ms: 2_000 };
 
+/** What was found at each look so far. */
+function watchLooks(): () => readonly unknown[] {
+  const looks = vi.spyOn(TlsOverhead.prototype, "isExcessive");
+  onTestFinished(() => looks.mockRestore());
+  return () => looks.mock.results.map(({ value }) => value);
+}
+
+/** Updates keys until the connection is closed; others do something of their own between. */
+async function updateUntilClosed(port: number, between: () => Promise<void>): Promise<void> {
+  const { socket, updates } = await connectKeyUpdater(port);
+  onTestFinished(() => void socket.destroy());
+  socket.resume();
+  const closed = closeOf(socket);
+  let isClosed = false;
+  void closed.then(() => {
+    isClosed = true;
+  });
+  while (!isClosed) {
+    socket.write(updates(500));
+    await between();
+  }
+  await closed;
+}
+
 describe("a peer that goes on updating its keys", () => {
   it("is dropped, and others are served", async () => {
+    const looks = watchLooks();
     const { daemon, connect } = await openDaemon(serverFiles({ limits }));
     const client = await connect();
-    const { socket, updates } = await connectKeyUpdater(daemon.port);
-    onTestFinished(() => void socket.destroy());
-    socket.resume();
-    const closed = closeOf(socket);
-    let isClosed = false;
-    void closed.then(() => {
-      isClosed = true;
-    });
-    for (let number = 1; !isClosed; number += 1) {
-      socket.write(updates(500));
+    let number = 0;
+    await updateUntilClosed(daemon.port, async () => {
+      number += 1;
       client.write(echo(number));
       expect((await client.replies(number)).at(-1)?.status).toBe(200);
-    }
-    await closed;
+    });
+    expect(looks()).toContain(true);
+  });
+
+  it("is dropped by the sidecar, and others are served", async () => {
+    const looks = watchLooks();
+    const { cert, key } = await makeCertificate();
+    const gateway = { cert: "http.pem", key: "http-key.pem" };
+    const files = { "http.pem": cert, "http-key.pem": key };
+    const { port } = await openGateway(gatewayFiles({ gateway }, files));
+    await updateUntilClosed(port, async () => {
+      const answer = get({ host: "127.0.0.1", port, path: "/orders/7", rejectUnauthorized: false });
+      const [response] = (await once(answer, "response")) as [IncomingMessage];
+      expect(response.statusCode).toBe(200);
+      response.resume();
+    });
+    expect(looks()).toContain(true);
   });
 });
 
 describe("a peer that asks for much", () => {
   it("is not taken for one that updates its keys", async () => {
-    const looks = vi.spyOn(TlsOverhead.prototype, "isExcessive");
-    onTestFinished(() => looks.mockRestore());
+    const looks = watchLooks();
     const { connect } = await openDaemon(serverFiles({ limits }));
     const client = await connect();
     const batch = Buffer.concat(Array.from({ length: 2_000 }, (_, number) => echo(number)));
     // The first look may come before anything was asked.
-    for (let round = 1; round <= 4 || looks.mock.results.length < 2; round += 1) {
+    for (let round = 1; round <= 4 || looks().length < 2; round += 1) {
       client.write(batch);
       expect(await client.replies(round * 2_000)).toHaveLength(round * 2_000);
     }
-    for (const { value } of looks.mock.results) expect(value).toBe(false);
+    for (const isExcessive of looks()) expect(isExcessive).toBe(false);
   });
 });
 

@@ -5,6 +5,7 @@
 import { createCipheriv, createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
 const CIPHER = "TLS_AES_128_GCM_SHA256";
@@ -33,6 +34,8 @@ export async function connectKeyUpdater(
     if (label === "CLIENT_TRAFFIC_SECRET_0") secret = Buffer.from(value, "hex");
   });
   await once(secure, "secureConnect");
+  // Only now the last octets of the handshake are written.
+  await setImmediate();
   return {
     socket,
     updates: (count) =>
