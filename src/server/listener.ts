@@ -3,7 +3,6 @@
  * before its handshake, and a slow handshake holds up nobody.   AGTP "Transport"
  */
 
-import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
 import { quietened } from "../base/back-off.ts";
@@ -172,19 +171,16 @@ const ALPN: Buffer = Buffer.from("\x04agtp", "latin1");
  * listener an event in `connection.ts`, took a third off what a connection costs beyond a bare echo's.
  */
 function createHandshaker({ cert, key, clientAuth, clientCa, ticketKeys }: TlsIdentity) {
-  const asksForCertificate = clientAuth !== "none";
   const options: tls.TLSSocketOptions = {
     secureContext: tls.createSecureContext({
       ...{ cert, key, sessionIdContext: SESSIONS, honorCipherOrder: true, ciphers: CIPHERS },
       ...{ minVersion: "TLSv1.3", maxVersion: "TLSv1.3" },
-      // In a session that is resumed nobody proves anything again.
-      ...(asksForCertificate ? { secureOptions: constants.SSL_OP_NO_TICKET } : {}),
       ...(clientCa === undefined ? {} : { ca: clientCa }),
       ...(ticketKeys === undefined ? {} : { ticketKeys }),
     }),
     isServer: true,
     ALPNProtocols: ALPN,
-    requestCert: asksForCertificate,
+    requestCert: clientAuth !== "none",
     // OpenSSL refuses every Agent Certificate for its critical extensions.
     rejectUnauthorized: false,
   };

@@ -45,22 +45,40 @@ export function createPeerCheck(
 ): PeerCheck | undefined {
   if (clientAuth === "none") return undefined;
   const verify = createVerifier(readTrustAnchors(clientCa ?? ""));
+  const shown = new ShownChains();
   return (socket) => {
-    const chain = readChain(socket);
+    const chain = shown.whole(readChain(socket), socket.isSessionReused());
     if (chain.length === 0) {
       if (clientAuth === "optional") return ANONYMOUS;
       return { kind: "refused", reason: "the peer showed no certificate" };
     }
-    // A resumed session has the peer's own certificate alone, and nobody proved its key now.
-    const result = socket.isSessionReused() ? RESUMED : verify(chain, clock());
-    if (!("fault" in result)) return { kind: "admitted", identity: { certificate: result } };
+    const result = verify(chain, clock());
+    if (!("fault" in result)) {
+      shown.note(chain);
+      return { kind: "admitted", identity: { certificate: result } };
+    }
     const reason = `the certificate ${result.fault}`;
     if (clientAuth === "required") return { kind: "refused", reason };
     return { kind: "admitted", identity: { certificateFault: reason } };
   };
 }
 
-const RESUMED: CertificateFault = { fault: "was shown in another session" };
+/**
+ * Chains that were found good, by the certificate that each begins with. In a session that is resumed the peer proves
+ * that it is who showed a certificate when the session began, and TLS has kept that one certificate: what led from it
+ * to an anchor is known here, or is not needed. Tickets of one set of anchors are no good under another.
+ */
+class ShownChains {
+  readonly #chains = new LRUCache<string, readonly Buffer[]>({ max: REMEMBERED_CHAINS });
+
+  note(chain: readonly Buffer[]): void {
+    if (chain.length > 1) this.#chains.set(digestOf(chain.slice(0, 1)), chain);
+  }
+
+  whole(chain: readonly Buffer[], isResumed: boolean): readonly Buffer[] {
+    return isResumed ? (this.#chains.get(digestOf(chain)) ?? chain) : chain;
+  }
+}
 
 /** The certificates that the peer sent, its own first; one more than is allowed at most. */
 function readChain(socket: TLSSocket): readonly Buffer[] {

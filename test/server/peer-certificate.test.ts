@@ -269,19 +269,23 @@ describe("a listener that asks for certificates, and a session that is resumed",
     return session;
   }
 
-  it.each(["optional", "required"] as const)("proves nothing with it: %s", async (clientAuth) => {
-    const { connect } = await open({ clientAuth });
-    const session = await sessionOf(connect, agent);
-    const client = await connect({ session });
-    expect(client.socket.isSessionReused()).toBe(false);
-    expect((await askAs(client))?.["certificate"]).toBeUndefined();
-  });
+  it.each(["optional", "required"] as const)(
+    "is the agent that began it: %s",
+    async (clientAuth) => {
+      const { connect } = await open({ clientAuth });
+      for (const shown of [{}, agent]) {
+        const client = await connect({ ...shown, session: await sessionOf(connect, agent) });
+        expect(client.socket.isSessionReused()).toBe(true);
+        expect((await askAs(client))?.["certificate"]?.["agent"]?.["agentId"]).toBe(AGENT_ID);
+      }
+    },
+  );
 
-  it("knows the same agent as before, whose certificate is shown anew", async () => {
-    const { connect } = await open({});
-    const client = await connect({ ...agent, session: await sessionOf(connect, agent) });
-    expect(client.socket.isSessionReused()).toBe(false);
-    expect((await askAs(client))?.["certificate"]?.["agent"]?.["agentId"]).toBe(AGENT_ID);
+  it("is nobody where it began with nobody", async () => {
+    const { connect } = await open({ clientAuth: "optional" });
+    const client = await connect({ ...agent, session: await sessionOf(connect, {}) });
+    expect(client.socket.isSessionReused()).toBe(true);
+    expect((await askAs(client))?.["certificate"]).toBeUndefined();
   });
 
   it("does not let a session in that began before a certificate was required", async () => {
@@ -308,7 +312,9 @@ describe("a listener that asks for certificates, and a session that is resumed",
       ["the certificate was not issued by a CA that this server trusts", "127.0.0.1"],
     ]);
     listener.replace({ limits: LIMITS, dispatcher, identity: identityOf({ clientCa: ca }) });
-    expect(await askAs(await connect({ ...agent, session }))).toBeDefined();
+    const known = await connect({ ...agent, session });
+    expect(known.socket.isSessionReused()).toBe(false);
+    expect(await askAs(known)).toBeDefined();
   });
 
   it("does not serve on a connection that was made under other rules", async () => {
@@ -323,20 +329,22 @@ describe("a listener that asks for certificates, and a session that is resumed",
     expect(await client.closed()).toHaveLength(2);
   });
 
-  it("would not believe one even if TLS resumed it", () => {
-    const certificate = new X509Certificate(agent.cert);
-    const socket = {
-      getPeerX509Certificate: () => certificate,
-      isSessionReused: () => true,
-    } as unknown as TLSSocket;
-    const anchor = pki.read("ca").cert;
-    const verdictOf = (clientAuth: "optional" | "required") =>
-      createPeerCheck({ clientAuth, clientCa: anchor })?.(socket);
-    const reason = "the certificate was shown in another session";
-    expect(verdictOf("required")).toEqual({ kind: "refused", reason });
-    expect(verdictOf("optional")).toEqual({
-      kind: "admitted",
-      identity: { certificateFault: reason },
+  it("does not let one in whose certificate leads to no anchor by itself, or has expired", () => {
+    const during = { notBefore: "20260101000000Z", notAfter: "20260102000000Z" };
+    const { cert } = pki.make("brief", { issuer: "root", extensions: AGENT, ...during });
+    const start = Date.UTC(2026, 0, 1);
+    const verdictOf = (shown: string, now: number) => {
+      const certificate = new X509Certificate(shown);
+      const socket = { getPeerX509Certificate: () => certificate, isSessionReused: () => true };
+      const rules = { clientAuth: "required", clientCa: ca } as const;
+      return createPeerCheck(rules, () => now)?.(socket as unknown as TLSSocket);
+    };
+    expect(verdictOf(cert, start + 5)).toMatchObject({ kind: "admitted" });
+    expect(verdictOf(cert, Date.UTC(2026, 0, 2) + 1)).toMatchObject({ kind: "refused" });
+    // Of the CA between it and the anchor nothing is known here.
+    expect(verdictOf(agent.cert, Date.now())).toEqual({
+      kind: "refused",
+      reason: "the certificate was not issued by a CA that this server trusts",
     });
   });
 });
