@@ -335,6 +335,18 @@ describe("what a viewer sees", () => {
       expect(text).not.toContain("Ada");
     }
   });
+
+  it("has nothing in it that an agent asks on its own", async () => {
+    const daemon = await open();
+    const context = { kind: "secret", call: { method: "secret", path: "secret" } };
+    const body = { task_id: "task-7", reason: "scope_limit", context };
+    const asked = await ask(daemon, ALMA, { method: "ESCALATE", body });
+    const viewer = await daemon.signIn({ role: "viewer" });
+    const id = asked.body["result"]?.["escalation_id"];
+    for (const path of ["/api/approvals", `/api/approvals/${id}`]) {
+      expect((await viewer.get(path)).text).not.toContain("secret");
+    }
+  });
 });
 
 describe("the traffic", () => {

@@ -68,6 +68,20 @@ describeInBrowser("an operator at the console", () => {
     expect(ranIn(house)).toEqual(before);
   });
 
+  it("sees all that an agent asks, also where it writes that it is a call", async () => {
+    const house = opened();
+    const call = { method: "QUERY", path: "/free/7", input: { room: "7" } };
+    const context = { question: "May I empty the safe?", call };
+    const body = { task_id: "task-safe", reason: "scope_limit", context };
+    const asked = await askHouse(house, ALMA, { method: "ESCALATE", body });
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/approvals/${asked.body["result"]?.["escalation_id"]}`);
+    await page.getByRole("heading", { name: "Decide" }).waitFor();
+    expect(await page.getByText("May I empty the safe?").count()).toBe(1);
+    expect(await page.getByRole("heading", { name: "QUERY /free/7" }).count()).toBe(0);
+  });
+
   it("suspends an agent, reinstates it and revokes it, asked once more each time", async () => {
     const house = opened();
     const page = await openPage();

@@ -3,16 +3,19 @@
  * its pin is put before the operators, with what is different; its endpoint answers
  * `upstream_definition_changed` until they have decided, or until the tool is as it was.
  */
-import { isRecord } from "../../base/json-value.ts";
 import { TaskQueue } from "../../base/task-queue.ts";
 import type { CallLog } from "../../handlers/handler.ts";
+import {
+  type ChangedTool,
+  changedToolOf,
+  changeFingerprint,
+} from "../../handlers/mcp/changed-tool.ts";
 import type { McpServer, OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import {
   definitionDifferences,
   type PinnedTool,
   type ToolPins,
 } from "../../handlers/mcp/tool-pins.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { type Decision, type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
@@ -24,12 +27,6 @@ interface DefinitionWatchOptions {
   readonly escalations: Pick<EscalationRegister, "open" | "decide" | "list" | "find">;
   readonly log: Pick<CallLog, "warn">;
   onFault(error: unknown): void;
-}
-
-/** The tool, and the definition that waits for a decision. */
-interface ChangedTool extends PinnedTool {
-  /** The pin of what is offered. */
-  readonly offered: string;
 }
 
 const DEADLINE_MS = 30 * 24 * 3_600_000;
@@ -104,7 +101,7 @@ export class DefinitionWatch {
   async #open(tool: PinnedTool, pin: string, offered: OfferedTool): Promise<void> {
     const { escalations, pins } = this.#options;
     const changed: ChangedTool = { ...tool, offered: offered.pin };
-    const fingerprint = fingerprintOf(changed);
+    const fingerprint = changeFingerprint(changed);
     // A definition that an operator refused is not asked about again.
     const isAsked = escalations
       .list()
@@ -146,11 +143,6 @@ function ownerOf({ server }: PinnedTool): string {
   return `mcp:${server}`;
 }
 
-/** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
-function fingerprintOf({ server, tool, definition, offered }: ChangedTool): string {
-  return sha256Hex(`mcp definition ${JSON.stringify([server, tool, definition, offered])}`);
-}
-
 /** Tells whether a question is open, or an operator has answered it. */
 function isKept(escalation: Escalation): boolean {
   const { decision } = escalation;
@@ -161,14 +153,4 @@ function isKept(escalation: Escalation): boolean {
 function isSameTool(one: PinnedTool, other: PinnedTool): boolean {
   const { server, tool, definition } = one;
   return server === other.server && tool === other.tool && definition === other.definition;
-}
-
-/** The tool that an escalation is about, where it was this server that opened it. */
-function changedToolOf({ context, fingerprint }: Escalation): ChangedTool | undefined {
-  if (!isRecord(context) || context["kind"] !== "definition") return undefined;
-  const { server, tool, file_pin: definition, offered } = context;
-  const parts = [server, tool, definition, offered];
-  if (!parts.every((part) => typeof part === "string")) return undefined;
-  const changed = { server, tool, definition, offered } as ChangedTool;
-  return fingerprintOf(changed) === fingerprint ? changed : undefined;
 }

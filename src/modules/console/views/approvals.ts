@@ -52,7 +52,9 @@ function list(parts: Sources, role: Role): object {
 
 function viewOf({ directory }: Sources, one: Escalation, role: Role): JsonRecord {
   const name = directory.find(one.agentId)?.name ?? null;
-  return { ...escalationFor(escalationView(one, Date.now()), role), agent_name: name };
+  const view = escalationView(one, Date.now());
+  const shown = role === "operator" ? view : { ...view, context: concealed(one) };
+  return { ...shown, agent_name: name };
 }
 
 function show(parts: Sources, escalation: Escalation, role: Role): object {
@@ -86,33 +88,23 @@ function lastApproved({ state }: Sources, escalation: Escalation): Escalation | 
     );
 }
 
-function pairOf({ approval, context }: Escalation): string | undefined {
-  const call = approval !== undefined ? recordIn(context)["call"] : undefined;
-  return isRecord(call) ? `${String(call["method"])} ${String(call["path"])}` : undefined;
+function pairOf(escalation: Escalation): string | undefined {
+  const call = callOf(escalation);
+  return call && `${String(call["method"])} ${String(call["path"])}`;
+}
+
+/** The call that waits; what an agent asks on its own has none, whatever it writes. */
+function callOf({ approval, context }: Escalation): JsonRecord | undefined {
+  const call = approval === undefined ? undefined : recordIn(context)["call"];
+  return isRecord(call) ? call : undefined;
 }
 
 /** Inputs of calls, which viewers of the console do not see. */
 const CONCEALED = "[operators only]";
 
-/** An escalation as a person of this role sees it. */
-function escalationFor(escalation: JsonRecord, role: Role): JsonRecord {
-  if (role === "operator") return escalation;
-  const { context, decision } = escalation;
-  return {
-    ...escalation,
-    ...(context === undefined ? {} : { context: concealed(context) }),
-    ...(isRecord(decision) && "content" in decision
-      ? { decision: { ...decision, content: CONCEALED } }
-      : {}),
-  };
-}
-
 /** Hides the input of a call, and all of whatever else an agent wrote. */
-function concealed(context: unknown): unknown {
-  if (!isRecord(context)) return CONCEALED;
-  const { kind, call } = context;
-  return {
-    ...(typeof kind === "string" ? { kind } : {}),
-    ...(isRecord(call) ? { call: { ...call, input: CONCEALED } } : {}),
-  };
+function concealed(escalation: Escalation): unknown {
+  const call = callOf(escalation);
+  const { kind } = recordIn(escalation.context);
+  return call === undefined ? CONCEALED : { kind, call: { ...call, input: CONCEALED } };
 }

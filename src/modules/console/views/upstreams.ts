@@ -1,6 +1,7 @@
 /** Upstreams of the endpoints: HTTP APIs, MCP servers with the pins of their tools, agents elsewhere. */
-import { isRecord, recordIn } from "../../../base/json-value.ts";
+import { recordIn } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import { changedToolOf } from "../../../handlers/mcp/changed-tool.ts";
 import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
 import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
 import type { ProcessHealth } from "../../../handlers/processes/process-pool.ts";
@@ -121,8 +122,12 @@ function changeOf(
 ): Escalation | undefined {
   const now = Date.now();
   return state.escalations.list().find((one) => {
-    const { context } = one;
-    if (!isRecord(context) || context["kind"] !== "definition" || !isOpen(one, now)) return false;
-    return context["server"] === server && context["tool"] === tool;
+    const changed = changedToolOf(one);
+    return (
+      changed !== undefined &&
+      changed.server === server &&
+      changed.tool === tool &&
+      isOpen(one, now)
+    );
   });
 }

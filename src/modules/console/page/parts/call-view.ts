@@ -128,9 +128,9 @@ function escapedName(name: string): string {
 /** The call of an approval, as its digest is taken. */
 type ApprovedCall = Readonly<Record<string, unknown>>;
 
-/** The call that waits; undefined for another kind of question. */
-export function callOf({ context }: Escalation): ApprovedCall | undefined {
-  const call = isObject(context) ? context["call"] : undefined;
+/** The call that waits; what an agent asks on its own has no kind, whatever it writes. */
+export function callOf({ kind, context }: Escalation): ApprovedCall | undefined {
+  const call = kind !== undefined && isObject(context) ? context["call"] : undefined;
   return isObject(call) ? call : undefined;
 }
 
