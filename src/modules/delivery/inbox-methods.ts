@@ -6,7 +6,6 @@
  */
 
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import {
   agentUnauthenticated,
   authorizationRequired,
@@ -77,11 +76,9 @@ function inboxHandler(register: NotificationRegister): RouteHandler {
 /** Takes confirmations of what lies in the caller's own inbox. */
 export function notificationConfirmable(register: NotificationRegister): ApprovalKind {
   return {
-    async confirm(call, { caller: { agentId, document } }) {
+    async confirm({ targetId: target, status, reason }, { call, exchange }) {
+      const { agentId, document } = exchange.caller;
       if (agentId === undefined || document === undefined) return undefined;
-      const word = readConfirmation(call);
-      if ("kind" in word) return word;
-      const { targetId: target, status, reason } = word;
       const found = register.inboxOf(agentId).filter(({ notification: { serial, id } }) => {
         return serial === target || id === target;
       });

@@ -3,8 +3,7 @@
  * give no answer, and its question is closed when the call is gone, with its connection or with the
  * process, so that nobody answers in vain.   docs/mcp-servers.md
  */
-import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
+import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import { heldIdOf } from "../../handlers/mcp/ask-back.ts";
@@ -18,27 +17,10 @@ interface HeldQuestionsOptions {
   readonly servers: readonly Pick<McpServer, "held">[];
   readonly escalations: Pick<EscalationRegister, "list" | "find" | "decide">;
   readonly record: RecordStreamEvents;
-  /** All that CONFIRM decides, escalations among them. */
-  approvals(): readonly ApprovalKind[];
   onFault(error: unknown): void;
 }
 
 const GONE = "the call that asked is gone";
-
-type Confirming = Parameters<ApprovalKind["confirm"]>;
-
-/** The answer of the first other kind that has one. */
-export async function confirmByOthers(
-  self: ApprovalKind,
-  approvals: readonly ApprovalKind[],
-  ...confirming: Confirming
-): ReturnType<ApprovalKind["confirm"]> {
-  for (const kind of approvals) {
-    const answer = kind === self ? undefined : await kind.confirm(...confirming);
-    if (answer !== undefined) return answer;
-  }
-  return undefined;
-}
 
 export class HeldQuestions implements ApprovalKind {
   readonly #options: HeldQuestionsOptions;
@@ -62,14 +44,12 @@ export class HeldQuestions implements ApprovalKind {
   }
 
   /** The escalation is decided like any other; a call without an answer is ended. */
-  async confirm(...[call, exchange]: Confirming): ReturnType<ApprovalKind["confirm"]> {
-    const { escalations, servers, approvals } = this.#options;
-    const confirmation = readConfirmation(call);
-    if ("kind" in confirmation) return undefined;
-    const escalation = escalations.find(confirmation.targetId);
+  async confirm(...[{ targetId }, , byNext]: Parameters<ApprovalKind["confirm"]>): Confirmed {
+    const { escalations, servers } = this.#options;
+    const escalation = escalations.find(targetId);
     const id = heldIdOf(escalation?.approval?.question?.resume);
     if (escalation === undefined || id === undefined) return undefined;
-    const answer = await confirmByOthers(this, approvals(), call, exchange);
+    const answer = await byNext();
     const isRejected = escalations.find(escalation.escalationId)?.status === "rejected";
     if (answer !== undefined && isRejected) for (const { held } of servers) held.drop(id);
     return answer;

@@ -4,7 +4,6 @@
  */
 
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
@@ -14,7 +13,7 @@ import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
-import { confirmByOthers, HeldQuestions } from "./held-questions.ts";
+import { HeldQuestions } from "./held-questions.ts";
 
 export const mcpServersModule: Module<Taking<"policies">> = {
   name: "mcp-servers",
@@ -34,16 +33,12 @@ export const mcpServersModule: Module<Taking<"policies">> = {
     const held = new HeldQuestions({
       ...{ escalations, onFault, servers: [...servers.values()] },
       record: recordStreamEvents(context),
-      approvals: () => context.deployment().approvals,
     });
     let unwatch: readonly (() => void)[] = [];
     return {
       features: ["mcp-servers"],
       approvals: [
-        confirmableDefinitions({
-          ...{ escalations, watch, policy: config.policies.identity },
-          approvals: () => context.deployment().approvals,
-        }),
+        confirmableDefinitions({ escalations, watch, policy: config.policies.identity }),
         held,
       ],
       start: () => {
@@ -65,27 +60,22 @@ interface ConfirmDefinitionOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
   readonly watch: Pick<DefinitionWatch, "changedToolOf" | "settle">;
   readonly policy: OperatorPolicy;
-  /** All that CONFIRM decides, escalations among them. */
-  approvals(): readonly ApprovalKind[];
 }
 
 /** Changed definitions, as CONFIRM sees them: an operator's word alone makes one count.   AGTP "CONFIRM" */
 function confirmableDefinitions(options: ConfirmDefinitionOptions): ApprovalKind {
   const { escalations, watch, policy } = options;
-  const kind: ApprovalKind = {
-    confirm: async (call, exchange) => {
-      const confirmation = readConfirmation(call);
-      if ("kind" in confirmation) return undefined;
+  return {
+    confirm: async (confirmation, { exchange }, byNext) => {
       const before = escalations.find(confirmation.targetId);
       if (before === undefined || watch.changedToolOf(before) === undefined) return undefined;
       if (operatorOf(exchange.peer, policy) === undefined) {
         return confirmationForbidden("a definition is an operator's to accept, by a certificate");
       }
-      const answer = await confirmByOthers(kind, options.approvals(), call, exchange);
+      const answer = await byNext();
       const after = escalations.find(before.escalationId);
       if (answer !== undefined && after !== undefined) await watch.settle(after);
       return answer;
     },
   };
-  return kind;
 }

@@ -66,7 +66,6 @@ export async function hostRuns(
   const escalations = new RunEscalations({
     ...{ host, escalations: state.escalations, agtpIdOf },
     record: recordStreamEvents(context),
-    approvals: () => context.deployment().approvals,
     onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));
       log.warn({ trace }, "a run that waits could not be told to operators");

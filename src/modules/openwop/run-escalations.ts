@@ -3,11 +3,8 @@
  * the one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
  */
 import { isRecord } from "../../base/json-value.ts";
-import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
-import { readConfirmation } from "../../dispatch/approvals/confirmation.ts";
-import type { Refusal } from "../../dispatch/refusals/refusal.ts";
+import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
-import type { HandlerResult } from "../../handlers/handler.ts";
 import {
   InterruptEscalations,
   type InterruptQuestion,
@@ -37,8 +34,6 @@ interface RunEscalationsOptions {
   agtpIdOf(agentId: string, tenant: string): string | undefined;
   /** Into the stream of the agent that was not sure. */
   readonly record: RecordStreamEvents;
-  /** All that CONFIRM decides, this among them. */
-  approvals(): readonly ApprovalKind[];
   onFault(error: unknown): void;
 }
 
@@ -110,22 +105,14 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   /** The escalation is decided like any other; then the run has its answer. */
-  async confirm(
-    ...[call, exchange]: Parameters<ApprovalKind["confirm"]>
-  ): Promise<HandlerResult | Refusal | undefined> {
-    const confirmation = readConfirmation(call);
-    if ("kind" in confirmation) return undefined;
-    const before = this.#options.escalations.find(confirmation.targetId);
+  async confirm(...[{ targetId }, , byNext]: Parameters<ApprovalKind["confirm"]>): Confirmed {
+    const { escalations } = this.#options;
+    const before = escalations.find(targetId);
     if (before === undefined || subjectOf(INTERRUPTS, before) === undefined) return undefined;
-    for (const kind of this.#options.approvals()) {
-      if (kind === this) continue;
-      const answer = await kind.confirm(call, exchange);
-      if (answer === undefined) continue;
-      const after = this.#options.escalations.find(before.escalationId);
-      if (after !== undefined) await this.#answerRun(after);
-      return answer;
-    }
-    return undefined;
+    const answer = await byNext();
+    const after = escalations.find(before.escalationId);
+    if (answer !== undefined && after !== undefined) await this.#answerRun(after);
+    return answer;
   }
 
   async *waiting(): AsyncGenerator<InterruptQuestion> {

@@ -5,7 +5,7 @@
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
 import { given } from "../../base/json-value.ts";
-import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import { type ApprovalKind, confirmBy } from "../../dispatch/approvals/approval-kind.ts";
 import {
   CONFIRM_SCHEMA,
   type Confirmation,
@@ -45,11 +45,10 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
     handler: async (call, exchange) => {
       const confirmation = readConfirmation(call);
       if ("kind" in confirmation) return confirmation;
-      for (const kind of approvals()) {
-        const answer = await kind.confirm(call, exchange);
-        if (answer !== undefined) return answer;
-      }
-      return notFound("record-not-found", "nothing that can be confirmed has this target_id");
+      const answer = await confirmBy(approvals(), confirmation, { call, exchange });
+      return (
+        answer ?? notFound("record-not-found", "nothing that can be confirmed has this target_id")
+      );
     },
   };
 }
@@ -66,11 +65,9 @@ type Answer = HandlerSuccess | Refusal;
 /** Escalations, as CONFIRM sees them. */
 export function confirmableEscalations(options: ConfirmEscalationOptions): ApprovalKind {
   return {
-    confirm: async (call, exchange) => {
-      const confirmation = readConfirmation(call);
-      if ("kind" in confirmation) return confirmation;
+    confirm: async (confirmation, source) => {
       const escalation = options.escalations.find(confirmation.targetId);
-      return escalation && decide(options, escalation, confirmation, { call, exchange });
+      return escalation && decide(options, escalation, confirmation, source);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { notificationConfirmable } from "../../../src/modules/delivery/inbox-methods.ts";
 import { openDelivery as openKept } from "../../../src/modules/delivery/module.ts";
 import { currentReceipt } from "../../../src/modules/delivery/notification-views.ts";
+import { confirmMethod } from "../../../src/modules/tasks/confirm-escalation.ts";
 import {
   accept,
   HOUR_MS,
@@ -117,13 +118,13 @@ async function setUp() {
   const clock = new TestClock();
   const delivery = await openDelivery({ store: makeLastingStore(), clock });
   const { register } = delivery;
-  const confirmable = notificationConfirmable(register);
+  const { handler } = confirmMethod(() => [notificationConfirmable(register)]);
   const confirm = (
     input: Readonly<Record<string, unknown>>,
     caller: Partial<Caller> = { agentId: READER, document: DOCUMENT },
   ) => {
     const exchange = { caller: { ...ANONYMOUS, ...caller } } as unknown as ExchangeView;
-    return confirmable.confirm(makeCall({ input }), exchange);
+    return handler(makeCall({ input }), exchange);
   };
   const sent = await accept(register, makeDraft(clock, { id: "n-1" }));
   const wordOf = () => register.entryOf(sent.serial, READER)?.confirmation?.status;
@@ -190,16 +191,16 @@ describe("CONFIRM of a notification", () => {
       { agentId: READER, document: undefined },
       {},
     ]) {
-      expect(await confirm(said, caller)).toBeUndefined();
+      expect(await confirm(said, caller)).toMatchObject({ status: 404 });
     }
-    expect(await confirm({ ...said, target_id: "n-2" })).toBeUndefined();
+    expect(await confirm({ ...said, target_id: "n-2" })).toMatchObject({ status: 404 });
     expect(wordOf()).toBeUndefined();
   });
 
   it("is too late once it has expired", async () => {
     const { clock, confirm } = await setUp();
     await clock.advance(HOUR_MS);
-    expect(await confirm({ target_id: "n-1", status: "accepted" })).toBeUndefined();
+    expect(await confirm({ target_id: "n-1", status: "accepted" })).toMatchObject({ status: 404 });
   });
 
   it("asks which one is meant where several senders have the id in common", async () => {

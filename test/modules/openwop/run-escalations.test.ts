@@ -46,7 +46,7 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
     });
   const host = { waiting: () => Promise.resolve(logs()) } as unknown as RunHost;
   const watcher = new RunEscalations({
-    ...{ host, escalations, agtpIdOf: () => AGENT, approvals: () => [] },
+    ...{ host, escalations, agtpIdOf: () => AGENT },
     record: (events) => {
       for (const { extension } of events) hear(String(extension["event_type"]));
       return Promise.resolve([]);

@@ -6,7 +6,7 @@
  */
 
 import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
-import { type Confirmation, readConfirmation } from "../../../dispatch/approvals/confirmation.ts";
+import type { Confirmation } from "../../../dispatch/approvals/confirmation.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
 import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
@@ -38,15 +38,13 @@ interface ConfirmableInterruptsOptions {
 export function confirmableInterrupts(options: ConfirmableInterruptsOptions): ApprovalKind {
   const { escalations } = options;
   return {
-    confirm: async (call, exchange) => {
-      const confirmation = readConfirmation(call);
-      if ("kind" in confirmation) return undefined;
+    confirm: async (confirmation, source) => {
       const escalation = escalations.find(confirmation.targetId);
       const subject = escalation && subjectOf(INTERRUPTS, escalation);
       if (escalation === undefined || subject === undefined) return undefined;
       // CONFIRM of other escalations tells who decided it.
       if (!isOpen(escalation, Date.now())) return undefined;
-      return decide(options, escalation, subject, confirmation, { call, exchange });
+      return decide(options, escalation, subject, confirmation, source);
     },
   };
 }
