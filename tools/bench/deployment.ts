@@ -10,7 +10,7 @@ import { endpointFile, refusingFiles } from "./order-endpoint.ts";
  * The records of responses: none, unsigned, signed, synced before they leave, or signed in a journal
  * that is kept small.
  */
-export type Records = "off" | "unsigned" | "signed" | "power" | "retained";
+type Records = "off" | "unsigned" | "signed" | "power" | "retained";
 
 /** The options of a deployment beside the number of its endpoints. */
 export interface DeploymentVariant {

@@ -1,11 +1,9 @@
 /** The scenario that loads nothing: the memory of an idle connection. */
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { aimAt } from "./aim.ts";
 import type { Contender, Timing } from "./measure.ts";
 import { openSocket } from "./open-socket.ts";
-import { agtpRequest } from "./order.ts";
-import { orderPath } from "./order-endpoint.ts";
+import { rawPeer, served } from "./peers.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
@@ -16,9 +14,8 @@ export async function measureIdle(
   pool: ServerPool,
   { idleConnections: count }: Timing,
 ): Promise<Row[]> {
-  const request = [agtpRequest("CREATE", orderPath(0))];
-  const raw = await aimAt(await pool.rawEcho(), pool.ca, "AGTP/1.0 CREATE", request);
-  const agtpd = await aimAt(await pool.agtpd(10), pool.ca, "AGTP/1.0 200", request);
+  const raw = await rawPeer(pool);
+  const agtpd = await served(pool, await pool.agtpd(10), 1);
   const rawKb = await residentKb(raw, count);
   const agtpdKb = await residentKb(agtpd, count);
   const each = ({ one, all }: Resident): number => (all - one) / (count - 1);

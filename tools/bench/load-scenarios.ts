@@ -1,10 +1,7 @@
 /** The scenarios that load servers: throughput, many endpoints and agents, new connections. */
-import { aimAt } from "./aim.ts";
 import type { Shape } from "./load.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
-import { agtpRequest } from "./order.ts";
-import { orderPath } from "./order-endpoint.ts";
-import { compare, served, startPeers } from "./peers.ts";
+import { compare, served, servedTo, startPeers } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
@@ -15,7 +12,8 @@ export const FRESH: Shape = { connections: 16, inFlight: 1, fresh: true };
 
 /** Goals 1, 4 and 6: the whole pipeline against the raw echo and against fastify. */
 export async function measureThroughput(pool: ServerPool, timing: Timing): Promise<Row[]> {
-  const peers = { ...(await startPeers(pool)), quiet: await quietly(pool) };
+  const quiet = await served(pool, await pool.agtpd(10), 10);
+  const peers = { ...(await startPeers(pool)), quiet };
   const single = await measureRounds(peers, ONE_IN_FLIGHT, timing);
   const scenario = "throughput";
   return [
@@ -66,10 +64,6 @@ async function measureDepths(
   return rows;
 }
 
-async function quietly(pool: ServerPool): Promise<Contender> {
-  return served(pool, await pool.agtpd(10), 10);
-}
-
 /** Goal 3: routing cost does not depend on the number of endpoints. */
 export async function measureEndpoints(pool: ServerPool, timing: Timing): Promise<Row[]> {
   const contenders = {
@@ -90,13 +84,8 @@ export async function measureEndpoints(pool: ServerPool, timing: Timing): Promis
 
 /** Goal 3: nor do records depend on the number of agents, each of which has a chain. */
 export async function measureAgents(pool: ServerPool, timing: Timing): Promise<Row[]> {
-  const contender = async (agents: number): Promise<Contender> => {
-    const server = await pool.agtpd(10, { records: "unsigned", agents });
-    const requests = Array.from({ length: agents }, (_, agent) =>
-      agtpRequest("CREATE", orderPath(0), { agent }),
-    );
-    return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
-  };
+  const contender = async (agents: number): Promise<Contender> =>
+    servedTo(pool, await pool.agtpd(10, { records: "unsigned", agents }), agents);
   const contenders = { few: await contender(10), many: await contender(10_000) };
   const { few, many } = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
   return [

@@ -9,7 +9,6 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findPostgres } from "../find-postgres.ts";
 import { Database } from "../torture/cluster/database.ts";
-import { aimAt } from "./aim.ts";
 import { type Commits, openCommits } from "./commits.ts";
 import { ONE_IN_FLIGHT, PIPELINED } from "./load-scenarios.ts";
 import {
@@ -22,11 +21,9 @@ import {
   spread,
   type Timing,
 } from "./measure.ts";
-import { agtpRequest } from "./order.ts";
-import { orderPath } from "./order-endpoint.ts";
+import { servedTo } from "./peers.ts";
 import { microsOfTree } from "./process-time.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
-import type { ServerProcess } from "./server-process.ts";
 import type { ServerPool } from "./servers.ts";
 
 const ALONE = { connections: 1, inFlight: 1 } as const;
@@ -62,12 +59,10 @@ export async function measureNodes(pool: ServerPool, timing: Timing): Promise<Ro
   const b = await pool.agtpd(10, { ...variant, store: { url, node: "b" } });
   const commits = await openCommits(url);
   pool.defer(() => commits.close());
-  const one = await aim(pool, a, [0, AGENTS]);
+  const one = await servedTo(pool, a, AGENTS);
   // Each agent has its connection at one of them.
-  const [left, right] = [
-    await aim(pool, a, [0, AGENTS / 2]),
-    await aim(pool, b, [AGENTS / 2, AGENTS]),
-  ];
+  const left = await servedTo(pool, a, AGENTS / 2);
+  const right = await servedTo(pool, b, AGENTS / 2, AGENTS / 2);
   return measure(
     { one: { ...one, behindMicros }, two: { ...left, beside: [right], behindMicros } },
     commits,
@@ -130,16 +125,4 @@ async function measure(
 function busy(samples: readonly Sample[]): number {
   const shares = samples.map(({ perSecond, allMicros }) => (perSecond * allMicros) / 1e6);
   return Math.round((median(shares) / availableParallelism()) * 100);
-}
-
-/** The calls of the agents from one number up to another, each on a connection of its own. */
-function aim(
-  pool: ServerPool,
-  server: ServerProcess,
-  [from, to]: readonly [number, number],
-): Promise<Contender> {
-  const requests = Array.from({ length: to - from }, (_, index) =>
-    agtpRequest("CREATE", orderPath(0), { agent: from + index }),
-  );
-  return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
 }

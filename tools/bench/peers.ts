@@ -22,10 +22,10 @@ export async function startPeers(
   };
 }
 
-/** The raw echo. */
-export async function rawPeer(pool: ServerPool): Promise<Contender> {
+/** The raw echo, of one process unless given. */
+export async function rawPeer(pool: ServerPool, workers?: number): Promise<Contender> {
   const request = agtpRequest("CREATE", orderPath(0));
-  return aimAt(await pool.rawEcho(), pool.ca, "AGTP/1.0 CREATE", [request]);
+  return aimAt(await pool.rawEcho(workers), pool.ca, "AGTP/1.0 CREATE", [request]);
 }
 
 /** A request to each endpoint of a deployment. */
@@ -36,6 +36,19 @@ export function served(
 ): Promise<Contender> {
   const requests = Array.from({ length: endpoints }, (_, index) =>
     agtpRequest("CREATE", orderPath(index)),
+  );
+  return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
+}
+
+/** A request of each of so many agents, the first of them by its number, to one endpoint. */
+export function servedTo(
+  pool: ServerPool,
+  server: ServerProcess,
+  agents: number,
+  first = 0,
+): Promise<Contender> {
+  const requests = Array.from({ length: agents }, (_, index) =>
+    agtpRequest("CREATE", orderPath(0), { agent: first + index }),
   );
   return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
 }

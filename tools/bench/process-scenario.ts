@@ -1,9 +1,7 @@
 /** The scenario of handlers: a function in the daemon, in a process of its own, behind an HTTPS API. */
-import { aimAt } from "./aim.ts";
 import { type BenchHandler, hasPython } from "./handlers.ts";
 import { type Contender, measureRounds, medianOf, type Sample, type Timing } from "./measure.ts";
-import { agtpRequest } from "./order.ts";
-import { orderPath } from "./order-endpoint.ts";
+import { served } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
@@ -68,6 +66,5 @@ function row(scenario: string, label: string, unit: Row["unit"], agtpd: number):
 }
 
 async function aim(pool: ServerPool, handler: BenchHandler): Promise<Contender> {
-  const server = await pool.agtpd(1, { handler });
-  return aimAt(server, pool.ca, "AGTP/1.0 200", [agtpRequest("CREATE", orderPath(0))]);
+  return served(pool, await pool.agtpd(1, { handler }), 1);
 }

@@ -1,9 +1,8 @@
 /** Starts the servers of a run, and ends every one of them when the run is over. */
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeContracts } from "./contracts.ts";
-import { type DeploymentVariant, type Records, writeDeployment } from "./deployment.ts";
-import type { BenchHandler } from "./handlers.ts";
+import { type DeploymentVariant, writeDeployment } from "./deployment.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** One P-256 certificate, for all servers. */
@@ -12,27 +11,11 @@ export interface BenchTls {
   readonly key: string;
 }
 
-/** The configuration of a daemon beside its endpoints. */
-export interface Variant {
-  readonly logLevel: "info" | "warn";
-  readonly records: Records;
-  readonly agents: number;
+/** A daemon beside its endpoints: no records and no lines of answers, unless given. */
+interface Variant extends Partial<Omit<DeploymentVariant, "tls">> {
+  readonly logLevel?: "info" | "warn";
   /** Those of `contracts.ts`, in its store. */
-  readonly contracts: number;
-  /** The processes that answer. */
-  readonly workers: number;
-  /** True if it serves MCP clients, over plain HTTP. */
-  readonly mcp: boolean;
-  /** The handler of its endpoints. */
-  readonly handler: BenchHandler;
-  /** True if it has endpoints that refuse in other ways. */
-  readonly refusing: boolean;
-  /** True if it has a console. */
-  readonly console: boolean;
-  /** Where traces go, and which part of them. */
-  readonly tracing: DeploymentVariant["tracing"];
-  /** The database that it is a node of. */
-  readonly store: DeploymentVariant["store"];
+  readonly contracts?: number;
 }
 
 /** The servers of one run. */
@@ -49,7 +32,7 @@ export interface ServerPool {
   /** Node, the parser of TOML and nothing else, over the files of a directory: it listens to nobody. */
   tomlParser(directory: string): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
-  agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
+  agtpd(endpointCount: number, variant?: Variant): Promise<ServerProcess>;
   /** Has something closed behind the servers, the last first. */
   defer(close: () => Promise<void>): void;
   closeAll(): Promise<void>;
@@ -75,33 +58,9 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     mcpLibrary: () => start("./mcp-library.js", []),
     tomlParser: (files) => start("./toml-parser.js", [files]),
     agtpd: async (endpointCount, variant = {}) => {
-      const {
-        logLevel = "warn",
-        records = "off",
-        mcp = false,
-        agents = 1,
-        contracts = 0,
-        workers = 1,
-        handler = "function",
-        console = false,
-        refusing = false,
-        tracing,
-        store,
-      } = variant;
+      const { logLevel = "warn", contracts = 0, records = "off", ...others } = variant;
       const deployment = join(directory, `deployment-${started}`);
-      mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, {
-        tls,
-        records,
-        mcp,
-        agents,
-        workers,
-        handler,
-        console,
-        refusing,
-        tracing,
-        store,
-      });
+      const config = writeDeployment(deployment, endpointCount, { tls, records, ...others });
       if (contracts > 0) await writeContracts(deployment, contracts);
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },

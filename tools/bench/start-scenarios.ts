@@ -9,6 +9,7 @@ import { median, spread, type Timing } from "./measure.ts";
 import { openSocket } from "./open-socket.ts";
 import { agtpRequest } from "./order.ts";
 import { orderPath } from "./order-endpoint.ts";
+import { served } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerProcess } from "./server-process.ts";
 import type { ServerPool } from "./servers.ts";
@@ -96,9 +97,8 @@ export async function measureWarmth(pool: ServerPool, timing: Timing): Promise<R
   const firsts: number[] = [];
   const ratios: number[] = [];
   for (let round = 0; round < Math.min(WATCHED, timing.rounds); round += 1) {
-    const request = agtpRequest("CREATE", orderPath(0));
     const server = await pool.agtpd(10);
-    const { target } = await aimAt(server, pool.ca, "AGTP/1.0 200", [request]);
+    const { target } = await served(pool, server, 1);
     const tally = new Tally();
     const load = startLoad(target, { connections: 16, inFlight: 1 }, tally);
     const seconds: number[] = [];

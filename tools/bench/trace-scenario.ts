@@ -1,9 +1,7 @@
 /** The scenario of traces: none, one in a hundred, all. */
-import { aimAt } from "./aim.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import { type Contender, measureRounds, medianOf, ratioOf, type Timing } from "./measure.ts";
-import { agtpRequest } from "./order.ts";
-import { orderPath } from "./order-endpoint.ts";
+import { served } from "./peers.ts";
 import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
@@ -48,6 +46,5 @@ async function aim(
   pool: ServerPool,
   tracing: { readonly endpoint: string; readonly ratio: number } | undefined,
 ): Promise<Contender> {
-  const server = await pool.agtpd(1, { records: "unsigned", tracing });
-  return aimAt(server, pool.ca, "AGTP/1.0 200", [agtpRequest("CREATE", orderPath(0))]);
+  return served(pool, await pool.agtpd(1, { records: "unsigned", tracing }), 1);
 }

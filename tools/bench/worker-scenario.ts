@@ -6,7 +6,6 @@
  * which is what the machine takes for two that are busy at once.
  */
 import { availableParallelism } from "node:os";
-import { aimAt } from "./aim.ts";
 import { FRESH, PIPELINED } from "./load-scenarios.ts";
 import {
   type Contender,
@@ -17,8 +16,7 @@ import {
   spread,
   type Timing,
 } from "./measure.ts";
-import { agtpRequest } from "./order.ts";
-import { orderPath } from "./order-endpoint.ts";
+import { rawPeer, servedTo } from "./peers.ts";
 import { atLeast, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
@@ -32,7 +30,7 @@ export async function measureWorkers(pool: ServerPool, timing: Timing): Promise<
   const unsigned = await startBoth(pool, "unsigned", AGENTS);
   const signed = await startBoth(pool, "signed", AGENTS);
   const single = await startBoth(pool, "signed", 1);
-  const raw = { rawOne: await startRaw(pool, 1), rawTwo: await startRaw(pool, WORKERS) };
+  const raw = { rawOne: await rawPeer(pool), rawTwo: await rawPeer(pool, WORKERS) };
   const cases = [
     { what: "new connections, 16 at a time", contenders: unsigned, shape: FRESH, share: 0.85 },
     { what: "unsigned records, 16 x 16", contenders: unsigned, shape: PIPELINED, share: 0.85 },
@@ -89,11 +87,6 @@ function percent(ratio: number): string {
   return `${Math.round(ratio * 100)} %`;
 }
 
-async function startRaw(pool: ServerPool, workers: number): Promise<Contender> {
-  const request = agtpRequest("CREATE", orderPath(0));
-  return aimAt(await pool.rawEcho(workers), pool.ca, "AGTP/1.0 CREATE", [request]);
-}
-
 function cpu(samples: readonly Sample[]): string {
   return medianOf(samples, "cpuMicros").toFixed(1);
 }
@@ -103,13 +96,8 @@ async function startBoth(
   records: "unsigned" | "signed",
   agents: number,
 ): Promise<Record<"one" | "two", Contender>> {
-  const start = async (workers: number): Promise<Contender> => {
-    const server = await pool.agtpd(10, { records, agents, workers });
-    // Each connection is one agent's, as far as there are so many.
-    const requests = Array.from({ length: agents }, (_, agent) =>
-      agtpRequest("CREATE", orderPath(0), { agent }),
-    );
-    return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
-  };
+  // Each connection is one agent's, as far as there are so many.
+  const start = async (workers: number): Promise<Contender> =>
+    servedTo(pool, await pool.agtpd(10, { records, agents, workers }), agents);
   return { one: await start(1), two: await start(WORKERS) };
 }
