@@ -4,12 +4,8 @@
  * loopback, with one certificate. Absolute numbers drift from machine to machine; the ratios of one
  * run are what counts. It reports and never judges: exit 0 unless something could not be measured.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, command, type Options } from "../src/programs/shell/command.ts";
-import { ensureCertificate } from "../src/server/certificate.ts";
 import { measureConsole } from "./bench/console-scenario.ts";
 import { measureContracts } from "./bench/contract-scenario.ts";
 import { measureDurability } from "./bench/durability-scenario.ts";
@@ -40,6 +36,7 @@ import { measureFirstCalls, measureStart, measureWarmth } from "./bench/start-sc
 import { measureTraces } from "./bench/trace-scenario.ts";
 import { measureWorkers } from "./bench/worker-scenario.ts";
 import { runHere } from "./process-terminal.ts";
+import { inScratch, makeCertificate } from "./scratch.ts";
 
 const SCENARIOS = {
   throughput: measureThroughput,
@@ -111,17 +108,15 @@ async function run(options: Options<typeof OPTIONS>): Promise<undefined> {
 }
 
 /** Each scenario has its own servers and files, so that none inherits what another left behind. */
-async function withServers<T>(run: (pool: ServerPool) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-bench-"));
-  const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
-  await ensureCertificate(directory);
-  const pool = createServerPool(directory, tls);
-  try {
-    return await run(pool);
-  } finally {
-    await pool.closeAll();
-    rmSync(directory, { recursive: true, force: true });
-  }
+function withServers<T>(run: (pool: ServerPool) => Promise<T>): Promise<T> {
+  return inScratch(async (directory) => {
+    const pool = createServerPool(directory, await makeCertificate(directory));
+    try {
+      return await run(pool);
+    } finally {
+      await pool.closeAll();
+    }
+  });
 }
 
 await runHere(PROGRAM);

@@ -7,7 +7,7 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import { startDaemon } from "../src/app/daemon.ts";
 import { createLog } from "../src/base/log.ts";
 import { formatProblem } from "../src/base/problem.ts";
+import { inScratch } from "./scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const REASONS = join(ROOT, "docs/mcp-conformance.md");
@@ -50,22 +51,15 @@ function importTools(directory: string): void {
 
 async function main(): Promise<number> {
   let code = 0;
-  for (const subject of SUBJECTS) code = Math.max(code, await judgeCopy(subject));
+  for (const subject of SUBJECTS) {
+    code = Math.max(code, await inScratch((directory) => judge(subject, directory)));
+  }
   return code;
 }
 
-async function judgeCopy(subject: Subject): Promise<number> {
-  const directory = mkdtempSync(join(tmpdir(), "agtp-mcp-"));
+async function judge(subject: Subject, directory: string): Promise<number> {
   cpSync(join(ROOT, subject.deployment), directory, { recursive: true });
   cpSync(join(ROOT, "catalog"), join(directory, "catalog"), { recursive: true });
-  try {
-    return await judge(subject, directory);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-async function judge(subject: Subject, directory: string): Promise<number> {
   const log = createLog("error", { write: () => undefined, flush: () => Promise.resolve() });
   const configPath = join(directory, "agtp-server.toml");
   const port = await freePort();

@@ -3,8 +3,7 @@
  * `npm run conformance`: runs the conformance cases against this project's own daemon, under as many
  * configurations as it takes for every case to be asked. Exits 0 when none failed and each was passed.
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Daemon, startDaemon } from "../src/app/daemon.ts";
@@ -15,6 +14,7 @@ import { keysProgram } from "../src/programs/keys/command.ts";
 import type { Command } from "../src/programs/shell/command.ts";
 import { runProgram } from "../src/programs/shell/run-program.ts";
 import type { Output } from "../src/programs/shell/terminal.ts";
+import { inScratch } from "./scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FIXTURE = join(ROOT, "test/exchanges/deployment");
@@ -57,9 +57,8 @@ async function main(): Promise<number> {
 }
 
 /** The fixture in a directory of its own, so that nothing is written beside it. */
-async function runOnce({ config, args }: Run): Promise<Report> {
-  const directory = mkdtempSync(join(tmpdir(), "agtp-conformance-"));
-  try {
+function runOnce({ config, args }: Run): Promise<Report> {
+  return inScratch(async (directory) => {
     cpSync(FIXTURE, directory, { recursive: true });
     await captured(keysProgram, ["signing"], directory);
     const file = config === "" ? "agtp-server.toml" : `agtp-server.${config}.toml`;
@@ -70,9 +69,7 @@ async function runOnce({ config, args }: Run): Promise<Report> {
     } finally {
       await daemon.drain();
     }
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  });
 }
 
 async function start(configPath: string): Promise<Daemon> {

@@ -4,8 +4,7 @@
  */
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -14,6 +13,7 @@ import { createClient } from "../src/client/client.ts";
 import { daemonFlags } from "./daemon-flags.ts";
 import { BYTECODE, loadDaemon } from "./load-daemon.ts";
 import { processTerminal } from "./process-terminal.ts";
+import { inScratch } from "./scratch.ts";
 
 const PROGRAM = fileURLToPath(new URL("./agtpd.js", import.meta.url));
 const ITSELF = fileURLToPath(import.meta.url);
@@ -37,9 +37,8 @@ async function runDaemon(path: string): Promise<void> {
   await daemon.runDaemon({ config: path, port: 0, logLevel: "info" }, processTerminal());
 }
 
-async function callDaemon(): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-build-"));
-  try {
+function callDaemon(): Promise<void> {
+  return inScratch(async (directory) => {
     const deployment = join(directory, "new");
     const flags = daemonFlags(PROGRAM);
     const made = execFileSync(process.execPath, [PROGRAM, "init", deployment, "--yes", "--json"], {
@@ -55,9 +54,7 @@ async function callDaemon(): Promise<void> {
     if (child.connected) child.send("keep");
     const [code] = await ended;
     if (code !== 0) throw new Error(`the daemon ended with ${code}, and its bytecode is not kept`);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  });
 }
 
 async function listeningPort(log: Readable): Promise<number> {

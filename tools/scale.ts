@@ -3,13 +3,10 @@
  * `npm run scale`: what a request and a reload cost a daemon that serves very much, in CPU time, and
  * how long they hold its event loop at a time. It reports and never judges.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { command } from "../src/programs/shell/command.ts";
-import { ensureCertificate } from "../src/server/certificate.ts";
 import { runHere } from "./process-terminal.ts";
 import { measureScale } from "./scale/measure.ts";
+import { inScratch } from "./scratch.ts";
 
 const PROGRAM = command({
   name: "scale",
@@ -21,22 +18,10 @@ const PROGRAM = command({
     "--only <text>": "only what has this text in its name",
   },
   run: async ({ endpoints, agents, rounds, only }, { out }) => {
-    const directory = mkdtempSync(join(tmpdir(), "agtpd-scale-"));
-    try {
-      const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
-      await ensureCertificate(directory);
-      mkdirSync(join(directory, "deployment"), { recursive: true });
-      const rows = await measureScale(join(directory, "deployment"), tls, {
-        endpoints: Number(endpoints),
-        agents: Number(agents),
-        rounds: Number(rounds),
-        only,
-      });
-      out.write(rows);
-      return true;
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const extent = { endpoints: Number(endpoints), agents: Number(agents) };
+    const run = { ...extent, rounds: Number(rounds), only };
+    out.write(await inScratch((directory) => measureScale(directory, run)));
+    return true;
   },
 });
 

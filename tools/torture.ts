@@ -5,15 +5,14 @@
  * of three with a PostgreSQL of its own. Exit 0: it held; 1: it did not, and the report says where.
  * docs/torture.md
  */
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { command, type Options } from "../src/programs/shell/command.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
-import { ensureCertificate } from "../src/server/certificate.ts";
 import { writeDeployment } from "./bench/deployment.ts";
 import { runHere } from "./process-terminal.ts";
-import { type Attack, inScratch } from "./torture/attack.ts";
+import { inScratch, makeCertificate } from "./scratch.ts";
+import type { Attack } from "./torture/attack.ts";
 import { ATTACKS } from "./torture/attacks.ts";
 import { FAULTS } from "./torture/cluster/faults.ts";
 import { reportCluster } from "./torture/cluster/report.ts";
@@ -96,8 +95,7 @@ async function torture(
   directory: string,
   options: TortureOptions,
 ): Promise<Outcome> {
-  const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
-  await ensureCertificate(directory);
+  const tls = await makeCertificate(directory);
   const config = writeDeployment(directory, options.endpoints, { tls, records: "signed" });
   const heart = new Heart();
   const victim = new Victim(config, attack.options ?? {}, heart);

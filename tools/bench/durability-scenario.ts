@@ -1,7 +1,7 @@
 /** The scenario of `[attribution] durability`: what it costs that a record is on the disk before its reply leaves. */
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { inScratch } from "../scratch.ts";
 import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
 import { measureRounds, median, medianOf, spread, type Timing } from "./measure.ts";
 import { served } from "./peers.ts";
@@ -20,8 +20,8 @@ export async function measureDurability(pool: ServerPool, timing: Timing): Promi
     power: await served(pool, await pool.agtpd(10, { records: "power" }), 10),
   };
   const syncs: number[] = [];
-  const alone = await measureRounds(contenders, ALONE, timing, () => {
-    syncs.push(measureSync());
+  const alone = await measureRounds(contenders, ALONE, timing, async () => {
+    syncs.push(await inScratch(measureSync));
   });
   const many = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
   const sync = median(syncs);
@@ -48,8 +48,7 @@ export async function measureDurability(pool: ServerPool, timing: Timing): Promi
 }
 
 /** The median of syncing a file that has grown by one record, in microseconds. */
-function measureSync(): number {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-sync-"));
+function measureSync(directory: string): number {
   const file = openSync(join(directory, "journal"), "a");
   try {
     const times = Array.from({ length: SYNCS }, () => {
@@ -61,6 +60,5 @@ function measureSync(): number {
     return median(times);
   } finally {
     closeSync(file);
-    rmSync(directory, { recursive: true });
   }
 }

@@ -25,23 +25,25 @@ export interface ServerProcess {
   usage(): Promise<Usage>;
   /** As usage, after a full collection. */
   memory(): Promise<Usage>;
+  /** Asks a probe of another kind. */
+  ask<Answer>(question: string): Promise<Answer>;
   close(): Promise<void>;
 }
 
 const START_LIMIT_MS = 60_000;
 
-/** Starts `node SCRIPT ARGS…`, with the flags of its first line, and waits until it listens. */
+/** Starts `node SCRIPT ARGS…`, with the flags of its first line and a probe, and waits until it listens. */
 export async function startServer(
   script: URL,
   args: readonly string[],
   logFile: string,
+  probe: URL = new URL("./usage-probe.js", import.meta.url),
 ): Promise<ServerProcess> {
-  const probe = new URL("./usage-probe.js", import.meta.url).href;
   const program = fileURLToPath(script);
-  const flags = daemonFlags(program);
+  const flags = ["--import", probe.href, ...daemonFlags(program)];
   const log = openSync(logFile, "w");
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ["--import", probe, ...flags, program, ...args], {
+  const child = spawn(process.execPath, [...flags, program, ...args], {
     stdio: ["ignore", log, "inherit", "ipc"],
   });
   closeSync(log);
@@ -54,6 +56,7 @@ export async function startServer(
     startMs,
     usage: () => ask(child, "usage"),
     memory: () => ask(child, "memory"),
+    ask: (question) => ask(child, question),
     close: () => close(child),
   };
 }
@@ -83,8 +86,8 @@ async function listeningPorts(
   throw new Error(`the server did not listen:\n${readFileSync(logFile, "utf8")}`);
 }
 
-async function ask(child: ChildProcess, question: "usage" | "memory"): Promise<Usage> {
-  const answer = once(child, "message") as Promise<[Usage]>;
+async function ask<Answer>(child: ChildProcess, question: string): Promise<Answer> {
+  const answer = once(child, "message") as Promise<[Answer]>;
   child.send(question);
   return (await answer)[0];
 }

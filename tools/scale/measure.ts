@@ -4,30 +4,34 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AgtpClient } from "../../src/client/agtp-client.ts";
+import { askControl } from "../../src/client/ask-control.ts";
 import { createClient } from "../../src/client/client.ts";
-import { type ScaleDaemon, startScaleDaemon } from "./daemon-process.ts";
+import { controlPath } from "../../src/state/state-directory.ts";
+import { type ServerProcess, startServer } from "../bench/server-process.ts";
+import { makeCertificate } from "../scratch.ts";
 import { type Extent, writeScaleDeployment } from "./deployment.ts";
 import type { LoopUse } from "./loop-probe.ts";
 import { SCALE_REQUESTS, type ScaleRequest } from "./requests.ts";
 
 /** Options of a measurement. */
-export interface ScaleRun extends Extent {
+interface ScaleRun extends Extent {
   readonly rounds: number;
   readonly only: string | undefined;
 }
 
-interface Tls {
-  readonly cert: string;
-  readonly key: string;
-}
-
 /** Answers with a table: one row a kind of request, one for a reload, one for the start. */
-export async function measureScale(directory: string, tls: Tls, run: ScaleRun): Promise<string> {
+export async function measureScale(directory: string, run: ScaleRun): Promise<string> {
+  const tls = await makeCertificate(directory);
   const config = writeScaleDeployment(directory, tls, run);
   cpSync(new URL("../../../catalog", import.meta.url), join(directory, "catalog"), {
     recursive: true,
   });
-  const daemon = await startScaleDaemon(config);
+  const daemon = await startServer(
+    new URL("../agtpd.js", import.meta.url),
+    ["--config", config],
+    join(directory, "daemon.log"),
+    new URL("./loop-probe.js", import.meta.url),
+  );
   const client = createClient({
     ...{ host: "127.0.0.1", port: daemon.port, ca: readFileSync(tls.cert, "utf8") },
     ...{ rejectUnauthorized: false, timeoutMs: 120_000 },
@@ -47,18 +51,22 @@ export async function measureScale(directory: string, tls: Tls, run: ScaleRun): 
     return `${lines.join("\n")}\n`;
   } finally {
     await client.close();
-    daemon.child.kill("SIGKILL");
+    await daemon.close();
   }
 }
 
+function useOf(daemon: ServerProcess): Promise<LoopUse> {
+  return daemon.ask("use");
+}
+
 /** Waits until the daemon has nothing to do. */
-async function settle(daemon: ScaleDaemon): Promise<LoopUse> {
-  let use = await daemon.use();
+async function settle(daemon: ServerProcess): Promise<LoopUse> {
+  let use = await useOf(daemon);
   let longestMs = 0;
   let heldTurns = 0;
   for (;;) {
     await delay(400);
-    const later = await daemon.use();
+    const later = await useOf(daemon);
     longestMs = Math.max(longestMs, later.longestMs);
     heldTurns += later.heldTurns;
     if (later.cpuMs - use.cpuMs < 20) return { cpuMs: later.cpuMs, longestMs, heldTurns };
@@ -69,7 +77,7 @@ async function settle(daemon: ScaleDaemon): Promise<LoopUse> {
 async function measure(
   request: ScaleRequest,
   client: AgtpClient,
-  daemon: ScaleDaemon,
+  daemon: ServerProcess,
   rounds: number,
 ): Promise<string> {
   const costs: number[] = [];
@@ -77,9 +85,9 @@ async function measure(
   let heldTurns = 0;
   let status = 0;
   for (let round = 0; round < rounds; round += 1) {
-    const before = await daemon.use();
+    const before = await useOf(daemon);
     status = (await client.request(request.make(round))).status;
-    const after = await daemon.use();
+    const after = await useOf(daemon);
     costs.push(after.cpuMs - before.cpuMs);
     longestMs = Math.max(longestMs, after.longestMs);
     heldTurns += after.heldTurns;
@@ -89,12 +97,10 @@ async function measure(
   return row(request.label, status, ms(middle), ms(costs.at(-1) ?? 0), ms(longestMs), heldTurns);
 }
 
-async function measureReload(daemon: ScaleDaemon): Promise<string> {
-  const before = await daemon.use();
-  const reloaded = Promise.race([daemon.said("reloaded"), daemon.said("reload-refused")]);
-  daemon.child.kill("SIGHUP");
-  await reloaded;
-  const now = await daemon.use();
+async function measureReload(daemon: ServerProcess): Promise<string> {
+  const before = await useOf(daemon);
+  await askControl(controlPath(daemon.directory), JSON.stringify({ command: "reload" }));
+  const now = await useOf(daemon);
   const after = await settle(daemon);
   const longestMs = Math.max(now.longestMs, after.longestMs);
   const held = now.heldTurns + after.heldTurns;

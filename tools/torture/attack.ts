@@ -1,8 +1,5 @@
 /** An attack, and the means that it has at hand. */
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Victim, VictimOptions } from "./victim.ts";
 
@@ -76,14 +73,4 @@ export async function inParallel(
     socket?.destroy();
   };
   await Promise.all(Array.from({ length: width }, lane));
-}
-
-/** Runs something in a directory of its own, which is removed afterwards. */
-export async function inScratch<T>(run: (directory: string) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-torture-"));
-  try {
-    return await run(directory);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
 }

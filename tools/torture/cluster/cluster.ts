@@ -6,7 +6,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, createWriteStream, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureCertificate } from "../../../src/server/certificate.ts";
+import { makeCertificate } from "../../scratch.ts";
 import { STEPPING_CLOCK } from "../stepping-clock.ts";
 import { Database } from "./database.ts";
 import { agentId, OPERATOR, writeNode } from "./deployment.ts";
@@ -38,7 +38,7 @@ export interface ClusterOptions {
 }
 
 /** The outcome of a run. */
-export interface ClusterOutcome {
+interface ClusterOutcome {
   readonly faults: number;
   readonly requests: number;
   readonly records: number;
@@ -82,12 +82,11 @@ async function build(directory: string, { postgres, program }: ClusterOptions): 
   // Its user passes through here.
   chmodSync(directory, 0o711);
   await database.make();
-  await ensureCertificate(directory);
+  const tls = await makeCertificate(directory);
   const { privateKey } = generateKeyPairSync("ed25519");
   const signingKey = String(privateKey.export({ type: "pkcs8", format: "pem" }));
   const effects = join(directory, "effects.log");
   const operator = await makeOperator(agentId(OPERATOR));
-  const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
   const nodes: Node[] = [];
   for (const name of NODES) {
     const link = await Link.open(database.socket);
