@@ -1,5 +1,6 @@
 /** A schema of a file as Markdown: a table of its keys for each of its tables, defaults and bounds with them. */
 import { type Schema, text } from "../../src/schema/section-field.ts";
+import { code, headOf, row } from "./source-table.ts";
 
 /** A table of a file, and the keys that stand in it. */
 interface FileTable {
@@ -14,7 +15,7 @@ export function schemaTables(schema: Schema, name = ""): string {
   return tablesOf(schema, { name, isList: false })
     .filter(({ rows, description }) => rows.length > 0 || description !== "")
     .map(({ heading, description, rows }) => {
-      const table = ["| key | value | default | meaning |", "|---|---|---|---|", ...rows];
+      const table = [...headOf(["key", "value", "default", "meaning"]), ...rows];
       const lead = heading === "" ? [] : [`## \`${heading}\``, ""];
       return [
         ...lead,
@@ -86,7 +87,7 @@ function kindOf(form: Schema): string | undefined {
 function rowOf(key: string, schema: Schema, isRequired: boolean): string {
   const fallback =
     "default" in schema ? code(JSON.stringify(schema["default"])) : isRequired ? "required" : "";
-  return `| ${code(key)} | ${formOf(schema)} | ${fallback} | ${cell(String(schema["description"] ?? ""))} |`;
+  return row([code(key), formOf(schema), fallback, String(schema["description"] ?? "")]);
 }
 
 const PLAIN_TEXT = text("", "")["expected"];
@@ -97,10 +98,10 @@ function formOf(schema: Schema): string {
   if (only !== undefined) return code(JSON.stringify(only));
   if (Array.isArray(words)) return words.map((one) => code(JSON.stringify(one))).join(" ");
   if (schema["if"] !== undefined)
-    return cell(String(asTable(schema["else"])["expected"] ?? "a word or a list"));
+    return String(asTable(schema["else"])["expected"] ?? "a word or a list");
   if (type === "array") return `list: ${formOf(asTable(schema["items"]))}`;
   if (expected === PLAIN_TEXT) return "text";
-  if (typeof expected === "string") return cell(expected);
+  if (typeof expected === "string") return expected;
   if (Array.isArray(type)) return type.join(" or ");
   if (type === "integer" || type === "number") {
     const bounds = minimum === undefined ? "" : ` ${String(minimum)} to ${String(maximum)}`;
@@ -108,14 +109,6 @@ function formOf(schema: Schema): string {
   }
   if (type === "boolean") return "`true` `false`";
   return type === "object" ? "table" : type === undefined ? "any" : String(type);
-}
-
-function code(text: string): string {
-  return `\`${text.replaceAll("|", "\\|")}\``;
-}
-
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|");
 }
 
 function asTable(value: unknown): Schema {

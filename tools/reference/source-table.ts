@@ -13,9 +13,15 @@ export function table(heads: readonly string[], rows: Found, isSorted = true): s
   const listed = [...rows];
   if (isSorted) listed.sort(([one], [other]) => (one < other ? -1 : 1));
   const lines = listed.map(([name, cells]) => row([code(name), ...cells]));
-  return `${[row(heads), `|${heads.map(() => "---|").join("")}`, ...lines].join("\n")}\n`;
+  return `${[...headOf(heads), ...lines].join("\n")}\n`;
 }
 
-function row(cells: readonly string[]): string {
+/** The two lines that a table begins with. */
+export function headOf(heads: readonly string[]): readonly string[] {
+  return [row(heads), `|${heads.map(() => "---|").join("")}`];
+}
+
+/** A line of a table; a bar in a cell is written so that it ends none. */
+export function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
