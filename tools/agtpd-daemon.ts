@@ -5,7 +5,7 @@ import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts"
 import { logProcessFaults } from "../src/app/start-report.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
-import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
+import { describeProblem, formatProblem, isError, type Problem } from "../src/base/problem.ts";
 import { codeOf } from "../src/base/thrown.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import type { DaemonLine } from "./agtpd-program.ts";
@@ -59,7 +59,7 @@ async function check(
   if (asJson) {
     out.write(formatReport(problems));
   } else {
-    for (const problem of problems) out.write(`${formatForPeople(problem)}\n`);
+    for (const problem of problems) out.write(`${describeProblem(problem)}\n`);
     err.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
   }
   await finish(failed ? 1 : 0);
@@ -69,7 +69,7 @@ async function serve(options: DaemonOptions, terminal: Terminal): Promise<void> 
   const { err } = terminal;
   const result = await startDaemon(options);
   if (result.kind === "refused") {
-    for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
+    for (const problem of result.problems) err.write(`${describeProblem(problem)}\n`);
     err.write("not started\n");
     // Who has a console finds there which record it is.
     if (result.isInspectable === true) await inspect(options, terminal, 1);
@@ -87,7 +87,7 @@ async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): 
   const { startInspection } = await import("../src/app/inspect.ts");
   const result = await startInspection(options);
   if (result.kind === "refused") {
-    for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
+    for (const problem of result.problems) err.write(`${describeProblem(problem)}\n`);
     err.write("not started\n");
     await finish(1);
     return;
@@ -129,8 +129,4 @@ function handleSignals(options: DaemonOptions): void {
 
 function formatReport(problems: readonly Problem[]): string {
   return `${JSON.stringify({ ok: !problems.some(isError), problems }, undefined, 2)}\n`;
-}
-
-function formatForPeople(problem: Problem): string {
-  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
 }

@@ -29,3 +29,8 @@ export function formatProblem(problem: Problem): string {
 export function isError(problem: Problem): boolean {
   return problem.severity !== "warning";
 }
+
+/** A problem in words, a warning as one. */
+export function describeProblem(problem: Problem): string {
+  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
+}

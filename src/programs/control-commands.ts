@@ -3,12 +3,12 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
-import type { Problem } from "../base/problem.ts";
+import { describeProblem, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import { askControl } from "../client/ask-control.ts";
 import { controlPath } from "../state/state-directory.ts";
 import { type Command, CommandRefusal, command } from "./shell/command.ts";
-import { describeProblem, printJson, printProblems } from "./shell/findings.ts";
+import { printJson, printProblems } from "./shell/findings.ts";
 import { defuseLine, type Terminal } from "./shell/terminal.ts";
 
 const CONFIG = {

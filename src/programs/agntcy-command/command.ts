@@ -6,7 +6,7 @@
 import { dirname, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
-import { isError, type Problem } from "../../base/problem.ts";
+import { describeProblem, isError, type Problem } from "../../base/problem.ts";
 import { chooseOption, viewOptions } from "../../modules/agntcy/choose-option.ts";
 import { resolveDependencies } from "../../modules/agntcy/dependencies/dependency-tree.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
@@ -14,7 +14,7 @@ import type { AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { readAccess, readAddress } from "../../modules/agntcy/upstream.ts";
 import { type Command, command, usage } from "../shell/command.ts";
-import { describeProblem, printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/findings.ts";
 import { defuseLine } from "../shell/terminal.ts";
 import { exportCommand } from "./export-command.ts";
 

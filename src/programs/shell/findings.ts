@@ -3,7 +3,7 @@
  * them and its own JSON; bounding, counting and colours are the same.
  */
 import pc from "picocolors";
-import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { describeProblem, type Problem } from "../../base/problem.ts";
 import { defuseLine, type Output } from "./terminal.ts";
 
 /** An error is serious, a warning should be looked at; a note is good to know. */
@@ -53,11 +53,6 @@ export function severityMark(
   const { red, yellow, dim, green } = pc.createColors(hasColour);
   const paint = { error: red, warning: yellow, note: dim, ok: green };
   return paint[severity](word.padEnd(7));
-}
-
-/** A problem in words, a warning as one. */
-export function describeProblem(problem: Problem): string {
-  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
 }
 
 /** Prints what the loaders say of files, a line each. */
