@@ -9,6 +9,7 @@
  * each element a P; `["{some}", P, Q]` has a P and a Q among its elements; `["{none}", P]` has no P.
  * `{"{all}": [P, Q]}` is both, `{"{either}": [P, Q]}` one of the two.
  */
+import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { type Bindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
@@ -46,7 +47,7 @@ function matchString(expected: string, actual: unknown, place: Place): Mismatche
   const name = WHOLE_VARIABLE.exec(expected)?.[1];
   const value = name === undefined ? undefined : place.bindings.get(name);
   if (value !== undefined && typeof value !== "string") {
-    return isSame(value, actual) ? [] : differs(value, actual, place);
+    return isDeepStrictEqual(value, actual) ? [] : differs(value, actual, place);
   }
   if (typeof actual === "string" && matchText(expected, actual, place.bindings)) return [];
   return differs(name === undefined ? expected : (value ?? expected), actual, place);
@@ -135,18 +136,6 @@ function below({ at, bindings }: Place, name: string | number): Place {
 /** Of several ways to fail, the one that came closest. */
 export function shortest(tried: readonly Mismatches[]): Mismatches {
   return tried.reduce((best, next) => (next.length < best.length ? next : best), tried[0] ?? []);
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  if (Array.isArray(one)) {
-    if (!Array.isArray(other) || one.length !== other.length) return false;
-    return one.every((item, index) => isSame(item, other[index]));
-  }
-  if (!isRecord(one)) return one === other;
-  if (!isRecord(other) || Object.keys(one).length !== Object.keys(other).length) return false;
-  return Object.entries(one).every(
-    ([name, value]) => Object.hasOwn(other, name) && isSame(value, other[name]),
-  );
 }
 
 function differs(expected: unknown, actual: unknown, { at }: Place): Mismatches {

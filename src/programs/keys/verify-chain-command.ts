@@ -17,7 +17,7 @@ import {
 import { askServer, trustFlags } from "../shell/ask-server.ts";
 import { CommandRefusal, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import type { Terminal } from "../shell/terminal.ts";
 import { PasskeyChecks } from "./check-records.ts";
 import {
   followInArchive,
@@ -25,7 +25,7 @@ import {
   inspectHead,
   verifyInspectedChain,
 } from "./inspect-chain.ts";
-import { readPasskeys, readVerificationKeys } from "./key-files.ts";
+import { printFacts, readPasskeys, readVerificationKeys } from "./key-files.ts";
 import type { VerifyLine } from "./verify-files.ts";
 
 interface Question {
@@ -59,7 +59,7 @@ export async function verifyChainOf(
   const report = walked ?? nothingLeft(question);
   if (report === undefined) throw new CommandRefusal(`${chain} has no record of agent ${agent}`);
   if (json) printJson(asDocument(report, question), terminal.out);
-  else terminal.out.write(asText(report, question));
+  else printFacts(asFacts(report, question), false, terminal);
   return report.broken === undefined;
 }
 
@@ -171,28 +171,21 @@ function recordAsJson({ auditId, issuedAt, method, path, status }: ChainRecord) 
   return { audit_id: auditId, issued_at: issuedAt, method, path, status };
 }
 
-function asText(report: WalkedChain, { line, passkeys }: Question): string {
+function asFacts(report: WalkedChain, { line, passkeys }: Question) {
   const { agentId, records, first, last, broken, cut, archived } = report;
-  const lines: readonly (readonly [string, string])[] = [
-    ["agent", agentId],
-    ["source", line.chain],
-    ["records", String(records)],
-    ["first", describeRecord(first)],
-    ["last", describeRecord(last)],
-    ["signatures", describeSignatures(report)],
-    ...(cut === undefined ? [] : [["cut", describeCut(cut)] as const]),
-    ...(archived === undefined
-      ? []
-      : [
-          [
-            "cut",
-            `record ${archived} and those before it are not served any more, by the server's word`,
-          ] as const,
-        ]),
-    ...(passkeys.signed === 0 ? [] : [["passkeys", describePasskeys(passkeys)] as const]),
-    broken === undefined ? ["chain", "holds"] : ["broken", `${broken.kind}: ${broken.message}`],
-  ];
-  return lines.map(([name, text]) => `${name.padEnd(10)}  ${defuseLine(text)}\n`).join("");
+  const gone = `record ${archived} and those before it are not served any more, by the server's word`;
+  return {
+    agent: agentId,
+    source: line.chain,
+    records: String(records),
+    first: describeRecord(first),
+    last: describeRecord(last),
+    signatures: describeSignatures(report),
+    cut: cut === undefined ? archived && gone : describeCut(cut),
+    passkeys: passkeys.signed === 0 ? undefined : describePasskeys(passkeys),
+    chain: broken === undefined ? "holds" : undefined,
+    broken: broken && `${broken.kind}: ${broken.message}`,
+  };
 }
 
 function describeRecord(record: ChainRecord | undefined): string {

@@ -1,6 +1,6 @@
 /** One call of a method: its parameters read, its result printed or written, its failure said. */
 
-import { lstatSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
@@ -18,7 +18,9 @@ import {
 } from "../../modules/agentcli/failure.ts";
 import type { MethodContext, MethodDefaults } from "../../modules/agentcli/methods/method.ts";
 import { findMethod, targetsResult } from "../../modules/agentcli/methods/method-table.ts";
+import { jsonText, printJson } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { placeFile } from "../shell/write-files.ts";
 
 /** One call. */
 export interface CallLine {
@@ -41,7 +43,7 @@ export async function runCall(line: CallLine, terminal: Terminal): Promise<numbe
   const outcome = isFailure(form) ? form : await callMethod(line, context, terminal);
   if (isFailure(outcome)) {
     const said = { ok: false, error: outcome.message, ...failureData(outcome) };
-    err.write(`${JSON.stringify(said, null, 2)}\n`);
+    printJson(said, err);
     return 1;
   }
   terminal.out.write(print(outcome, form === "ndjson"));
@@ -111,7 +113,7 @@ async function readParams(
 
 function print(result: JsonRecord, isNdjson: boolean): string {
   const { items } = result;
-  if (!isNdjson) return `${JSON.stringify(result, null, 2)}\n`;
+  if (!isNdjson) return jsonText(result);
   const lines: readonly unknown[] = Array.isArray(items) ? items : [result];
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
@@ -158,14 +160,7 @@ function writeArtifact(file: string, directory: string, value: unknown): string 
     makeDirectory(wanted);
     // A link at the path itself is replaced, not followed.
     const path = join(realpathSync(wanted), basename(file));
-    const draft = `${path}.${process.pid}.tmp`;
-    try {
-      writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { flag: "wx" });
-      renameSync(draft, path);
-    } catch (error) {
-      rmSync(draft, { force: true });
-      throw error;
-    }
+    placeFile(path, jsonText(value), 0o666);
     return path;
   } catch (error) {
     return invalidArgument(`Output cannot be written: ${reasonOf(error)}`);

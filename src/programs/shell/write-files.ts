@@ -62,11 +62,20 @@ function makeDirectoryOf(path: string, isSecret: boolean): void {
 
 /** `link` fails where a file came meanwhile, and `rename` follows no link. */
 function place({ path, content, isSecret }: NewFile, force: boolean): void {
+  placeFile(path, content, isSecret ? 0o600 : 0o644, force ? renameSync : linkOrRename);
+}
+
+/** Writes a file beside its place, and has it put there once it is complete and on the disk. */
+export function placeFile(
+  path: string,
+  content: string | Uint8Array,
+  mode: number,
+  put: (temporary: string, path: string) => void = renameSync,
+): void {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
-    writeFileSync(temporary, content, { mode: isSecret ? 0o600 : 0o644, flag: "wx" });
-    if (force) renameSync(temporary, path);
-    else linkOrRename(temporary, path);
+    writeFileSync(temporary, content, { mode, flag: "wx", flush: true });
+    put(temporary, path);
   } finally {
     rmSync(temporary, { force: true });
   }

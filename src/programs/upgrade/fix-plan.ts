@@ -3,24 +3,20 @@
  * writing. Edits are ranges of the text as its author wrote it, so that everything around them stays.
  */
 
-import { randomUUID } from "node:crypto";
 import {
   accessSync,
-  closeSync,
+  chmodSync,
   constants,
-  fchmodSync,
-  fsyncSync,
-  openSync,
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
-  writeFileSync,
 } from "node:fs";
-import { basename, dirname, join, resolve, sep } from "node:path";
+import { resolve } from "node:path";
+import { isWithin } from "../../base/paths.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { parseToml } from "../../base/toml-document.ts";
+import { placeFile } from "../shell/write-files.ts";
 import type { CatalogStep, Conflict } from "./conflict.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 import { type FixableConflict, FixRules } from "./fix-rules.ts";
@@ -122,7 +118,7 @@ export function replaceText({ directory, file, before, after }: Replacement): st
   try {
     const root = realpathSync(directory);
     const path = realpathSync(resolve(directory, file));
-    if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) {
+    if (path === root || !isWithin(root, path)) {
       return "lies outside of the deployment directory";
     }
     accessSync(path, constants.W_OK);
@@ -132,30 +128,14 @@ export function replaceText({ directory, file, before, after }: Replacement): st
     const hasMark = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
     const mark = hasMark ? BYTE_ORDER_MARK : Buffer.alloc(0);
     if (!bytes.equals(Buffer.concat([mark, Buffer.from(before)]))) return CHANGED;
-    return place(path, Buffer.concat([mark, Buffer.from(after)]), status.mode);
+    let fault: string | undefined;
+    placeFile(path, Buffer.concat([mark, Buffer.from(after)]), 0o600, (complete) => {
+      chmodSync(complete, status.mode & 0o7777);
+      if (realpathSync(path) === path) renameSync(complete, path);
+      else fault = CHANGED;
+    });
+    return fault;
   } catch (error) {
     return `cannot be written: ${reasonOf(error)}`;
-  }
-}
-
-/** Renames a complete file over the old one: whoever reads sees one of the two. */
-function place(path: string, content: Buffer, mode: number): string | undefined {
-  const directory = dirname(path);
-  // A name that begins with a dot is none that a daemon would load meanwhile.
-  const temporary = join(directory, `.${basename(path)}.${randomUUID()}.tmp`);
-  const descriptor = openSync(temporary, "wx", 0o600);
-  try {
-    try {
-      writeFileSync(descriptor, content);
-      fchmodSync(descriptor, mode & 0o7777);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    if (realpathSync(path) !== path) return CHANGED;
-    renameSync(temporary, path);
-    return undefined;
-  } finally {
-    rmSync(temporary, { force: true });
   }
 }
