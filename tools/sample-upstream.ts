@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 
 /** The address of the desk, and the credential that it asks for. */
-export interface OrderDeskOptions {
+interface OrderDeskOptions {
   readonly port: number;
   readonly cert: string;
   readonly key: string;

@@ -24,7 +24,7 @@ export interface SampleOptions extends Pick<DaemonOptions, "env" | "log"> {
 }
 
 /** Both, started; or why the daemon is not. */
-export type SampleResult =
+type SampleResult =
   | { readonly kind: "started"; readonly daemon: Daemon; close(): Promise<void> }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 

@@ -33,7 +33,7 @@ export interface Attempt {
 export type Script = (attempt: Attempt) => Step | Promise<Step>;
 
 /** A run as the server keeps it. */
-export interface FakeRun {
+interface FakeRun {
   readonly run_id: string;
   readonly agent_id: string;
   readonly thread_id: string;

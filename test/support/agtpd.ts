@@ -9,7 +9,7 @@ import { connectRaw, type RawClient } from "./daemon.ts";
 const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/agtpd.js");
 
 /** One line of the log. */
-export type LogLine = Readonly<Record<string, unknown>>;
+type LogLine = Readonly<Record<string, unknown>>;
 
 /** How a process ended, and what it said. */
 export interface Outcome {
@@ -19,7 +19,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly args?: readonly string[];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 
 /** A request whose parts are chosen one by one. */
-export interface AnyRequest {
+interface AnyRequest {
   readonly pair: readonly [method: string, path: string];
   readonly query: string | null;
   readonly headers: readonly (readonly [name: string, value: string])[];

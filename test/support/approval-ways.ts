@@ -18,7 +18,7 @@ import { type Payload, readJws } from "./records.ts";
 import { confirmation } from "./waiting.ts";
 
 /** A call of a guest's room. */
-export interface RoomCall {
+interface RoomCall {
   readonly room: string;
   readonly guest: string;
 }
@@ -49,7 +49,7 @@ export interface WaysServer extends TestMcp {
 }
 
 /** An operator whose certificate a daemon of the test knows. */
-export interface TestOperator {
+interface TestOperator {
   readonly ca: string;
   readonly fingerprint: string;
   readonly connection: { readonly cert: string; readonly key: string };

@@ -5,7 +5,7 @@ import { type Ed25519PublicKey, publicKeyOf } from "../../src/identity/ed25519.t
 import { NO_AUDIT_ID } from "../../src/state/records/record.ts";
 import { createRecordSigner } from "../../src/state/records/sealer.ts";
 
-export interface KeyPair {
+interface KeyPair {
   readonly privateKey: KeyObject;
   readonly publicKey: Ed25519PublicKey;
 }
@@ -15,7 +15,7 @@ export interface ChainedRecord {
   readonly jws: string;
 }
 
-export interface ChainOptions {
+interface ChainOptions {
   readonly agentId: string;
   /** Without one, records are unsigned. */
   readonly key?: KeyObject | undefined;

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { isProgram } from "./processes.ts";
 
 /** The browser's program: the variable CHROMIUM, else `chromium` on the path. */
-export const CHROMIUM: string | undefined = findChromium();
+const CHROMIUM: string | undefined = findChromium();
 
 const FLAGS = [
   ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],

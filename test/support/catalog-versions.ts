@@ -13,7 +13,7 @@ export interface CatalogJson {
   verbs: Record<string, VerbJson>;
 }
 
-export interface VerbJson {
+interface VerbJson {
   categories: string[];
   description: string;
   deprecated_in?: string | null;

@@ -15,7 +15,7 @@ export interface TestCertificate {
 }
 
 /** What a test may choose about its certificate. */
-export interface TestCertificateOptions {
+interface TestCertificateOptions {
   readonly names?: readonly string[];
   readonly notBefore?: Date;
   readonly notAfter?: Date;

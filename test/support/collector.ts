@@ -119,7 +119,7 @@ export async function openCollector(
 }
 
 /** Spans, and who has sent them. */
-export interface SentSpans {
+interface SentSpans {
   readonly resource: Readonly<Record<string, unknown>>;
   readonly scope: Readonly<Record<string, unknown>>;
   readonly spans: readonly SentSpan[];

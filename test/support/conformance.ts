@@ -30,7 +30,7 @@ const TEST = join(import.meta.dirname, "..");
 const FIXTURE = join(TEST, "exchanges/deployment");
 
 /** One configuration of the fixture, and as whom it is asked. */
-export interface ConformanceRun {
+interface ConformanceRun {
   /** "" is the default one. */
   readonly config: string;
   readonly args: readonly string[];

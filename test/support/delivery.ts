@@ -91,7 +91,7 @@ export interface TestDelivery {
   start(): () => Promise<void>;
 }
 
-export interface DeliveryOptions {
+interface DeliveryOptions {
   readonly store: Store;
   readonly clock: TestClock;
   readonly webhook?: TestWebhook;

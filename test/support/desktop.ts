@@ -20,7 +20,7 @@ export interface Desktop {
 }
 
 /** A client of the program that runs here. */
-export interface NearDesktop {
+interface NearDesktop {
   readonly client: Client;
   /** Ends the program's input, and answers its exit code. */
   end(): Promise<number>;

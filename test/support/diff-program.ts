@@ -11,7 +11,7 @@ import { type ProgramRun, runIn } from "./terminal.ts";
 export type FindingJson = Readonly<Record<string, unknown>>;
 
 /** What the JSON report says of the deployment. */
-export interface DeploymentJson {
+interface DeploymentJson {
   readonly path_grammar_conflicts: readonly FindingJson[];
   readonly endpoint_conflicts: readonly FindingJson[];
   readonly recipe_conflicts: readonly FindingJson[];
@@ -28,14 +28,14 @@ export interface DeploymentJson {
 }
 
 /** The JSON report against the deployment, and the exit code. */
-export interface DiffReportRun {
+interface DiffReportRun {
   readonly exitCode: number;
   readonly json: FindingJson;
   readonly deployment: DeploymentJson;
   readonly err: string;
 }
 
-export interface DiffProgram {
+interface DiffProgram {
   readonly directory: string;
   run(...args: readonly string[]): Promise<ProgramRun>;
   report(...args: readonly string[]): Promise<DiffReportRun>;

@@ -217,7 +217,7 @@ async function answerAll(
 const PEER = { address: "127.0.0.1", port: 4480 };
 
 /** Reads exactly one response. */
-export function decodeReply(bytes: Buffer): TestReply {
+function decodeReply(bytes: Buffer): TestReply {
   const parser = new ResponseParser();
   parser.push(bytes);
   const received = parser.next();

@@ -20,7 +20,7 @@ export interface PageRun {
   readonly text: string;
 }
 
-export interface PageOptions {
+interface PageOptions {
   /** The directory that the reader stands in. */
   readonly directory: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -35,7 +35,7 @@ export interface FindingJson {
 }
 
 /** What the doctor said. */
-export interface Diagnosis {
+interface Diagnosis {
   readonly exitCode: number;
   readonly findings: readonly FindingJson[];
   readonly unasked: readonly { readonly id: string; readonly reason: string }[];
@@ -44,7 +44,7 @@ export interface Diagnosis {
 }
 
 /** A deployment to be examined. */
-export interface Patient {
+interface Patient {
   readonly directory: string;
   /** With --json. */
   examine(): Promise<Diagnosis>;

@@ -1,7 +1,7 @@
 /** How often others have their turn while something is done. */
 
 /** Counts the turns of the event loop until it is stopped. */
-export interface TurnCount {
+interface TurnCount {
   readonly turns: number;
   stop(): void;
 }

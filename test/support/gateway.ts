@@ -14,7 +14,7 @@ import {
 export const DESK: string = "d".repeat(64);
 
 /** What the agent holds. */
-export const DESK_SCOPES: readonly string[] = ["orders:read", "orders:write"];
+const DESK_SCOPES: readonly string[] = ["orders:read", "orders:write"];
 
 const SEMANTIC = {
   ...{ intent: "Do what the test asks for.", actor: "agent", outcome: "It is done." },
@@ -108,7 +108,7 @@ export async function openGateway(files: DeploymentFiles = gatewayFiles()): Prom
 }
 
 /** What came back on one connection until the peer closed it. */
-export interface RawExchange {
+interface RawExchange {
   write(octets: string): void;
   /** Resolves once this much text, or the end, was received. */
   until(text: string): Promise<string>;

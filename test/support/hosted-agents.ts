@@ -65,7 +65,7 @@ export function hostedFiles(
 }
 
 /** What a test says of a certificate; without `agent` it is a plain one. */
-export interface CertificateFacts {
+interface CertificateFacts {
   readonly key?: TestKey;
   readonly serialNumber?: string;
   readonly notAfter?: number;

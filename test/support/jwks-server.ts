@@ -14,7 +14,7 @@ import { makeCertificate } from "./certificate.ts";
 type Responder = (response: ServerResponse, request: IncomingMessage) => void;
 
 /** Answers as the test says, and counts how often it was asked. */
-export interface JwksServer {
+interface JwksServer {
   readonly uri: string;
   /** The CA that vouches for it, over HTTPS. */
   readonly ca: string | undefined;

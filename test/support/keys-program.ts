@@ -5,7 +5,7 @@ import { keysProgram } from "../../src/programs/keys/command.ts";
 import { type Files, makeDirectory } from "./directory.ts";
 import { type ProgramRun, runIn } from "./terminal.ts";
 
-export interface KeysRun extends ProgramRun {
+interface KeysRun extends ProgramRun {
   /** The output of a run with --json. */
   readonly json: Readonly<Record<string, unknown>>;
 }

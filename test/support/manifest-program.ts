@@ -11,7 +11,7 @@ export interface FindingJson {
 }
 
 /** What the JSON report has. */
-export interface ManifestJson {
+interface ManifestJson {
   readonly ok: boolean;
   readonly signature: { readonly state: string; readonly kid: string | null } | null;
   readonly catalog: string | null;
@@ -19,7 +19,7 @@ export interface ManifestJson {
   readonly warnings: readonly FindingJson[];
 }
 
-export interface ManifestProgram {
+interface ManifestProgram {
   readonly directory: string;
   run(...args: readonly string[]): Promise<ProgramRun>;
   report(...args: readonly string[]): Promise<ProgramRun & { readonly json: ManifestJson }>;

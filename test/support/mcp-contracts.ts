@@ -16,7 +16,7 @@ export interface TestUser {
 }
 
 /** Who connects. */
-export interface Connecting {
+interface Connecting {
   readonly agentId?: string;
   readonly scopes?: string;
   readonly onToolsChanged?: () => void;
@@ -37,13 +37,13 @@ export interface NegotiatingMcp extends TestMcp {
 }
 
 /** A stream, or the answer in its place. */
-export interface TestStream {
+interface TestStream {
   readonly type: string | null;
   leave(): void;
 }
 
 /** The files of it; tables are merged over its own. */
-export function negotiatingFiles(
+function negotiatingFiles(
   jwks: IssuerKey["jwk"],
   tables: Readonly<Record<string, object>> = {},
 ): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@
 import type { TestMcp } from "./mcp.ts";
 
 /** The part of a daemon that is spoken to. */
-export type Spoken = Pick<TestMcp, "fetch">;
+type Spoken = Pick<TestMcp, "fetch">;
 
 const ACCEPT = "application/json, text/event-stream";
 

@@ -34,7 +34,7 @@ export function scriptSettings(
 }
 
 /** What a server was heard to say about itself. */
-export interface HeardServer {
+interface HeardServer {
   readonly server: McpServer;
   readonly warnings: readonly object[];
 }

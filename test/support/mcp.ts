@@ -14,7 +14,7 @@ export const VERSIONS = ["2026-07-28", "2025-11-25"] as const;
 export type McpVersion = (typeof VERSIONS)[number];
 
 /** How a client asks. */
-export interface ClientSetup {
+interface ClientSetup {
   readonly token?: string;
   readonly options?: ClientOptions;
   /** Adds handlers before the client connects. */
@@ -64,7 +64,7 @@ export async function connectMcp(
 }
 
 /** How a message is sent without the library. */
-export interface RawSetup {
+interface RawSetup {
   readonly token?: string;
   readonly capabilities?: object;
   readonly signal?: AbortSignal;

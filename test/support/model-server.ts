@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import type { TestCertificate } from "./certificate.ts";
 
 /** A request, as it was received. */
-export interface ModelRequest {
+interface ModelRequest {
   readonly path: string;
   readonly authorization: string | undefined;
   readonly body: ModelRequestBody;

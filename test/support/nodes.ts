@@ -19,7 +19,7 @@ export interface TestNode {
 export type NodeFiles = (tables: Readonly<Record<string, object>>) => DeploymentFiles;
 
 /** Starts a node, which ends with the running test. */
-export async function startNode(url: string, node: string, files: NodeFiles): Promise<TestNode> {
+async function startNode(url: string, node: string, files: NodeFiles): Promise<TestNode> {
   const tables = { store: { driver: "postgres", url }, cluster: { node } };
   const { configPath } = makeDeployment(files(tables));
   const program = await startProgram(configPath);

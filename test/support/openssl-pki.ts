@@ -16,7 +16,7 @@ export interface OpensslCertificate {
 }
 
 /** Lines of an extension section, such as `basicConstraints = CA:TRUE`. */
-export type ExtensionLines = readonly string[];
+type ExtensionLines = readonly string[];
 
 export interface CertificateOptions {
   readonly extensions?: ExtensionLines;

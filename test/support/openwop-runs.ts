@@ -122,7 +122,7 @@ export interface Reply {
 }
 
 /** The members that tests look at one by one; the others are held against patterns. */
-export interface ReplyBody extends JsonRecord {
+interface ReplyBody extends JsonRecord {
   readonly runId: string;
   readonly status: string;
   readonly events: readonly RunEventLike[];

@@ -19,8 +19,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 
 /** The agents of the sample. */
 export const CONCIERGE: string = "236cd4fdff74c17d27aa23919b929553712401ad5cc44eab5071d2c574ea0ccb";
-export const FRONT_DESK: string =
-  "301c0adae7305a58d6a74ae94d466f1bb101e4e435315149ecee931cd915707d";
+const FRONT_DESK: string = "301c0adae7305a58d6a74ae94d466f1bb101e4e435315149ecee931cd915707d";
 
 const STAY = {
   guest_name: "Ada Lovelace",

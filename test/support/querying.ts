@@ -14,7 +14,7 @@ export interface QueriedResult {
 }
 
 /** The members that tests look at. */
-export interface QueriedContent {
+interface QueriedContent {
   readonly method: string;
   readonly path: string;
   readonly description: string;

@@ -24,7 +24,7 @@ export interface RecordNode {
 }
 
 /** The choices of a test. */
-export interface RecordNodeOptions {
+interface RecordNodeOptions {
   readonly url: string;
   readonly node: string;
   readonly signer: RecordSigner;

@@ -3,7 +3,7 @@ import type { HeaderField } from "../../src/wire/fields.ts";
 import { fieldLines, type Response, serializeResponses } from "../../src/wire/message.ts";
 
 /** A response in the words of a test. */
-export interface TestResponse {
+interface TestResponse {
   readonly status: number;
   readonly headers?: readonly HeaderField[];
   readonly body?: string | Uint8Array;

@@ -15,7 +15,7 @@ export interface TestEvent {
 }
 
 /** Bounds that a test chooses. */
-export interface TestRunLimits {
+interface TestRunLimits {
   readonly quota?: Quota;
   readonly keptMs?: number;
 }

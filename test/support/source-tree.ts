@@ -6,7 +6,7 @@ import ts from "typescript";
 /** The project's root directory. */
 export const ROOT: string = resolve(import.meta.dirname, "../..");
 
-export interface SourceImport {
+interface SourceImport {
   /** As written. */
   readonly specifier: string;
   /** The imported file relative to the root; undefined for a package. */

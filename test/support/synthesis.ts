@@ -91,7 +91,7 @@ export function holding(...scopes: readonly string[]): ScopeCheck {
 }
 
 /** Reaches by method and path alone; what lies at "/" is the server's. */
-export function reachesAmong(endpoints: readonly EndpointDefinition[]): StepReaches {
+function reachesAmong(endpoints: readonly EndpointDefinition[]): StepReaches {
   return ({ method, path }) => {
     if (path === "/") return [{ kind: "server", impact: "informational" }];
     return endpoints
@@ -101,7 +101,7 @@ export function reachesAmong(endpoints: readonly EndpointDefinition[]): StepReac
 }
 
 /** What a test says of a synthesizer. */
-export interface WorldOptions {
+interface WorldOptions {
   readonly recipes?: readonly Recipe[];
   readonly maxDepth?: number;
 }

@@ -47,7 +47,7 @@ export function encodePart(value: unknown): string {
 }
 
 /** A key source that holds what a test puts into it. */
-export interface TestKeys extends KeySource {
+interface TestKeys extends KeySource {
   readonly asked: readonly (string | undefined)[];
   /** Undefined: none can be had. */
   rotate(jwks: readonly JWK[] | undefined): void;

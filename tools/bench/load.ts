@@ -28,7 +28,7 @@ export interface Shape {
 }
 
 /** A running load; `stop` ends it and closes its connections. */
-export interface Load {
+interface Load {
   stop(): void;
   /** Rejects when a connection failed or a response was not the expected one. */
   readonly failed: Promise<never>;

@@ -14,7 +14,7 @@ export interface ExpectedResponses {
 }
 
 /** Takes the next octets of a connection; how many responses they completed, or -1 when one begins otherwise. */
-export type ResponseCounter = (chunk: Uint8Array, length: number) => number;
+type ResponseCounter = (chunk: Uint8Array, length: number) => number;
 
 /** A counter for one connection. A beginning that two chunks share is not looked at. */
 export function createResponseCounter(expected: ExpectedResponses): ResponseCounter {

@@ -6,7 +6,7 @@ import { type DeploymentVariant, writeDeployment } from "./deployment.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** One P-256 certificate, for all servers. */
-export interface BenchTls {
+interface BenchTls {
   readonly cert: string;
   readonly key: string;
 }

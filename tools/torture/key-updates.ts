@@ -13,7 +13,7 @@ const CIPHER = "TLS_AES_128_GCM_SHA256";
 const KEY_UPDATE: Buffer = Buffer.from([24, 0, 0, 1, 1, 22]);
 
 /** A connection whose next records are KeyUpdates. */
-export interface KeyUpdater {
+interface KeyUpdater {
   readonly socket: Socket;
   /** The records of the next `count` updates. */
   updates(count: number): Buffer;

@@ -230,7 +230,7 @@ const JUDGED: SchemaBounds = {
 };
 
 /** A JSON Schema 2020-12. */
-export function checkSchemaDocument(value: unknown): string | undefined {
+function checkSchemaDocument(value: unknown): string | undefined {
   if (typeof value === "boolean") return undefined;
   if (!isRecord(value)) return "expected a JSON Schema";
   const [fault] = checkSchema(value, PUBLISHED);
@@ -238,7 +238,7 @@ export function checkSchemaDocument(value: unknown): string | undefined {
 }
 
 /** AGTP-API §6.4: an input schema is an object's, and closed. */
-export function checkInputSchema(value: unknown): string | undefined {
+function checkInputSchema(value: unknown): string | undefined {
   const fault = checkSchemaDocument(value);
   if (fault !== undefined) return fault;
   if (!isRecord(value) || value["type"] !== "object") return 'expected a schema of type "object"';
@@ -248,11 +248,7 @@ export function checkInputSchema(value: unknown): string | undefined {
 }
 
 /** A value of the named endpoint's output schema; a schema that cannot be judged by passes. */
-export function checkOutput(
-  value: unknown,
-  bindings: Bindings,
-  endpoint: string,
-): string | undefined {
+function checkOutput(value: unknown, bindings: Bindings, endpoint: string): string | undefined {
   const fault = judgeOf(bindings.get(`${endpoint}.output_schema`))?.(value);
   return fault && `expected what the output_schema describes: ${fault}`;
 }

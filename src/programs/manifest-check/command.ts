@@ -179,7 +179,7 @@ interface ManifestReport {
 const WORDS = { error: "fault", warning: "warning" } as const;
 
 /** Prints a report. */
-export function printReport(report: ManifestReport, json: boolean, { out }: Terminal): void {
+function printReport(report: ManifestReport, json: boolean, { out }: Terminal): void {
   if (json) printJson(toJson(report), out);
   else printForPeople(report, out);
 }

@@ -5,7 +5,7 @@ import { AGENT, endpoint, handlers, WORKFLOW, workflow } from "./deployment-file
 import type { Operator } from "./operator.ts";
 
 /** The facts that the nodes share, and where a node finds its database. */
-export interface NodeDeployment {
+interface NodeDeployment {
   readonly node: string;
   readonly databasePort: number;
   readonly leaseMs: number;

@@ -117,7 +117,7 @@ const runsEndOnce: Invariant = {
 };
 
 /** All of them, in the order of their numbers. */
-export const INVARIANTS: readonly Invariant[] = [
+const INVARIANTS: readonly Invariant[] = [
   ...[...CHAIN_INVARIANTS, effectsAreOnce],
   ...[revokedIsRevoked, winningsAreOnce, cutOffIsSilent, runsEndOnce],
 ];

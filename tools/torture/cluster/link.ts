@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /** The state of a link: all passes, nothing and everybody hears of it, or nothing and nobody does. */
-export type LinkState = "open" | "cut" | "half-open";
+type LinkState = "open" | "cut" | "half-open";
 
 /** A proxy on a port of its own to a Unix socket. */
 export class Link {
