@@ -130,7 +130,7 @@ function readWays(
   return { fields, credentials, parameters, body, output };
 }
 
-/** The document's own, else one to read or to write what is of this namespace. */
+/** The document's own, else one to read or to write what is of this namespace, or of the API. */
 function requiredScopes(
   told: AgtpExtension,
   namespace: string | undefined,
@@ -139,8 +139,8 @@ function requiredScopes(
   if (told.scopes !== undefined) return { required_scopes: told.scopes };
   if (told.semantic !== undefined) return {};
   const action = impact === "informational" ? "read" : "write";
-  const scope = `${namespace}:${action}`;
-  return { required_scopes: [isScopeToken(scope) ? scope : `api:${action}`] };
+  const scopes = [`${namespace ?? "api"}:${action}`, `api:${action}`];
+  return { required_scopes: scopes.filter(isScopeToken).slice(0, 1) };
 }
 
 function noteCredentials({ unsupported, scopes }: Credentials, told: AgtpExtension, notes: Notes) {

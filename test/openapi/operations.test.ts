@@ -258,6 +258,18 @@ describe("credentials", () => {
   });
 });
 
+describe("required scopes", () => {
+  it.each([
+    ["/orders/{id}", {}, "orders:read"],
+    ["/orders/{id}", { tags: ["Shop floor"] }, "shop-floor:read"],
+    ["/", {}, "api:read"],
+    ["/{id}", {}, "api:read"],
+    ["/v2/{id}", { "x-agtp-namespace": "no token" }, "api:read"],
+  ])("of %s with %j are %s", (path, operation, expected) => {
+    expect(importOne(operation, { path }).table["required_scopes"]).toEqual([expected]);
+  });
+});
+
 describe("the document", () => {
   it("may have servers for a path or an operation, each of which is an API", () => {
     const paths = {
