@@ -74,6 +74,7 @@ const ON_REMOVAL: Readonly<
   "redirect-to": ["policy", "skipped", "the redirect is skipped"],
   "alias-target": ["policy", "stops-start", "the server does not start with this alias"],
   token: ["policy", "skipped", "no request needs a token for this entry any more"],
+  approval: ["policy", "stops-start", "the server does not start with this rule"],
   "hosted-protocol": [
     "policy",
     "changes-meaning",
@@ -83,7 +84,8 @@ const ON_REMOVAL: Readonly<
 
 /** Roles under which an HTTP verb may stand.   AGTP-API §9.2 */
 const LEGACY_ROLES: ReadonlySet<MethodRole> = new Set([
-  ...(["allow", "disallow", "legacy", "token", "redirect-from", "redirect-to"] as const),
+  ...(["allow", "disallow", "legacy", "token", "approval"] as const),
+  ...(["redirect-from", "redirect-to"] as const),
 ]);
 /** Roles that a method has when it is in use, so that its deprecation is news. */
 const USING_ROLES: ReadonlySet<MethodRole> = new Set([
@@ -150,6 +152,7 @@ function remedyOf(reference: Reference<MethodRole>, successor: string | undefine
     case "legacy":
     case "redirect-from":
     case "token":
+    case "approval":
       return "no successor is named: remove the entry";
     default:
       return "no successor is named: choose another method, or keep it in policies.methods.custom";
@@ -168,6 +171,7 @@ const PATH_EFFECTS: Readonly<Record<PathRole, ConflictEffect>> = {
   "step-path": "not-served",
   "pattern-path": "not-served",
   "redirect-path": "stops-start",
+  "approval-path": "stops-start",
   "hosted-protocol-path": "refused-requests",
   "agent-path": "not-served",
   "parameter-value": "refused-requests",

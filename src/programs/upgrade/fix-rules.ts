@@ -57,6 +57,8 @@ export class FixRules {
         return this.#checkUse(successor, "would not be served any more");
       case "token":
         return this.#checkUse(successor, "would need a token");
+      case "approval":
+        return this.#checkApproval(successor);
       case "redirect-from":
       case "redirect-to":
         return this.#checkRedirect(reference, successor);
@@ -123,6 +125,15 @@ export class FixRules {
     }
     const user = this.#standing.find(({ method }) => method === successor);
     return user && `${user.method} ${user.path} of ${user.file} ${consequence}`;
+  }
+
+  /** Two rules of one method may leave the later one without effect, which stops the start. */
+  #checkApproval(successor: string): string | undefined {
+    const rival = this.#scan.references.methods.some(
+      ({ role, value }) => role === "approval" && value === successor,
+    );
+    if (rival) return `another rule is for ${successor} already`;
+    return this.#checkUse(successor, "would come under the rule");
   }
 
   #checkRedirect({ within, role }: Reference, successor: string): string | undefined {

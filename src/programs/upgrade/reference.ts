@@ -1,8 +1,8 @@
 /**
  * Places in a deployment's files that name a method or a path, and what they name it for: the role
  * decides what a change of the catalog does to it. In an endpoint file: its pair, its successor, and values
- * that its path may take; in the configuration: the method policy, the methods that need a token, and the
- * pairs that the manifest lists. Values may come out of the environment, as the daemon takes them; all
+ * that its path may take; in the configuration: the method policy, the methods that need a token or an
+ * approval, and the pairs that the manifest lists. Values may come out of the environment, as the daemon takes them; all
  * that cannot be understood is told.   AGTP-API §9
  */
 import { type DocumentPlace, documentAt } from "../../base/document-place.ts";
@@ -27,6 +27,7 @@ export type MethodRole =
   | "redirect-to"
   | "alias-target"
   | "token"
+  | "approval"
   | "hosted-protocol";
 
 /** Roles of a name that is the server's own, until the catalog has it too. */
@@ -39,6 +40,7 @@ export type PathRole =
   | "step-path"
   | "pattern-path"
   | "redirect-path"
+  | "approval-path"
   | "hosted-protocol-path"
   | "agent-path"
   /** A value that the parameter of an endpoint's path may have. */
@@ -195,6 +197,11 @@ export function collectPolicies(source: DeploymentText, collector: ReferenceColl
       oauth,
       noteAs("token", collector.from(source, oauth).method),
     );
+  }
+  for (const rule of policies?.at("approvals").records() ?? []) {
+    const found = collector.from(source, rule);
+    found.method("approval", "method", rule.at("method").optional?.text());
+    found.path("approval-path", "path", rule.at("path").optional?.text());
   }
   for (const entry of root.at("hosted_protocols").records()) {
     const found = collector.from(source, entry);

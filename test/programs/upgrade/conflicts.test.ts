@@ -44,6 +44,9 @@ async function conflictsOf(site: NonNullable<DiffFiles["site"]>, environment = {
 
 const room = { method: "QUERY", path: "/room" };
 const policy = (methods: object) => ({ "agtp-server.toml": configFile({ policies: { methods } }) });
+const approvals = (...rules: readonly object[]) => ({
+  "agtp-server.toml": configFile({ policies: { approvals: rules } }),
+});
 const recipe = (text: string) => ({
   "recipes/r.toml": `[[recipe]]\nname = "r"\nversion = "1"\n${text}`,
 });
@@ -243,6 +246,26 @@ describe("a deployment that an upgrade breaks", () => {
         }),
       },
       { group: "policy_conflicts", key: "policies.oauth.required_on_methods[0]" },
+    ],
+    [
+      "the method of a rule of approvals",
+      approvals({ method: "BOOK", path: "/room" }),
+      {
+        group: "policy_conflicts",
+        key: "policies.approvals[0].method",
+        effect: "stops-start",
+        remedy: "use RESERVE",
+      },
+    ],
+    [
+      "the path of a rule of approvals",
+      approvals({ path: "/rooms/audit-log" }),
+      {
+        group: "path_grammar_conflicts",
+        key: "policies.approvals[0].path",
+        method: "AUDITLOG",
+        effect: "stops-start",
+      },
     ],
     [
       "a hosted protocol",

@@ -7,7 +7,8 @@ import { loadingContents, loadVocabulary } from "../../../src/app/contents.ts";
 import { atOnce } from "../../../src/base/paced.ts";
 import type { Problem } from "../../../src/base/problem.ts";
 import { parseCatalog } from "../../../src/catalog/catalog-file.ts";
-import type { ConflictEffect } from "../../../src/programs/upgrade/conflict.ts";
+import { compilingApprovalPolicy } from "../../../src/dispatch/approvals/approval-problems.ts";
+import type { Conflict, ConflictEffect } from "../../../src/programs/upgrade/conflict.ts";
 import { scanDeployment } from "../../../src/programs/upgrade/scan.ts";
 import { type CatalogJson, makeVerb } from "../../support/catalog-versions.ts";
 import { makeDirectory } from "../../support/directory.ts";
@@ -27,6 +28,9 @@ to_path = "/orders"
 issuer = "https://id.example"
 jwks_uri = "https://id.example/jwks.json"
 required_on_methods = ["CANCEL"]
+[[policies.approvals]]
+method = "RESERVE"
+path = "/stays/{stay_id}"
 `;
 /** What the daemon hears of nothing of: requests that come later, and meanings. */
 const SILENT: readonly ConflictEffect[] = ["refused-requests", "changes-meaning"];
@@ -70,9 +74,18 @@ function load(directory: string, catalog: string): readonly Problem[] {
   if (config === undefined) throw new Error(JSON.stringify(problems));
   const found = [...problems];
   const vocabulary = loadVocabulary(config, found);
-  if (vocabulary !== undefined) atOnce(loadingContents(config, vocabulary, {}, found));
-  return found;
+  if (vocabulary === undefined) return found;
+  atOnce(loadingContents(config, vocabulary, {}, found));
+  const { policies, tls } = config;
+  const approvals = compilingApprovalPolicy(policies.approvals, {
+    ...{ ...vocabulary, file: "agtp-server.toml", directory: { resolve: () => undefined } },
+    ...{ routes: [], identity: policies.identity, tls, hasConsole: false },
+  });
+  return [...found, ...atOnce(approvals).problems];
 }
+
+/** Rules of approvals are judged last. */
+const isOfApprovals = ({ reference }: Conflict): boolean => reference.role.startsWith("approval");
 
 const placeOf = ({ file, key }: Pick<Problem, "file" | "key">): string => {
   return `${file} ${key.replace(/\.(?:from|to)_(?:method|path)$/, "")}`;
@@ -103,12 +116,11 @@ describe("what an upgrade breaks", () => {
     expect(problems).toEqual([]);
     const heard = conflicts.filter(({ effect }) => !SILENT.includes(effect));
     // Where the server does not start, nobody hears what else there is.
-    const isFatal = heard.some(({ effect }) => effect === "stops-start");
+    const isFatal = heard.some((one) => one.effect === "stops-start" && !isOfApprovals(one));
+    const isEarly = (one: Conflict): boolean =>
+      (one.group === "policy" || one.reference.source.kind === "config") && !isOfApprovals(one);
     const places = heard
-      .filter(
-        ({ group, reference }) =>
-          !isFatal || group === "policy" || reference.source.kind === "config",
-      )
+      .filter((one) => !isFatal || isEarly(one))
       .map(({ reference }) => placeOf({ file: reference.source.file, key: reference.key }));
     expect(new Set(places)).toEqual(new Set(news));
     expect(places.length).toBeGreaterThan(0);

@@ -31,6 +31,9 @@ const newer = (catalog: CatalogJson): void => {
 const program = (site: DiffFiles["site"], environment = {}) =>
   makeDiffProgram({ older, newer, site: site ?? {}, environment });
 const policy = (methods: object) => ({ "agtp-server.toml": configFile({ policies: { methods } }) });
+const approvals = (...rules: readonly object[]) => ({
+  "agtp-server.toml": configFile({ policies: { approvals: rules } }),
+});
 
 const ENDPOINT = `# BOOK is what this was called: "BOOK"\r
   [endpoint]   # odd\r
@@ -201,6 +204,19 @@ describe("--fix leaves to a person", () => {
       "a floor method",
       policy({ disallow: ["PROBE"] }),
       "QUERY is a floor method, which would not be served any more",
+    ],
+    [
+      "a rule of approvals that would be about what is served",
+      {
+        ...approvals({ method: "BOOK", approval: "none" }),
+        "endpoints/b.toml": endpoint("RESERVE", "/y"),
+      },
+      "RESERVE /y of endpoints/b.toml would come under the rule",
+    ],
+    [
+      "a rule of approvals beside one for the successor",
+      approvals({ method: "RESERVE" }, { method: "BOOK", approval: "none" }),
+      "another rule is for RESERVE already",
     ],
     [
       "an alias of an alias",
