@@ -47,12 +47,11 @@ interface Parameters {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-const NO_PARAMETERS: Parameters = { parameters: {} };
-
 function readParameters(exchange: Exchange, route: Route): Parameters | Refusal {
   if (exchange.inner !== undefined) return { parameters: exchange.inner.input };
   const { body, bodyText: text } = exchange.request;
-  if (body.length === 0) return NO_PARAMETERS;
+  // A new one: without path and query it is the handler's own, to write into.
+  if (body.length === 0) return { parameters: {} };
   const contentType = exchange.header("content-type");
   if (contentType !== undefined && !isJsonType(contentType)) {
     const message = `the body must be JSON, got content type "${contentType.slice(0, 100)}"`;

@@ -139,6 +139,27 @@ describe("the pipeline", () => {
     expect(body).toEqual({ agent: ALICE });
   });
 
+  // AGTP-API §13.2
+  it("keeps what a handler writes into its call from the calls after it", async () => {
+    const server = await openServer({
+      ...FILES,
+      "handlers.mjs": `export const echo = ({ input, scopes }) => {
+        const body = { input: { ...input }, scopes: [...scopes] };
+        input.added = true;
+        scopes.push("vault:burn");
+        return { body };
+      };`,
+    });
+    for (let call = 0; call < 2; call += 1) {
+      const headers = { "Agent-ID": ALICE };
+      const reply = await server.send({ method: "QUERY", path: "/vault", headers });
+      expect(reply.body).toEqual({ input: {}, scopes: ["vault:open"] });
+    }
+    const claim = { "Agent-ID": ALICE, "Authority-Scope": "vault:burn" };
+    const reply = await server.send({ method: "QUERY", path: "/vault", headers: claim });
+    expect(reply.body).toMatchObject({ error: { code: "scope-claim-invalid" } });
+  });
+
   it("answers wire faults with the ids that every response has", async () => {
     const server = await openServer(FILES);
     const { status, headers, body } = await server.send("NONSENSE\r\n\r\n");

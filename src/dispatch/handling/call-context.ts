@@ -76,8 +76,9 @@ export class CallContext implements Call {
     return this.#exchange.caller.principalId;
   }
 
+  /** A copy: the list itself is what the agent's document grants from now on. */
   get scopes(): readonly string[] {
-    return this.#exchange.caller.authority.scopes;
+    return [...this.#exchange.caller.authority.scopes];
   }
 
   get trustTier(): number | undefined {
