@@ -16,13 +16,18 @@ import type { CompiledSchema } from "./schema.ts";
 import {
   type SchemaError,
   type SchemaViolation,
+  type SentNames,
   TOO_DEEP,
+  toViolation,
   toViolations,
 } from "./schema-violation.ts";
 import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 
-/** Finds what is wrong with a value; undefined: nothing. At most twenty violations. */
-export type MeteredCheck = (value: unknown) => readonly SchemaViolation[] | undefined;
+/** Finds what is wrong with a value, whose members may be renamed; undefined: nothing. At most twenty violations. */
+export type MeteredCheck = (
+  value: unknown,
+  sent?: SentNames,
+) => readonly SchemaViolation[] | undefined;
 
 /** The units that one check may cost: about a tenth of a second. */
 const MAX_WORK = 4_000_000;
@@ -45,11 +50,11 @@ const TOO_COSTLY: readonly SchemaViolation[] = [
 /** Prepares the check of a schema that has been found to be one. */
 export function prepareMeteredCheck(schema: JsonSchema): MeteredCheck {
   const judge = new Preparation(schema).judgeOf(schema);
-  return (value) => {
+  return (value, sent) => {
     const findings: SchemaError[] = [];
     try {
       const isValid = judge(value, Judgement.begin(new WorkMeter(MAX_WORK), findings));
-      return isValid ? undefined : toViolations(findings);
+      return isValid ? undefined : toViolations(findings, toViolation, sent);
     } catch (error) {
       if (error instanceof WorkExceeded) return TOO_COSTLY;
       // A value to compare with is walked down by recursion.
@@ -64,9 +69,9 @@ export function meteredSchema(schema: JsonSchema): CompiledSchema {
   let check: MeteredCheck | undefined;
   return {
     schema,
-    check(value) {
+    check(value, _isSmall, sent) {
       check ??= prepareMeteredCheck(schema);
-      return check(value);
+      return check(value, sent);
     },
   };
 }

@@ -114,8 +114,18 @@ export class WordedViolation implements SchemaViolation {
 }
 
 /** The error in words. Equal errors make equal violations, whichever schema they are against. */
-export function toViolation(error: SchemaError): WordedViolation {
-  return violationOf(error, memberOf(error));
+export function toViolation(error: SchemaError, sent?: SentNames): WordedViolation {
+  const member = memberOf(error);
+  return violationOf(error, sentNameOf(error, member, sent) ?? member);
+}
+
+/** The name by which a member of the value itself was sent, where another stands in its place. */
+export function sentNameOf(
+  { instancePath }: SchemaError,
+  member: string | undefined,
+  sent: SentNames | undefined,
+): string | undefined {
+  return member === undefined || instancePath !== "" ? undefined : sent?.sentName(member);
 }
 
 /** Words an error, about a member that has perhaps another name. */

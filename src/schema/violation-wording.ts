@@ -8,6 +8,7 @@ import {
   memberOf,
   type SchemaError,
   type SchemaViolation,
+  sentNameOf,
   toViolation,
   violationOf,
   WordedViolation,
@@ -31,9 +32,10 @@ export function createWording(): Wording {
   const said = new Map<string, Worded>();
   const wordUndeclared = createUndeclaredWording();
   return (error, sent) => {
-    const place = memberOf(error) ?? error.instancePath;
-    const name = error.instancePath === "" ? sent?.sentName(place) : undefined;
+    const member = memberOf(error);
+    const name = sentNameOf(error, member, sent);
     if (name !== undefined) return wordUndeclared(error, name);
+    const place = member ?? error.instancePath;
     const known = said.get(place);
     if (known !== undefined && isSameError(known.error, error)) return known.violation;
     const violation = toViolation(error);

@@ -6,6 +6,7 @@ import { inputGate } from "../../../src/dispatch/gates/16-input.ts";
 import type { Refusal } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Route } from "../../../src/dispatch/routes/route.ts";
 import type { JsonSchema } from "../../../src/schema/json-schema.ts";
+import { meteredSchema } from "../../../src/schema/metered-schema.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../../support/exchange.ts";
 
 const PROPERTIES = {
@@ -19,6 +20,10 @@ const PARTICULAR = routeOf({
   properties: PROPERTIES,
   patternProperties: { "^q": { type: "integer" } },
   additionalProperties: false,
+});
+const AGREED = makeRoute({
+  inputSchema: CLOSED.definition.inputSchema,
+  input: meteredSchema(CLOSED.definition.inputSchema),
 });
 
 function routeOf(schema: JsonSchema): Route {
@@ -60,7 +65,7 @@ describe("members that no schema declares", () => {
     fc.dictionary(name, fc.constantFrom<unknown>(1, "x", { more: 1 }), { maxKeys: 3 }),
   );
   const members = fc.array(fc.tuple(name, value), { maxLength: 30 });
-  const routes = fc.constantFrom(CLOSED, OPEN, PARTICULAR);
+  const routes = fc.constantFrom(CLOSED, OPEN, PARTICULAR, AGREED);
   const escaped = (text: string): string =>
     `"${Array.from(text, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"`;
 
@@ -96,7 +101,7 @@ describe("members that no schema declares", () => {
       ...['{"first":1', '{"other":1', '{"parameters":{"first":1}}', '{"parameters":{"other":1}}'],
     ];
     for (const body of [...bodies, ...bodies.toReversed(), ...bodies]) {
-      for (const route of [CLOSED, CLOSED, OPEN, PARTICULAR]) {
+      for (const route of [CLOSED, CLOSED, OPEN, PARTICULAR, AGREED]) {
         for (const query of [undefined, "&", "asked=1", "&".repeat(9000)]) {
           const options = { body, ...(query === undefined ? {} : { query }) };
           expect(heard(judge(route, options, 64))).toEqual(heard(judge(route, options, undefined)));

@@ -148,11 +148,11 @@ export function createContractSchemas(maxPrepared = 1024): ContractSchemas {
       const text = JSON.stringify(schema);
       return {
         schema,
-        check(value) {
+        check(value, _isSmall, sent) {
           const known = prepared.get(text);
           const check = known ?? prepareMeteredCheck(schema);
           if (known === undefined) prepared.set(text, check);
-          return check(value);
+          return check(value, sent);
         },
       };
     },
