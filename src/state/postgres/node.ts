@@ -48,6 +48,8 @@ export class PostgresNode {
   /** The last one that the table has as taken. */
   #told = 0;
   #hasOthers = false;
+  /** The longest lease by which any node serves, as far as is known. */
+  #longestLeaseMs: number;
   /** When the last answer about the others was asked for. */
   #heardAt = performance.now();
   #sayLost: () => void = () => undefined;
@@ -66,6 +68,7 @@ export class PostgresNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#pool = options.store.pool;
+    this.#longestLeaseMs = options.leaseMs;
     this.holders = new LiveProcesses(options.process);
     this.#name = options.store.name;
     this.#table = new NodeTable(this.#pool, this.#name, options);
@@ -132,7 +135,7 @@ export class PostgresNode {
   async everywhere(revision: number): Promise<void> {
     const number = Math.floor(revision / COMMITS_A_TRANSACTION);
     const begun = performance.now();
-    let longest = this.#options.leaseMs;
+    let longest = this.#longestLeaseMs;
     while (!this.#isClosing) {
       const left = begun + longest + POLL_MS - performance.now();
       if (left <= 0) return;
@@ -235,6 +238,7 @@ export class PostgresNode {
     this.#told = taken;
     this.#heardAt = sentAt;
     this.#hasOthers = others.length > 0;
+    this.#longestLeaseMs = Math.max(leaseMs, ...others.map((one) => one.lease_ms));
     look(new Set([process, ...others.map((one) => one.process)]));
   }
 

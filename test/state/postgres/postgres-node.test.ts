@@ -10,13 +10,16 @@ import { Link } from "../../../tools/torture/cluster/link.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 
+/** The place from which nothing has changed. */
+const NOW = { after: Number.MAX_SAFE_INTEGER - 1, only: undefined };
+
 const unexpected = (what: unknown): void => expect(what).toBeUndefined();
 
-async function openTestNode(url: string, name: string) {
+async function openTestNode(url: string, name: string, leaseMs = 2_000) {
   const { store, fault } = await openPostgres({ url, schema: "agtp" });
   if (store === undefined) throw new Error(fault.message);
   const opened = await openNode(store, {
-    ...{ node: name, address: "127.0.0.1:1", version: "0", leaseMs: 2_000 },
+    ...{ node: name, address: "127.0.0.1:1", version: "0", leaseMs },
     acknowledgedPath: join(makeDirectory(), "acknowledged.json"),
     ...{ onNotice: unexpected, onFault: unexpected },
   });
@@ -156,6 +159,24 @@ describeWithPostgres("a node that asks what others have committed", () => {
     await Promise.all(Array.from({ length: 1_000 }, () => node.catchUp()));
     // The look that was asked for, one that was under way, and those that are made anyhow.
     expect(feed.mock.calls.length).toBeLessThan(20);
+  });
+
+  it("waits for the longest lease of all where the database does not say who has heard", async () => {
+    const url = await postgres().makeDatabase();
+    const a = await openTestNode(url, "a", 500);
+    const b = await openTestNode(url, "b", 3_000);
+    const { upTo } = await a.store.feed(NOW);
+    const joined = performance.now();
+    const hasHeard = () => a.node.figures().heartbeatAgeMs < performance.now() - joined;
+    await vi.waitFor(() => expect(hasHeard()).toBe(true), { timeout: 10_000 });
+    const unreachable = vi.spyOn(a.store.pool, "query");
+    unreachable.mockImplementation((() => Promise.reject(new Error("it is gone"))) as never);
+    const asked = performance.now();
+    await a.node.everywhere(upTo + 1_000_000);
+    unreachable.mockRestore();
+    // Until then the other may serve from what was before.
+    expect(performance.now() - asked).toBeGreaterThanOrEqual(3_000);
+    expect(b.node.isFresh).toBe(true);
   });
 
   it("finds a process gone that has ended, and none that serves", async () => {
