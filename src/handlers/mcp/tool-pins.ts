@@ -88,8 +88,10 @@ export class ToolPins {
     at: number = Date.now(),
   ): Promise<void> {
     const key = keyOf(server, tool, definition);
-    if ((this.#accepted.get(key)?.at ?? 0) >= at) return;
-    await this.#accepted.put(key, { server, tool, from: definition, to, at });
+    const accepted = { server, tool, from: definition, to, at };
+    const adding = await this.#accepted.add(key, accepted);
+    if (adding.kind !== "taken") return;
+    await this.#accepted.change(key, (one) => (one.at >= at ? undefined : accepted));
   }
 }
 

@@ -1,0 +1,32 @@
+/** The pins that operators accept, on several nodes of one store. */
+import { describe, expect, it } from "vitest";
+import { ToolPins } from "../../../src/handlers/mcp/tool-pins.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { alterStore } from "../../support/store.ts";
+
+const TOOL = { server: "files", tool: "read", definition: "sha256:file" };
+
+describe("an accepted pin", () => {
+  it("is the one of the latest word, also where an earlier word is kept later", async () => {
+    const store = createMemoryStore();
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const commit: typeof store.commit = async (...asked) => {
+      await held;
+      return store.commit(...asked);
+    };
+    const late = await ToolPins.open(store);
+    const slow = await ToolPins.open(alterStore(store, { commit }));
+    const earlier = slow.accept(TOOL, "sha256:earlier", 10);
+    await late.accept(TOOL, "sha256:later", 11);
+    goOn();
+    await earlier;
+    expect((await ToolPins.open(store)).pinOf(TOOL)).toBe("sha256:later");
+    expect(slow.pinOf(TOOL)).toBe("sha256:later");
+    await slow.accept(TOOL, "sha256:latest", 12);
+    expect(slow.pinOf(TOOL)).toBe("sha256:latest");
+    expect(slow.pinOf({ ...TOOL, definition: "sha256:other" })).toBe("sha256:other");
+  });
+});
