@@ -5,7 +5,7 @@
  */
 import { uuidv7 } from "../identity/uuid.ts";
 import type { HeaderField } from "../wire/fields.ts";
-import { isFieldName, isFieldValue, isToken } from "../wire/header-fields.ts";
+import { isFieldValue, isToken } from "../wire/header-fields.ts";
 import { type OutgoingRequest, serializeRequest } from "../wire/message.ts";
 import { DEFAULT_RESPONSE_LIMITS } from "../wire/response-parser.ts";
 import type {
@@ -228,7 +228,7 @@ function buildHeaders(request: ClientRequest, body: string | Uint8Array): Header
 }
 
 function checkField([name, value]: HeaderField): void {
-  if (!isFieldName(name)) {
+  if (!isToken(name)) {
     throw refused(`header field name ${JSON.stringify(name)} is not a token`);
   }
   if (FRAMING_FIELDS.has(name.toLowerCase())) {

@@ -39,11 +39,13 @@ function pem(text: string | Uint8Array | undefined): string | undefined {
   return text instanceof Uint8Array ? Buffer.from(text).toString("latin1") : text;
 }
 
-/** Tells whether the peer's certificate is the pinned one, where one is. */
-export function isPinned(socket: TLSSocket, { fingerprint }: Peer): boolean {
-  if (fingerprint === undefined) return true;
+/** Why a peer is not the one whose certificate is pinned, before a single octet is sent to it; undefined: it is. */
+export function pinFault(socket: TLSSocket, { fingerprint }: Peer): string | undefined {
+  if (fingerprint === undefined) return undefined;
   const { raw } = socket.getPeerCertificate();
-  return raw !== undefined && hash("sha256", raw) === fingerprint;
+  const presented = raw === undefined ? "none" : hash("sha256", raw);
+  if (presented === fingerprint) return undefined;
+  return `the certificate's fingerprint is ${presented}, expected ${fingerprint}`;
 }
 
 /** The protocol that a peer does not speak, by the TLS library's words for the answer. */

@@ -10,7 +10,7 @@ import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
-import { connectionError, isPinned, isTlsFault, openSocket } from "./connect.ts";
+import { connectionError, isTlsFault, openSocket, pinFault } from "./connect.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Options of a connection. */
@@ -27,6 +27,7 @@ export interface ConnectionOptions {
 
 /** A peer that closes after each response does so at once; one that waited this long does not. */
 const PERSISTENCE_MS = 100;
+const UNASKED = "a response that nobody asked for";
 
 /** One TLS connection to the peer. */
 export class ClientConnection {
@@ -99,7 +100,7 @@ export class ClientConnection {
 
   #secured(): void {
     clearTimeout(this.#connectTimer);
-    if (!isPinned(this.#socket, this.#options.peer)) {
+    if (pinFault(this.#socket, this.#options.peer) !== undefined) {
       const message = "no trusted TLS connection: the certificate is not the pinned one";
       this.#error = new AgtpClientError("ERR_AGTP_TLS", message);
       this.#socket.destroy();
@@ -119,14 +120,20 @@ export class ClientConnection {
       }
       if (!this.#answer(read)) return;
     }
-    if (this.#pending.length === 0) this.#becomeIdle();
+    if (this.#pending.length === 0) {
+      if (this.#parser.phase !== "idle") {
+        this.#misbehaved(UNASKED);
+        return;
+      }
+      this.#becomeIdle();
+    }
     this.#options.onProgress(this);
   }
 
   #answer(response: ReceivedResponse): boolean {
     const exchange = this.#pending.shift();
     if (exchange === undefined) {
-      this.#misbehaved("a response that nobody asked for");
+      this.#misbehaved(UNASKED);
       return false;
     }
     this.#answered += 1;

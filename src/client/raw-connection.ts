@@ -9,13 +9,7 @@ import type { ResponseLimits } from "../wire/fields.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
-import { connectionError, openSocket } from "./connect.ts";
-
-/** The peer to talk to. */
-export interface RawPeer extends Peer {
-  /** SHA-256 of the certificate that the peer must have, 64 hex digits; instead of authorities. */
-  readonly fingerprint?: string | undefined;
-}
+import { connectionError, openSocket, pinFault } from "./connect.ts";
 
 /** The outcome of waiting for a response. */
 export type RawAnswer =
@@ -40,11 +34,10 @@ type RawConnectionResult =
 
 /** Connects; throws ERR_AGTP_TLS for unusable PEM texts only. */
 export function connectRaw(
-  peer: RawPeer,
+  peer: Peer,
   { deadline, limits }: RawConnectionOptions,
 ): Promise<RawConnectionResult> {
-  const isPinned = peer.fingerprint !== undefined;
-  const socket = openSocket(isPinned ? { ...peer, rejectUnauthorized: false } : peer);
+  const socket = openSocket(peer);
   return new Promise((resolve) => {
     const end = (message: string): void => {
       clearTimeout(timer);
@@ -62,7 +55,7 @@ export function connectRaw(
     const closed = (): void => end(connectionError(peer, error).message);
     socket.once("close", closed);
     socket.once("secureConnect", () => {
-      const fault = pinFault(socket, peer.fingerprint);
+      const fault = pinFault(socket, peer);
       if (fault !== undefined) {
         end(fault);
         return;
@@ -72,16 +65,6 @@ export function connectRaw(
       resolve({ kind: "connection", connection: new RawConnection(socket, limits) });
     });
   });
-}
-
-/** Before a single octet is sent to somebody else. */
-function pinFault(socket: TLSSocket, pin: string | undefined): string | undefined {
-  if (pin === undefined) return undefined;
-  const { fingerprint256 } = socket.getPeerCertificate();
-  const presented = fingerprint256?.replaceAll(":", "").toLowerCase() ?? "none";
-  return presented === pin
-    ? undefined
-    : `the certificate's fingerprint is ${presented}, expected ${pin}`;
 }
 
 /** A peer that answers this often without being asked is not listened to any longer. */

@@ -252,6 +252,17 @@ describe("a peer that misbehaves", () => {
     await expect(asked).rejects.toMatchObject({ code: "ERR_AGTP_RESPONSE" });
   });
 
+  it("is not kept as a connection when its peer goes on where nothing was asked", async () => {
+    let closed: Promise<unknown> | undefined;
+    const { client } = await start((socket) => {
+      closed = once(socket, "close");
+      socket.on("error", () => undefined);
+      socket.write(Buffer.concat([reply(), Buffer.from("AGTP/1.0 200 OK")]));
+    });
+    expect((await client.request({ method: "QUERY" })).status).toBe(200);
+    await closed;
+  });
+
   it("by answering twice does not answer the next request with it", async () => {
     const { client } = await start((socket, request, index) => {
       socket.write(Buffer.concat([reply(`"${request.path}"`), reply('"extra"')]));

@@ -5,12 +5,8 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import {
-  connectRaw,
-  type RawAnswer,
-  type RawConnection,
-  type RawPeer,
-} from "../../client/raw-connection.ts";
+import type { Peer } from "../../client/agtp-client.ts";
+import { connectRaw, type RawAnswer, type RawConnection } from "../../client/raw-connection.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { ResponseLimits } from "../../wire/fields.ts";
@@ -20,7 +16,7 @@ import { encodeRequest, fillRequest } from "./transcript.ts";
 
 /** The server to ask. */
 export interface Target {
-  readonly peer: RawPeer;
+  readonly peer: Peer;
   /** For one case, connecting included. */
   readonly timeoutMs: number;
 }
@@ -43,7 +39,7 @@ const LIMITS: ResponseLimits = { headBytes: 262_144, bodyBytes: 16 * 1024 * 1024
 /** Requests to one server, one after the other. */
 export class Questioner {
   readonly deadline: number;
-  readonly #peer: RawPeer;
+  readonly #peer: Peer;
   #connection: RawConnection | undefined;
 
   /** The deadline is for everything that is asked. */

@@ -6,11 +6,11 @@ import { isRecord, parseRecord } from "../../base/json-value.ts";
 import { formatProblem, type Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { parseCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
-import type { RawPeer } from "../../client/raw-connection.ts";
+import type { Peer } from "../../client/agtp-client.ts";
 import { parseUri } from "../../client/uri.ts";
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { isAgentId, isOwnerId, isSha256 } from "../../identity/identifiers.ts";
-import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
+import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
 import { type Line, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -62,7 +62,7 @@ export type ConformanceLine = Line<typeof CONFORMANCE_ARGS, typeof CONFORMANCE_O
 const MAX_SECONDS = 86_400;
 
 /** The server to ask. */
-export function readPeer(line: ConformanceLine, terminal: Terminal): RawPeer {
+export function readPeer(line: ConformanceLine, terminal: Terminal): Peer {
   if (line.uri === undefined) throw usage("expected the server to ask, agtp://HOST[:PORT]");
   const uri = parseUri(line.uri);
   if (uri.path !== undefined || uri.query !== undefined || uri.agentId !== undefined) {
@@ -97,7 +97,7 @@ function readField(written: string): string {
   const colon = written.indexOf(":");
   const name = written.slice(0, colon);
   const value = written.slice(colon + 1).trim();
-  if (colon > 0 && isFieldName(name) && isFieldValue(value)) return `${name}: ${value}`;
+  if (colon > 0 && isToken(name) && isFieldValue(value)) return `${name}: ${value}`;
   throw usage(`expected a header field "Name: value", got ${JSON.stringify(written)}`);
 }
 
