@@ -108,21 +108,6 @@ export function describeValue(value: unknown): string {
   return value === undefined ? "is missing" : `is ${quoteValue(value)}`;
 }
 
-/**
- * Tells whether a value is nested deeper than so many levels. Goes level by level, because a walk
- * down would not come back from what it looks for.
- */
-export function isDeeperThan(value: unknown, levels: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= levels; depth += 1) {
-    level = level.flatMap((one) =>
-      typeof one === "object" && one !== null ? Object.values(one) : [],
-    );
-    if (level.length === 0) return false;
-  }
-  return true;
-}
-
 /** With the `u` flag, a surrogate that is half of a pair does not match. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

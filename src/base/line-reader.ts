@@ -73,8 +73,6 @@ export class LineReader {
   }
 }
 
-const LINE_FEED = 0x0a;
-
 /** Lines of octets that arrive in pieces, such as those of a file; a last one without a line feed is none. */
 export class OctetLines {
   readonly #maxOctets: number;
@@ -92,7 +90,7 @@ export class OctetLines {
   /** The lines that end in a piece, without their line feeds. Throws for one that is too long. */
   *take(piece: Buffer): Generator<Buffer> {
     let start = 0;
-    for (let end = piece.indexOf(LINE_FEED); end !== -1; end = piece.indexOf(LINE_FEED, start)) {
+    for (let end = piece.indexOf(LF); end !== -1; end = piece.indexOf(LF, start)) {
       const last = piece.subarray(start, end);
       start = end + 1;
       yield this.#parts.length === 0 ? last : Buffer.concat([...this.#parts, last]);

@@ -17,8 +17,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
-import { join, sep } from "node:path";
-import { realPath } from "./paths.ts";
+import { join } from "node:path";
+import { isWithin, realPath } from "./paths.ts";
 import { codeOf } from "./thrown.ts";
 
 /** Opens a file for its owner alone; throws for a symbolic link. */
@@ -117,7 +117,7 @@ function findLinkFault(path: string, root: string): string | undefined {
   if (status === undefined) return undefined;
   if (!isOurs(status.uid)) return foreign(path, status.uid).message;
   const real = realPath(path);
-  if (real?.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
+  if (real !== undefined && isWithin(root, real)) return undefined;
   return `is a symbolic link that leads out of the state directory, to "${readlinkSync(path)}"`;
 }
 

@@ -2,6 +2,7 @@
  * The forms of values for an external service, written and read back: formats of bodies, fields
  * that travel as headers, lists and objects in a query or a form.   AGTP-API §12.3
  */
+import { isFieldValue, isToken } from "../wire/header-fields.ts";
 
 /** The formats of a request body. */
 export const BODY_FORMATS = ["json", "form", "multipart", "text", "binary"] as const;
@@ -38,9 +39,6 @@ export const PLAIN_ENCODING: UpstreamEncoding = {
   styles: {},
 };
 
-const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Visible characters, spaces and tabs; no line break can start a header of its own. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** The HTTP client writes these itself; a second opinion is how requests get smuggled. */
 const FRAMING: ReadonlySet<string> = new Set([
   "connection",
@@ -57,8 +55,8 @@ const FRAMING: ReadonlySet<string> = new Set([
 
 /** Says what is wrong with a header field. Its value is never quoted: it may be a secret. */
 export function checkHeader(name: string, value: string): string | undefined {
-  if (!NAME.test(name)) return "is no header name";
+  if (!isToken(name)) return "is no header name";
   if (FRAMING.has(name.toLowerCase())) return "is a header that the HTTP client sets itself";
-  if (!VALUE.test(value)) return "has a line break or another character that no header may have";
+  if (!isFieldValue(value)) return "has a line break or another character that no header may have";
   return undefined;
 }

@@ -2,7 +2,7 @@
  * Checks what a function of a process says of its parameters and its result against the schemas of
  * the endpoint that names it, so that what would fail at every call is told at the start.
  */
-import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, textsIn } from "../base/json-value.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 
@@ -23,8 +23,8 @@ export function checkSignature(
 /** Each parameter has to be given, and may have to take whatever the schema lets through. */
 function checkInput(signature: JsonSchema, schema: JsonSchema): readonly string[] {
   const given = propertiesOf(schema);
-  const wanted = namesIn(signature["required"]);
-  const always = namesIn(schema["required"]);
+  const wanted = new Set(textsIn(signature["required"]));
+  const always = new Set(textsIn(schema["required"]));
   return Object.entries(propertiesOf(signature)).flatMap(([name, parameter]) => {
     const quoted = quoteValue(name);
     if (!Object.hasOwn(given, name)) {
@@ -43,8 +43,8 @@ function checkInput(signature: JsonSchema, schema: JsonSchema): readonly string[
 /** Each member of the result that the schema declares has to be one that it lets through. */
 function checkOutput(signature: JsonSchema, schema: JsonSchema): readonly string[] {
   const returned = propertiesOf(signature);
-  const always = namesIn(signature["required"]);
-  const missing = [...namesIn(schema["required"])].filter((name) => !always.has(name));
+  const always = new Set(textsIn(signature["required"]));
+  const missing = textsIn(schema["required"]).filter((name) => !always.has(name));
   const faults = Object.entries(propertiesOf(schema)).flatMap(([name, declared]) => {
     if (!Object.hasOwn(returned, name)) return [];
     const fault = typeFault(returned[name], signature, declared, schema);
@@ -75,8 +75,4 @@ function typeFault(
   const refused = [...declaredTypes(from, fromRoot)].filter((type) => !taken.has(type));
   if (refused.length === 0) return undefined;
   return [refused.join(" or "), [...taken].join(" or ") || "nothing"];
-}
-
-function namesIn(value: unknown): ReadonlySet<string> {
-  return new Set(Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
 }

@@ -9,6 +9,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
+import { isWithin } from "../base/paths.ts";
 import { codeOf } from "../base/thrown.ts";
 import { path, type Schema, table } from "../schema/section-field.ts";
 import { loadTranspiler, MODULE_EXTENSIONS, type TranspilerFault } from "./transpiler.ts";
@@ -29,7 +30,7 @@ export function findModuleFile(root: string, modulePath: string): ModuleFile {
       if (isAbsent(error)) continue;
       return { fault: `module "${name}" ${describeFileError(error)}` };
     }
-    if (!isBelow(root, path)) return { fault: `module "${name}" leads outside the handlers root` };
+    if (!isWithin(root, path)) return { fault: `module "${name}" leads outside the handlers root` };
     // A FIFO or a device would keep the import waiting.
     if (!statSync(path).isFile()) return { fault: `module "${name}" must be a regular file` };
     return { path };
@@ -55,10 +56,6 @@ function moduleNames(directory: string): string[] {
 
 function isAbsent(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(codeOf(error));
-}
-
-function isBelow(root: string, path: string): boolean {
-  return path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
 const MAX_MESSAGE_LENGTH = 500;

@@ -11,6 +11,7 @@ import { pathToFileURL } from "node:url";
 import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";
+import { isWithin } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import {
@@ -86,9 +87,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     const imported = await importOnce(file.path, root.value);
     if (imported.value === undefined) return imported;
     const where = relativePath(file.path, root.value);
-    const exported = selectExport(imported.value, parsed.exportName, where);
-    if (exported.value === undefined) return exported;
-    return exported;
+    return selectExport(imported.value, parsed.exportName, where);
   }
 
   /** However many endpoints name a function, they share its handler. */
@@ -122,7 +121,7 @@ function resolveRoot(root: string): Attempt<string> {
 function forgetRequired(root: string): void {
   const { cache } = createRequire(import.meta.url);
   for (const path of Object.keys(cache)) {
-    if (path.startsWith(root + sep) && !path.includes(`${sep}node_modules${sep}`)) {
+    if (isWithin(root, path) && !path.includes(`${sep}node_modules${sep}`)) {
       delete cache[path];
     }
   }

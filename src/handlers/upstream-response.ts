@@ -4,7 +4,8 @@
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
-import { isDeeperThan, isRecord, parseJson } from "../base/json-value.ts";
+import { isRecord, parseJson } from "../base/json-value.ts";
+import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
@@ -93,7 +94,7 @@ function readJson(
   if (text === undefined) return fail("is not JSON");
   const value = parseJson(text);
   if (value === undefined) return fail("is not JSON");
-  if (isDeeperThan(value, MAX_DEPTH)) {
+  if (isTooDeep(value, MAX_DEPTH)) {
     return fail(`is nested deeper than ${MAX_DEPTH} levels`);
   }
   return { body: renameOutput(value, names) };

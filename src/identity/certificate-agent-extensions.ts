@@ -80,12 +80,12 @@ export function readAgentExtensions(
 }
 
 /** Tells whether a text can be an agent's governance zone. */
-export function isGovernanceZone(text: string): boolean {
+function isGovernanceZone(text: string): boolean {
   return GOVERNANCE_ZONE.test(text);
 }
 
 /** Tells whether a text can be an agent's archetype. */
-export function isArchetype(text: string): boolean {
+function isArchetype(text: string): boolean {
   return ARCHETYPE.test(text);
 }
 

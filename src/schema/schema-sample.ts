@@ -4,7 +4,7 @@
  * The same schema always gives the same value. It is a guess, to be checked before it is used.
  * AGTP-API §6.4 "input_schema"
  */
-import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textsIn } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import { patternExample } from "./pattern-example.ts";
@@ -103,7 +103,7 @@ class Sampler {
 
   #object(schema: JsonRecord, depth: number): JsonRecord {
     const properties = recordIn(schema["properties"]);
-    const required = namesIn(schema["required"]);
+    const required = textsIn(schema["required"]);
     const names = this.#extent === "all" ? [...Object.keys(properties), ...required] : required;
     const members = [...new Set(names)].map((name): [string, unknown] => {
       const property = Object.hasOwn(properties, name) ? properties[name] : true;
@@ -137,18 +137,13 @@ function distinguish(value: unknown, at: number): unknown {
 /** Lists of members add up; of other keywords the more particular one, which comes first, stays. */
 function join(one: JsonRecord, other: JsonRecord): JsonRecord {
   const properties = [one["properties"], other["properties"]].filter(isRecord);
-  const required = [...namesIn(one["required"]), ...namesIn(other["required"])];
+  const required = [...textsIn(one["required"]), ...textsIn(other["required"])];
   return {
     ...other,
     ...one,
     ...(properties.length === 0 ? {} : { properties: { ...properties[1], ...properties[0] } }),
     ...(required.length === 0 ? {} : { required }),
   };
-}
-
-function namesIn(value: unknown): readonly string[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter((name): name is string => typeof name === "string");
 }
 
 function offeredValue(schema: JsonRecord): unknown {

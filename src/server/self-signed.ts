@@ -9,6 +9,7 @@ import {
   type KeyObject,
   webcrypto,
 } from "node:crypto";
+import { parsePrivateKey } from "../identity/certificate-writer.ts";
 
 const DAY_MS = 86_400_000;
 /** The longest life that widely used TLS clients accept. */
@@ -28,12 +29,7 @@ export function makePrivateKey(): string {
 
 /** Tells whether a text is a private key that `makeSelfSigned` can sign with. */
 export function isOwnPrivateKey(pem: string): boolean {
-  try {
-    const key = createPrivateKey(pem);
-    return key.asymmetricKeyDetails?.namedCurve === "prime256v1";
-  } catch {
-    return false;
-  }
+  return parsePrivateKey(pem)?.asymmetricKeyDetails?.namedCurve === "prime256v1";
 }
 
 /** A certificate in PEM for localhost, 127.0.0.1 and ::1, valid from an hour before `now`. */

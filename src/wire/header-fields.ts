@@ -36,11 +36,6 @@ export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** Tells whether a string may be sent as a header field name. */
-export function isFieldName(name: string): boolean {
-  return TOKEN.test(name);
-}
-
 /**
  * Tells whether a string may be sent as a header field value: HTAB, printable ASCII and latin1.
  * Characters beyond latin1 must be refused here, since writing them as latin1 could yield CR or LF.

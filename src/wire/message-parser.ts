@@ -187,7 +187,7 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
 }
 
 /** The octets of the body that follow a head, or why they cannot be known. */
-export function readContentLength(fields: HeaderFields, bodyBytes: number): number | WireFault {
+function readContentLength(fields: HeaderFields, bodyBytes: number): number | WireFault {
   if (fields.has("transfer-encoding")) {
     return framing("Transfer-Encoding is not part of AGTP, expected Content-Length");
   }

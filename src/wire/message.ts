@@ -213,7 +213,7 @@ export function serializeRequest(request: OutgoingRequest): Buffer {
 
 /**
  * Header fields as they stand in a head, each on its line. Names and values are written as they are:
- * whoever takes one from outside checks it with `isFieldName` and `isFieldValue` first.
+ * whoever takes one from outside checks it with `isToken` and `isFieldValue` first.
  */
 export function fieldLines(fields: Iterable<HeaderField>): string {
   let lines = "";

@@ -2,12 +2,12 @@
  * Rules about what paths lead to: a file that is named must be there and be readable, because a
  * server that starts without its certificate, keys or catalog is not the one that was asked for.
  */
-import { createPrivateKey } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
+import { readPrivateKey } from "../../identity/ed25519.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
 import type { CrossCheck, Report } from "./config.ts";
 
@@ -65,7 +65,7 @@ export const fileChecks: readonly CrossCheck[] = [
     check: ({ signing: { key } }, report) => {
       const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
       const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
-      if (text === undefined || isEd25519(text)) return;
+      if (text === undefined || readPrivateKey(text) !== undefined) return;
       const message = `"${key}" must be an Ed25519 private key in PEM, not encrypted`;
       report("signing.key", message, { hint });
     },
@@ -121,14 +121,6 @@ function checkFile(
   const { text, fault } = readBoundedFile(path, maxBytes);
   if (fault !== undefined) report(key, `"${path}" ${fault}`, { hint });
   return text;
-}
-
-function isEd25519(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyType === "ed25519";
-  } catch {
-    return false;
-  }
 }
 
 /** `[attribution.retention]`: somebody has to say what is too old or too much.   AGTP-IDENTIFIERS "Audit Log" */

@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import type { Log } from "../../base/log.ts";
 import type { Problem } from "../../base/problem.ts";
 import { type OnPassed, WorkerProcess } from "../../server/worker-process.ts";
@@ -43,9 +44,8 @@ export interface CrewOptions {
   onLost(member: CrewMember): void;
 }
 
-/** Back-off: the first replacement comes at once, those of workers that end soon again later. */
-const FIRST_PAUSE_MS = 100;
-const MAX_PAUSE_MS = 10_000;
+/** The first replacement comes at once, those of workers that end soon again later. */
+const PAUSES: BackOff = { firstMs: 100, longestMs: 10_000 };
 const LASTING_MS = 30_000;
 
 export class Crew {
@@ -197,8 +197,7 @@ export class Crew {
   #replaceLater(number: number): void {
     const failures = this.#failures.get(number) ?? 0;
     this.#failures.set(number, failures + 1);
-    const pause =
-      failures === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
+    const pause = failures === 0 ? 0 : pauseAfter(failures, PAUSES);
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       void this.#replace(number);

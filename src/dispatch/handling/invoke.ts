@@ -9,7 +9,7 @@ import { AwaitedAnswer } from "../../handlers/call-upstream.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../state/store-fault.ts";
-import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
+import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/message.ts";
 import { concealRefusal } from "../concealment.ts";
 import type { Deadlines, Expiring } from "../deadlines.ts";
@@ -287,6 +287,6 @@ const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
 
 function areFields(headers: Readonly<Record<string, string>>): boolean {
   return Object.entries(headers).every(
-    ([name, value]) => isFieldName(name) && typeof value === "string" && isFieldValue(value),
+    ([name, value]) => isToken(name) && typeof value === "string" && isFieldValue(value),
   );
 }

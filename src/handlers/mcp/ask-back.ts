@@ -3,7 +3,8 @@
  * the call's own way to them, with what the server needs to go on; and the answer that comes back
  * with the call is given to the server.   MCP "Elicitation", "Multi Round-Trip Requests"
  */
-import { isDeeperThan, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isTooDeep } from "../../base/nesting.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
 import type {
@@ -146,7 +147,7 @@ const MAX_DEPTH = 16;
  * for a server, and nobody samples for one.   MCP "Elicitation"
  */
 function readQuestion(params: unknown, secrets: Secrets): ReadQuestion | QuestionFault {
-  if (!isRecord(params) || isDeeperThan(params, MAX_DEPTH)) return { kind: "malformed" };
+  if (!isRecord(params) || isTooDeep(params, MAX_DEPTH)) return { kind: "malformed" };
   const { mode = "form", message, requestedSchema } = params;
   if (mode !== "form") return { kind: "refused" };
   if (typeof message !== "string" || !isRecord(requestedSchema)) return { kind: "malformed" };

@@ -2,6 +2,7 @@
  * The connection to an MCP server: opened when it is needed, again after a loss, with longer and longer
  * waits while that fails.
  */
+import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { Deadline, raceAbort } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { CallLog } from "../handler.ts";
@@ -31,8 +32,7 @@ export interface ConnectionListener {
   readonly onQuestion: Parameters<typeof McpConnection.open>[1]["onQuestion"];
 }
 
-const FIRST_RETRY_MS = 250;
-const LAST_RETRY_MS = 30_000;
+const RETRIES: BackOff = { firstMs: 250, longestMs: 30_000 };
 
 export class KeptConnection {
   readonly #settings: McpServerSettings;
@@ -113,8 +113,8 @@ export class KeptConnection {
   /** The server fails: nobody connects for a while. */
   fail(error: unknown): void {
     if (this.#closing.signal.aborted) return;
-    const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(this.#failures, 10));
     this.#failures += 1;
+    const delay = pauseAfter(this.#failures, RETRIES);
     this.#retryAt = this.now() + delay;
     this.#reason = this.#secrets.conceal(reasonOf(error));
     const fields = { mcp_server: this.#settings.name, reason: this.#reason, retry_ms: delay };

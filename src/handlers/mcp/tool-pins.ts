@@ -3,7 +3,9 @@
  * accepted another one in its place. A file that names a third pin was written later, and counts.
  * A pinned definition is kept whole, so that a change can be shown word by word.
  */
-import { given, isDeeperThan, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
+import { escapeToken } from "../../base/dotted-key.ts";
+import { given, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
+import { isTooDeep } from "../../base/nesting.ts";
 import { canonicalText, sha256Hex } from "../../identity/canonical-form.ts";
 import { Collection } from "../../state/collection.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
@@ -132,7 +134,7 @@ const MAX_DIFFERENCES = 100;
 
 /** The pinned members of what a server lists; undefined: it is no tool. */
 export function readDefinition(listed: unknown): ToolDefinition | undefined {
-  if (!isRecord(listed) || isDeeperThan(listed, MAX_DEPTH)) return undefined;
+  if (!isRecord(listed) || isTooDeep(listed, MAX_DEPTH)) return undefined;
   const { name, title, description, inputSchema, outputSchema, annotations } = listed;
   const isNamed = typeof name === "string" && name !== "" && name.length <= MAX_NAME;
   if (!isNamed || !isRecord(inputSchema)) return undefined;
@@ -170,8 +172,12 @@ function compare(
   if (differences.length >= MAX_DIFFERENCES || isSame(before, after)) return;
   if (isRecord(before) && isRecord(after)) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      const pointer = key.replaceAll("~", "~0").replaceAll("/", "~1");
-      compare(`${path}/${pointer}`, memberOf(before, key), memberOf(after, key), differences);
+      compare(
+        `${path}/${escapeToken(key)}`,
+        memberOf(before, key),
+        memberOf(after, key),
+        differences,
+      );
     }
     return;
   }

@@ -10,13 +10,8 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import {
-  isDeeperThan,
-  isRecord,
-  type JsonRecord,
-  parseRecord,
-  recordIn,
-} from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
+import { isTooDeep } from "../../base/nesting.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
 import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
@@ -38,7 +33,7 @@ const MAX_MESSAGE = 2_048;
 
 /** The result of a call; `answered` is MCP's. */
 export function readToolResult(answered: JsonRecord, options: ResultOptions): HandlerResult {
-  if (isDeeperThan(answered, MAX_DEPTH)) {
+  if (isTooDeep(answered, MAX_DEPTH)) {
     return malformed(`is nested deeper than ${MAX_DEPTH} levels`);
   }
   const result = withoutSecrets(answered, options.secrets);
@@ -55,7 +50,7 @@ export function readToolResult(answered: JsonRecord, options: ResultOptions): Ha
 }
 
 /** The text of an answer's parts, up to a length. */
-export function boundedText(content: unknown): string {
+function boundedText(content: unknown): string {
   const parts = Array.isArray(content) ? content : [];
   const texts = parts.flatMap((part) => {
     const text = recordIn(part)["text"];
@@ -78,7 +73,7 @@ function onlyObjectOf(content: readonly unknown[]): JsonRecord | undefined {
   const text = isRecord(part) && part["type"] === "text" ? part["text"] : undefined;
   if (others.length > 0 || typeof text !== "string") return undefined;
   const value = parseRecord(text);
-  return value === undefined || isDeeperThan(value, MAX_DEPTH) ? undefined : value;
+  return value === undefined || isTooDeep(value, MAX_DEPTH) ? undefined : value;
 }
 
 function withoutSecrets(answered: JsonRecord, secrets: Secrets): JsonRecord {

@@ -8,7 +8,7 @@
 import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import type { Environment } from "../../base/environment.ts";
 import { type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
-import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
+import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 
 /** An address that may be called. */
 export interface UpstreamAddress {
@@ -99,7 +99,7 @@ export function readAccess(
   };
   for (const [field, value] of Object.entries(headers)) {
     if (!isFieldValue(value)) faults.push(`${prefix}… has a value that no header field can hold`);
-    if (!isFieldName(field) || OWN_FIELDS.has(field.toLowerCase())) {
+    if (!isToken(field) || OWN_FIELDS.has(field.toLowerCase())) {
       faults.push(`${prefix}API_KEY names the header field ${quoteValue(field)}`);
     }
   }

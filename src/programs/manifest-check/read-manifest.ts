@@ -3,7 +3,8 @@
  * unreadable file is an error of the client; what a server answers instead is a finding, and so is
  * a response without the fields of a manifest's.   AGTP-API §8.10, §8.11
  */
-import { isDeeperThan, quoteValue, recordIn } from "../../base/json-value.ts";
+import { quoteValue, recordIn } from "../../base/json-value.ts";
+import { isTooDeep } from "../../base/nesting.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { parseUri } from "../../client/uri.ts";
@@ -87,7 +88,7 @@ function parseManifest(text: string, report: ReportFinding): ParsedManifest {
   } catch (error) {
     return { fault: `is not JSON: ${reasonOf(error)}` };
   }
-  if (isDeeperThan(value, MAX_DEPTH)) return { fault: `is nested deeper than ${MAX_DEPTH} levels` };
+  if (isTooDeep(value, MAX_DEPTH)) return { fault: `is nested deeper than ${MAX_DEPTH} levels` };
   const repeated = findRepeatedMember(text);
   if (repeated !== undefined) {
     const message = `has the member ${quoteValue(repeated)} twice in one object, so nobody knows what is signed`;
