@@ -60,7 +60,7 @@ export function floorEndpoints(
 ): readonly ProtocolEndpoint[] {
   return [...methods].map(([method, floorMethod]) => ({
     ...describe(method),
-    ...{ method, path: "/", impact: impactOf(method), isReading: READING.has(method) },
+    ...{ method, path: "/", impact: impactOf(method) },
     ...{ isListed: false, ...floorMethod },
   }));
 }

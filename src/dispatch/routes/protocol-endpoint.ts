@@ -12,13 +12,13 @@ import { createRoute, type Route, type RouteHandler, type RouteOptions } from ".
 import { withSecondLook } from "./second-look.ts";
 
 /** An endpoint of the protocol, in short. */
-export interface ProtocolEndpoint extends Omit<RouteOptions, "tier" | "input"> {
+export interface ProtocolEndpoint extends Omit<RouteOptions, "tier" | "input" | "isReading"> {
   readonly method: string;
   readonly path: string;
   readonly description: string;
   readonly capability: Capability;
+  /** "informational": it changes nothing. */
   readonly impact: Impact;
-  readonly isReading: boolean;
   /** The names of what it answers 422 with, in words of its own. */
   readonly errors?: readonly string[];
   /** The scopes that a caller needs; without them the handler decides for itself. */
@@ -37,7 +37,7 @@ export interface ProtocolEndpoint extends Omit<RouteOptions, "tier" | "input"> {
 }
 
 /** The full primitive of a protocol endpoint, as the manifest shows it. */
-function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
+function protocolDefinition(from: ProtocolEndpoint, isReading: boolean): EndpointDefinition {
   return {
     file: "",
     method: from.method,
@@ -51,7 +51,7 @@ function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
       capability: from.capability,
       confidence: 1,
       impact: from.impact,
-      is_idempotent: from.isReading,
+      is_idempotent: isReading,
     },
     inputSchema: from.inputSchema,
     outputSchema: from.outputSchema ?? {},
@@ -84,13 +84,15 @@ function protocolCompiler(): SchemaCompiler {
 
 /** The route of a protocol endpoint. Its schema is this program's own: a problem is a bug. */
 export function protocolRoute(from: ProtocolEndpoint, { state }: ProtocolContext = {}): Route {
-  const definition = protocolDefinition(from);
+  const isReading = from.impact === "informational";
+  const definition = protocolDefinition(from, isReading);
   const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
   const { compiled, problems } = protocolCompiler().compile(from.inputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
   const handler = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
   const isFindable = from.isListed || (from.isFindable ?? true);
-  return createRoute(definition, handler, { ...from, tier: "A", input: compiled, isFindable });
+  const rest = { tier: "A", input: compiled, isReading, isFindable } as const;
+  return createRoute(definition, handler, { ...from, ...rest });
 }
 
 /** The routes of floor methods and of other endpoints of the protocol. */

@@ -122,7 +122,7 @@ export function delegationEndpoint(register: Pick<DelegationRegister, "find">): 
   return {
     ...{ method: "QUERY", path: "/delegations/{delegation_id}" },
     description: "Returns how a task stands that was handed on with a callback, and its outcome.",
-    ...{ capability: "retrieval", impact: "informational", isReading: true, isListed: false },
+    ...{ capability: "retrieval", impact: "informational", isListed: false },
     inputSchema: {
       type: "object",
       properties: { delegation_id: { type: "string", minLength: 1, maxLength: 128 } },

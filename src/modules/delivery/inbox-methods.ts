@@ -32,7 +32,6 @@ export function inboxEndpoint(register: NotificationRegister): ProtocolEndpoint 
     description: "Returns the notifications in the calling agent's own inbox, the newest first.",
     capability: "retrieval",
     impact: "informational",
-    isReading: true,
     inputSchema: {
       type: "object",
       properties: {

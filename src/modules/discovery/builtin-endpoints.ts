@@ -102,7 +102,6 @@ const DISCOVERY = {
   method: "DISCOVER",
   capability: "discovery",
   impact: "informational",
-  isReading: true,
   isListed: true,
 } as const;
 

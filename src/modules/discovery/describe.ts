@@ -120,8 +120,8 @@ export function createDescription(
 const READING_METHODS = ["DESCRIBE", "FETCH", "QUERY"] as const;
 
 function reading(method: string, describe: DescribeMethod) {
-  const what = { method, ...describe(method), impact: impactOf("DESCRIBE") };
-  return { ...what, isReading: true, isListed: false, isFindable: false };
+  const impact = impactOf("DESCRIBE");
+  return { method, ...describe(method), impact, isListed: false, isFindable: false };
 }
 
 function schemaOf(properties: Readonly<Record<string, unknown>>) {

@@ -61,7 +61,6 @@ function agentLifecycleEndpoints(
         method,
         path: "/agents/{agent}",
         impact: impactOf(method),
-        isReading: false,
         isListed: false,
         isFindable: false,
         isReserved: true,

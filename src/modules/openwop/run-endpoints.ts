@@ -94,7 +94,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     const reads = impact === "informational";
     return {
       ...{ method, path, description, isListed, isFindable: isListed },
-      ...{ isReading: reads, endsInTime: true, startsWork: !reads },
+      ...{ endsInTime: true, startsWork: !reads },
       ...{ requiredScopes: scopes, errors, impact, concealment: options.redactor },
       capability: reads ? "retrieval" : "domain_spanning",
       ...(reads ? {} : { idempotencyMember: "idempotency_key" }),

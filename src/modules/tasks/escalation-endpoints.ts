@@ -33,7 +33,6 @@ const READING = {
   method: "QUERY",
   capability: "retrieval",
   impact: "informational",
-  isReading: true,
   isListed: false,
 } as const;
 
@@ -70,7 +69,6 @@ export function escalationEndpoints(
       description: "Decides an escalation.",
       capability: "mechanics",
       impact: "reversible",
-      isReading: false,
       isListed: false,
       inputSchema: {
         ...CONFIRM_SCHEMA,

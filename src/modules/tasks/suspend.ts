@@ -202,7 +202,6 @@ export function resumeEndpoint(options: ResumeOptions): ProtocolEndpoint {
     method: "RESUME",
     path: "/",
     impact: "reversible",
-    isReading: false,
     isListed: false,
     looksUp: ["resumption_nonce"],
     inputSchema: {

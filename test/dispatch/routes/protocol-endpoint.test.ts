@@ -6,7 +6,7 @@ import {
 
 function endpoint(maximum: number): ProtocolEndpoint {
   return {
-    ...{ method: "QUERY", path: "/rooms", description: "Finds rooms.", isReading: true },
+    ...{ method: "QUERY", path: "/rooms", description: "Finds rooms." },
     ...{ capability: "retrieval", impact: "informational", isListed: true },
     inputSchema: { type: "object", properties: { beds: { type: "integer", maximum } } },
     handler: () => ({ status: 200, body: {} }),

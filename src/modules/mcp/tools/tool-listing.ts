@@ -42,7 +42,6 @@ export function createToolListing(visible: VisibleTools): ToolListing {
     description: "Lists the tools that the caller may call.",
     capability: "discovery",
     impact: "informational",
-    isReading: true,
     inputSchema: INPUT_SCHEMA,
     isListed: false,
     handler: ({ input }, exchange) => {

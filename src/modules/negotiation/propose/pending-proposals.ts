@@ -213,7 +213,6 @@ export function proposalEndpoints(proposals: PendingProposals): readonly Protoco
     description: "Returns what became of a proposal, to the agent that made it.",
     capability: "retrieval",
     impact: "informational",
-    isReading: true,
     inputSchema: {
       type: "object",
       required: ["proposal_id"],

@@ -204,7 +204,7 @@ function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes,
   return protocolRoute({
     ...{ method: "PROPOSE", path: "/", capability: "domain_spanning", impact: "reversible" },
     description: "Takes the word of an agent on a contract that it was offered.",
-    ...{ isReading: false, isListed: false, inputSchema: DECISION_SCHEMA },
+    ...{ isListed: false, inputSchema: DECISION_SCHEMA },
     handler: async (call, exchange) => {
       const { synthesis_id: synthesisId, decision } = call.input as unknown as Decision;
       const found = register.present(synthesisId, exchange.caller.document?.agentId);
