@@ -9,6 +9,7 @@ import { delegationForbidden } from "../../dispatch/refusals/delegation-refusals
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
+import type { IsOwnHost } from "../../identity/own-hosts.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
 
 /** An agent, and where it is. */
@@ -19,8 +20,7 @@ export type DelegationTarget =
 /** The places that targets are looked up in. */
 export interface TargetSources {
   readonly peers: PeerDirectory;
-  /** This server's own names, as a URI may have them for a host. */
-  readonly ownHosts: readonly string[];
+  readonly isOwnHost: IsOwnHost;
   /** An agent of this server that a caller may learn of. */
   findHosted(nameOrAgentId: string, callerId: string | undefined): AgentDocument | undefined;
 }
@@ -54,12 +54,13 @@ function resolveUri(
   const uri = readUri(written);
   const agent = uri?.agentId ?? uri?.agentName;
   if (uri === undefined || agent === undefined) return unknownAgent();
-  if (sources.ownHosts.includes(uri.host)) {
+  // A peer may share its host with this server.
+  const peer = sources.peers.findByAddress(uri);
+  if (peer !== undefined) return remote(peer, agent);
+  if (sources.isOwnHost(uri.host)) {
     const hosted = sources.findHosted(agent, callerId);
     return hosted === undefined ? unknownAgent() : { kind: "hosted", agent: hosted };
   }
-  const peer = sources.peers.findByAddress(uri);
-  if (peer !== undefined) return remote(peer, agent);
   const message = "that server is not configured as a peer, and is not asked";
   return delegationForbidden("peer-not-configured", message);
 }

@@ -3,7 +3,6 @@
  * show of them, and the webhook outbox, which sends while this deployment is served.   AGTP "NOTIFY"
  */
 import { relative } from "node:path";
-import { isLoopbackHost, urlHost } from "../../base/addresses.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
@@ -14,6 +13,7 @@ import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import { ownHosts } from "../../identity/own-hosts.ts";
 import type { Store } from "../../state/store.ts";
 import type { DeliveryContext, DeliverySections } from "./config.ts";
 import { inboxEndpoint, notificationConfirmable } from "./inbox-methods.ts";
@@ -82,15 +82,8 @@ function addressBook({ config, directory, state }: DeliveryContext): AddressBook
     isRetired: (agent) => state.lifecycle.statusOf(agent) === "retired",
     webhooks: config.webhooks.recipients,
     groups: config.groups,
-    hosts: hostsOf(config),
+    isOwnHost: ownHosts(config.server),
   };
-}
-
-/** The names of this server in URIs, as far as the configuration tells. */
-function hostsOf({ server: { serverId, domain, host } }: DeliverySections): ReadonlySet<string> {
-  const named = [serverId, host, ...(domain === undefined ? [] : [domain, `agtp.${domain}`])];
-  if (isLoopbackHost(host)) named.push("localhost", "127.0.0.1", "::1");
-  return new Set(named.map((name) => urlHost(name).toLowerCase()));
 }
 
 function readCa({ webhooks, directory, file }: DeliverySections): {

@@ -6,6 +6,7 @@
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
+import type { IsOwnHost } from "../../identity/own-hosts.ts";
 import type { Recipient } from "./notification.ts";
 
 /** Everybody there is. */
@@ -16,8 +17,7 @@ export interface AddressBook {
   readonly webhooks: Readonly<Record<string, string>>;
   /** Agents and `webhook:NAME`, by the group's name. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
-  /** The names of this server in URIs; lower case. */
-  readonly hosts: ReadonlySet<string>;
+  readonly isOwnHost: IsOwnHost;
 }
 
 /** The recipients of the addresses, each of them once, in the order written. */
@@ -67,12 +67,15 @@ const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
  * An Agent-ID means the same agent wherever it is asked for (Forms 1 and 1a); a name (Forms 3 and 4)
  * only that of this server.
  */
-function findAgent(address: string, { directory, hosts }: AddressBook): AgentDocument | undefined {
+function findAgent(
+  address: string,
+  { directory, isOwnHost }: AddressBook,
+): AgentDocument | undefined {
   if (!/^agtp:/i.test(address)) return directory.resolve(address);
   const [, userinfo, host = "", path = ""] = URI.exec(address) ?? [];
   const agentId = userinfo ?? host;
   if (isAgentId(agentId)) return path === "" || path === "/" ? directory.find(agentId) : undefined;
-  if (userinfo !== undefined || !hosts.has(host.toLowerCase())) return undefined;
+  if (userinfo !== undefined || !isOwnHost(host)) return undefined;
   const name = AGENT_PATH.exec(path)?.[1];
   if (name === undefined) return undefined;
   return directory.findByName(name) ?? directory.find(name);

@@ -73,6 +73,8 @@ describe("DELEGATE to a hosted agent", () => {
     ["a URI without a server", `agtp://${BOB}`],
     ["a URI with this server", `agtp://${BOB}@test`],
     ["a URI with its name", "agtp://test/agents/bob"],
+    ["a URI with this server in capitals", "agtp://TEST/agents/bob"],
+    ["a URI with the place where this server listens", "agtp://localhost/agents/bob"],
   ])("knows the agent by %s", async (_, target) => {
     expect((await delegate(shared(), { target })).status).toBe(200);
   });

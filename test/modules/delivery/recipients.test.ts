@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
 import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
+import { ownHosts } from "../../../src/identity/own-hosts.ts";
 import { type AddressBook, resolveRecipients } from "../../../src/modules/delivery/recipients.ts";
 
 const ALICE = "a".repeat(64);
@@ -17,7 +18,7 @@ const book: AddressBook = {
   isRetired: ({ name }) => name === "rita",
   webhooks: { desk: "https://desk.example/", constructor: "https://odd.example/" },
   groups: { night: ["alice", "webhook:desk", "ghost"], pair: ["alice", ALICE] },
-  hosts: new Set(["agents.example", "agtp.agents.example", "[::1]"]),
+  isOwnHost: ownHosts({ serverId: "s1", domain: "agents.example", host: "::1" }),
 };
 
 const alice = { kind: "agent", name: "alice", agentId: ALICE };

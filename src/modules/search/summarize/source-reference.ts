@@ -11,7 +11,7 @@ import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
 import { createRegistry, type EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
 import { isAgentId } from "../../../identity/identifiers.ts";
-import type { ServerConfig } from "../../../identity/identity-sections.ts";
+import { ownHosts } from "../../../identity/own-hosts.ts";
 import type { SearchContext } from "../config.ts";
 
 /** Something that a dispatch can read. */
@@ -98,8 +98,8 @@ function readAgtpUri(uri: string, isHere: IsHere): NamedSource {
   }
   const [, userinfo, authority = "", port, path, query] = parts;
   const named = userinfo ?? (isAgentId(authority) ? authority : undefined);
-  const host = named === authority ? "" : authority.toLowerCase();
-  if (host !== "" && !isHere(host.replace(/^\[|\]$/g, ""), port)) {
+  const host = named === authority ? "" : authority;
+  if (host !== "" && !isHere(host, port)) {
     const message = `${quoteValue(uri)} is on another server: only sources on this one are read`;
     return { kind: "refused", message };
   }
@@ -118,7 +118,6 @@ function refused(scheme: string): NamedSource {
 
 /** Methods that would read themselves without end. */
 const NO_SOURCES: readonly string[] = ["SUMMARIZE", "PLAN"];
-const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 
 /** The endpoint that is registered under a pair. */
 interface RegisteredPair {
@@ -148,8 +147,9 @@ export function createSourcePlaces({
     registry ??= createRegistry(deployment().listed).registry;
     return registry;
   };
+  const isOwnHost = ownHosts(config.server);
   return {
-    isHere: (host, port) => isNamed(config.server, host) && isPort(config.server.port, port),
+    isHere: (host, port) => isOwnHost(host) && isPort(config.server.port, port),
     registered: (method, path) => {
       const pair = canonicalPair(methodPolicy, { method, path });
       const found = places().find(pair.method, pair.path)?.entry;
@@ -167,12 +167,6 @@ function ofEndpoint({ tier, definition }: RegisteredRoute): RegisteredPair {
 function ofProtocol(method: string, path: string): RegisteredPair | undefined {
   if (!isProtocolPair(method, path) || NO_SOURCES.includes(method)) return undefined;
   return { impact: method === "FETCH" ? "informational" : impactOf(method), isFloor: true };
-}
-
-function isNamed({ serverId, domain, host }: ServerConfig, asked: string): boolean {
-  const names = [serverId, domain, host].map((name) => name?.toLowerCase());
-  const isLocal = LOOPBACK.includes(host) && LOOPBACK.includes(asked);
-  return isLocal || names.includes(asked);
 }
 
 /** A server on any free port is not known by its number. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readSourceName } from "../../../../src/modules/search/summarize/source-reference.ts";
 
 const isHere = (host: string, port: string | undefined): boolean =>
-  ["inn.example", "::1"].includes(host) && (port === undefined || port === "4480");
+  ["inn.example", "[::1]"].includes(host.toLowerCase()) && (port === undefined || port === "4480");
 const read = (source: unknown) => readSourceName(source, isHere);
 const ID = "ab".repeat(32);
 const EMPTY = { method: undefined, query: undefined, input: {} };
