@@ -7,7 +7,7 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { VERDICTS, type Verdict } from "../../state/registers/escalation.ts";
-import { type Refusal, schemaViolation } from "../refusals/refusal.ts";
+import { type Refusal, violationAt } from "../refusals/refusal.ts";
 
 /** One confirmation. */
 export interface Confirmation {
@@ -57,12 +57,12 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
   if (targetId === undefined || rest.length > 0) {
     const message =
       targetId === undefined ? "is required" : "must be the one that is named elsewhere";
-    return schemaViolation([{ path: "/target_id", keyword: "required", message }]);
+    return violationAt("/target_id", "required", message);
   }
   const status = verdictOf(input["status"] ?? input["decision"]);
   if (status === undefined) {
     const message = `must be one of ${VERDICTS.map((word) => `"${word}"`).join(", ")}`;
-    return schemaViolation([{ path: "/status", keyword: "enum", message }]);
+    return violationAt("/status", "enum", message);
   }
   const { rationale, note, notes, content } = input;
   const excess =
@@ -80,8 +80,7 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
 function excessOf(path: string, value: unknown, most: number): Refusal | undefined {
   const octets = Buffer.byteLength(JSON.stringify(value) ?? "");
   if (octets <= most) return undefined;
-  const message = `must be at most ${most} octets of JSON, has ${octets}`;
-  return schemaViolation([{ path, keyword: "maxLength", message }]);
+  return violationAt(path, "maxLength", `must be at most ${most} octets of JSON, has ${octets}`);
 }
 
 function isText(value: unknown): value is string {

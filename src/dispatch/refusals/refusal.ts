@@ -213,6 +213,11 @@ export function schemaViolation(violations: readonly SchemaViolation[]): Refusal
   };
 }
 
+/** 422: one parameter is wrong. */
+export function violationAt(path: string, keyword: string, message: string): Refusal {
+  return schemaViolation([{ path, keyword, message }]);
+}
+
 /** 422: an error the endpoint declares; the code is its name.   AGTP-API §6.4 "errors" */
 export function namedError(name: string, message: string | undefined, details: unknown): Refusal {
   return refusal(422, name, message ?? name.replaceAll("_", " "), { details });

@@ -6,7 +6,7 @@
  */
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
-import { carryMore, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { carryMore, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
@@ -90,8 +90,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
   const { register, runs, background } = options;
   const { document, authority, delegation: outer } = exchange.caller;
   if (document === undefined || outer !== undefined) {
-    const message = "is for agents of this server that ask for themselves";
-    return schemaViolation([{ path: "/callback", keyword: "not", message }]);
+    return violationAt("/callback", "not", "is for agents of this server that ask for themselves");
   }
   const { agentId } = document;
   const callback = readCallback(request.callback, agentId, options.callbacks);

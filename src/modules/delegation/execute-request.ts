@@ -6,7 +6,7 @@
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
-import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { badRequest, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 
 /** An action, not looked up yet. */
 export type Action =
@@ -135,9 +135,9 @@ export function readExecution(
   if (mayCarry && (isMcp || written !== undefined)) {
     return readCarried(parameters, written === undefined);
   }
-  if (written === undefined) return violation("/action", "required", "is required");
+  if (written === undefined) return violationAt("/action", "required", "is required");
   const action = readAction(written);
-  if (typeof action === "string") return violation("/action", "type", action);
+  if (typeof action === "string") return violationAt("/action", "type", action);
   const input = readInput(parameters);
   return "kind" in input ? input : { action, input: input.input, carried: undefined };
 }
@@ -146,23 +146,23 @@ export function readExecution(
 function readCarried(parameters: JsonRecord, mayBeWhole: boolean): ExecutionRequest | Refusal {
   const { payload, parameters: inner } = parameters;
   const place = payload !== undefined ? "/payload" : inner !== undefined ? "/parameters" : "";
-  if (place === "" && !mayBeWhole) return violation("/payload", "required", "is required");
+  if (place === "" && !mayBeWhole) return violationAt("/payload", "required", "is required");
   const call = readMcpCall(payload ?? inner ?? parameters);
-  if ("message" in call) return violation(place + call.path, "type", call.message);
+  if ("message" in call) return violationAt(place + call.path, "type", call.message);
   const action = readAction(call.tool);
-  if (typeof action === "string") return violation(`${place}/name`, "type", action);
+  if (typeof action === "string") return violationAt(`${place}/name`, "type", action);
   return { action, input: call.arguments, carried: call };
 }
 
 /** An ordinary action has its input in one place. */
 function readInput({ parameters, payload }: JsonRecord): { readonly input: JsonRecord } | Refusal {
   if (parameters !== undefined && payload !== undefined) {
-    return violation("/payload", "not", "must not stand beside parameters");
+    return violationAt("/payload", "not", "must not stand beside parameters");
   }
   const input = parameters ?? payload ?? {};
   if (isRecord(input)) return { input };
   const place = parameters === undefined ? "/payload" : "/parameters";
-  return violation(place, "type", `must be an object, got ${quoteValue(input)}`);
+  return violationAt(place, "type", `must be an object, got ${quoteValue(input)}`);
 }
 
 function isJsonType(type: string): boolean {
@@ -172,9 +172,4 @@ function isJsonType(type: string): boolean {
 function unknownCarrier(type: string): Refusal {
   const message = `payload_type must be JSON or "application/vnd.mcp.tools+json", got ${quoteValue(type)}`;
   return badRequest("unsupported-content-type", message, { parameter: "payload_type" });
-}
-
-/** 422: one parameter is wrong. */
-export function violation(path: string, keyword: string, message: string): Refusal {
-  return schemaViolation([{ path, keyword, message }]);
 }

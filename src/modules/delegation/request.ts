@@ -5,7 +5,7 @@
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { canonicalPair } from "../../dispatch/policy/method-policy.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
 import { canonicalForm, sha256Hex } from "../../identity/canonical-form.ts";
 import type { DelegationContext } from "./config.ts";
@@ -14,7 +14,6 @@ import {
   type ExecutionRequest,
   readAction,
   readExecution,
-  violation,
 } from "./execute-request.ts";
 import { readScopes } from "./scopes.ts";
 
@@ -66,11 +65,11 @@ export function readDelegation(parameters: JsonRecord, now: number): DelegationR
   const { authority_scope: scopesWritten } = parameters;
   if (scopesWritten === undefined) return missing("authority_scope");
   const scopes = readScopes(scopesWritten);
-  if (typeof scopes === "string") return violation("/authority_scope", "format", scopes);
+  if (typeof scopes === "string") return violationAt("/authority_scope", "format", scopes);
   const task = readTask(written);
   if ("kind" in task) return task;
   const deadline = readDeadline(parameters["deadline"], now);
-  if (typeof deadline === "string") return violation("/deadline", "format", deadline);
+  if (typeof deadline === "string") return violationAt("/deadline", "format", deadline);
   const { callback, delegation_token: token } = parameters;
   return { target, task, written, scopes, deadline, callback, hasToken: token !== undefined };
 }
@@ -82,7 +81,7 @@ function readDeadline(value: unknown, now: number): number | string | undefined 
 }
 
 function missing(parameter: string): Refusal {
-  return violation(`/${parameter}`, "required", "is required");
+  return violationAt(`/${parameter}`, "required", "is required");
 }
 
 /**
@@ -106,7 +105,7 @@ function readTask(value: unknown): Task | Refusal {
     return "kind" in step ? step : { steps: [step], isSequence: false };
   }
   if (!Array.isArray(written) || written.length === 0 || written.length > MAX_STEPS) {
-    return violation("/task", "type", `must be a call, or a sequence of 1 to ${MAX_STEPS} calls`);
+    return violationAt("/task", "type", `must be a call, or a sequence of 1 to ${MAX_STEPS} calls`);
   }
   const steps: ExecutionRequest[] = [];
   for (const [index, one] of written.entries()) {
@@ -122,7 +121,8 @@ function sequenceOf(value: unknown): unknown {
 }
 
 function readStep(value: unknown, place: string): ExecutionRequest | Refusal {
-  if (!isRecord(value)) return violation(place, "type", `must be a call, got ${quoteValue(value)}`);
+  if (!isRecord(value))
+    return violationAt(place, "type", `must be a call, got ${quoteValue(value)}`);
   const { method, path = "/", input, parameters = input } = value;
   if (method === undefined || value["action"] !== undefined) return readExecution(value);
   // The action that EXECUTE would dispatch is the step itself.
@@ -193,7 +193,7 @@ export function readCallback(
 const EXPECTED = 'must be "inbox", or an endpoint of this server like "RECEIVE /outcomes"';
 
 function refused(message: string): Refusal {
-  return schemaViolation([{ path: "/callback", keyword: "format", message }]);
+  return violationAt("/callback", "format", message);
 }
 
 /** The operator's endpoints, and inboxes as long as NOTIFY is the protocol's. */

@@ -14,7 +14,7 @@ import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { fillTemplate } from "../../base/template.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { actionNotFound } from "../../dispatch/refusals/floor-refusals.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tools/tool.ts";
 import { formerToolNames } from "../../dispatch/tools/tool-names.ts";
 import { fillPath } from "../../endpoint/path-template.ts";
@@ -54,7 +54,7 @@ export class ActionResolver {
     const filled = fillPath(found.path, new Map(Object.entries(input)));
     if (filled.fault !== undefined) {
       const path = filled.parameter === undefined ? "/action" : `/parameters/${filled.parameter}`;
-      return schemaViolation([{ path, keyword: "required", message: filled.fault }]);
+      return violationAt(path, "required", filled.fault);
     }
     const pair = { method, path: filled.path };
     return this.#isExecute(pair) ? itself() : pair;
@@ -169,6 +169,5 @@ function indexAgents(list: readonly AgentDocument[]): AgentNames {
 
 /** 422: whatever EXECUTE dispatches, it is not EXECUTE once more. */
 function itself(): Refusal {
-  const message = "must not be EXECUTE on / itself";
-  return schemaViolation([{ path: "/action", keyword: "not", message }]);
+  return violationAt("/action", "not", "must not be EXECUTE on / itself");
 }

@@ -10,7 +10,7 @@ import {
   agentUnauthenticated,
   authorizationRequired,
   type Refusal,
-  schemaViolation,
+  violationAt,
 } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
@@ -109,5 +109,5 @@ function answer(
 
 function ambiguous(): Refusal {
   const message = "is the id of several senders' notifications, the delivery_id names one of them";
-  return schemaViolation([{ path: "/target_id", keyword: "const", message }]);
+  return violationAt("/target_id", "const", message);
 }

@@ -7,7 +7,7 @@ import type { Problem } from "../../base/problem.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import { RateWindow } from "../../dispatch/rates/rate-window.ts";
-import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { notFound, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { describeBy, floorEndpoints, floorResult } from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
@@ -124,8 +124,7 @@ async function inspectNotification(
 ): Promise<HandlerSuccess | Refusal> {
   const { notification_id: id } = call.input;
   if (typeof id !== "string") {
-    const message = "is required by this target";
-    return schemaViolation([{ path: "/notification_id", keyword: "required", message }]);
+    return violationAt("/notification_id", "required", "is required by this target");
   }
   const isKnown = agentId !== undefined && document !== undefined;
   const notification = isKnown ? sources.register.find(agentId, id) : undefined;

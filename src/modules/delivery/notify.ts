@@ -22,7 +22,7 @@ import {
   idempotencyConflict,
   notFound,
   type Refusal,
-  schemaViolation,
+  violationAt,
 } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
@@ -170,5 +170,5 @@ async function revokeCertificate(
 }
 
 function malformed(member: string, message: string): Refusal {
-  return schemaViolation([{ path: `/content/${member}`, keyword: "type", message }]);
+  return violationAt(`/content/${member}`, "type", message);
 }

@@ -10,7 +10,7 @@ import { mapPaced } from "../../base/paced.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { replyToOutcome } from "../../dispatch/handling/invoke.ts";
 import { whileServing } from "../../dispatch/process-state.ts";
-import { badRequest, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { badRequest, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, Outcome, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
@@ -291,8 +291,7 @@ function legacyTargetHandler(
 }
 
 function unknownTarget(): Refusal {
-  const message = `must be one of ${LEGACY_TARGETS.join(", ")}`;
-  return schemaViolation([{ path: "/target", keyword: "enum", message }]);
+  return violationAt("/target", "enum", `must be one of ${LEGACY_TARGETS.join(", ")}`);
 }
 
 function withWarning(result: HandlerResult | Refusal, warning: string): HandlerResult | Refusal {

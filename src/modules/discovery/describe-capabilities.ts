@@ -4,7 +4,7 @@
  * AGTP "DESCRIBE"
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { AGTP_API_VERSION } from "../../dispatch/stamp.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 
@@ -42,19 +42,15 @@ export function capabilityDocument(
   input: JsonRecord,
 ): JsonRecord | Refusal {
   const domains = readDomains(input["capability_domains"]);
-  if (typeof domains === "string") return invalid("capability_domains", "enum", domains);
+  if (typeof domains === "string") return violationAt("/capability_domains", "enum", domains);
   const minimum = input["version_min"];
   if (minimum !== undefined && !(typeof minimum === "string" && isVersion(minimum))) {
     const message = `must be a version like "1.0", got ${quoteValue(minimum)}`;
-    return invalid("version_min", "pattern", message);
+    return violationAt("/version_min", "pattern", message);
   }
   const { identity, status, document } = subject;
   const members = domains.map((domain) => describeDomain(domain, subject, minimum));
   return { ...identity, status, ...Object.assign({}, ...members), ...readTrust(document) };
-}
-
-function invalid(parameter: string, keyword: string, message: string): Refusal {
-  return schemaViolation([{ path: `/${parameter}`, keyword, message }]);
 }
 
 /** A comma list or an array; nothing named is all. Answers with what is wrong, in words. */

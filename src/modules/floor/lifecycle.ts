@@ -12,7 +12,7 @@ import {
   lifecycleInvalid,
   notFound,
   type Refusal,
-  schemaViolation,
+  violationAt,
 } from "../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../dispatch/refusals/store-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
@@ -120,7 +120,7 @@ export async function changeLifecycle(
 
 /** Refuses to end an agent, not a contract, without a reason. */
 function reasonMissing(): Refusal {
-  return schemaViolation([{ path: "/reason", keyword: "required", message: "is required" }]);
+  return violationAt("/reason", "required", "is required");
 }
 
 /** The agent that the path names, else the body, else the caller itself. */
@@ -138,8 +138,7 @@ function nameOf(
   if (typeof written !== "string" || written === named) return named;
   const other = directory.resolve(written);
   if (other !== undefined && other === directory.resolve(named)) return named;
-  const message = "must be the agent that the path names";
-  return schemaViolation([{ path: "/agent_id", keyword: "const", message }]);
+  return violationAt("/agent_id", "const", "must be the agent that the path names");
 }
 
 function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>> {

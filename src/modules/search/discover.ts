@@ -4,7 +4,7 @@
  * where conditions come without criteria or intent.   AGTP "DISCOVER"
  */
 import type { JsonRecord } from "../../base/json-value.ts";
-import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
@@ -63,7 +63,7 @@ async function answerCriteria(
   const value = input[name];
   if (value === undefined) {
     const message = "or intent is required where candidates are asked for";
-    return schemaViolation([{ path: "/criteria", keyword: "required", message }]);
+    return violationAt("/criteria", "required", message);
   }
   const answer = await answerQuestion(
     options,

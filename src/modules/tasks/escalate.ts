@@ -12,6 +12,7 @@ import {
   notFound,
   type Refusal,
   schemaViolation,
+  violationAt,
 } from "../../dispatch/refusals/refusal.ts";
 import { taskPaused, tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
 import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
@@ -142,8 +143,7 @@ function readRecipient(
     return notFound("agent-not-found", "this server knows no recipient of this name");
   }
   if (agent.agentId !== agentId) return agent.agentId;
-  const message = "must be another than the agent that escalates";
-  return schemaViolation([{ path: "/recipient", keyword: "not", message }]);
+  return violationAt("/recipient", "not", "must be another than the agent that escalates");
 }
 
 function requestOf(call: Call, agentId: string, recipient: string | undefined): EscalationRequest {

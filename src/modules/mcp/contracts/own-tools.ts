@@ -7,7 +7,7 @@ import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { ContractOffers, OfferDecision } from "../../../dispatch/module/module.ts";
 import { approvalMismatch } from "../../../dispatch/refusals/approval-refusals.ts";
-import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
+import { violationAt } from "../../../dispatch/refusals/refusal.ts";
 import type { Asking } from "../ask.ts";
 import type { McpFront } from "../front.ts";
 import type { AskedCall } from "../tasks/task.ts";
@@ -42,8 +42,7 @@ export function askForApproved(
   const { escalation_id: escalationId } = input;
   const place = { method: "EXECUTE", path: "/", input };
   if (typeof escalationId !== "string") {
-    const violation = { path: "/escalation_id", keyword: "type", message: "must be a string" };
-    return { ...place, refusal: schemaViolation([violation]) };
+    return { ...place, refusal: violationAt("/escalation_id", "type", "must be a string") };
   }
   const call = approvedCallOf(escalationId, agentId);
   if (call === undefined || !isRecord(call.input)) {

@@ -5,7 +5,7 @@
  */
 import { recordIn } from "../../../base/json-value.ts";
 import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
-import { badRequest, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
+import { badRequest, schemaViolation, violationAt } from "../../../dispatch/refusals/refusal.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import { type Asking, ask, type ToolCall } from "../ask.ts";
 import { acceptedResult, decisionOf, offerResult } from "../contracts/contract-question.ts";
@@ -210,6 +210,5 @@ function askForTool({ route }: Pick<McpTool, "route">, { arguments: input }: Too
   const filled = fillPath(path, new Map(Object.entries(input)));
   if (filled.fault === undefined) return { method, path: filled.path, input };
   const at = filled.parameter === undefined ? "" : `/${filled.parameter}`;
-  const violation = { path: at, keyword: "pattern", message: filled.fault };
-  return { method, path, input, refusal: schemaViolation([violation]) };
+  return { method, path, input, refusal: violationAt(at, "pattern", filled.fault) };
 }

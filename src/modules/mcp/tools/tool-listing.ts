@@ -8,7 +8,7 @@ import { shareEncoded } from "../../../base/kept-text.ts";
 import { isExemptFromLifecycle } from "../../../catalog/catalog.ts";
 import type { CallerState } from "../../../dispatch/caller/caller-state.ts";
 import { refuseInactive } from "../../../dispatch/gates/03-lifecycle.ts";
-import { schemaViolation } from "../../../dispatch/refusals/refusal.ts";
+import { violationAt } from "../../../dispatch/refusals/refusal.ts";
 import type { Candidate } from "../../../dispatch/routes/may-call.ts";
 import { protocolRoute } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, Route } from "../../../dispatch/routes/route.ts";
@@ -48,7 +48,7 @@ export function createToolListing(visible: VisibleTools): ToolListing {
       const { cursor, current } = input as { cursor?: string; current: boolean };
       const after = cursor === undefined ? "" : decodeCursor(cursor);
       if (after === undefined) {
-        return schemaViolation([{ path: "/cursor", keyword: "format", message: BAD_CURSOR }]);
+        return violationAt("/cursor", "format", BAD_CURSOR);
       }
       const tools = visible(exchange);
       const page = remembered(pages, tools, `${current} ${after}`, () =>
