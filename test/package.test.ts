@@ -1,6 +1,6 @@
 /** The packed release: what is in it, what it drags in, and what others compile against. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { satisfies } from "semver";
 import ts from "typescript";
@@ -22,6 +22,10 @@ interface Entry {
 }
 
 const released = JSON.parse(shrinkLock(lockText)).packages as Readonly<Record<string, Entry>>;
+
+const { bin } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  readonly bin: Readonly<Record<string, string>>;
+};
 
 /** Names of the files that `npm pack` takes. */
 function packedFiles(): readonly string[] {
@@ -88,7 +92,6 @@ describe("the packed release", () => {
   const declarations = files.filter((file) => file.endsWith(".d.ts"));
 
   it("has every program that it promises, and what they import", () => {
-    const { bin } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     expect(files).toEqual(expect.arrayContaining([...Object.values(bin)]));
     const known = new Set(files);
     const missing = files
@@ -115,6 +118,11 @@ describe("the packed release", () => {
     expect(files).toContain("examples/openwop/workflows/front-desk.json");
     const written = /\.agtp\/|\.pem$|examples\/\w+\/(?:offer|waits)\.json|guide\.\w+\.json/;
     expect(files.filter((file) => written.test(file))).toEqual([]);
+  });
+
+  it("has programs that a shell runs, where a checkout is linked as well", () => {
+    const modes = Object.values(bin).map((file) => statSync(join(ROOT, file)).mode & 0o111);
+    expect(new Set(modes)).toEqual(new Set([0o111]));
   });
 
   it("finds the files that come with it", () => {
