@@ -67,6 +67,9 @@ export function connectionError(peer: Peer, error: unknown): AgtpClientError {
   if (missing !== undefined) {
     return new AgtpClientError("ERR_AGTP_TLS", `${at} does not speak ${missing}`, error);
   }
+  if (codeOf(error) === "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED") {
+    return new AgtpClientError("ERR_AGTP_TLS", `${at} asks for a certificate of the client`, error);
+  }
   const code = isTlsFault(error) ? "ERR_AGTP_TLS" : "ERR_AGTP_CONNECT";
   const what = code === "ERR_AGTP_TLS" ? "no trusted TLS connection to" : "no connection to";
   return new AgtpClientError(code, `${what} ${at}: ${reason(error)}`, error);

@@ -391,6 +391,14 @@ describe("trust", () => {
     });
   });
 
+  it("says that a server wants a certificate, and no more of what the TLS library says", async () => {
+    const peer = await startPeer(() => undefined, { requestCert: true });
+    cleanups.push(() => peer.close());
+    const client = createClient({ host: "127.0.0.1", port: peer.port, ca: peer.cert });
+    const refused = client.request({ method: "QUERY" });
+    await expect(refused).rejects.toThrow(/asks for a certificate of the client$|closed before/);
+  });
+
   it("needs no word for a server that is not there", async () => {
     const peer = await startPeer(echoPath);
     await peer.close();

@@ -10,7 +10,7 @@ import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
 import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/fields.ts";
-import { askServer } from "../shell/ask-server.ts";
+import { askServer, isUntrusted } from "../shell/ask-server.ts";
 import { type Options, readText, usage } from "../shell/command.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import { printResponse } from "./report.ts";
@@ -64,13 +64,16 @@ function checkAgent(uri: AgtpUri, request: ClientRequest, { body }: ClientRespon
   throw new AgtpClientError("ERR_AGTP_RESPONSE", "the document is of another agent than asked for");
 }
 
-function hint(error: AgtpClientError, { ca, insecure }: ExchangeLine): string {
-  if (codeOf(error.cause) === "ECONNREFUSED") {
+function hint({ code, cause, message }: AgtpClientError, line: ExchangeLine): string {
+  if (codeOf(cause) === "ECONNREFUSED") {
     return "\n      (nobody listens there: agtpd starts a daemon, agtpd status says where one does)";
   }
-  const isUntrusted = error.code === "ERR_AGTP_TLS" && ca === undefined && !insecure;
-  return isUntrusted
-    ? "\n      (name its authority with --ca FILE, or trust it with --insecure)"
+  if (isUntrusted(message, line)) {
+    return "\n      (name its authority with --ca FILE, or trust it with --insecure)";
+  }
+  const wantsCertificate = code === "ERR_AGTP_CLOSED" || message.endsWith("of the client");
+  return wantsCertificate && line.cert === undefined
+    ? "\n      (a server that asks for certificates ends so: name yours with --cert and --key)"
     : "";
 }
 

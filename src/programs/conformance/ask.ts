@@ -153,6 +153,8 @@ interface Missing {
   readonly reason: string;
   /** The server may refuse it, and said so. */
   readonly isRefused: boolean;
+  /** The connection was closed instead. */
+  readonly isClosed?: boolean;
 }
 
 /** Everything that was found out. */
@@ -211,6 +213,7 @@ function documentOf<Value>(answer: Answer, is: (value: unknown) => value is Valu
     kind: "missing",
     reason,
     isRefused,
+    isClosed: answer.kind === "closed",
   });
   if (answer.kind !== "response") return missing(`cannot be had: it ${describeAnswer(answer)}`);
   const { status } = answer.response;

@@ -7,6 +7,7 @@ import { resolve } from "node:path";
 import { isRecord } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
+import { isUntrusted } from "../shell/ask-server.ts";
 import { type Command, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -109,14 +110,24 @@ async function askServer(
   if (result.kind === "unreachable") {
     throw new AgtpClientError("ERR_AGTP_CONNECT", result.message + hint(result.message, line));
   }
+  if (line.cert === undefined && isShut(result.survey)) terminal.err.write(SHUT);
   const subject = prepareSubject(result.survey, belongings);
   const verdicts = await runSuite(cases, subject, options);
   return { uri: line.uri ?? "", server: factsOf(result.survey), verdicts };
 }
 
-function hint(message: string, { ca, fingerprint, insecure }: ConformanceLine): string {
-  const isUntrusted = message.startsWith("no trusted TLS connection");
-  if (!isUntrusted || insecure || (ca ?? fingerprint) !== undefined) return "";
+const SHUT =
+  "agtp-conformance: the server closes connections unanswered; one that asks for certificates does so: --cert, --key\n";
+
+/** Nothing that it was asked about itself was answered. */
+function isShut({ manifest, inventory, patterns }: Survey): boolean {
+  return [manifest, inventory, patterns].every(
+    (one) => one.kind === "missing" && one.isClosed === true,
+  );
+}
+
+function hint(message: string, line: ConformanceLine): string {
+  if (line.fingerprint !== undefined || !isUntrusted(message, line)) return "";
   return " (name its authority with --ca, its certificate with --fingerprint, or use --insecure)";
 }
 

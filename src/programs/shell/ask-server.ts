@@ -41,6 +41,11 @@ export async function askServer<T>(
   }
 }
 
+/** Tells whether a server was refused for want of trust in it, and the flags name none. */
+export function isUntrusted(message: string, { ca, insecure = false }: TrustFlags): boolean {
+  return message.startsWith("no trusted TLS connection") && ca === undefined && !insecure;
+}
+
 /** Reads `--client-cert` and `--client-key`. */
 export function trustFlags({ clientCert, clientKey, ca, insecure }: ClientFlags): TrustFlags {
   if ((clientCert === undefined) !== (clientKey === undefined)) {

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TlsOptions } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { agtpProgram } from "../../../src/programs/agtp/command.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../../support/agtp-peer.ts";
@@ -30,8 +31,9 @@ afterEach(async () => {
 });
 
 /** A peer whose certificate lies where a daemon of this directory would have put it. */
-async function serve(answer: Answer | Buffer): Promise<string> {
-  peer = await startPeer(typeof answer === "function" ? answer : (socket) => socket.write(answer));
+async function serve(answer: Answer | Buffer, options?: TlsOptions): Promise<string> {
+  const say: Answer = typeof answer === "function" ? answer : (socket) => socket.write(answer);
+  peer = await startPeer(say, options);
   mkdirSync(join(directory, ".agtp/tls"), { recursive: true });
   writeFileSync(join(directory, ".agtp/tls/cert.pem"), peer.cert);
   return `agtp://localhost:${peer.port}`;
@@ -234,6 +236,22 @@ describe("when there is no answer, agtp exits 2 and says why:", () => {
     const uri = await serve(reply());
     await peer?.close();
     expect(await run([uri])).toMatchObject({ exitCode: 2, out: "" });
+  });
+
+  it("a certificate of its own that is none, without a word about the server's", async () => {
+    const uri = await serve(reply());
+    writeFileSync(join(directory, "none.pem"), "none");
+    const { exitCode, err } = await run([uri, "--cert", "none.pem", "--key", "none.pem"]);
+    expect(exitCode).toBe(2);
+    expect(err).toContain("unusable certificate or key");
+    expect(err).not.toContain("--ca");
+  });
+
+  it("a server that closes connections without a certificate", async () => {
+    const uri = await serve(() => undefined, { requestCert: true });
+    const { exitCode, err } = await run([uri]);
+    expect(exitCode).toBe(2);
+    expect(err).toContain("--cert");
   });
 
   it("no AGTP from the peer", async () => {

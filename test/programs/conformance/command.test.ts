@@ -213,6 +213,7 @@ describe("agtp-conformance against a hostile server", () => {
   it("says that a server closed, or cut an answer off", async () => {
     const closed = await askPeer((socket) => socket.end(), ...SOME);
     expect(closed.out).toContain("the server closed the connection without an answer");
+    expect(closed.err).toContain("one that asks for certificates does so: --cert, --key");
     const cut = await askPeer((socket) => socket.end("AGTP/1.0 200 OK\r\nContent-"), ...SOME);
     expect(cut.out).toContain("in the middle of a response");
   });
