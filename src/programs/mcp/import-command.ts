@@ -71,12 +71,16 @@ function splitOutput(
 }
 
 async function draft(
-  { settings }: NamedServer,
+  { settings, entry }: NamedServer,
   only: readonly string[],
   keepsNames: boolean,
 ): Promise<DraftedTools> {
   const offered = await askTools(settings).catch((error: unknown) => {
-    throw usage(`the MCP server "${settings.name}" cannot be asked: ${reasonOf(error)}`);
+    const fault = `the MCP server "${settings.name}" cannot be asked: ${reasonOf(error)}`;
+    const isUnknown = entry !== undefined && fault.endsWith("ENOENT");
+    throw usage(
+      isUnknown ? `${fault} (it is no name of [[mcp.servers]], so it was run as a command)` : fault,
+    );
   });
   const unknown = only.filter((tool) => !offered.has(tool));
   if (unknown.length > 0) throw new CommandRefusal(`the server has no tool ${unknown.join(", ")}`);

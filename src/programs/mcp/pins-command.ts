@@ -131,7 +131,8 @@ function asJson({ server, tool, definition, pin, status, ...more }: PinState): o
   return { server, tool, status, file_pin: definition, pin, ...now };
 }
 
-function tell(states: readonly PinState[], { out }: Terminal): void {
+function tell(states: readonly PinState[], { out, err }: Terminal): void {
+  if (states.length === 0) err.write("no endpoint is bound to a tool of an MCP server\n");
   for (const { server, tool, status, pin, offered, differences = [], reason } of states) {
     const why = reason === undefined ? "" : `  ${reason}`;
     out.write(`${defuseLine(`${status}  ${server}/${tool}  ${pin}${why}`)}\n`);

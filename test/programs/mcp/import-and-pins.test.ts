@@ -117,6 +117,20 @@ describe("agtp-mcp pins", () => {
     expect((await changed.run("pins")).exitCode).toBe(0);
   });
 
+  it("says of a name that nobody has that it was taken for a command", async () => {
+    const { exitCode, err } = await makeDesk().run("import", "none-of-them", "-o", "endpoints");
+    expect(exitCode).toBe(2);
+    expect(err).toContain("it is no name of [[mcp.servers]], so it was run as a command");
+  });
+
+  it("says that nothing is pinned", async () => {
+    const { exitCode, err } = await makeDesk().run("pins");
+    expect({ exitCode, err }).toEqual({
+      exitCode: 0,
+      err: "no endpoint is bound to a tool of an MCP server\n",
+    });
+  });
+
   it("knows no tool that no endpoint has", async () => {
     expect((await makeDesk().run("pins", "--accept", "tools/add")).exitCode).toBe(2);
   });
