@@ -20,13 +20,14 @@ const NOTES = `
 The daemon is asked over .agtp/control.sock beside its configuration, by the user that runs it.
 
 Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is wrong.`;
+const STATUS_NOTES = NOTES.replace("1 no daemon", "1 it is not ready, no daemon");
 
 /** The status of the daemon. */
 export const statusCommand: Command = command({
   name: "agtpd status",
   description: "Says how the daemon of a deployment is.",
   options: { "--config <file>": CONFIG, "--json": "print JSON" },
-  notes: NOTES,
+  notes: STATUS_NOTES,
   run: async ({ config, json = false }, terminal) => {
     const status = await askDaemon({ command: "status", config }, terminal);
     if (json) printJson(status, terminal.out);

@@ -46,7 +46,7 @@ export const CONFORMANCE_OPTIONS = {
     help: "a section or requirement: 5.1, 13.1.4; repeatable",
     isRepeated: true,
   },
-  "--clause <section>": { help: "the same", isRepeated: true },
+  "--clause <section>": { help: "the same as --only", isRepeated: true },
   "--case <name>": { help: "a case by its name; repeatable", isRepeated: true },
   "--timeout <seconds>": { help: "for one case", default: "10" },
   "--total-timeout <seconds>": { help: "for all of them", default: "300" },
