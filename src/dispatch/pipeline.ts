@@ -277,7 +277,7 @@ export class Pipeline {
             told(reply);
             if (mayHaveActed(inner, reply)) parent.markActed();
             parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
-            return resultOf(reply);
+            return resultOf(reply, inner.route);
           }),
         ),
       inner,

@@ -13,7 +13,7 @@ import {
 } from "../endpoint/input.ts";
 import { isOpaqueId } from "../identity/identifiers.ts";
 import { doubt, isDoubted } from "./caller/watched-peer.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, InnerOrigin } from "./exchange.ts";
 import { badRequest, endpointViolation, type Refusal, sameForAll } from "./refusals/refusal.ts";
 import type { Route } from "./routes/route.ts";
 
@@ -48,7 +48,7 @@ interface Parameters {
 }
 
 function readParameters(exchange: Exchange, route: Route): Parameters | Refusal {
-  if (exchange.inner !== undefined) return { parameters: exchange.inner.input };
+  if (exchange.inner !== undefined) return { parameters: dispatchedInput(exchange.inner, route) };
   const { body, bodyText: text } = exchange.request;
   // A new one: without path and query it is the handler's own, to write into.
   if (body.length === 0) return { parameters: {} };
@@ -73,6 +73,11 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
     return readParameters(exchange, route);
   }
   return adoptIdentifiers(exchange, envelope.taskId, envelope.sessionId) ?? envelope;
+}
+
+/** The server keeps what its own methods are given, and whoever dispatched it may write into it later. */
+function dispatchedInput({ input }: InnerOrigin, { tier }: Route): Parameters["parameters"] {
+  return tier === "B" ? input : JSON.parse(JSON.stringify(input));
 }
 
 /** The header beats the body; both are echoed or kept, so both obey the header's syntax. */

@@ -160,6 +160,40 @@ describe("the pipeline", () => {
     expect(reply.body).toMatchObject({ error: { code: "scope-claim-invalid" } });
   });
 
+  // AGTP-API §12.2
+  it("gives a handler answers of its own to what it dispatches, and keeps none of what it gives", async () => {
+    const server = await openServer({
+      ...FILES,
+      "handlers.mjs": `
+      const spoil = (value) => {
+        if (typeof value !== "object" || value === null) return;
+        for (const member of Object.values(value)) spoil(member);
+        if (Array.isArray(value)) value.push("spoilt");
+        else value.spoilt = true;
+      };
+      const PAIRS = [["DISCOVER", "/"], ["DESCRIBE", "/"], ["QUERY", "/", { intent: "vault" }], ["QUERY", "/vault"]];
+      const CONTEXT = { task_id: "t", reason: "ethical_flag", context: {} };
+      export const echo = async ({ dispatch }) => {
+        const body = { kept: await dispatch("QUERY", "/escalations/" + CONTEXT.escalation) };
+        const answers = [];
+        for (const pair of PAIRS) answers.push((await dispatch(...pair)).body);
+        Object.assign(body, structuredClone({ answers }));
+        spoil(answers);
+        CONTEXT.escalation ??= (await dispatch("ESCALATE", "/", CONTEXT)).body.result.escalation_id;
+        CONTEXT.context.spoilt = true;
+        return { body };
+      };`,
+    });
+    const ask = async () => {
+      const headers = { "Agent-ID": BOB };
+      const { body } = await server.send({ method: "BOOK", path: "/room", headers });
+      return JSON.stringify(body).replaceAll(/\d{4}-\d\d-\d\dT[^"]+/g, "");
+    };
+    const [first, second] = [await ask(), await ask()];
+    expect(second).toContain('"context":{}');
+    expect(JSON.parse(second).answers).toEqual(JSON.parse(first).answers);
+  });
+
   it("answers wire faults with the ids that every response has", async () => {
     const server = await openServer(FILES);
     const { status, headers, body } = await server.send("NONSENSE\r\n\r\n");

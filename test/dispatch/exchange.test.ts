@@ -79,7 +79,7 @@ describe("resultOf", () => {
   }
 
   it("gives a document that was encoded at start-up as a value", () => {
-    expect(resultOf(reply(Buffer.from('{"a":1}'), { ETag: '"x"' }))).toEqual({
+    expect(resultOf(reply(Buffer.from('{"a":1}'), { ETag: '"x"' }), undefined)).toEqual({
       status: 200,
       headers: { etag: '"x"' },
       body: { a: 1 },
@@ -88,6 +88,6 @@ describe("resultOf", () => {
 
   it("leaves bytes that are no JSON alone", () => {
     const bytes = Buffer.from([0xff]);
-    expect(resultOf(reply(bytes)).body).toBe(bytes);
+    expect(resultOf(reply(bytes), undefined).body).toBe(bytes);
   });
 });

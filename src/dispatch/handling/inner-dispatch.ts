@@ -11,6 +11,7 @@ import { Exchange, type InnerOrigin } from "../exchange.ts";
 import { isLasting } from "../idempotency/idempotent-reply.ts";
 import { CHANNELS, type InnerBegin } from "../observer.ts";
 import type { Reply } from "../reply.ts";
+import type { Route } from "../routes/route.ts";
 
 const CARRIED_FIELDS = [
   ...["agent-id", "owner-id", "request-id", "session-id", "task-id"],
@@ -55,14 +56,24 @@ function innerRequest(parent: Exchange, method: string, target: string): Request
 }
 
 /** A reply as the dispatching handler sees it. */
-export function resultOf({ status, headers, body }: Reply): DispatchResult {
-  const lowered = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
-  return { status, headers: Object.fromEntries(lowered), body: decodeBody(body) };
+export function resultOf(reply: Reply, route: Route | undefined): DispatchResult {
+  const { status, headers = {} } = reply;
+  const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { status, headers: Object.fromEntries(lowered), body: bodyFor(reply, route) };
+}
+
+/**
+ * A handler may write into what it gets: what the server itself answers with is the tables that others are
+ * answered from, and is copied. Of the operator's own handlers it is theirs to share.
+ */
+function bodyFor({ body, text, refusal }: Reply, route: Route | undefined): unknown {
+  if (body instanceof Uint8Array) return decodeBody(body);
+  if (refusal !== undefined && text !== undefined) return JSON.parse(text);
+  return route?.tier === "B" ? body : structuredClone(body);
 }
 
 /** Bytes are most often a document encoded at start-up; what is no JSON stays as it is. */
-function decodeBody(body: unknown): unknown {
-  if (!(body instanceof Uint8Array)) return body;
+function decodeBody(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
   } catch {
