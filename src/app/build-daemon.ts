@@ -105,8 +105,9 @@ export async function buildDaemon(
   const drive = before === undefined ? atOnce : untilStopping(before);
   const { config, draft, problems, environment: env } = read ?? loadFor(options);
   if (config === undefined) {
-    const others = draft === undefined ? [] : await surveyDeployment(draft, env, drive);
-    return { kind: "refused", problems: [...problems, ...others] };
+    if (draft === undefined) return { kind: "refused", problems };
+    const others = await surveyDeployment(draft.config, env, drive);
+    return { kind: "refused", problems: [...problems, ...others.map(draft.placed)] };
   }
   await drive(turn());
   const watch = watchState(log);

@@ -371,6 +371,20 @@ describe("checking a deployment whose configuration is refused", () => {
     ]);
   });
 
+  it("names the items of a list by their places in the file, whatever is wrong with others", async () => {
+    const redirects = [
+      { from_method: "BOOK" },
+      { from_method: "BOOK", to_method: "RESERVE", to_path: "/rooms/{id}" },
+      { from_method: "book", to_method: "RESERVE" },
+      { from_method: "CANCEL", to_method: "RESERVE", to_path: "/cancel" },
+    ];
+    const lines = await check(discoveryFiles({ policies: { methods: { redirects } } }));
+    const places = ["0].to_method", "2].from_method", "1]", "3]"];
+    expect(lines.map((line) => line.split(": ")[1])).toEqual(
+      places.map((place) => `policies.methods.redirects[${place}`),
+    );
+  });
+
   it("says nothing of endpoints where it is not known where they are", async () => {
     const lines = await check({ ...discoveryFiles({ endpoints: { dir: 5 } }), ...BROKEN_PARTS });
     expect(lines).toEqual([expect.stringMatching(/^agtp-server\.toml: endpoints\.dir: /)]);

@@ -16,17 +16,24 @@ import { consistencyChecks } from "./check-consistency.ts";
 import { fileChecks, retentionCheck } from "./check-files.ts";
 import { type Config, configSchema, configValidator, type Report } from "./config.ts";
 import { exposureChecks } from "./listeners.ts";
-import { draftTree, normalize } from "./normalize.ts";
+import { type DraftTree, draftTree, normalize } from "./normalize.ts";
 import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
 
 /** The configuration, undefined when a problem is an error. */
 export interface LoadedConfig {
   readonly config: Config | undefined;
-  /** A configuration that is refused, so that the other files can be checked against it. */
-  readonly draft?: Config | undefined;
+  /** What can be read of a configuration that is refused, so that the other files can be checked against it. */
+  readonly draft?: Draft | undefined;
   readonly problems: readonly Problem[];
   /** The variables that it was read with, those of the deployment's `.env` among them. */
   readonly environment: Environment;
+}
+
+/** A refused configuration without everything that is malformed. */
+export interface Draft {
+  readonly config: Config;
+  /** A problem that it has, at its place in the file. */
+  placed(problem: Problem): Problem;
 }
 
 /** Values of the command line in place of the file's; the rules look at these values. */
@@ -80,12 +87,12 @@ function loadFile(
   problems.push(...checkAcross(config, file, malformed));
   if (!problems.some(isError)) return { config: deepFreeze(config), problems };
   const rest = draftTree(tree, validation.errors, malformed);
-  const draft = rest && draftConfig(rest, absolute);
+  const draft = rest && draftOf(rest, absolute);
   return { config: undefined, draft, problems: bound(problems, file) };
 }
 
 /** Undefined when what was taken out leaves no configuration. */
-function draftConfig(tree: TomlTable, absolute: string): Config | undefined {
+function draftOf({ tree, keyInFile }: DraftTree, absolute: string): Draft | undefined {
   const file = basename(absolute);
   const { errors } = validate(tree, { file, tree });
   if (
@@ -96,7 +103,11 @@ function draftConfig(tree: TomlTable, absolute: string): Config | undefined {
   ) {
     return undefined;
   }
-  return configOf(tree, absolute);
+  return {
+    config: configOf(tree, absolute),
+    placed: (problem) =>
+      problem.file === file ? { ...problem, key: keyInFile(problem.key) } : problem,
+  };
 }
 
 function configOf(tree: TomlTable, absolute: string): Config {

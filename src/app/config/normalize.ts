@@ -7,7 +7,7 @@
  */
 import { resolve } from "node:path";
 import type { ErrorObject } from "ajv/dist/2020.js";
-import { unescapeToken } from "../../base/dotted-key.ts";
+import { joinIndex, joinKey, unescapeToken } from "../../base/dotted-key.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { Schema } from "../../schema/section-field.ts";
 
@@ -56,23 +56,34 @@ function asTable(value: unknown): Schema {
 /** Sections without which nothing can be said of the other files: where they are, in what words. */
 const FOUNDATIONS = ["catalog", "endpoints", "recipes", "handlers"] as const;
 
+/** A tree without what is malformed. */
+export interface DraftTree {
+  readonly tree: Readonly<Record<string, unknown>>;
+  /** The key in the file of what has a key in the tree. */
+  keyInFile(key: string): string;
+}
+
 /** The tree to check the other files against; undefined when too little of it is left. */
 export function draftTree(
   tree: Readonly<Record<string, unknown>>,
   errors: readonly ErrorObject[],
   malformed: ReadonlySet<string>,
-): Readonly<Record<string, unknown>> | undefined {
+): DraftTree | undefined {
   if (FOUNDATIONS.some((section) => malformed.has(section))) return undefined;
   const draft = structuredClone(tree) as Record<string, unknown>;
   for (const { keyword, instancePath } of errors) {
     // Unknown keys are looked at by nobody.
     if (keyword === "additionalProperties") continue;
     const place = parsePointer(instancePath);
+    const item = place.findLastIndex((token) => /^\d+$/.test(token));
     // A missing key is the fault of the item that lacks it; the server's own name is not needed.
-    if (keyword === "required" && !/^\d+$/.test(place.at(-1) ?? "")) continue;
-    takeOut(draft, place);
+    if (keyword === "required" && item === -1) continue;
+    // An item may need what is wrong with it.
+    takeOut(draft, item === -1 ? place : place.slice(0, item + 1));
   }
-  return withoutGaps(draft) as Record<string, unknown>;
+  const shortened: ShortenedList[] = [];
+  const whole = withoutGaps(draft, "", shortened) as Record<string, unknown>;
+  return { tree: whole, keyInFile: (key) => shortened.reduceRight(placeInFile, key) };
 }
 
 function parsePointer(pointer: string): readonly string[] {
@@ -94,9 +105,32 @@ function takeOut(draft: unknown, place: readonly string[]): void {
   }
 }
 
-function withoutGaps(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((item) => item !== undefined).map(withoutGaps);
+/** A list that lost items: its key, and the places that the others had. */
+interface ShortenedList {
+  readonly key: string;
+  readonly places: readonly number[];
+}
+
+/** Lists that lost items are told of, each before those in its items. */
+function withoutGaps(value: unknown, key: string, shortened: ShortenedList[]): unknown {
+  if (Array.isArray(value)) {
+    const places = [...value.keys()].filter((place) => value[place] !== undefined);
+    if (places.length < value.length) shortened.push({ key, places });
+    return places.map((place, index) =>
+      withoutGaps(value[place], joinIndex(key, index), shortened),
+    );
+  }
   if (!isRecord(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutGaps(member)]));
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, withoutGaps(member, joinKey(key, name), shortened)]),
+  );
+}
+
+/** A key with the place that an item of one list has in the file. */
+function placeInFile(key: string, { key: list, places }: ShortenedList): string {
+  if (!key.startsWith(`${list}[`)) return key;
+  const end = key.indexOf("]", list.length);
+  const place = places[Number(key.slice(list.length + 1, end))];
+  return place === undefined ? key : joinIndex(list, place) + key.slice(end + 1);
 }
