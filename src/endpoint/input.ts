@@ -325,7 +325,7 @@ export function coerceText(text: string, types: readonly ScalarType[]): unknown 
   const isNumber = types.includes("number") ? NUMBER.test(text) : INTEGER.test(text);
   if (!isNumber || !(types.includes("number") || types.includes("integer"))) return text;
   const number = Number(text);
-  // An integer beyond 2^53 would silently become another one.
-  const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
-  return isExact ? number : text;
+  // An integer beyond 2^53 would silently become another one; 6.02e23 is no more than it says.
+  const isKept = INTEGER.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return isKept ? number : text;
 }

@@ -114,6 +114,8 @@ describe("mergeInput", () => {
     ["nights", "9007199254740993", "9007199254740993"],
     ["price", "1.50", 1.5],
     ["price", "-1e3", -1000],
+    ["price", "6.02e23", 6.02e23],
+    ["price", "1e20", 1e20],
     ["price", "1e999", "1e999"],
     ["price", ".5", ".5"],
     ["price", "Infinity", "Infinity"],
