@@ -170,6 +170,22 @@ describe("a run that asks", () => {
     expect(decided.body["result"], decided.text).toMatchObject({ authority: "approver" });
   });
 
+  it("is answered at its own path by whoever holds that scope, who sees nothing else of it", async () => {
+    const settings = { approver_scope: "mail:approve", required_scopes: [] };
+    const scopes_accepted = ["mail:approve"];
+    const agent_id = "6".repeat(64);
+    const files = {
+      "agents/ada.agent.json": agentFile({ agent_id, name: "ada", scopes_accepted }),
+    };
+    const { ask } = await openAsking(asksFirst, { settings, files });
+    const { run_id: runId } = (await ask(MAYA, execute())).body;
+    expect((await ask(agent_id, query(runId))).status).toBe(404);
+    expect((await ask(LEO, confirm(runId, YES))).status).toBe(404);
+    const done = await ask(agent_id, confirm(runId, { ...YES, wait_seconds: 10 }));
+    expect([done.status, done.body["status"]], done.text).toEqual([200, "success"]);
+    expect((await ask(agent_id, confirm(runId, YES))).status).toBe(404);
+  });
+
   it.each<[string, object, string]>([
     ["nothing", {}, "/resume_value"],
     ["another question's answer", { resume_value: { colour: "red" } }, "/resume_value/approved"],

@@ -134,10 +134,20 @@ export function findRun(
   call: Call,
   exchange: ExchangeView | undefined,
 ): AgentRun | undefined {
-  const run = register.find(String(call.input["run_id"]));
-  if (run === undefined || run.base !== base) return undefined;
+  const run = namedRun(register, base, call);
+  if (run === undefined) return undefined;
   const isOwn = call.agentId !== undefined && run.owner === call.agentId;
   return isOwn || (exchange !== undefined && seesAll(exchange.caller)) ? run : undefined;
+}
+
+/** The run that a call names, whoever calls. */
+export function namedRun(
+  register: Pick<AgentRuns, "find">,
+  base: string,
+  call: Call,
+): AgentRun | undefined {
+  const run = register.find(String(call.input["run_id"]));
+  return run?.base === base ? run : undefined;
 }
 
 type ShownWith = Pick<HostedRuns, "register" | "agent" | "desk">;

@@ -16,6 +16,7 @@ import {
   awaitSettled,
   findRun,
   type HostedRuns,
+  namedRun,
   refuse,
   remainingWait,
   runConflict,
@@ -97,11 +98,16 @@ export async function confirmRun(
 ): Promise<HandlerResult> {
   const { agent, register, desk } = hosted;
   const startedAt = performance.now();
-  const known = findRun(register, agent.base, call, exchange);
+  const known = namedRun(register, agent.base, call);
   if (known === undefined) return runNotFound();
-  if (known.status !== "interrupted") return notWaiting(known);
   const authority = desk.authorityOver(known, agent, exchange);
-  if (typeof authority !== "string") return refuse(authority);
+  const mayAnswer = typeof authority === "string";
+  // Whoever may answer a run's question need not see anything else of it.
+  if (!mayAnswer && findRun(register, agent.base, call, exchange) === undefined) {
+    return runNotFound();
+  }
+  if (known.status !== "interrupted") return notWaiting(known);
+  if (!mayAnswer) return refuse(authority);
   const { interrupt_id: interruptId } = call.input;
   const answered = await answerInterrupt(hosted, {
     runId: known.runId,
