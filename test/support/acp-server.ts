@@ -56,6 +56,8 @@ export interface AcpOptions {
   readonly listedAfter?: number;
   /** Whether it has the calls that create a run and stream it, and that search for runs. */
   readonly canStreamNew?: boolean;
+  /** Whether a stream's head is sent with what it says first, and not before. */
+  readonly sendsHeadLate?: boolean;
   readonly script?: Script;
 }
 
@@ -320,7 +322,7 @@ class FakeAcp implements AcpServer {
 
   #stream(run: FakeRun, response: ServerResponse): void {
     response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-    response.flushHeaders();
+    if (this.#options.sendsHeadLate !== true) response.flushHeaders();
     if (run.status !== "pending") {
       response.end();
       return;

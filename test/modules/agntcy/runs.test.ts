@@ -324,6 +324,26 @@ describe("a run", () => {
     expect((await ask(MAYA, bad)).status).toBe(400);
   });
 
+  it("is told of at once where its server sends nothing before the agent says something", async () => {
+    const server = await openAcp({
+      sendsHeadLate: true,
+      script: async ({ emit }) => {
+        await server.heard(/^GET \/runs\/[^/]+\/wait$/);
+        emit({ count: 1 });
+        return { success: { message: "done" } };
+      },
+    });
+    const { ask } = await openHosted(server);
+    const reply = await ask(MAYA, execute());
+    expect([reply.status, reply.body["status"]]).toEqual([200, "success"]);
+    const { body } = await ask(MAYA, query(reply.body["run_id"], "/events"));
+    const events = body["events"] as unknown as Record<string, unknown>[];
+    expect(events.map(({ values, status }) => values ?? status)).toEqual([
+      ...["pending", { count: 1 }, "success"],
+    ]);
+    expect(body["is_complete"]).toBe(true);
+  });
+
   it("comes to its end whatever its stream does", async () => {
     const server = await openAcp();
     const { ask } = await openHosted(server);

@@ -8,7 +8,7 @@
  * Agent Connect Protocol "Create a stateless run and stream its output"
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { Deadline, within } from "../../../base/deadline.ts";
+import { Deadline } from "../../../base/deadline.ts";
 import type { AcpOutcome, AcpRunStatus } from "../acp/acp-answers.ts";
 import { type AcpFailure, type AcpResponse, isFailure, malformed } from "../acp/acp-call.ts";
 import type { AcpClient, RunCreation } from "../acp/acp-client.ts";
@@ -158,14 +158,23 @@ async function beginByStreaming(beginning: Beginning): Promise<AcpOutcome<BegunR
   });
   const leave = (): void => stream.close();
   signal.addEventListener("abort", leave, { once: true });
+  const looking = new Deadline({ signals: [signal] });
+  // Servers that send nothing before the agent says something are asked meanwhile.
+  const looked = lookFor({ ...beginning, signal: looking.signal });
   try {
-    await stream.opened;
-    if (failure !== undefined) return await afterFailure(beginning, failure);
-    const upstreamRunId = await nameOf(stream, beginning);
+    await Promise.race([stream.opened, looked]);
+    // Closed with the signal, it says why it was not opened.
+    if (signal.aborted) await stream.opened;
+    if (failure !== undefined) {
+      looking.abort();
+      return await afterFailure(beginning, failure);
+    }
+    const upstreamRunId = await nameOf(stream, looked, beginning);
     if (upstreamRunId !== undefined) return { kind: "ok", value: { upstreamRunId, stream } };
     stream.close();
     return malformed("does not tell which run was begun");
   } finally {
+    looking.abort();
     signal.removeEventListener("abort", leave);
   }
 }
@@ -197,20 +206,13 @@ async function afterFailure(
 }
 
 /** The server's id of the run, by whichever way tells it first. */
-async function nameOf(stream: RunStream, beginning: Beginning): Promise<string | undefined> {
-  return within({ signals: [beginning.signal] }, async (signal) => {
-    const looking = new AbortController();
-    const end = (): void => looking.abort();
-    signal.addEventListener("abort", end, { once: true });
-    const looked = lookFor({ ...beginning, signal: looking.signal });
-    try {
-      const first = await Promise.race([stream.runId, looked]);
-      if (first !== undefined || signal.aborted) return first;
-    } finally {
-      end();
-    }
-    return findRun({ ...beginning, signal }, STOPPED);
-  });
+async function nameOf(
+  stream: RunStream,
+  looked: Promise<string | undefined>,
+  beginning: Beginning,
+): Promise<string | undefined> {
+  const first = await Promise.race([stream.runId, looked]);
+  return first === undefined && !beginning.signal.aborted ? findRun(beginning, STOPPED) : first;
 }
 
 /** Looks among the runs that are under way; undefined only when it is ended. */
