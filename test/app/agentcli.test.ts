@@ -301,6 +301,15 @@ describe("a run", () => {
     expect((await run(server, {}, ALICE, "t3")).body).toMatchObject({ ok: true });
   });
 
+  it.each([
+    ["kill -KILL $$", "verify was ended by SIGKILL"],
+    ["sleep 60", "verify took longer than 1 s"],
+  ])("is told how its check ended: %s", async (shell, warning) => {
+    const verify = { shell, timeout_seconds: 1, on_failure: "warn" };
+    const server = await open([shellTask("true", [], { verify })]);
+    expect((await run(server)).body).toMatchObject({ ok: true, warnings: [warning] });
+  });
+
   it("is one at a time where the manifest has it so", async () => {
     const script = "echo x >> log; while [ ! -e go ]; do sleep 0.02; done";
     const task = (id: string, overlap_policy: string) =>

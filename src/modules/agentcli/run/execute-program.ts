@@ -118,10 +118,7 @@ async function verify(facts: Facts, { groups }: Executor): Promise<RunRefusal | 
     groups,
   );
   if (outcome.kind === "ended" && outcome.exitCode === 0 && !outcome.isTimedOut) return undefined;
-  const message =
-    outcome.kind === "not-started"
-      ? `verify could not be run: ${outcome.message}`
-      : `verify ended with exit code ${outcome.exitCode}`;
+  const message = `verify ${describeFailure(outcome, check.timeout_seconds)}`;
   if (check.on_failure === "warn") {
     warnings.push(message);
     return undefined;
@@ -131,6 +128,13 @@ async function verify(facts: Facts, { groups }: Executor): Promise<RunRefusal | 
   return refuseRun("verify_failed", message, {
     ...{ execution_id: run.executionId, source, result, verify_stderr: said },
   });
+}
+
+function describeFailure(outcome: ProgramOutcome, timeoutSeconds: number): string {
+  if (outcome.kind === "not-started") return `could not be run: ${outcome.message}`;
+  const { exitCode, signal, isTimedOut } = outcome;
+  if (isTimedOut) return `took longer than ${timeoutSeconds} s`;
+  return exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`;
 }
 
 async function report(facts: Facts, { world }: Executor): Promise<RunReport | RunRefusal> {
