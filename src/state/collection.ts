@@ -68,15 +68,13 @@ export class Collection<Item> extends CollectionView<Item> {
     return this.#inTurn(options.turn ?? key, async () => {
       const taken = this.get(key) ?? options.unless?.();
       if (taken !== undefined) return { kind: "taken", item: taken };
-      const surplus = this.surplus(key, item);
-      if (surplus === undefined) return { kind: "full" };
-      const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
-      const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
-      const writes = [...gone, { key, item }];
+      const making = this.#makeRoom(key, item);
+      if (making === undefined) return { kind: "full" };
+      const { writes, surplus: gone } = making;
       const release = this.reserve(writes);
       try {
         const isDone = await this.#write(writes, options);
-        return isDone ? { kind: "added", item: this.get(key) ?? item, gone: surplus } : undefined;
+        return isDone ? { kind: "added", item: this.get(key) ?? item, gone } : undefined;
       } finally {
         release();
       }
@@ -168,11 +166,9 @@ export class Collection<Item> extends CollectionView<Item> {
     item: Item,
     { isEarly = false, isGuarded = false }: DraftOptions = {},
   ): Draft | undefined {
-    const surplus = this.surplus(key, item);
-    if (surplus === undefined) return undefined;
-    const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
-    const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
-    const writes = [...gone, { key, item }];
+    const making = this.#makeRoom(key, item);
+    if (making === undefined) return undefined;
+    const { writes } = making;
     const changes = writes.flatMap((write) => this.changesOf(write));
     const expectations = isGuarded ? [this.expectationOf(key)] : [];
     const lift = isEarly ? this.show([{ key, item }]) : undefined;
@@ -252,9 +248,18 @@ export class Collection<Item> extends CollectionView<Item> {
     }
   }
 
-  #isSweepDue(): boolean {
+  /** The write of a new item, behind the deletions that make room for it; undefined: there is none. */
+  #makeRoom(key: string, item: Item) {
+    const surplus = this.surplus(key, item);
+    if (surplus === undefined) return undefined;
     // By its size: a clock that stepped back does not put the sweep off.
-    return Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
+    const isSweepDue = Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
+    const going = [...surplus, ...(isSweepDue ? this.#takeOverdue() : [])];
+    const writes: readonly Write<Item>[] = [
+      ...going.map((other) => ({ key: other, item: undefined })),
+      { key, item },
+    ];
+    return { surplus, writes };
   }
 
   #takeOverdue(): readonly string[] {

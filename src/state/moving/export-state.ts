@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readCutLines, readLastCut } from "../journal/cut-file.ts";
 import { readCutHeads } from "../journal/cut-heads.ts";
-import type { JournalPosition, MemoryJournal } from "../journal/journal.ts";
+import { isBefore, type JournalPosition, type MemoryJournal } from "../journal/journal.ts";
 import { readSegment, segmentsIn } from "../journal/segment.ts";
 import { CHAIN_CHECKPOINTS, readCheckpoint } from "../records/known-chains.ts";
 import type { ChangedEntry, Store } from "../store.ts";
@@ -182,9 +182,4 @@ async function* journalLines(
     }
   }
   if (isDue) yield { kind: "checkpoint" };
-}
-
-function isBefore(one: JournalPosition, other: JournalPosition): boolean {
-  if (one.segment !== other.segment) return one.segment < other.segment;
-  return one.offset < other.offset;
 }

@@ -25,7 +25,7 @@ export interface BatchMessage {
 }
 
 /** The part of a chain that a batch has. */
-export interface SealedChain {
+interface SealedChain {
   readonly agentId: string;
   /** The Audit-ID that the chain is expected to end with before it; 64 zeros for a new one. */
   readonly expected: string;
