@@ -118,12 +118,15 @@ export async function readFeed(
 const KEPT = "10 minutes";
 const FORGOTTEN_AT_ONCE = 10_000;
 
-/** Deletes changes that nobody asks for any more. */
-export async function forgetChanges(pool: Pick<Pool, "query">, name: string): Promise<void> {
-  await pool.query(`WITH old AS (
+/**
+ * Deletes changes that nobody asks for any more, a bounded number of them; answers whether there may be more. What
+ * another node is deleting is left to it.
+ */
+export async function forgetChanges(pool: Pick<Pool, "query">, name: string): Promise<boolean> {
+  const { rows } = await pool.query<{ count: string }>(`WITH old AS (
       SELECT transaction, collection, key FROM ${name}.changes
       WHERE made_at < clock_timestamp() - interval '${KEPT}'
-      ORDER BY transaction LIMIT ${FORGOTTEN_AT_ONCE}
+      ORDER BY transaction LIMIT ${FORGOTTEN_AT_ONCE} FOR UPDATE SKIP LOCKED
     ), gone AS (
       DELETE FROM ${name}.changes c USING old o
       WHERE (c.transaction, c.collection, c.key) = (o.transaction, o.collection, o.key)
@@ -131,5 +134,7 @@ export async function forgetChanges(pool: Pick<Pool, "query">, name: string): Pr
     )
     UPDATE ${name}.meta SET value = greatest(value::bigint, newest)::text
     FROM (SELECT max(transaction) AS newest FROM gone) AS last
-    WHERE name = 'forgotten' AND newest IS NOT NULL`);
+    WHERE name = 'forgotten' AND newest IS NOT NULL
+    RETURNING (SELECT count(*) FROM gone) AS count`);
+  return Number(rows[0]?.count ?? 0) === FORGOTTEN_AT_ONCE;
 }

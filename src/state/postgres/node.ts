@@ -269,8 +269,9 @@ export class PostgresNode {
 
   async #forget(): Promise<void> {
     if (performance.now() - this.#forgotAt < FORGET_EVERY_MS) return;
-    this.#forgotAt = performance.now();
-    await forgetChanges(this.#pool, this.#name);
+    // While there are more, some go with each look: none of them takes long.
+    const hasMore = await forgetChanges(this.#pool, this.#name);
+    if (!hasMore) this.#forgotAt = performance.now();
   }
 }
 

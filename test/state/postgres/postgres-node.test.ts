@@ -179,6 +179,28 @@ describeWithPostgres("a node that asks what others have committed", () => {
     expect(b.node.isFresh).toBe(true);
   });
 
+  it("forgets all changes that are old, however many there are", async () => {
+    const url = await postgres().makeDatabase();
+    const { node } = await openTestNode(url, "a");
+    await postgres().query(
+      `INSERT INTO agtp.changes SELECT n, 'words', 'word', clock_timestamp() - interval '1 hour'
+        FROM generate_series(1, 25000) AS n`,
+      url,
+    );
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + 61_000);
+    onTestFinished(() => clock.mockRestore());
+    await vi.waitFor(
+      async () => {
+        await node.catchUp();
+        expect(await postgres().query("SELECT FROM agtp.changes LIMIT 1", url)).toEqual([]);
+      },
+      { timeout: 20_000 },
+    );
+    const meta = "SELECT value FROM agtp.meta WHERE name = 'forgotten'";
+    expect(await postgres().query(meta, url)).toEqual([{ value: "25000" }]);
+  });
+
   it("finds a process gone that has ended, and none that serves", async () => {
     const url = await postgres().makeDatabase();
     const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
