@@ -4,6 +4,7 @@ import { now } from "./caller.ts";
 import type { Database } from "./database.ts";
 import type { CutOff, Failover } from "./history.ts";
 import type { Node } from "./node.ts";
+import { Patience } from "./patience.ts";
 import { between, pick, type Random } from "./random.ts";
 
 /** A cluster under fault. */
@@ -20,6 +21,9 @@ export type Fault = (scene: Scene, random: Random) => Promise<string | undefined
 
 /** How long a node has to end once its store went back. */
 const LOSS_MS = 15_000;
+/** A node asks within a second or so for what it was told is kept. */
+const ASKED_MS = 2_500;
+const LOOK_MS = 100;
 
 async function killNode({ nodes }: Scene, random: Random): Promise<undefined> {
   const node = pick(random, nodes);
@@ -75,6 +79,12 @@ async function stepClock({ nodes }: Scene, random: Random): Promise<undefined> {
   pick(random, nodes).stepClock(between(random, -60_000, 40_000));
 }
 
+/** Waits until a node has asked the database for what it was told is kept, and told of what it lacks. */
+async function untilAsked(node: Node): Promise<void> {
+  const patience = new Patience(ASKED_MS, () => node.pid);
+  while (!node.wentBack && !patience.isOver) await delay(LOOK_MS);
+}
+
 /** A standby that has not received everything takes the place of the primary. */
 async function failOver(scene: Scene, random: Random): Promise<string | undefined> {
   const { nodes, database, failovers } = scene;
@@ -85,8 +95,7 @@ async function failOver(scene: Scene, random: Random): Promise<string | undefine
   await database.promote();
   for (const { link } of nodes) link.lead(database.socket);
   const at = now();
-  // A node that was told of what is lost asks for it within a second or so.
-  await delay(2_500);
+  await Promise.all(nodes.map((node) => untilAsked(node)));
   const told = nodes.filter(({ wentBack }) => wentBack);
   for (const node of told) {
     if (!(await node.ended(LOSS_MS))) return `node ${node.name} goes on after the store went back`;
