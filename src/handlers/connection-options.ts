@@ -7,6 +7,7 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Dispatcher, Pool } from "undici";
 import { isLoopbackAddress, isNobodysAddress } from "../base/addresses.ts";
+import { within } from "../base/deadline.ts";
 
 /** The options in which connections differ. */
 interface ConnectionNeeds {
@@ -99,4 +100,15 @@ export async function readBoundedBody(
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
+}
+
+/** The octets of an unread body that are drained so that its connection can be used again. */
+const DRAINED_BYTES = 65_536;
+/** A body that takes longer takes its connection with it: who closes all connections waits for those in use. */
+const DRAIN_MS = 1_000;
+
+/** Gives up a body; its connection is used again where little of it is left. */
+export function discardBody({ body }: Pick<Dispatcher.ResponseData, "body">): void {
+  const ends = { signals: [], timeoutMs: DRAIN_MS };
+  within(ends, (signal) => body.dump({ limit: DRAINED_BYTES, signal })).catch(() => undefined);
 }

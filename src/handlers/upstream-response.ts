@@ -9,12 +9,10 @@ import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
-import { readBoundedBody } from "./connection-options.ts";
+import { discardBody, readBoundedBody } from "./connection-options.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./upstream-request.ts";
 
-/** The octets of an unread body that are drained so that its connection can be used again. */
-const DRAINED_BYTES = 65_536;
 /** Deeper bodies would exhaust the stack of whoever walks them, and be a fault of ours. */
 const MAX_DEPTH = 512;
 
@@ -32,7 +30,7 @@ export function compileUpstreamResponse(
     response.body.on("error", () => {});
     const error = errors.get(String(status)) ?? errorOfStatus(status);
     if (error !== undefined) {
-      drain(response);
+      discardBody(response);
       return { error, message: `the upstream answered ${status}`, details: { status } };
     }
     return readResult(response, binding, names);
@@ -45,17 +43,13 @@ function errorOfStatus(status: number): string | undefined {
   return "upstream_error";
 }
 
-function drain({ body }: Dispatcher.ResponseData): void {
-  body.dump({ limit: DRAINED_BYTES }).catch(() => {});
-}
-
 async function readResult(
   response: Dispatcher.ResponseData,
   { method, maxResponseBytes, encoding: written = PLAIN_ENCODING }: ExternalServiceBinding,
   names: ReadonlyMap<string, string>,
 ): Promise<HandlerResult> {
   if (method === "HEAD") {
-    drain(response);
+    discardBody(response);
     return { body: {} };
   }
   const encoding = response.headers["content-encoding"] ?? "identity";

@@ -396,6 +396,21 @@ describe("createUpstreamPools", () => {
     await own.close();
   });
 
+  it("closes beside an upstream whose error body does not end", async () => {
+    const own = createUpstreamPools();
+    upstream.respond((response) => {
+      response.writeHead(500).write("x");
+      const dripping = setInterval(() => response.write("x"), 20);
+      response.on("close", () => clearInterval(dripping));
+    });
+    const { origin: url, ca } = upstream;
+    const binding = makeUpstreamBinding({ url, ca });
+    expect(await createUpstreamHandler(binding, own)(makeCall())).toMatchObject({
+      error: "upstream_error",
+    });
+    await own.close();
+  });
+
   it("keeps a connection whose error body nobody read", async () => {
     const own = createUpstreamPools();
     const before = upstream.connections;

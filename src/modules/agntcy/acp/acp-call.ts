@@ -6,7 +6,7 @@
 import { Deadline } from "../../../base/deadline.ts";
 import { isRecord, parseJson } from "../../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
-import { readBoundedBody } from "../../../handlers/connection-options.ts";
+import { discardBody, readBoundedBody } from "../../../handlers/connection-options.ts";
 import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
 import { upstreamFailure } from "../../../handlers/upstream-response.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
@@ -64,8 +64,6 @@ export interface AcpRequest {
 
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_DETAIL_LENGTH = 500;
-/** The octets of an unread body that are drained so that its connection can be used again. */
-const DRAINED_BYTES = 65_536;
 
 /** Calls and reads the whole answer; rejects for faults of ours only. */
 export async function callAcp(connection: AcpConnection, call: AcpRequest): Promise<AcpAnswer> {
@@ -104,11 +102,6 @@ export function isFailure(answer: { readonly kind: string } | AcpResponse): answ
   return "kind" in answer && answer.kind === "failed";
 }
 
-/** Gives up a body; its connection is used again where little of it is left. */
-export function discard(response: AcpResponse): void {
-  response.body.dump({ limit: DRAINED_BYTES }).catch(() => {});
-}
-
 async function send(
   { address, headers, ca, pools }: AcpConnection,
   { method, path, body, timeoutMs }: AcpRequest,
@@ -137,7 +130,7 @@ async function send(
 async function readAnswer(response: AcpResponse, shield: CredentialShield): Promise<AcpAnswer> {
   const status = response.statusCode;
   if (status >= 300 && status < 400) {
-    discard(response);
+    discardBody(response);
     const message = "the upstream redirects, which is not followed";
     return { kind: "failed", error: "upstream_error", message, status };
   }

@@ -5,6 +5,7 @@
  * once goes over short connections, what waits for an agent over long ones.
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { discardBody } from "../../../handlers/connection-options.ts";
 import {
   type AcpAgent,
   type AcpOutcome,
@@ -26,7 +27,6 @@ import {
   type AcpResponse,
   type CredentialShield,
   callAcp,
-  discard,
   isFailure,
   malformed,
   openAcp,
@@ -276,7 +276,7 @@ export class AcpClient {
     if (isFailure(response)) return response;
     const isStream = /^text\/event-stream\b/i.test(String(response.headers["content-type"] ?? ""));
     if (response.statusCode === 200 && isStream) return response;
-    discard(response);
+    discardBody(response);
     return malformed("is no event stream", response.statusCode);
   }
 
