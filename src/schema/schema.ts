@@ -24,10 +24,23 @@ import {
 } from "./schema-violation.ts";
 import { createWording } from "./violation-wording.ts";
 
-/** Of short texts even three repetitions in a row find their end soon. */
+/** In texts of this length three repetitions in a row find their end soon; of more of them, in shorter ones. */
 const SHORT = 128;
-const REPEATS = /[*+{]/;
+const MAX_STEPS = SHORT ** 3 / 6;
 const REPEATS_GROUP = /\)[*+{]/;
+/** An escape or a class, in which nothing repeats; or a repetition of no fixed length. */
+const REPETITION = /\\.|\[(?:\\.|[^\]\\])*\]|[*+]|\{\d+,\d*\}/gs;
+
+/** The longest text that the platform's engine may have: repetitions share it in so many ways. */
+function longestNative(source: string): number {
+  const repetitions = (source.match(REPETITION) ?? []).filter((one) => /^[*+{]/.test(one)).length;
+  if (repetitions === 0) return Number.POSITIVE_INFINITY;
+  // What need not begin at the beginning is tried everywhere.
+  const ways = repetitions + (source.startsWith("^") ? 0 : 1);
+  let steps = MAX_STEPS;
+  for (let one = 2; one <= ways; one += 1) steps *= one;
+  return Math.min(SHORT, Math.floor(steps ** (1 / ways)));
+}
 
 /**
  * A pattern of an operator's schema, matched against what callers send. The platform's engine is quick with
@@ -36,20 +49,17 @@ const REPEATS_GROUP = /\)[*+{]/;
  */
 class TextPattern {
   readonly #native: RegExp;
-  readonly #repeats: boolean;
-  readonly #repeatsGroup: boolean;
+  readonly #longestNative: number;
   /** Made for the first text that needs it; undefined: RE2 cannot read it. */
   #linear: { readonly regex: LinearRegex | undefined } | undefined;
 
   constructor(source: string, flags: string) {
     this.#native = new RegExp(source, flags);
-    this.#repeats = REPEATS.test(source);
-    this.#repeatsGroup = REPEATS_GROUP.test(source);
+    this.#longestNative = REPEATS_GROUP.test(source) ? -1 : longestNative(source);
   }
 
   test(text: string): boolean {
-    const isHard = this.#repeatsGroup || (this.#repeats && text.length > SHORT);
-    const linear = isHard ? this.#makeLinear() : undefined;
+    const linear = text.length > this.#longestNative ? this.#makeLinear() : undefined;
     return linear === undefined ? this.#native.test(text) : linear.test(text);
   }
 
