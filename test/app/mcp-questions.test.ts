@@ -128,6 +128,9 @@ describe("a question of a server of 2026-07-28", () => {
     const wrong = await answer(daemon, id, { seat: "roof" });
     expect(refusalOf(wrong)).toEqual([422, "schema-validation-failed"]);
     expect(JSON.stringify(wrong.body)).toContain("/content/seat");
+    // Half of a surrogate pair has no canonical form, so nothing could tell of the decision by its digest.
+    const unreadable = await answer(daemon, id, { seat: "aisle", note: "\ud800" });
+    expect(refusalOf(unreadable)).toEqual([422, "schema-validation-failed"]);
     const own = confirmation(id, "accepted", { content: { seat: "aisle" } });
     const asAlma = await ask(daemon, { ...own, headers: { "Agent-ID": ALMA } });
     expect(asAlma.status).toBe(403);

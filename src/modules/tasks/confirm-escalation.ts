@@ -6,6 +6,7 @@
  */
 import { given } from "../../base/json-value.ts";
 import { type ApprovalKind, confirmBy } from "../../dispatch/approvals/approval-kind.ts";
+import { unreadableFault } from "../../dispatch/approvals/approved-call.ts";
 import {
   CONFIRM_SCHEMA,
   type Confirmation,
@@ -147,14 +148,19 @@ function receipt(call: Call, escalation: Escalation, more: object): HandlerSucce
 
 type WrittenAnswer = Pick<Confirmation, "status" | "content">;
 
-/** The fault of an answer to an upstream's question, whose schema is a stranger's; undefined: none. */
+/**
+ * The fault of an answer to an upstream's question, whose schema is a stranger's; undefined: none. Whatever tells of
+ * the decision has the answer's digest, so an answer must have one.
+ */
 function contentViolations(
   { approval }: Escalation,
   { status, content = {} }: WrittenAnswer,
 ): readonly SchemaViolation[] | undefined {
   if (approval?.question === undefined || status !== "accepted") return undefined;
   const violations = prepareMeteredCheck(approval.question.schema)(content);
-  return violations?.map(({ path, ...rest }) => ({ ...rest, path: `/content${path}` }));
+  const unreadable = unreadableFault(content);
+  const found = violations ?? (unreadable && [{ path: "", ...unreadable }]);
+  return found?.map(({ path, ...rest }) => ({ ...rest, path: `/content${path}` }));
 }
 
 /** The part of a decision that goes to the upstream. */
