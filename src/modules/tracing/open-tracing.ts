@@ -72,7 +72,7 @@ function beginTracing(
   const requests = new RequestSpans({ spans, places, isMethod });
   const unlisten = [
     requests.listen(),
-    listenToHttp(places, spans),
+    listenToHttp(places),
     listenToUndici(spans, places),
     listenToLeaving(spans, places),
   ];

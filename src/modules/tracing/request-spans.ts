@@ -17,7 +17,6 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { markFailed } from "./leaving-spans.ts";
 import {
   ATTRIBUTES,
-  type HttpMessage,
   type HttpRequest,
   now,
   type Place,
@@ -196,28 +195,11 @@ function describeRefusal(span: SpanRecord, exchange: Exchange, { code }: Refusal
   span.set(ATTRIBUTES.error, code);
 }
 
-/** The message of the platform; at the start its response says nothing yet. */
-interface Finished {
-  readonly request: HttpMessage;
-  readonly response: { readonly statusCode: number };
-}
-
 /** Notes requests from now on; answers how to end it. */
-export function listenToHttp(places: AsyncLocalStorage<Place>, spans: Spans): () => void {
-  const known = new WeakMap<HttpMessage, HttpRequest>();
+export function listenToHttp(places: AsyncLocalStorage<Place>): () => void {
   return listenTo({
-    "http.server.request.start": ({ request }: Finished) => {
-      const http: HttpRequest = { request, startedAt: now() };
-      known.set(request, http);
-      places.enterWith({ http });
-    },
-    "http.server.response.finish": ({ request, response: { statusCode } }: Finished) => {
-      const span = known.get(request)?.span;
-      if (!(span instanceof SpanRecord)) return;
-      span.set(ATTRIBUTES.httpStatus, statusCode);
-      if (statusCode >= 500) span.hasFailed = true;
-      spans.end(span);
-    },
+    "http.server.request.start": ({ request, response }: Omit<HttpRequest, "startedAt">) =>
+      places.enterWith({ http: { request, response, startedAt: now() } }),
   });
 }
 
@@ -239,6 +221,22 @@ function httpSpan(
       : (spans.within(parent, method, SPAN_KINDS.server, http.startedAt) ?? parent);
   const span = typeof made === "string" ? spans.unsampled(made) : made;
   http.span = span;
-  if (span instanceof SpanRecord) span.set(ATTRIBUTES.httpMethod, method);
+  if (span instanceof SpanRecord) {
+    span.set(ATTRIBUTES.httpMethod, method);
+    http.response.once("close", () => endHttpSpan(span, spans, http.response));
+  }
   return span;
+}
+
+/** A client that has left was given no status. */
+function endHttpSpan(
+  span: SpanRecord,
+  spans: Spans,
+  { statusCode, writableFinished }: HttpRequest["response"],
+): void {
+  if (writableFinished) {
+    span.set(ATTRIBUTES.httpStatus, statusCode);
+    if (statusCode >= 500) span.hasFailed = true;
+  }
+  spans.end(span);
 }

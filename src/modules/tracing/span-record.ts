@@ -1,4 +1,5 @@
 /** A span from its start to its end, before it is written: its attributes, its clock, its place. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** Names a span for those that come of it. */
 export interface SpanLink {
@@ -132,13 +133,8 @@ export interface Place {
 
 /** A request over HTTP; its span is made when the first request of AGTP comes of it. */
 export interface HttpRequest {
-  readonly request: HttpMessage;
+  readonly request: Pick<IncomingMessage, "method" | "headers">;
+  readonly response: Pick<ServerResponse, "statusCode" | "writableFinished" | "once">;
   readonly startedAt: number;
   span?: SpanLink;
-}
-
-/** The part of the platform's message that is looked at. */
-export interface HttpMessage {
-  readonly method?: string;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }

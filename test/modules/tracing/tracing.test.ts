@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { DROPPED_CHANNEL } from "../../../src/dispatch/observer.ts";
+import { CHANNELS, DROPPED_CHANNEL } from "../../../src/dispatch/observer.ts";
 import { type Collector, openCollector, type SentSpan } from "../../support/collector.ts";
 import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
 import {
@@ -299,7 +299,40 @@ describe("over HTTP", () => {
       parentSpanId: http.spanId,
     });
   });
+
+  it("there is that span also where the client leaves before it is answered", async () => {
+    const slow = `export const part = ({ signal }) => new Promise((answer) => {
+      signal.addEventListener("abort", () => answer({ body: { id: "late" } }));
+    });`;
+    const handlers = { "handlers.mjs": HANDLERS.replace(/export const part.*/, slow) };
+    const house = await open(handlers, {}, { gateway: { enabled: true, port: 0, agent: "alma" } });
+    const url = `http://127.0.0.1:${house.daemon.daemon.gatewayPort}/parts/7/query`;
+    const leaving = new AbortController();
+    const began = once(CHANNELS.handler);
+    const headers = { "content-type": "application/json" };
+    const asked = fetch(url, { method: "POST", headers, body: "{}", signal: leaving.signal });
+    await began;
+    leaving.abort();
+    await expect(asked).rejects.toThrow();
+    // A drain waits for nobody who has left.
+    await spansSoFar(house, "QUERY /parts/{part}");
+    const spans = await spansWith(house, "POST");
+    const http = named(spans, "POST");
+    expect(http.attributes).toEqual({ "http.request.method": "POST" });
+    expect(named(spans, "QUERY /parts/{part}").parentSpanId).toBe(http.spanId);
+  });
 });
+
+/** Something has been told on a channel. */
+function once(channel: string): Promise<void> {
+  return new Promise((resolve) => {
+    const hear = () => {
+      unsubscribe(channel, hear);
+      resolve();
+    };
+    subscribe(channel, hear);
+  });
+}
 
 describe("over MCP", () => {
   it("the parent is the one in _meta, whatever a header field says", async () => {
