@@ -15,8 +15,8 @@ Examples:
   agtp agtp://localhost/orders/7 CANCEL -d '{"reason":"late"}'
 
 For operators (--help says more):
-  agtp escalations agtp://localhost              what waits for a decision
-  agtp confirm agtp://localhost ID --decision accepted
+  agtp escalations agtp://localhost --cert F --key F      what waits for a decision
+  agtp confirm agtp://localhost ID --decision accepted --cert F --key F
 
 Exit codes: 0 for 200, 202, 204, 261 and 263; 1 for any other status; 2 when there was no response.`;
 
@@ -45,6 +45,8 @@ export const agtpProgram: Command = command({
 const STATUSES = ["open", "all", "pending_review", "deferred", "accepted", "rejected", "expired"];
 const DECISIONS = ["accepted", "rejected", "deferred"];
 const OPERATOR_NOTES = `
+An operator is known by --cert and --key; an agent is shown what concerns it.
+
 Exit codes: 0 it was answered; 1 it was refused; 2 when there was no response.`;
 
 const escalationsCommand: Command = command({

@@ -149,10 +149,14 @@ function readHeader(written: string): HeaderField {
   return [written.slice(0, colon), written.slice(colon + 1).trim()];
 }
 
+/** A stranger is shown none, whatever there is. */
+const UNSEEN =
+  "nobody in particular is shown what waits: --cert and --key, or --agent-id, say who asks\n";
+
 /** Prints escalations; false: there are none in it to be printed so. */
 function printEscalations(
   { status, body }: ClientResponse,
-  { isEscalationList = false, json = false, include = false }: ExchangeLine,
+  { isEscalationList = false, json = false, include = false, ...line }: ExchangeLine,
   { out, err }: Terminal,
 ): boolean {
   if (!isEscalationList || json || include || status !== 200) return false;
@@ -161,7 +165,8 @@ function printEscalations(
   const listed = result["escalations"] ?? [result];
   if (!Array.isArray(listed) || !listed.every(isRecord)) return false;
   for (const escalation of listed) out.write(textOf(escalation, out));
-  if (listed.length === 0) err.write("nothing waits for a decision\n");
+  const isNobody = (line.agentId ?? line.cert) === undefined && line.header.length === 0;
+  if (listed.length === 0) err.write(isNobody ? UNSEEN : "nothing waits for a decision\n");
   const total = Number(result["total"] ?? listed.length);
   if (total > listed.length) err.write(`${listed.length} of ${total}: --limit shows more\n`);
   return true;

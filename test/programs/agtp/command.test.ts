@@ -318,6 +318,9 @@ describe("agtp escalations", () => {
     const client = await daemon.connect();
     const empty = await runOperator(daemon, ["escalations", ...AS_OPAL]);
     expect(empty).toMatchObject({ exitCode: 0, out: "", err: "nothing waits for a decision\n" });
+    const unseen = await runOperator(daemon, ["escalations"]);
+    expect(unseen).toMatchObject({ exitCode: 0, out: "" });
+    expect(unseen.err).toContain("say who asks");
     const one = await escalate(client, "t-1", 1);
     const two = await escalate(client, "t-2", 2);
     const all = await runOperator(daemon, ["escalations", ...AS_OPAL]);
