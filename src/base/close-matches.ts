@@ -74,7 +74,11 @@ interface Match {
 interface Shelf {
   readonly candidates: Candidate[];
   readonly letters: number[];
+  /** By letter: a bit for each candidate that has it, 32 in a number. */
+  readonly having: readonly number[][];
 }
+
+const LETTERS = 32;
 
 /**
  * Candidates by length and by their first letters. Most names that nobody has heard of are close to
@@ -87,10 +91,9 @@ class CandidateIndex {
   add(name: string): void {
     const folded = name.toLowerCase();
     const candidate = { name, folded };
-    const shelf = this.#shelves[folded.length] ?? { candidates: [], letters: [] };
+    const shelf = this.#shelves[folded.length] ?? emptyShelf();
     this.#shelves[folded.length] = shelf;
-    shelf.candidates.push(candidate);
-    shelf.letters.push(letterSet(folded));
+    putOn(shelf, candidate);
     if (folded.length < MIN_PREFIX_LENGTH) return;
     const start = folded.slice(0, MIN_PREFIX_LENGTH);
     const alike = this.#byStart.get(start);
@@ -120,10 +123,24 @@ class CandidateIndex {
   }
 }
 
+function emptyShelf(): Shelf {
+  return { candidates: [], letters: [], having: Array.from({ length: LETTERS }, () => []) };
+}
+
+function putOn({ candidates, letters, having }: Shelf, candidate: Candidate): void {
+  const at = candidates.push(candidate) - 1;
+  const set = letterSet(candidate.folded);
+  letters.push(set);
+  for (const [letter, words] of having.entries()) {
+    words[at >> 5] ??= 0;
+    if ((set & (1 << letter)) !== 0) words[at >> 5]! |= 1 << (at & 31);
+  }
+}
+
 /** Adds those of a shelf that so few edits make of the name. */
 function addNear(
   matches: Match[],
-  { candidates, letters: shelved }: Shelf,
+  shelf: Shelf,
   folded: string,
   letters: number,
   length: number,
@@ -135,15 +152,36 @@ function addNear(
   const most = limit - Math.max(0, length - folded.length);
   const mostOthers = limit - Math.max(0, folded.length - length);
   if (most < 0 || mostOthers < 0) return;
-  for (let at = 0; at < shelved.length; at += 1) {
-    const others = shelved[at]!;
-    // One edit takes or brings at most one letter.
-    if (!hasAtMost(most, letters & ~others)) continue;
-    if (!hasAtMost(mostOthers, others & ~letters)) continue;
-    const candidate = candidates[at]!;
-    const rank = editDistance(folded, candidate.folded, limit);
-    if (rank <= limit) matches.push({ name: candidate.name, rank });
+  const { candidates } = shelf;
+  for (let word = 0; word * 32 < candidates.length; word += 1) {
+    let rest = lackingAtMost(most, shelf, word, letters);
+    for (; rest !== 0; rest &= rest - 1) {
+      const at = word * 32 + 31 - Math.clz32(rest & -rest);
+      const candidate = candidates[at];
+      if (candidate === undefined || !hasAtMost(mostOthers, shelf.letters[at]! & ~letters))
+        continue;
+      const rank = editDistance(folded, candidate.folded, limit);
+      if (rank <= limit) matches.push({ name: candidate.name, rank });
+    }
   }
+}
+
+/**
+ * The candidates of one word that lack no more than so many of the letters, as bits: one edit takes at most one
+ * letter. They are counted at once, as bits of "lacks one", "lacks two" and "lacks more": of 425 methods one by one
+ * it took twice as long.
+ */
+function lackingAtMost(most: number, { having }: Shelf, word: number, letters: number): number {
+  let one = 0;
+  let two = 0;
+  let more = 0;
+  for (let rest = letters; rest !== 0; rest &= rest - 1) {
+    const lacks = ~having[31 - Math.clz32(rest & -rest)]![word]!;
+    more |= two & lacks;
+    two |= one & lacks;
+    one |= lacks;
+  }
+  return ~(most === 0 ? one : most === 1 ? two : more);
 }
 
 /** The characters of a name as bits; different ones may share a bit, which only lets more pass. */
