@@ -6,9 +6,11 @@
 import { type Catalog, HTTP_VERBS, isMethodName, METHOD_NAME_LENGTH } from "./catalog.ts";
 
 /** A breach of the grammar: the segment as it was written, and why. */
-interface PathFault {
+export interface PathFault {
   readonly segment: string;
   readonly message: string;
+  /** The message as JSON, where it is known. */
+  readonly messageText?: string;
 }
 
 /** Method names as the grammar compares them: lower case, without "-" and "_". */
@@ -132,11 +134,13 @@ function templateFault(segment: string): PathFault {
   return { segment, message: `segment ${quote(segment)} ${why}` };
 }
 
+const IS_METHOD = "is the name of a method; methods belong on the request line";
+
+/** Of a legal segment, in which nothing needs an escape: to find that out costs as much as the rest of its refusal. */
 function methodFault(segment: string): PathFault {
-  return {
-    segment,
-    message: `segment ${quote(segment)} is the name of a method; methods belong on the request line`,
-  };
+  const name = clip(segment);
+  const message = `segment "${name}" ${IS_METHOD}`;
+  return { segment, message, messageText: `"segment \\"${name}\\" ${IS_METHOD}"` };
 }
 
 /** Each step is skipped where it has nothing to do, which on a live path is nearly always. */
@@ -153,10 +157,14 @@ function decodeOctet(_encoded: string, digits: string): string {
   return String.fromCharCode(Number.parseInt(digits, 16));
 }
 
-/** A hostile segment may be thousands of characters long; a message needs only its beginning. */
 function quote(segment: string): string {
+  return JSON.stringify(clip(segment));
+}
+
+/** A hostile segment may be thousands of characters long; a message needs only its beginning. */
+function clip(segment: string): string {
   const long = segment.length > MAX_QUOTED_LENGTH;
-  return JSON.stringify(long ? `${segment.slice(0, MAX_QUOTED_LENGTH)}…` : segment);
+  return long ? `${segment.slice(0, MAX_QUOTED_LENGTH)}…` : segment;
 }
 
 /** The first segments of DISCOVER paths that belong to the protocol.   AGTP-API §5.9 */

@@ -30,7 +30,8 @@ export function readInput(exchange: Exchange, route: Route): Refusal | undefined
   }
   const values = decodeValues(exchange.pathValues);
   if (typeof values === "string") {
-    return endpointViolation(values, "the segment is not percent-encoded UTF-8");
+    const message = "the segment is not percent-encoded UTF-8";
+    return endpointViolation({ segment: values, message });
   }
   const parameters = withMapped(exchange, route, body.parameters);
   const { query, undeclared } = exchange;

@@ -12,7 +12,7 @@ import type { Gate } from "./gate.ts";
 export function pathGate(check: PathCheck): Gate {
   return ({ method, path }) => {
     const fault = check(method, path);
-    return fault && endpointViolation(fault.segment, fault.message);
+    return fault && endpointViolation(fault);
   };
 }
 

@@ -6,6 +6,7 @@
 
 import { given, jsonMembers, jsonText } from "../../base/json-value.ts";
 import { flatText } from "../../base/kept-text.ts";
+import type { PathFault } from "../../catalog/path-grammar.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
 import { reportViolations } from "../../schema/violation-wording.ts";
 import type { Status } from "../../wire/message.ts";
@@ -231,9 +232,19 @@ export function scopeViolation(missing: readonly string[]): Refusal {
 }
 
 /** 460: the path breaks the grammar.   AGTP-API §5.1 */
-export function endpointViolation(segment: string, message: string): Refusal {
+export function endpointViolation({ segment, message, messageText }: PathFault): Refusal {
+  const code = "path-grammar-violation";
   const carriedText = `"segment":${jsonText(segment)}`;
-  return refusal(460, "path-grammar-violation", message, { carried: { segment }, carriedText });
+  const error = `{"code":"${code}","message":${messageText ?? jsonText(message)},${carriedText}}`;
+  // `refusal` takes twice as long.
+  return {
+    kind: "refusal",
+    status: 460,
+    code,
+    message,
+    carried: { segment },
+    text: `{${carriedText},"error":${error}}`,
+  };
 }
 
 /** 463: the proposal is refused, with the draft's reason.   AGTP-API §8.7, §10.6 */

@@ -51,7 +51,7 @@ const REFUSALS: readonly (readonly [number, Refusal, readonly string[]])[] = [
   [455, scopeViolation(["booking:room"]), ["missing_scopes"]],
   [459, methodViolation('NO"NE', "1.0.0", []), ["method", "catalog_version", "suggestions"]],
   [459, methodViolation("BOKO", "1.0.0", ["BOOK"]), ["method", "catalog_version", "suggestions"]],
-  [460, endpointViolation("book", "no"), ["segment"]],
+  [460, endpointViolation({ segment: "book", message: "no" }), ["segment"]],
   [463, proposalRejected("synthesis-disabled", "no"), ["reason", "explanation"]],
   [
     464,

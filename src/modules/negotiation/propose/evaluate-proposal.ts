@@ -44,7 +44,7 @@ export function checkProposal(raw: RawProposal, context: NegotiationContext): Ch
   }
   if (path === "" && raw.fault !== undefined) return refuseForm(raw.fault);
   const pathFault = checkTemplate(path, names);
-  if (pathFault !== undefined) return endpointViolation(pathFault.segment, pathFault.message);
+  if (pathFault !== undefined) return endpointViolation(pathFault);
   if (raw.fault !== undefined) return refuseForm(raw.fault);
   const read = readProposedSemantic(raw.semantic);
   if ("faults" in read) return invalidSemantic(read.faults);
