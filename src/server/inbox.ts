@@ -11,7 +11,8 @@ import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, WireFault } from "../wire/message.ts";
-import { isWireFault, RequestParser } from "../wire/message-parser.ts";
+import { isWireFault } from "../wire/message-parser.ts";
+import { RequestParser } from "../wire/request-parser.ts";
 import { readInto } from "./shared-reading.ts";
 
 /** The kinds of waiting that have a deadline each. */

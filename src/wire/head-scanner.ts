@@ -9,14 +9,13 @@
  *   line's CRLF within `headerBytes`, or that begins one field more than `headerCount`;
  * - a bare LF is a fault at the LF, a bare CR at the octet after it.   AGTP "Wire Format"
  */
-import { Buffer, isAscii } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { type FieldLine, knownFieldName } from "./header-fields.ts";
 import type { WireFault, WireFaultCode, WireLimits } from "./message.ts";
+import { ReceivedText } from "./received-text.ts";
 
 const EMPTY: Buffer = Buffer.alloc(0);
 const MIN_CAPACITY = 1024;
-/** So much is decoded at once; a longer body is decoded by itself, if at all. */
-const MAX_TEXT_LENGTH = 16 * 1024;
 
 /**
  * The octets that arrived and were not yet taken, as one range. A chunk that is taken whole is never
@@ -30,10 +29,8 @@ export class ReceiveBuffer {
   end = 0;
   /** True when `bytes` was allocated here, so that the room behind `end` may be written. */
   #growable = false;
-  /** Octets that were decoded together, by their places in `bytes`; undefined: not all of them are ASCII. */
-  #text: string | undefined;
-  #textStart = 0;
-  #textEnd = 0;
+  /** Of octets of `bytes`. */
+  #text: ReceivedText | undefined;
 
   get length(): number {
     return this.end - this.start;
@@ -59,25 +56,12 @@ export class ReceiveBuffer {
     return taken;
   }
 
-  /**
-   * The next octets as text, where they are ASCII: those that arrived together are decoded together, which makes
-   * each of 16 requests cheaper by a thirtieth.
-   */
-  asciiText(length: number): string | undefined {
+  /** Where the text of the next octets is found, by their place in `bytes`. */
+  textOf(length: number): ReceivedText {
     const { start } = this;
-    if (length === 0 || length > MAX_TEXT_LENGTH) return undefined;
-    if (start + length > this.#textEnd) {
-      this.#textStart = start;
-      this.#textEnd = Math.min(this.end, start + MAX_TEXT_LENGTH);
-      this.#text = this.#decode(start, this.#textEnd);
-    }
-    if (this.#text === undefined) return this.#decode(start, start + length);
-    return this.#text.slice(start - this.#textStart, start - this.#textStart + length);
-  }
-
-  #decode(start: number, end: number): string | undefined {
-    const { bytes } = this;
-    return isAscii(bytes.subarray(start, end)) ? bytes.toString("latin1", start, end) : undefined;
+    if (this.#text?.reaches(start + length) === true) return this.#text;
+    this.#text = new ReceivedText(this.bytes, start, this.end);
+    return this.#text;
   }
 
   /** Drops the next octets. */
@@ -98,12 +82,7 @@ export class ReceiveBuffer {
     this.start = 0;
     this.end = 0;
     this.#growable = false;
-    this.#forgetText();
-  }
-
-  #forgetText(): void {
     this.#text = undefined;
-    this.#textEnd = 0;
   }
 
   #grow(room: number): void {
@@ -114,7 +93,7 @@ export class ReceiveBuffer {
     this.start = 0;
     this.end = used;
     this.#growable = true;
-    this.#forgetText();
+    this.#text = undefined;
   }
 }
 

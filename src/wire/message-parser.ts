@@ -4,20 +4,12 @@
  * it is complete, single octets of the header block when they are seen, field lines and framing when
  * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
  */
-import { nameText } from "../base/kept-text.ts";
 import type { HeaderFields } from "./fields.ts";
 import { HeadScanner, ReceiveBuffer, type StartLineRules } from "./head-scanner.ts";
-import {
-  clip,
-  collectFields,
-  FieldList,
-  isToken,
-  quote,
-  RepeatedFields,
-  SINGLETON_FIELDS,
-} from "./header-fields.ts";
-import type { Request, WireFault, WireLimits } from "./message.ts";
-import { StartLineMemory } from "./start-line-memory.ts";
+import { clip, collectFields, FieldList, quote, RepeatedFields } from "./header-fields.ts";
+import type { WireFault, WireLimits } from "./message.ts";
+import { MAX_TEXT_LENGTH, type ReceivedText } from "./received-text.ts";
+import type { StartLineMemory } from "./start-line-memory.ts";
 
 /** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }, Message extends object> {
@@ -28,12 +20,13 @@ export interface MessageRules<Start extends { readonly kind: string }, Message e
   };
   readonly remembered: StartLineMemory<Start>;
   readonly singletons: ReadonlySet<string>;
-  /** The message that was framed; the text is its body's, where that is ASCII and short. */
+  /** The message that was framed; the text of its body begins at `at`, and a long one has none. */
   readonly build: (
     start: Start,
     headers: HeaderFields,
     body: Buffer,
-    text: string | undefined,
+    text: ReceivedText | undefined,
+    at: number,
   ) => Message;
 }
 
@@ -98,8 +91,10 @@ export class MessageParser<Start extends { readonly kind: string }, Message exte
     const { start, headers, contentLength } = this.#head;
     if (this.#received.length < contentLength) return undefined;
     this.#head = undefined;
-    const text = this.#received.asciiText(contentLength);
-    return this.#rules.build(start, headers, this.#received.take(contentLength), text);
+    const { start: at } = this.#received;
+    const hasText = contentLength > 0 && contentLength <= MAX_TEXT_LENGTH;
+    const text = hasText ? this.#received.textOf(contentLength) : undefined;
+    return this.#rules.build(start, headers, this.#received.take(contentLength), text, at);
   }
 
   /**
@@ -220,88 +215,4 @@ function framing(message: string): WireFault {
 /** Tells a fault from the message it stands in for. */
 export function isWireFault(value: object): value is WireFault {
   return "kind" in value && value.kind === "wire-fault";
-}
-
-/** The three things a request line says. */
-interface RequestLine {
-  readonly kind: "request-line";
-  readonly method: string;
-  readonly path: string;
-  readonly query: string | undefined;
-}
-
-const VERSION = "AGTP/1.0";
-
-/** Any token, then any printable ASCII; but "#" may stand nowhere in the line. */
-const REQUEST_LINE = /^AGTP\/1\.0 [!$%&'*+\-.^_`|~0-9A-Za-z]+(?: [\x21\x22\x24-\x7e]+)?$/;
-
-/** Reads a request line without its CRLF, given as latin1. */
-function parseRequestLine(line: string): RequestLine | WireFault {
-  if (!REQUEST_LINE.test(line)) return invalid(reason(line));
-  const start = VERSION.length + 1;
-  const space = line.indexOf(" ", start);
-  if (space === -1) {
-    return { kind: "request-line", method: line.slice(start), path: "/", query: undefined };
-  }
-  const method = line.slice(start, space);
-  const mark = line.indexOf("?", space);
-  if (mark === -1) {
-    return { kind: "request-line", method, path: line.slice(space + 1), query: undefined };
-  }
-  const path = line.slice(space + 1, mark);
-  return { kind: "request-line", method, path, query: line.slice(mark + 1) };
-}
-
-/** Why a line is no request line; the wording is all that is left to decide. */
-function reason(line: string): string {
-  if (line === "") return "the request line is empty";
-  if (!/^[\x20-\x7e]*$/.test(line)) {
-    return "the request line has a control or non-ASCII byte, expected printable ASCII";
-  }
-  if (line.includes("#")) return 'a fragment ("#") may not be sent in a request line';
-  const [version = "", method, target, ...rest] = line.split(" ");
-  if (version !== VERSION) return `expected ${VERSION} first, got ${quote(version)}`;
-  if (method === undefined) return "the request line has no method";
-  if (method === "" || rest.length > 0) {
-    return "expected two or three tokens with one space between them";
-  }
-  if (!isToken(method)) return `method ${quote(method)} is not a token`;
-  return target === "" ? "the request-target is empty" : "the request line is malformed";
-}
-
-function invalid(message: string): WireFault {
-  return { kind: "wire-fault", code: "invalid-request-line", message };
-}
-
-const REQUEST_RULES: MessageRules<RequestLine, Request> = {
-  startLine: {
-    name: "request line",
-    invalid: "invalid-request-line",
-    tooLong: "request-line-too-long",
-    parse: parseRequestLine,
-    own: ({ kind, method, path, query }) => {
-      return {
-        kind,
-        method: nameText(method),
-        path: nameText(path),
-        query: query && nameText(query),
-      };
-    },
-  },
-  remembered: new StartLineMemory(),
-  singletons: SINGLETON_FIELDS,
-  build: ({ method, path, query }, headers, body, bodyText) => {
-    return { method, path, query, headers, body, bodyText };
-  },
-};
-
-/**
- * Bytes of a connection to requests: the request line is `AGTP/1.0 METHOD` or `AGTP/1.0 METHOD
- * TARGET`. Whether the method exists and the path is well-formed is for the gates. After a fault
- * nothing more is read: answer it and close.   AGTP-API §6.1
- */
-export class RequestParser extends MessageParser<RequestLine, Request> {
-  constructor(limits: WireLimits) {
-    super(REQUEST_RULES, limits);
-  }
 }

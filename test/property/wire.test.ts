@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Request, serializeRequest, type WireFault } from "../../src/wire/message.ts";
-import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
+import { RequestParser } from "../../src/wire/request-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../src/wire/response-parser.ts";
 import { responseBytes } from "../support/responses.ts";
 
@@ -31,8 +32,8 @@ function readAll<Message extends object>(parser: Parser<Message>, chunks: Buffer
 
 function comparable(message: object): unknown {
   if (isWireFault(message)) return message;
-  const { headers, body, ...start } = message as Request;
-  return { ...start, headers: [...headers], body: Buffer.from(body).toString("hex") };
+  const { headers, body, bodyText, ...start } = message as Request;
+  return { ...start, bodyText, headers: [...headers], body: Buffer.from(body).toString("hex") };
 }
 
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls";
 import type { Request } from "../../src/wire/message.ts";
-import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
+import { RequestParser } from "../../src/wire/request-parser.ts";
 import { makeCertificate } from "./certificate.ts";
 
 /** What a test sees of the peer. */

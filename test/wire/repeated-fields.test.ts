@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
+import { RequestParser } from "../../src/wire/request-parser.ts";
 
 const LIMITS = { requestLineBytes: 60, headerBytes: 1500, headerCount: 8, bodyBytes: 50 };
 

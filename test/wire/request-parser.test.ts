@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Request, WireFault } from "../../src/wire/message.ts";
-import { isWireFault, RequestParser } from "../../src/wire/message-parser.ts";
+import { isWireFault } from "../../src/wire/message-parser.ts";
+import { RequestParser } from "../../src/wire/request-parser.ts";
 
 const LIMITS = { requestLineBytes: 100, headerBytes: 200, headerCount: 8, bodyBytes: 50 };
 

@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { Exchange } from "../../../src/dispatch/exchange.ts";
 import type { Request } from "../../../src/wire/message.ts";
-import { isWireFault, RequestParser } from "../../../src/wire/message-parser.ts";
+import { isWireFault } from "../../../src/wire/message-parser.ts";
+import { RequestParser } from "../../../src/wire/request-parser.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { encodeRequest, openServer, type TestServer } from "../../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../../support/hosted-agents.ts";
