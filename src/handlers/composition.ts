@@ -169,12 +169,17 @@ export function prepareStep(step: RecipeStep, sources: StepSources): PreparedSte
   for (const [name, source] of Object.entries(step.parameters)) {
     const found = resolveSource(source, sources);
     if (found.kind === "missing") return { fault: `parameter "${name}": ${found.message}` };
-    if (found.kind === "value") values.set(name, found.value);
+    if (found.kind === "value") values.set(name, ownValue(found.value));
   }
   const filled = fillPath(step.path, values);
   if (filled.fault !== undefined) return filled;
   for (const name of templateNames(step.path)) values.delete(name);
   return { path: filled.path, input: Object.fromEntries(values) };
+}
+
+/** A handler that changes its input must change neither the recipe nor what other steps take or gave. */
+function ownValue(value: unknown): unknown {
+  return typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
 type Found =
@@ -191,8 +196,7 @@ function resolveSource(source: ParameterSource, { input, captured }: StepSources
     case "previous_step":
       return reachInto(captured, source.value);
     case "constant":
-      // A handler that changes its input must not change the recipe.
-      return { kind: "value", value: structuredClone(source.value) };
+      return { kind: "value", value: source.value };
   }
 }
 

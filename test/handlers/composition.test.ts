@@ -93,6 +93,33 @@ describe("the steps of createComposition", () => {
     expect(again.call.dispatched[0]?.input).toEqual({ list: [1] });
   });
 
+  it("cannot change what the caller sent, or what an earlier step gave", async () => {
+    const taking = { list: previous("facts.list"), sent: proposal("sent") };
+    const recipe = makeRecipe(
+      [
+        { method: "QUERY", captureAs: "facts" },
+        { method: "SORT", parameters: taking },
+        { method: "RANK", parameters: taking },
+      ],
+      { aggregation: "list" },
+    );
+    const facts = { list: [2, 1] };
+    const call = makeCall({
+      input: { sent: { by: "caller" } },
+      answer: ({ method, input }) => {
+        if (method === "QUERY" || input === undefined) return { body: facts };
+        (input["list"] as unknown[]).sort();
+        Object.assign(input["sent"] as object, { by: method });
+        return { body: input };
+      },
+    });
+    const result = await createComposition(recipe)(call);
+    const step = (by: string): object => ({ list: [1, 2], sent: { by } });
+    expect(result).toEqual({ body: { results: [facts, step("SORT"), step("RANK")] } });
+    expect(facts).toEqual({ list: [2, 1] });
+    expect(call.input).toEqual({ sent: { by: "caller" } });
+  });
+
   it("take a floor method's result, and everybody else's whole body", async () => {
     const wrapped = { status: 200, result: "inner" };
     const at = (path: string): Recipe => makeRecipe([{ method: "QUERY", path }]);
