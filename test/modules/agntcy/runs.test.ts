@@ -199,7 +199,9 @@ describe("a run that stops to ask", () => {
     const answer = { status: "accepted", resume_value: { approved: true } };
     const other = askThrough(await daemon.connect());
     const replies = await Promise.all([ask, other].map((one) => one(MAYA, confirm(runId, answer))));
+    const [, late] = replies.toSorted((one, two) => one.status - two.status);
     expect(replies.map(({ status }) => status).toSorted()).toEqual([202, 409]);
+    expect(late?.text).not.toContain("is interrupted, and does not wait");
     expect([...server.runs.values()][0]?.answers.length).toBe(1);
   });
 

@@ -147,7 +147,7 @@ async function resume(
     const isStill = seen.isAnswerSent === true || isSame(before, await register.result(runId));
     if (seen.status === "interrupted" && isStill) return upstreamError(call, receipt, runId);
     // The answer may have arrived though its receipt did not; else it came too late.
-    if (!isLost) return notWaiting(seen);
+    if (!isLost) return seen.status === "interrupted" ? askingAnother(seen) : notWaiting(seen);
     await register.record(runId, [confirmationEvent(approval)]);
     return seen;
   }
@@ -196,6 +196,9 @@ function askingAnother(run: AgentRun): HandlerResult {
 
 /** 409: nobody is asked anything. */
 export function notWaiting(run: AgentRun): HandlerResult {
-  const message = `the run is ${run.status}, and does not wait for an answer`;
+  const message =
+    run.status === "interrupted"
+      ? "an answer to what the run asks is on its way already"
+      : `the run is ${run.status}, and does not wait for an answer`;
   return runConflict("run_not_interrupted", message, run);
 }
