@@ -1,5 +1,4 @@
 /** A span from its start to its end, before it is written: its attributes, its clock, its place. */
-import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** Names a span for those that come of it. */
 export interface SpanLink {
@@ -133,8 +132,15 @@ export interface Place {
 
 /** A request over HTTP; its span is made when the first request of AGTP comes of it. */
 export interface HttpRequest {
-  readonly request: Pick<IncomingMessage, "method" | "headers">;
-  readonly response: Pick<ServerResponse, "statusCode" | "writableFinished" | "once">;
+  readonly request: {
+    readonly method?: string | undefined;
+    readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  };
+  readonly response: {
+    readonly statusCode: number;
+    readonly writableFinished: boolean;
+    once(event: "close", listener: () => void): unknown;
+  };
   readonly startedAt: number;
   span?: SpanLink;
 }
