@@ -4,6 +4,7 @@
  * With them the links that begin one, and the cookies that name one.
  */
 import { createHash, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { isRecord } from "../../base/json-value.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import type { Collection } from "../../state/collection.ts";
@@ -129,37 +130,23 @@ const TTL_MS = 5 * 60_000;
 /** Nobody needs as many at a time; the oldest goes. */
 const MAX_LINKS = 64;
 
-interface Link {
-  readonly person: Person;
-  readonly until: number;
-}
-
 /**
  * Links that sign a person in: made by whoever may use the control socket, good for one use and for
  * five minutes. Only a digest of each is kept, and in memory alone: a restart ends them all.
  */
 export class LoginLinks {
-  readonly #links = new Map<string, Link>();
-  readonly #now: () => number;
-
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
-  }
+  readonly #links = new LRUCache<string, Person>({ max: MAX_LINKS, ttl: TTL_MS });
 
   /** The secret of a new link. */
   create(person: Person): string {
     const token = randomBytes(32).toString("base64url");
-    for (const [key, { until }] of this.#links) {
-      if (until <= this.#now() || this.#links.size >= MAX_LINKS) this.#links.delete(key);
-    }
-    this.#links.set(digestOf(token), { person, until: this.#now() + TTL_MS });
+    this.#links.set(digestOf(token), person);
     return token;
   }
 
   /** The person that a link signs in; it uses nothing up. */
   find(token: string): Person | undefined {
-    const link = this.#links.get(digestOf(token));
-    return link === undefined || link.until <= this.#now() ? undefined : link.person;
+    return this.#links.peek(digestOf(token));
   }
 
   /** Finds the person of a link, and uses the link up. */
