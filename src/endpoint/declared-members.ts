@@ -52,6 +52,12 @@ class LastBody {
   }
 }
 
+interface BesideQuery {
+  readonly body: JsonRecord;
+  readonly count: number;
+  readonly value: JsonRecord;
+}
+
 /** The names of one schema; their tables are made for the first body that is looked at. */
 export class DeclaredMembers {
   readonly #schema: JsonSchema;
@@ -61,6 +67,8 @@ export class DeclaredMembers {
   readonly lastReplaced: LastBody = new LastBody();
   /** One whose members are all declared, and its value: it comes again beside a query with a field that is not. */
   readonly lastClean: LastBody = new LastBody();
+  /** The value of one beside so many fields of a query that are not declared; nobody changes it. */
+  lastBeside: BesideQuery | undefined;
 
   private constructor(schema: JsonSchema) {
     this.#schema = schema;

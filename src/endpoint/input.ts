@@ -296,13 +296,25 @@ export function mergeInput(
   const fromBody = body ?? {};
   const hasQuery = query !== undefined && query.size > 0;
   if (!hasQuery && pathValues === undefined) return fromBody;
+  const merge = (): JsonRecord => mergeAll(shape, fromBody, query, pathValues, undeclared);
+  if (!hasQuery || pathValues !== undefined || undeclared === undefined) return merge();
+  return undeclared.beside(fromBody, query.keys(), merge);
+}
+
+function mergeAll(
+  shape: InputShape,
+  body: JsonRecord,
+  query: ReadonlyMap<string, string> | undefined,
+  pathValues: Readonly<Record<string, string>> | undefined,
+  undeclared: UndeclaredMembers | undefined,
+): JsonRecord {
   const merged: Record<string, unknown> = {};
-  if (hasQuery) {
+  if (query !== undefined) {
     for (const [name, text] of query) {
       setMember(merged, undeclared?.nameOf(name) ?? name, coerce(shape, name, text));
     }
   }
-  for (const name of Object.keys(fromBody)) setMember(merged, name, fromBody[name]);
+  for (const name of Object.keys(body)) setMember(merged, name, body[name]);
   if (pathValues !== undefined) {
     for (const name of Object.keys(pathValues)) {
       setMember(merged, name, coerce(shape, name, pathValues[name]!));

@@ -3,7 +3,7 @@
  * the place of its own. Whoever is refused for a member hears of the name that was sent; an input that
  * is accepted is read once more, as it was sent.   AGTP-API §13.2
  */
-import { parseJson } from "../base/json-value.ts";
+import { type JsonRecord, parseJson } from "../base/json-value.ts";
 import type { SentNames } from "../schema/schema-violation.ts";
 import { type DeclaredMembers, STAND_IN_MARK, spells } from "./declared-members.ts";
 
@@ -68,6 +68,27 @@ export class UndeclaredMembers implements SentNames {
     // One that comes before all of the body's is not told under the name of the last of them.
     const isOneMore = this.#names.length === STAND_INS.length && !this.#names.includes(sent);
     return isOneMore && !sent.startsWith(STAND_IN_MARK) ? sent : this.#standInOf(sent);
+  }
+
+  /**
+   * A body beside the fields of a query. It is put together once for as many fields, where the body is shared and
+   * nobody declared any of them: what they are called, and what they say, makes no difference to a verdict. Nor is it
+   * judged again then: both took a tenth of such a refusal.
+   */
+  beside(body: JsonRecord, fields: Iterable<string>, merge: () => JsonRecord): JsonRecord {
+    if (!this.#isShared || !this.#haveStandIns(fields)) return merge();
+    const declared = this.#declared;
+    const count = this.#names.length;
+    const before = declared.lastBeside;
+    if (before?.body === body && before.count === count) return before.value;
+    const value = merge();
+    declared.lastBeside = { body, count, value };
+    return value;
+  }
+
+  #haveStandIns(fields: Iterable<string>): boolean {
+    for (const name of fields) if (this.nameOf(name) === name) return false;
+    return true;
   }
 
   #standInOf(sent: string): string {

@@ -110,6 +110,35 @@ describe("members that no schema declares", () => {
     }
   });
 
+  it("have their names and values in a query, whatever another one said beside the same body", () => {
+    const body = fc.constantFrom(
+      '{"city":"Oslo"}',
+      '{"city":"O"}',
+      '{"nights":1}',
+      '{"city":"Oslo","x":1}',
+    );
+    const field = fc.constantFrom(
+      "a=1",
+      "b=2",
+      "b=3",
+      "x=5",
+      "12=1",
+      "city=Bo",
+      "nights=x",
+      "%7f0=1",
+    );
+    const query = fc.array(field, { maxLength: 4 }).map((fields) => fields.join("&"));
+    const request = fc.record({ body, query });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(routes, request), { maxLength: 12 }), (requests) => {
+        for (const [route, options] of requests) {
+          expect(heard(judge(route, options, 64))).toEqual(heard(judge(route, options, undefined)));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("keep their names, in the query too, beside a body that is too long to be looked at", () => {
     const body = JSON.stringify({ "\u007f0": "k".repeat(9000) });
     const query = "asked=1";
