@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Catalog, Verb } from "../../src/catalog/catalog.ts";
 import {
   checkPath,
   checkTemplate,
+  createPathCheck,
   methodNames,
   templateParameters,
 } from "../../src/catalog/path-grammar.ts";
@@ -107,6 +109,25 @@ describe("checkPath", () => {
     const fault = checkPath(`/${"{".repeat(8190)}`, names);
     expect(fault?.segment).toHaveLength(8190);
     expect(fault?.message.length).toBeLessThan(200);
+  });
+});
+
+describe("createPathCheck", () => {
+  it("finds what checkPath finds, however a name is written", () => {
+    const long = methodNames(catalog, ["A".repeat(32), "Z".repeat(31)]);
+    const check = createPathCheck(long);
+    const part = fc.constantFrom(
+      ...["/", "book", "BOOK", "bo", "ok", "%42OOK", "-", "_", "B", "k", "query", "1", "@", "{"],
+      ...["a".repeat(32), "a".repeat(31), "a".repeat(64), "Z".repeat(31)],
+    );
+    const path = fc.array(part, { maxLength: 6 }).map((parts) => `/${parts.join("")}`);
+    fc.assert(
+      fc.property(path, (one) => {
+        expect(check(one)).toEqual(checkPath(one, long));
+      }),
+      { numRuns: 3000 },
+    );
+    expect(check(`/rooms/${"a".repeat(32)}`)?.segment).toBe("a".repeat(32));
   });
 });
 

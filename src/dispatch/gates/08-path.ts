@@ -3,7 +3,7 @@
  */
 import type { Paced } from "../../base/paced.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
+import { createPathCheck, type MethodNames, type PathFault } from "../../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { endpointViolation } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
@@ -17,21 +17,22 @@ export function pathGate(check: PathCheck): Gate {
 }
 
 /** The fault of a path; undefined: nothing. */
-export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
+export type PathCheck = (method: string, path: string) => PathFault | undefined;
 
 /** Compiles the check of paths, an entry a step. */
 export function* compilingPathCheck(
   names: MethodNames,
   registry: Pick<EndpointRegistry<Pair>, "entries" | "findLiteral">,
 ): Paced<PathCheck> {
+  const check = createPathCheck(names);
   const faulty = new Set<string>();
   for (const { method, path } of registry.entries) {
     yield;
     const isLiteral = registry.findLiteral(method, path) !== undefined;
-    if (isLiteral && checkPath(path, names) !== undefined) faulty.add(path);
+    if (isLiteral && check(path) !== undefined) faulty.add(path);
   }
   return (method, path) => {
     if (registry.findLiteral(method, path) !== undefined && !faulty.has(path)) return undefined;
-    return checkPath(path, names);
+    return check(path);
   };
 }
