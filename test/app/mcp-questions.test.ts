@@ -28,11 +28,12 @@ const ALMA = "a1".repeat(32);
 const BORIS = "b2".repeat(32);
 
 /** A deployment whose endpoint is the tool of a server that asks. */
-async function makeAsking(script: string, play = "asks"): Promise<TestDeployment> {
+async function makeAsking(script: string, play = "asks", workers = 1): Promise<TestDeployment> {
   const args = [script, play];
   const server = { name: "seats", command: process.execPath, args, env: { TOKEN: "s3cr3t-token" } };
   const deployment = makeDeployment({
     "agtp-server.toml": configFile({
+      server: { workers },
       mcp: { servers: [server] },
       policies: { identity: { operator_certificates: [FINGERPRINT] } },
       tls: { client_auth: "optional", client_ca: "ca.pem" },
@@ -82,11 +83,11 @@ function reserve(city: string, agent = ALMA, escalationId?: string): TestRequest
 }
 
 /** The tool of the other protocol's server. */
-function work(escalationId?: string): TestRequest {
+function work(escalationId?: string, agent = ALMA): TestRequest {
   const presented = escalationId === undefined ? {} : { "Escalation-ID": escalationId };
   return {
     ...{ method: "PROCESS", path: "/seats/work", body: {} },
-    headers: { "Agent-ID": ALMA, ...presented },
+    headers: { "Agent-ID": agent, ...presented },
   };
 }
 
@@ -230,6 +231,23 @@ describe("a question of a server of 2025-11-25", () => {
     expect((await answer(second, id, { seat: "window" })).status).toBe(409);
     expect(await ask(second, work())).toMatchObject({ status: 202 });
   });
+
+  it("outlives a reload, whichever worker holds its call", async () => {
+    const daemon = await start(await makeAsking(HOSTILE, "asks", 2));
+    const ends = [ALMA, BORIS].map(async (agent) => {
+      const client = await daemon.connect();
+      client.write(encodeRequest(work(undefined, agent)));
+      const [asked] = await client.replies(1);
+      return { agent, client, id: asked === undefined ? "" : idOf(asked) };
+    });
+    const asked = await Promise.all(ends);
+    expect(await daemon.daemon.reload()).toEqual([]);
+    for (const { agent, client, id } of asked) {
+      expect((await answer(daemon, id, { seat: "window" })).status).toBe(200);
+      client.write(encodeRequest(work(id, agent)));
+      expect((await client.replies(2))[1]).toMatchObject({ status: 200 });
+    }
+  }, 60_000);
 
   it("that is out of all bounds is refused, and its call is ended", async () => {
     const daemon = await start(await makeAsking(HOSTILE, "asks-oddly"));

@@ -3,7 +3,7 @@
  * the call's own way to them, with what the server needs to go on; and the answer that comes back
  * with the call is given to the server.   MCP "Elicitation", "Multi Round-Trip Requests"
  */
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
@@ -23,6 +23,7 @@ interface AskingServer {
   readonly settings: { readonly name: string };
   readonly secrets: Secrets;
   readonly held: Pick<HeldCalls, "drop">;
+  readonly process: string | undefined;
 }
 
 /** A server's answer that is a question. */
@@ -37,7 +38,7 @@ export async function askBack(
   { ask }: CallUpstream,
   server: AskingServer,
 ): Promise<AwaitedAnswer | HandlerError> {
-  const asked = readAsked(question, server.secrets);
+  const asked = readAsked(question, server);
   const outcome =
     "kind" in asked || ask === undefined ? undefined : await ask(toAsk(asked, server));
   const isHeld = question.kind === "held";
@@ -83,11 +84,12 @@ interface Asked extends Pick<ReadRequests, "message" | "schema"> {
   readonly ttlMs?: number;
 }
 
-function readAsked(question: Question, secrets: Secrets): Asked | QuestionFault {
+function readAsked(question: Question, { secrets, process }: AskingServer): Asked | QuestionFault {
   if (question.kind === "held") {
     const read = readQuestion(question.question, secrets);
     if ("kind" in read) return read;
-    return { ...read, resume: { held: question.id }, ttlMs: HELD_LIMITS.ms };
+    const resume = { held: question.id, ...given({ heldBy: process }) };
+    return { ...read, resume, ttlMs: HELD_LIMITS.ms };
   }
   const { requests, requestState: state = "" } = question;
   const read = readRequests(requests, secrets);

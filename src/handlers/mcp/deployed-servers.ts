@@ -1,4 +1,5 @@
 /** The MCP servers that a deployment names, taken from those that are there or made anew. */
+import type { Holders } from "../../state/holders.ts";
 import type { McpServers } from "../call-upstream.ts";
 import type { McpServerOptions } from "./kept-connection.ts";
 import { McpServer } from "./mcp-server.ts";
@@ -17,9 +18,13 @@ export interface DeployedServers extends McpServers {
   close(): Promise<void>;
 }
 
-/** The pool of a process. */
-export function openServerPool(): McpServerPool {
-  return new McpServerPool();
+/** The pool of a process; among others over one store, what waits in it names the process. */
+export function openServerPool(
+  _store: unknown,
+  _clock: unknown,
+  { holders }: { readonly holders: Holders },
+): McpServerPool {
+  return new McpServerPool(holders);
 }
 
 /** The parts of a deployment's servers. */
@@ -66,7 +71,12 @@ export function deployServers({
 
 /** Servers that outlive a reload: one that is configured as before goes on as it is. */
 class McpServerPool {
+  readonly #holders: Holders;
   readonly #servers = new Map<string, { readonly server: McpServer; users: number }>();
+
+  constructor(holders: Holders) {
+    this.#holders = holders;
+  }
 
   /** The server of these settings, until it is released as often as it was taken. */
   take(settings: McpServerSettings, options: McpServerOptions): McpServer {
@@ -76,7 +86,7 @@ class McpServerPool {
       known.users += 1;
       return known.server;
     }
-    const server = new McpServer(settings, options);
+    const server = new McpServer(settings, { ...options, holders: this.#holders });
     this.#servers.set(key, { server, users: 1 });
     return server;
   }

@@ -5,6 +5,7 @@
 import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { Deadline, raceAbort } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
+import type { Holders } from "../../state/holders.ts";
 import type { CallLog } from "../handler.ts";
 import { McpConnection } from "./mcp-connection.ts";
 import type { McpServerSettings, Secrets } from "./read-settings.ts";
@@ -17,8 +18,10 @@ export type McpServerHealth =
 /** The server cannot be reached; why is for operators. */
 export class Unreachable extends Error {}
 
-/** The log and the clock. */
+/** The log, the clock, and who this process is among others. */
 export interface McpServerOptions {
+  /** Without it, no other works over the same store. */
+  readonly holders?: Pick<Holders, "self">;
   readonly log: Pick<CallLog, "info" | "warn">;
   /** Milliseconds that never decrease. */
   now?(): number;

@@ -50,6 +50,8 @@ export class McpServer {
   readonly secrets: Secrets;
   /** Calls that wait for answers to what the server asks. */
   readonly held: HeldCalls = new HeldCalls();
+  /** The process in which calls wait; undefined where no other works over the same store. */
+  readonly process: string | undefined;
   readonly #connection: KeptConnection;
   readonly #listeners = new Set<ToolsListener>();
   #tools: OfferedTools | undefined;
@@ -63,6 +65,7 @@ export class McpServer {
   constructor(settings: McpServerSettings, options: McpServerOptions) {
     this.settings = settings;
     this.secrets = new Secrets(settings);
+    this.process = options.holders?.self;
     this.#connection = new KeptConnection(settings, this.secrets, options, {
       onStale: () => {
         this.#isListStale = true;

@@ -3,11 +3,13 @@
  * give no answer, and its question is closed when the call is gone, with its connection or with the
  * process, so that nobody answers in vain.   docs/mcp-servers.md
  */
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import { heldIdOf } from "../../handlers/mcp/ask-back.ts";
 import type { McpServer } from "../../handlers/mcp/mcp-server.ts";
+import { type Holders, mayHold } from "../../state/holders.ts";
 import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { withdrawal } from "./definition-watch.ts";
@@ -15,6 +17,7 @@ import { withdrawal } from "./definition-watch.ts";
 /** The register that held questions are found in, and who is told. */
 interface HeldQuestionsOptions {
   readonly servers: readonly Pick<McpServer, "held">[];
+  readonly holders: Holders;
   readonly escalations: Pick<EscalationRegister, "list" | "find" | "decide">;
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
@@ -30,13 +33,14 @@ export class HeldQuestions implements ApprovalKind {
     this.#options = options;
   }
 
-  /** Closes what earlier processes left, and from now on what is lost. */
+  /** Closes what processes that are gone have left, and from now on what is lost. */
   start(): void {
-    const { servers } = this.#options;
-    this.#closeWhere((id) => !servers.some(({ held }) => held.has(id)));
-    this.#unwatch = servers.map(({ held }) =>
-      held.onLost((lost) => this.#closeWhere((id) => id === lost)),
-    );
+    const { servers, holders } = this.#options;
+    this.#closeLeft();
+    this.#unwatch = [
+      holders.watch(() => this.#closeLeft()),
+      ...servers.map(({ held }) => held.onLost((lost) => this.#closeWhere((id) => id === lost))),
+    ];
   }
 
   stop(): void {
@@ -55,12 +59,21 @@ export class HeldQuestions implements ApprovalKind {
     return answer;
   }
 
-  #closeWhere(isGone: (id: string) => boolean): void {
+  /** Calls of other workers and nodes wait there: what is theirs is closed once they are gone. */
+  #closeLeft(): void {
+    const { servers, holders } = this.#options;
+    this.#closeWhere(
+      (id, resume) => mayHold(holders, resume) && !servers.some(({ held }) => held.has(id)),
+    );
+  }
+
+  #closeWhere(isGone: (id: string, resume: JsonRecord) => boolean): void {
     const { escalations, onFault } = this.#options;
     for (const escalation of escalations.list()) {
-      const id = heldIdOf(escalation.approval?.question?.resume);
-      if (id === undefined || !isGone(id) || !isOpen(escalation, Date.now())) continue;
-      void this.#close(escalation).catch(onFault);
+      if (!isOpen(escalation, Date.now())) continue;
+      const { resume = {} } = escalation.approval?.question ?? {};
+      const id = heldIdOf(resume);
+      if (id !== undefined && isGone(id, resume)) void this.#close(escalation).catch(onFault);
     }
   }
 

@@ -21,7 +21,7 @@ export const mcpServersModule: Module<Taking<"policies">> = {
   async provision(context) {
     const { mcpServers, log, config, routes } = context;
     if (mcpServers === undefined) return {};
-    const { escalations } = context.state;
+    const { escalations, holders } = context.state;
     const onFault = exceptStoreFaults((error) =>
       log.warn({ error }, "definitions of tools are not looked after"),
     );
@@ -31,7 +31,7 @@ export const mcpServersModule: Module<Taking<"policies">> = {
     const { pins, servers } = mcpServers;
     const watch = new DefinitionWatch({ tools, pins, escalations, log, onFault });
     const held = new HeldQuestions({
-      ...{ escalations, onFault, servers: [...servers.values()] },
+      ...{ escalations, holders, onFault, servers: [...servers.values()] },
       record: recordStreamEvents(context),
     });
     let unwatch: readonly (() => void)[] = [];
