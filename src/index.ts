@@ -16,5 +16,6 @@ export type {
   Handler,
   HandlerError,
   HandlerResult,
+  HandlerResult as Result,
   HandlerSuccess,
 } from "./handlers/handler.ts";

@@ -166,13 +166,14 @@ describe("the packed release", () => {
 
 const PROGRAM = `
 import { AgtpClientError, createClient, parseUri } from "agtpd";
-import type { AgtpClient, Call, ClientRequest, ClientResponse, Handler } from "agtpd";
+import type { AgtpClient, Call, ClientRequest, ClientResponse, Handler, Result } from "agtpd";
 
 export const greet: Handler = async (call: Call) => {
   if (call.signal.aborted) return { error: "gone" };
   call.signal.addEventListener("abort", () => call.log.info({ event: "gone" }));
   const { body } = await call.dispatch("QUERY", "/greetings", { name: call.input["name"] });
-  return { body: { greeting: body } };
+  const greeting: Result = { body: { greeting: body } };
+  return greeting;
 };
 
 export async function ask(uri: string): Promise<ClientResponse> {
