@@ -7,7 +7,7 @@ import { describeProblem, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import { askControl } from "../client/ask-control.ts";
 import { controlPath } from "../state/state-directory.ts";
-import { type Command, CommandRefusal, command } from "./shell/command.ts";
+import { type Command, CommandRefusal, command, usage } from "./shell/command.ts";
 import { printJson, printProblems } from "./shell/findings.ts";
 import { defuseLine, type Terminal } from "./shell/terminal.ts";
 
@@ -19,7 +19,8 @@ const CONFIG = {
 const NOTES = `
 The daemon is asked over .agtp/control.sock beside its configuration, by the user that runs it.
 
-Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is wrong.`;
+Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is wrong, or there is no
+configuration.`;
 const STATUS_NOTES = NOTES.replace("1 no daemon", "1 it is not ready, no daemon");
 
 /** The status of the daemon. */
@@ -176,7 +177,8 @@ interface DaemonQuestion {
 
 /**
  * Its result.
- * @throws CommandRefusal where no daemon runs, or it refuses.
+ * @throws CommandRefusal where no daemon runs, or it refuses
+ * @throws AgtpClientError where there is no such configuration
  */
 export async function askDaemon(
   { command, options = {}, config }: DaemonQuestion,
@@ -185,7 +187,10 @@ export async function askDaemon(
   const path = controlPath(dirname(resolve(directory, config)));
   const question = JSON.stringify({ command, options });
   const line = await askControl(path, question).catch((error: unknown) => {
-    throw new CommandRefusal(describe(error, config, existsSync(resolve(directory, config))));
+    if (!existsSync(resolve(directory, config))) {
+      throw usage(`${config}: does not exist (--config FILE names the deployment)`);
+    }
+    throw new CommandRefusal(describe(error, config));
   });
   const answer = parseRecord(line) ?? {};
   if (answer["ok"] === true && isRecord(answer["result"])) return answer["result"];
@@ -195,13 +200,11 @@ export async function askDaemon(
   );
 }
 
-function describe(error: unknown, config: string, isThere: boolean): string {
+function describe(error: unknown, config: string): string {
   switch (codeOf(error)) {
     case "ENOENT":
     case "ECONNREFUSED":
-      return isThere
-        ? `no daemon runs for ${config} (agtpd starts one, --config FILE names another deployment)`
-        : `${config}: does not exist (--config FILE names the deployment)`;
+      return `no daemon runs for ${config} (agtpd starts one, --config FILE names another deployment)`;
     case "EACCES":
     case "EPERM":
       return `the daemon of ${config} is another user's`;

@@ -84,6 +84,18 @@ describe("agtpd, asked about a daemon that runs", () => {
     }
   }, 60_000);
 
+  it("tells a configuration that is not there from a daemon that does not run", async () => {
+    const { directory } = deployed();
+    const config = join(directory, "none.toml");
+    for (const command of ["status", "nodes", "reload", "stop", "login", "passkeys"]) {
+      const { code, stderr } = await runProgram({ args: [command, "--config", config] });
+      expect([command, code]).toEqual([command, 2]);
+      expect(stderr).toBe(
+        `agtpd ${command}: ${config}: does not exist (--config FILE names the deployment)\n`,
+      );
+    }
+  }, 60_000);
+
   it("finds the next daemon where the last one was killed", async () => {
     const deployment = deployed();
     const killed = await startProgram(deployment.configPath);
