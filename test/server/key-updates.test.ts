@@ -30,7 +30,7 @@ async function updateUntilClosed(port: number, between: () => Promise<void>): Pr
     isClosed = true;
   });
   while (!isClosed) {
-    socket.write(updates(500));
+    socket.write(updates(2_000));
     await between();
   }
   await closed;
