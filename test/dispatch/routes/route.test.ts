@@ -56,9 +56,10 @@ describe("CallContext.changed", () => {
     const changed = CallContext.changed(call, { dispatch: () => Promise.resolve(answer) });
     expect(await changed.dispatch("QUERY", "/")).toBe(answer);
     expect(changed.input).toBe(call.input);
-    for (const name of ["method", "path", "agentId", "scopes", "signal", "log"] as const) {
+    for (const name of ["method", "path", "agentId", "signal", "log"] as const) {
       expect(changed[name]).toBe(call[name]);
     }
+    expect(changed.scopes).toEqual(call.scopes);
     expect(changed.taskId).toBe("t-1");
     const other = CallContext.changed(changed, { input: { b: 2 } });
     expect(other.input).toEqual({ b: 2 });
