@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { agtpRequest, benchAgentId } from "../bench/order.ts";
-import { type Arena, type Attack, ask, inParallel } from "./attack.ts";
+import { type Arena, type Attack, ask, inParallel, knock } from "./attack.ts";
 import { STEPPING_CLOCK } from "./stepping-clock.ts";
 
 const ORDER = agtpRequest("CREATE", "/orders/00000");
@@ -16,6 +16,7 @@ export const kill9: Attack = {
   name: "kill-9",
   isRestarting: true,
   async run(arena) {
+    await beginChain(arena);
     const load = inParallel(arena, 8, (socket) => ask(socket, ORDER));
     let fault: string | undefined;
     while (arena.goesOn() && fault === undefined) {
@@ -52,6 +53,7 @@ export const clockSteps: Attack = {
   isRestarting: true,
   options: { preload: STEPPING_CLOCK },
   async run(arena) {
+    await beginChain(arena);
     const load = inParallel(arena, 4, (socket) => ask(socket, ORDER));
     while (arena.goesOn()) {
       arena.victim.tell({ stepMs: Math.round((Math.random() - 0.6) * 60_000) });
@@ -64,6 +66,13 @@ export const clockSteps: Attack = {
     return fault;
   },
 };
+
+/** One order: before the first answer there is no chain that could hold. */
+async function beginChain(arena: Arena): Promise<void> {
+  const socket = await knock(arena);
+  if (socket !== undefined) await ask(socket, ORDER);
+  socket?.destroy();
+}
 
 /** The verifier's word on the chain of the agent that placed the orders. */
 async function walkChains({ directory }: Arena): Promise<string | undefined> {
