@@ -12,7 +12,7 @@ import type {
   LanguageModelV3Usage,
   SharedV3ProviderMetadata,
 } from "@ai-sdk/provider";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { hasLoneSurrogate, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { TokenUsage } from "./agent-runtime.ts";
 
 /** A call that the model asks for. */
@@ -104,9 +104,6 @@ function wordsOf(document: unknown, member: "message" | "delta"): JsonRecord | u
   const words = isRecord(choice) ? choice[member] : undefined;
   return isRecord(words) ? words : undefined;
 }
-
-/** With the `u` flag, a surrogate that is half of a pair does not match. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Reads a whole answer, and tells it all at once. */
 export async function readWhole(
@@ -221,7 +218,7 @@ class CompletionReader {
 }
 
 function checked(text: string): string {
-  if (LONE_SURROGATE.test(text)) {
+  if (hasLoneSurrogate(text)) {
     throw new CompletionFault("the model's answer has half of a surrogate pair in it");
   }
   return text;
