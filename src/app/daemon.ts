@@ -117,6 +117,7 @@ class Running extends RunningDaemon {
     deployment.commit();
     atOnce(reportingTrust(this.options.log, deployment));
     await this.openControl();
+    await this.#serving.catchUp();
     announce(this.options.log, this.status(), this.fingerprint256);
     this.#warmingUp = this.#serving.warmUp();
     return { kind: "listening" };

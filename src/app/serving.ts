@@ -117,6 +117,15 @@ export class Serving {
     return undefined;
   }
 
+  /**
+   * Waits for a lease where the last one ended while this was built: whoever reads the ready line is served. Without
+   * the store there is none, which each request is told.
+   */
+  async catchUp(): Promise<void> {
+    const { view } = this.kept.state;
+    if (!view.isFresh) await view.catchUp?.().catch(() => undefined);
+  }
+
   /** Builds the deployment anew, to be served by `adopt` or closed by `discard`. */
   async prepare(bind: (deployment: Deployment) => void): Promise<PreparedReload> {
     const starved = findDescriptorFault();

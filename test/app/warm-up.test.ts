@@ -1,9 +1,14 @@
-/** What is made behind the ready line: nobody waits for it, and all that is said of it is heard. */
+/**
+ * What is made behind the ready line: nobody waits for it, and all that is said of it is heard; and what that line
+ * waits for.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { DaemonOptions } from "../../src/app/build-daemon.ts";
 import { MODULES } from "../../src/app/modules.ts";
 import type { AnyModule } from "../../src/app/provision.ts";
+import { openServerState } from "../../src/app/server-state.ts";
 import type { Problem } from "../../src/base/problem.ts";
 import { openDaemon } from "../support/daemon.ts";
 
@@ -24,6 +29,54 @@ function speaking(keep: () => Promise<readonly Problem[]>): AnyModule {
     }),
   };
 }
+
+/** A process that shares its store, and whose lease ended while it was built; it has one again once it asks. */
+function lapsedSeat(renew: () => Promise<void>): NonNullable<DaemonOptions["seat"]> {
+  let isFresh = false;
+  const view = {
+    get isFresh() {
+      return isFresh;
+    },
+    async catchUp() {
+      await renew();
+      isFresh = true;
+    },
+  };
+  return {
+    async openState(config, watch) {
+      const opening = await openServerState(config, false, watch);
+      if (opening.opened === undefined) return opening;
+      const { opened } = opening;
+      return { opened: { ...opened, state: { ...opened.state, view } } };
+    },
+    servesHttp: true,
+    ticketKeys: () => Buffer.alloc(48),
+  };
+}
+
+describe("the ready line", () => {
+  const DISCOVER = "AGTP/1.0 DISCOVER /\r\nContent-Length: 0\r\n\r\n";
+
+  it("waits for a lease that ended while the daemon was built", async () => {
+    const { connect } = await openDaemon(
+      {},
+      {},
+      MODULES,
+      lapsedSeat(async () => undefined),
+    );
+    const client = await connect();
+    client.write(DISCOVER);
+    expect((await client.replies(1))[0]?.status).toBe(200);
+  });
+
+  it("does not wait for a store that cannot be reached", async () => {
+    const seat = lapsedSeat(() => Promise.reject(new Error("no answer")));
+    const { connect } = await openDaemon({}, {}, MODULES, seat);
+    const client = await connect();
+    client.write(DISCOVER);
+    expect((await client.replies(1))[0]?.status).toBe(503);
+  });
+});
 
 describe("the warm-up of a daemon", () => {
   it("begins behind the ready line, and what it finds is told", async () => {

@@ -3,6 +3,7 @@
 import type { Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
+import type { DaemonOptions } from "../../src/app/build-daemon.ts";
 import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
 import type { AnyModule } from "../../src/app/provision.ts";
 import type { Environment } from "../../src/base/environment.ts";
@@ -27,10 +28,11 @@ export async function openDaemon(
   files: DeploymentFiles = {},
   env: Environment = {},
   modules?: readonly AnyModule[],
+  seat?: DaemonOptions["seat"],
 ): Promise<TestDaemon> {
   const deployment = createDeployment(files);
   onTestFinished(() => deployment.remove());
-  const daemon = await createDaemon(deployment, env, modules);
+  const daemon = await createDaemon(deployment, env, modules, seat);
   onTestFinished(() => daemon.close());
   return daemon;
 }
@@ -40,6 +42,7 @@ export async function createDaemon(
   { configPath, directory }: Omit<TestDeployment, "remove">,
   env: Environment = {},
   modules?: readonly AnyModule[],
+  seat?: DaemonOptions["seat"],
 ): Promise<TestDaemon> {
   const log: Readonly<Record<string, unknown>>[] = [];
   const write = (text: string): void => {
@@ -47,7 +50,11 @@ export async function createDaemon(
   };
   const sink = { write, flush: () => Promise.resolve() };
   const common = { configPath, port: 0, env, log: createLog("info", sink) };
-  const options = modules === undefined ? common : { ...common, modules };
+  const options = {
+    ...common,
+    ...(modules === undefined ? {} : { modules }),
+    ...(seat === undefined ? {} : { seat }),
+  };
   const started = await startDaemon(options);
   if (started.kind === "refused") {
     throw new Error(`refused to start:\n${started.problems.map(formatProblem).join("\n")}`);

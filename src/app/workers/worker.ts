@@ -109,6 +109,7 @@ class Worker {
     const { problems } = built;
     deployment.commit();
     if (isLead) atOnce(reportingTrust(this.#options.log, deployment));
+    await serving.catchUp();
     this.#channel.link.tell("serving");
     this.#port = this.#channel.openPort({
       seat,
