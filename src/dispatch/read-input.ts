@@ -49,7 +49,7 @@ interface Parameters {
 }
 
 function readParameters(exchange: Exchange, route: Route): Parameters | Refusal {
-  if (exchange.inner !== undefined) return { parameters: dispatchedInput(exchange.inner, route) };
+  if (exchange.inner !== undefined) return dispatchedInput(exchange.inner, route);
   const { body, bodyText: text } = exchange.request;
   // A new one: without path and query it is the handler's own, to write into.
   if (body.length === 0) return { parameters: {} };
@@ -77,8 +77,13 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
 }
 
 /** The server keeps what its own methods are given, and whoever dispatched it may write into it later. */
-function dispatchedInput({ input }: InnerOrigin, { tier }: Route): Parameters["parameters"] {
-  return tier === "B" ? input : JSON.parse(JSON.stringify(input));
+function dispatchedInput({ input }: InnerOrigin, { tier }: Route): Parameters | Refusal {
+  if (tier === "B") return { parameters: input };
+  try {
+    return { parameters: structuredClone(input) };
+  } catch {
+    return badRequest("invalid-body", "what was dispatched has values that are no data");
+  }
 }
 
 /** The header beats the body; both are echoed or kept, so both obey the header's syntax. */

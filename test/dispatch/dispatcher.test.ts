@@ -194,6 +194,21 @@ describe("the pipeline", () => {
     expect(JSON.parse(second).answers).toEqual(JSON.parse(first).answers);
   });
 
+  it("refuses a handler's dispatch of what is no data to a method of the server", async () => {
+    const server = await openServer({
+      ...FILES,
+      "handlers.mjs": `
+      export const echo = async ({ dispatch }) => {
+        const { status, body } = await dispatch("QUERY", "/", { intent: () => "vault" });
+        return { body: { status, code: body.error.code } };
+      };`,
+    });
+    const headers = { "Agent-ID": BOB };
+    const { body } = await server.send({ method: "BOOK", path: "/room", headers });
+    expect(body).toEqual({ status: 400, code: "invalid-body" });
+    expect(server.faults).toEqual([]);
+  });
+
   it("answers wire faults with the ids that every response has", async () => {
     const server = await openServer(FILES);
     const { status, headers, body } = await server.send("NONSENSE\r\n\r\n");
