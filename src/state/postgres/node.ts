@@ -61,6 +61,7 @@ export class PostgresNode {
   #restore: () => Promise<void> = () => Promise.resolve();
   /** The last feed of which everything was taken in. */
   #taken: { readonly only: readonly string[]; readonly cursor: FeedCursor } | undefined;
+  #hasEndedLease = false;
   #isClosing = false;
   #hasLost = false;
   readonly #pulse = new Pulse(POLL_MS, () => this.#look());
@@ -202,13 +203,14 @@ export class PostgresNode {
   /** Renews the lease where that is due, and takes in what has changed. */
   async #tick(): Promise<void> {
     const sentAt = performance.now();
-    const isDue = sentAt - this.#beatAt >= this.#options.leaseMs / 5;
+    const isDue = this.#hasEndedLease || sentAt - this.#beatAt >= this.#options.leaseMs / 5;
     if (isDue || this.#told < this.#seen) await this.#beat();
     const before = this.#seen;
     await this.#take();
     this.#takenAt = sentAt;
     if (isDue && !this.#hasLost && !this.#isClosing) {
       this.#beatAt = sentAt;
+      this.#hasEndedLease = false;
       this.#leaseUntil = sentAt + this.#options.leaseMs;
     }
     if (this.#seen > before && this.#hasOthers) await this.#beat();
@@ -251,6 +253,7 @@ export class PostgresNode {
       only = collections;
       const told = await store.feed({ after: this.#seen, only, cursor: this.#cursorOf(only) });
       isSame = told.server === this.#server;
+      if (!isSame) this.#endLease();
       return isSame ? told : { ...told, changed: undefined, isAnew: true };
     }, ofCollection);
     if (!isSame) await this.#restore();
@@ -258,6 +261,12 @@ export class PostgresNode {
     this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
     this.#server = feed.server;
     this.#taken = { only, cursor: feed.cursor };
+  }
+
+  /** Until what another server may lack is restored, the views hold for nobody; the next look renews it. */
+  #endLease(): void {
+    this.#leaseUntil = Number.NEGATIVE_INFINITY;
+    this.#hasEndedLease = true;
   }
 
   /** One that was opened since has not taken in what the others have. */
