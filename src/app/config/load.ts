@@ -22,7 +22,7 @@ import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
 /** The configuration, undefined when a problem is an error. */
 export interface LoadedConfig {
   readonly config: Config | undefined;
-  /** What can be read of a configuration that is refused, so that the other files can be checked against it. */
+  /** The part of a refused configuration that can be read, to check the other files against. */
   readonly draft?: Draft | undefined;
   readonly problems: readonly Problem[];
   /** The variables that it was read with, those of the deployment's `.env` among them. */

@@ -96,7 +96,7 @@ function tryLocks(
   return undefined;
 }
 
-/** What is open of the locks that a message may name, as bits of an index. */
+/** Bits of an index: the locks that are open, of those that a message may name. */
 const ENABLED = 4;
 const SCOPED = 2;
 const TRUSTED = 1;
