@@ -35,7 +35,7 @@ const REPETITION = /\\.|\[(?:\\.|[^\]\\])*\]|[*+]|\{\d+,\d*\}/gs;
 function longestNative(source: string): number {
   const repetitions = (source.match(REPETITION) ?? []).filter((one) => /^[*+{]/.test(one)).length;
   if (repetitions === 0) return Number.POSITIVE_INFINITY;
-  // What need not begin at the beginning is tried everywhere.
+  // The engine tries a pattern without an anchor at every place.
   const ways = repetitions + (source.startsWith("^") ? 0 : 1);
   let steps = MAX_STEPS;
   for (let one = 2; one <= ways; one += 1) steps *= one;

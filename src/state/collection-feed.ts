@@ -3,7 +3,6 @@
  * is asked at a time, and whoever asks meanwhile waits for the next: the one that runs may have asked
  * before what the caller knows of was committed.
  */
-import type { Told } from "./collection-view.ts";
 import {
   type ChangedEntry,
   type Feed,
@@ -11,6 +10,7 @@ import {
   readAll,
   type Store,
   type StoredEntry,
+  type Told,
 } from "./store.ts";
 
 /** Takes in what the feed tells. */

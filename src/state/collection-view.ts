@@ -5,7 +5,7 @@
  */
 import { ItemNames, type NamingOptions } from "./item-names.ts";
 import { Holdings, type Quota, type Rank, type Wanted } from "./quota.ts";
-import type { Change, Expectation, Feed, StoredEntry } from "./store.ts";
+import { type Change, type Expectation, knows, type StoredEntry, type Told } from "./store.ts";
 
 /** The parts that make a collection. */
 export interface CollectionOptions<Item> extends NamingOptions<Item> {
@@ -42,9 +42,6 @@ export interface Write<Item> {
   /** It makes room by its size. */
   readonly isShrunk?: boolean;
 }
-
-/** When something was told. */
-export type Told = Pick<Feed, "upTo" | "knows">;
 
 interface Held<Item> {
   readonly item: Item;
@@ -349,9 +346,4 @@ export class CollectionView<Item> {
     const { rankOf } = this.#options;
     return rankOf === undefined ? 0 : rankOf(item, this.now(), key);
   }
-}
-
-/** Tells whether a commit was made when something was told. */
-function knows(told: Told, revision: number): boolean {
-  return told.knows?.(revision) ?? revision <= told.upTo;
 }

@@ -70,6 +70,14 @@ export interface Feed {
   readonly isAnew?: boolean;
 }
 
+/** The place in the order of commits at which something was told. */
+export type Told = Pick<Feed, "upTo" | "knows">;
+
+/** Tells whether a commit was made when something was told. */
+export function knows(told: Told, revision: number): boolean {
+  return told.knows?.(revision) ?? revision <= told.upTo;
+}
+
 /** Takes in what other nodes have changed. */
 export interface FeedWatcher {
   /** From now on the next `take` may be older than what this node has written meanwhile. */

@@ -32,7 +32,7 @@ async function openChanged(description: string): Promise<TestConsole> {
   });
   await runIn(deployment.directory, mcpProgram, ["import", "tools", "-o", "endpoints/tools"]);
   const first = await createDaemon(deployment);
-  // What was pinned is known once it was called.
+  // A call makes the pin known.
   expect((await askHouse(consoleOf(first), AGENT, ECHO)).status).toBe(200);
   await first.close();
   writeFileSync(deployment.configPath, config({ ECHO_DESCRIPTION: description }));

@@ -12,7 +12,7 @@ import { echo, serverFiles } from "../support/server-deployment.ts";
 /** Connections are looked at every half second, and no handshake or head is late on a busy machine. */
 const limits = { header_timeout_ms: 2_000 };
 
-/** What was found at each look so far. */
+/** The findings of each look so far. */
 function watchLooks(): () => readonly unknown[] {
   const looks = vi.spyOn(TlsOverhead.prototype, "isExcessive");
   onTestFinished(() => looks.mockRestore());

@@ -56,7 +56,7 @@ export interface AcpOptions {
   readonly listedAfter?: number;
   /** Whether it has the calls that create a run and stream it, and that search for runs. */
   readonly canStreamNew?: boolean;
-  /** Whether a stream's head is sent with what it says first, and not before. */
+  /** True: a stream's head is sent with its first event, and not before. */
   readonly sendsHeadLate?: boolean;
   readonly script?: Script;
 }

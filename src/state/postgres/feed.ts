@@ -102,7 +102,7 @@ export async function readFeed(
   };
   const reached = { server, upTo, knows, cursor: { next, open } };
   const forgotten = Number(first.forgotten);
-  // What was under way at the cursor, and was made since, may be forgotten as well.
+  // A transaction that was open at the cursor may be made and forgotten since.
   const isForgotten = (one: number): boolean => one <= forgotten && !underWay.has(one);
   const isKnown = from > forgotten && cursor?.open.some(isForgotten) !== true;
   if (!isKnown || rows.length > MAX_CHANGED) return { ...reached, changed: undefined };

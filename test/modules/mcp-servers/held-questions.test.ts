@@ -26,7 +26,7 @@ describe("questions that are held", () => {
   it("are left to the process that holds them, and closed once that one is gone", async () => {
     const escalations = await EscalationRegister.open(createMemoryStore());
     const own = await ask(escalations, "self");
-    // What is newer is looked at first.
+    // The newer one is looked at first.
     const others = await ask(escalations, OTHER);
     const holders = new LiveProcesses("self");
     const heard = new EventEmitter();

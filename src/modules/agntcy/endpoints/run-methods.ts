@@ -102,7 +102,7 @@ export async function confirmRun(
   if (known === undefined) return runNotFound();
   const authority = desk.authorityOver(known, agent, exchange);
   const mayAnswer = typeof authority === "string";
-  // Whoever may answer a run's question need not see anything else of it.
+  // The right to answer a run's question is not the right to see the rest of it.
   if (!mayAnswer && findRun(register, agent.base, call, exchange) === undefined) {
     return runNotFound();
   }
