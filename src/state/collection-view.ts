@@ -242,6 +242,13 @@ export class CollectionView<Item> {
     this.#keep(key, value, revision);
   }
 
+  /** A guard that this view's write has moved is stored. */
+  protected settleGuard(key: string, revision: number): void {
+    if (this.#asking > 0) this.#settled.set(key, revision);
+    // The feed may have told of a later writer before.
+    this.#foreign.set(key, Math.max(this.#foreign.get(key) ?? 0, revision));
+  }
+
   /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
   protected ask(): void {
     this.#asking += 1;

@@ -29,9 +29,9 @@ export interface WriteOptions {
 
 /** How an item is added. */
 export interface AddOptions<Item> extends WriteOptions {
-  /** The queue that it waits in, where it excludes others than those of its own key. */
+  /** What it excludes others by, of this node and of others, than those of its own key. */
   readonly turn?: string;
-  /** Another item that keeps it out, once its turn has come. */
+  /** Another item that keeps it out, once its turn has come; on no node is one added meanwhile. */
   unless?(): Item | undefined;
 }
 

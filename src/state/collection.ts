@@ -18,11 +18,17 @@ import {
   type WriteOptions,
 } from "./collection-write.ts";
 import type { Store } from "./store.ts";
+import { guardChange, guardOf } from "./turn-guard.ts";
 
 /** A writer that loses against others so often has met a fault, not a race. */
 const ATTEMPTS = 100;
 /** How long after one sweep the next item that is added brings on another. */
 const SWEEP_EVERY_MS = 60_000;
+
+/** How a write is made, by which guard it is kept apart from others'. */
+interface GuardedOptions extends WriteOptions {
+  readonly guard?: string | undefined;
+}
 
 /** What was written is in the store. */
 interface Written {
@@ -65,7 +71,8 @@ export class Collection<Item> extends CollectionView<Item> {
 
   /** Keeps a new item, where its key is free and there is room. */
   add(key: string, item: Item, options: AddOptions<Item> = {}): Promise<Adding<Item>> {
-    return this.#inTurn(options.turn ?? key, async () => {
+    const guard = options.turn === undefined ? undefined : guardOf(options.turn);
+    return this.#inTurn(guard ?? key, async () => {
       const taken = this.get(key) ?? options.unless?.();
       if (taken !== undefined) return { kind: "taken", item: taken };
       const making = this.#makeRoom(key, item);
@@ -73,7 +80,7 @@ export class Collection<Item> extends CollectionView<Item> {
       const { writes, surplus: gone } = making;
       const release = this.reserve(writes);
       try {
-        const isDone = await this.#write(writes, options);
+        const isDone = await this.#write(writes, { ...options, guard });
         return isDone ? { kind: "added", item: this.get(key) ?? item, gone } : undefined;
       } finally {
         release();
@@ -218,30 +225,36 @@ export class Collection<Item> extends CollectionView<Item> {
   /** Undefined: what it was decided from has changed. */
   async #write(
     writes: readonly Write<Item>[],
-    { also = [], isEarly = false }: WriteOptions,
+    { also = [], isEarly = false, guard }: GuardedOptions,
   ): Promise<Written | undefined> {
     const others = typeof also === "function" ? also() : also;
     if (writes.length + others.length === 0) return {};
-    const expectations = writes.map(({ key }) => this.expectationOf(key));
-    const guards = others.flatMap(({ collection, key, expected: revision }) =>
+    const guarding = guard === undefined ? [] : [guard];
+    const keys = [...writes.map(({ key }) => key), ...guarding];
+    const expectations = keys.map((key) => this.expectationOf(key));
+    const otherExpectations = others.flatMap(({ collection, key, expected: revision }) =>
       revision === undefined ? [] : [{ collection, key, revision }],
     );
-    const changes = writes.flatMap((write) => this.changesOf(write));
+    const changes = [
+      ...writes.flatMap((write) => this.changesOf(write)),
+      ...guarding.map((key) => guardChange(this.#name, key)),
+    ];
     const lift = isEarly ? this.show(writes) : undefined;
     try {
       const outcome = await this.#store.commit(
         [...changes, ...others],
-        [...expectations, ...guards],
+        [...expectations, ...otherExpectations],
       );
       if (outcome.kind !== "committed") {
         const taken = outcome.failed.find(({ collection, key }) =>
-          guards.some((guard) => guard.collection === collection && guard.key === key),
+          otherExpectations.some((one) => one.collection === collection && one.key === key),
         );
         if (taken !== undefined) throw new AlsoTakenError(taken);
         return undefined;
       }
       const { revision } = outcome;
       for (const write of writes) this.settle(write, revision);
+      for (const key of guarding) this.settleGuard(key, revision);
       return { revision };
     } finally {
       lift?.();

@@ -133,6 +133,37 @@ function describeCollection(openStore: () => Promise<Store>): void {
     expect((await store.list("notes")).map(({ key }) => key)).toEqual(["other"]);
   });
 
+  it("adds one of those that exclude each other, at whichever views of the store they are", async () => {
+    const store = await openStore();
+    const views = [await openNotes(store), await openNotes(store), await openNotes(store)] as const;
+    const addAll = (owner: string) =>
+      Promise.all(
+        views.map((notes, index) =>
+          notes.add(`${owner}-${index}`, note(owner, `of view ${index}`), {
+            turn: owner,
+            unless: () => notes.ofOwner(owner)[0],
+          }),
+        ),
+      );
+    for (const owner of ["ada", "bob"]) {
+      const added = await addAll(owner);
+      const [winner, ...others] = added.filter(({ kind }) => kind === "added");
+      expect(others).toEqual([]);
+      const { item } = winner as { readonly item: Note };
+      const seen = added.map((adding) => adding.kind !== "full" && adding.item);
+      expect(seen).toEqual([item, item, item]);
+      await Promise.all(views.map((notes) => notes.refresh()));
+      expect(views.map((notes) => notes.ofOwner(owner))).toEqual([[item], [item], [item]]);
+    }
+    // Once it is gone the next one is let in, and one alone, whoever of them knows that it is gone.
+    await views[0].delete(["ada-0", "ada-1", "ada-2"]);
+    const again = await addAll("ada");
+    expect(again.filter(({ kind }) => kind === "added").length).toBeLessThanOrEqual(1);
+    await Promise.all(views.map((notes) => notes.refresh()));
+    const last = await addAll("ada");
+    expect([...again, ...last].filter(({ kind }) => kind === "added")).toHaveLength(1);
+  });
+
   it("leaves deleted what another deleted before this one heard that it was stored", async () => {
     const store = await openStore();
     const faulty = faultyStore(store);

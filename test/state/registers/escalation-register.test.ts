@@ -45,6 +45,19 @@ describe("EscalationRegister", () => {
     expect(openings.map(({ kind }) => kind)).toEqual(["opened", "waiting"]);
   });
 
+  it("takes one of two wishes that come to two processes at once, and shows it to both", async () => {
+    const store = makeLastingStore();
+    const clock = { at: 0 };
+    const [one, other] = [await openRegisters(store, clock), await openRegisters(store, clock)];
+    const openings = await Promise.all([
+      one.escalations.open(wish(ALICE, "t-1", { fingerprint: "f" })),
+      other.escalations.open(wish(ALICE, "t-1", { fingerprint: "g" })),
+    ]);
+    expect(openings.map(({ kind }) => kind).toSorted()).toEqual(["opened", "waiting"]);
+    const [first, second] = openings.map((one) => one.kind !== "full" && one.escalation);
+    expect(second).toEqual(first);
+  });
+
   it("lets the task go on when it is accepted, and not before", async () => {
     const { escalations, idOf } = await openFresh();
     const id = await idOf(ALICE, "t-1");

@@ -49,6 +49,17 @@ describe("SuspensionRegister", () => {
     expect(kinds.filter((kind) => kind === "reused")).toHaveLength(19);
   });
 
+  it("suspends a session once where two processes are asked at once", async () => {
+    const store = makeLastingStore();
+    const clock = { at: 0 };
+    const [one, other] = [await openRegisters(store, clock), await openRegisters(store, clock)];
+    const halting = await Promise.all([
+      suspend(one.suspensions, "s-1"),
+      suspend(other.suspensions, "s-1"),
+    ]);
+    expect(halting.map(({ kind }) => kind).toSorted()).toEqual(["halted", "held"]);
+  });
+
   it("knows no nonce but the session's own, for nobody but its agent", async () => {
     const { suspensions } = await openFresh();
     const { nonce } = await suspend(suspensions, "s-1");
