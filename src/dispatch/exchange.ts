@@ -86,8 +86,8 @@ export class Exchange {
   /** From the headers, else from an enveloped body. */
   taskId: string | undefined;
   sessionId: string | undefined;
-  /** Session: resolves once the session that the request begins is stored; the answer waits for it. */
-  sessionKept: Promise<void> | undefined;
+  /** Session: resolves once the session that the request begins is stored; false: it is somebody else's. */
+  sessionKept: Promise<boolean> | undefined;
 
   /** The trace that the request is a part of; undefined: it is not traced. */
   traceId: string | undefined;

@@ -5,6 +5,7 @@
  *   answer      reads credentials, the one wait before the gates
  *     #handle   asks who arrives: identity and toll, gates 00 to 05
  *       #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch)
+ *         #performInSession   waits for the session that the request begins
  *         #answerOnce   keeps the answer of an Idempotency-Key
  *         #callHandler  asks gate 18 and calls the handler
  *     #finish   stamps the reply and tells the observer
@@ -21,6 +22,7 @@ import type { Approvals } from "./approvals/approvals.ts";
 import { readCredentials } from "./caller/credentials.ts";
 import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
+import { refuseLostSession } from "./caller/refuse-session.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
@@ -47,6 +49,7 @@ import type { LoopTime } from "./rates/loop-time.ts";
 import { payerOf } from "./rates/rates.ts";
 import { badRequest, type Refusal } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
+import type { Route } from "./routes/route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
 
 /** The gates of each part of the way, in their order. */
@@ -226,6 +229,27 @@ export class Pipeline {
     }
     const { route } = exchange;
     if (route === undefined) throw new Error("no gate found a route");
+    const { sessionKept } = exchange;
+    if (sessionKept === undefined) return this.#perform(exchange, route, finish);
+    return this.#performInSession(exchange, { sessionKept, route }, finish);
+  }
+
+  /** Begins nothing before the session that the request begins is stored, and its caller's. */
+  async #performInSession<T>(
+    exchange: Exchange,
+    { sessionKept, route }: { readonly sessionKept: Promise<boolean>; readonly route: Route },
+    finish: (reply: Reply) => T,
+  ): Promise<T> {
+    const refusal = await refuseLostSession(exchange, sessionKept);
+    if (refusal !== undefined) return finish(replyToRefusal(refusal));
+    return this.#parts.time.slice(
+      () => payerOf(exchange),
+      () => this.#perform(exchange, route, finish),
+    );
+  }
+
+  /** Has done what the gates let pass. */
+  #perform<T>(exchange: Exchange, route: Route, finish: (reply: Reply) => T): T | Promise<T> {
     const key = readIdempotencyKey(exchange, route);
     if (key === undefined) return this.#callHandler(exchange, route, finish);
     if (typeof key !== "string") return finish(replyToRefusal(key));

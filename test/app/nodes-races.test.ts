@@ -5,12 +5,19 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { Link } from "../../tools/torture/cluster/link.ts";
 import { type Ask, askThrough } from "../support/agntcy.ts";
 import { askRaw, makeOperator } from "../support/approval-ways.ts";
-import { ALMA, approvingFiles, booking, ranIn, under } from "../support/approving.ts";
+import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/approving.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { AUDIT, NORA, negotiationFiles, OPT_IN, presenting } from "../support/negotiation.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
-import { confirmation, refusalOf, resultOf, resumption, suspension } from "../support/waiting.ts";
+import {
+  confirmation,
+  escalation,
+  refusalOf,
+  resultOf,
+  resumption,
+  suspension,
+} from "../support/waiting.ts";
 
 const OPERATOR = makeOperator();
 const PRIVATE_KEY = generateKeyPairSync("ed25519").privateKey;
@@ -83,6 +90,39 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
       const asked = await askRaw(a, byAlma(booking(`f-${round}`)));
       const path = `/escalations/${String(asked.body["escalation_id"])}`;
       expect((await askRaw(b, byAlma({ method: "QUERY", path }))).status).toBe(200);
+    }
+  });
+
+  // AGTP "Sessions"
+  it("begin a session for one of two agents, and do nothing for the other", async () => {
+    const nodes = await openNodes();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const byAgent = (agent: string, room: string): TestRequest => ({
+        ...{ method: "RESERVE", path: `/rooms/${room}`, body: { guest: "Ada" } },
+        headers: { "Agent-ID": agent, "Session-ID": `shared-${round}` },
+      });
+      const replies = await Promise.all([
+        race([nodes[0]], byAgent(ALMA, `alma-${round}`)),
+        race([nodes[1]], byAgent(BORIS, `boris-${round}`)),
+      ]);
+      const counts = replies.map((some) => winners(some).length).toSorted();
+      expect(counts).toEqual([0, CONNECTIONS]);
+      expect(losses(replies.flat())).toEqual(new Set(["401 session-mismatch"]));
+      const rooms = nodes
+        .flatMap((node) => ranIn(node))
+        .filter((ran) => ran.includes(`-${round} `));
+      expect(rooms).toHaveLength(CONNECTIONS);
+    }
+  });
+
+  // AGTP "ESCALATE"
+  it("open one escalation of a task, and tell everybody of that one", async () => {
+    const nodes = await openNodes();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const replies = await race(nodes, escalation(`t-${round}`));
+      expect(replies).toHaveLength(2 * CONNECTIONS);
+      const ids = new Set(replies.map((reply) => resultOf(reply, "escalation_id")));
+      expect([...ids]).toEqual([expect.stringMatching(/^esc-/)]);
     }
   });
 

@@ -1,11 +1,14 @@
 /**
  * May the caller use the session that it names? It must be nobody else's, and neither suspended nor over.
  * Only RESUME is answered in a session that is held: its nonce decides.
+ * A session that the request begins is judged once more when it is stored: of two callers that begin one at two
+ * nodes in the same moment, one has it.
  * 401 somebody else's · 408 nobody resumed it in time · 409 suspended or ended.   AGTP "Sessions", "SUSPEND"
  */
 import type { Exchange } from "../exchange.ts";
 import { agentUnauthenticated, type Refusal } from "../refusals/refusal.ts";
 import { refuseHeldSession } from "../refusals/task-refusals.ts";
+import { ANONYMOUS } from "./caller.ts";
 import type { CallerState } from "./caller-state.ts";
 
 /** The registers of sessions. */
@@ -30,6 +33,17 @@ export function refuseSession(
   if (hold.agentId !== agentId) return sessionMismatch();
   if (method === "RESUME") return undefined;
   return hold.tlsIdentity === tlsIdentity ? refuseHeldSession(hold) : sessionMismatch();
+}
+
+/** Waits until the session that the request begins is stored; the refusal where another was faster. */
+export async function refuseLostSession(
+  exchange: Exchange,
+  sessionKept: Promise<boolean>,
+): Promise<Refusal | undefined> {
+  if (await sessionKept) return undefined;
+  // Nothing of it is held against the agent whose session somebody else names.
+  if (exchange.header("session-id") !== undefined) exchange.caller = ANONYMOUS;
+  return sessionMismatch();
 }
 
 /** 401: the session is another agent's, or came over another TLS identity. */

@@ -30,10 +30,10 @@ interface Session {
 }
 
 /**
- * False: the session is somebody else's. A promise: it is new, and the answer leaves once the
- * promise resolves; it never rejects.
+ * False: the session is somebody else's. A promise: it is new, and nothing is done in it before it is
+ * stored; false then says that somebody else was faster at another process. It never rejects.
  */
-type SessionAdmission = boolean | Promise<void>;
+type SessionAdmission = boolean | Promise<boolean>;
 
 /** The surroundings of the register; the limits are chosen by tests alone. */
 export interface SessionOptions {
@@ -52,8 +52,8 @@ interface SessionInUse {
   lastActivityAt: number;
   /** When it was last stored, or that was tried. */
   storedAt: number;
-  /** Settled once a new one is stored, or could not be; undefined from then on. */
-  keeping: Promise<void> | undefined;
+  /** Settled once a new one is stored, or could not be, or is not its user's; undefined from then on. */
+  keeping: Promise<boolean> | undefined;
   /** False: the store may have another one of this id, which is over. */
   isStored: boolean;
   /** True if it replaces its agent's own under another certificate. */
@@ -193,7 +193,7 @@ export class SessionRegister {
   #bind(
     sessionId: string,
     { agentId, ...holder }: Pick<SessionInUse, "agentId" | "tlsIdentity" | "isRebound">,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const now = this.#stored.now();
     const names = { id: flatText(sessionId), agentId: flatText(agentId), ...holder };
     const times = { lastActivityAt: now, storedAt: now };
@@ -210,8 +210,8 @@ export class SessionRegister {
     return session.keeping;
   }
 
-  /** Never rejects: what could not be stored is tried again with a later use. */
-  async #store(session: SessionInUse): Promise<void> {
+  /** False: it is somebody else's. Never rejects: what could not be stored is tried again with a later use. */
+  async #store(session: SessionInUse): Promise<boolean> {
     const { id, agentId, isRebound } = session;
     session.storedAt = session.lastActivityAt;
     try {
@@ -227,9 +227,11 @@ export class SessionRegister {
       // Somebody else who writes to the store was faster.
       const kept = this.#stored.get(id);
       if (kept === undefined || !isHeldBy(kept, session)) this.#letGo(session);
+      return kept === undefined || isHeldBy(kept, session);
     } catch (error) {
       session.storedAt += RETRIED_AFTER_MS - STORED_EVERY_MS;
       this.#onFault(error);
+      return true;
     }
   }
 

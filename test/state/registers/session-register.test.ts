@@ -7,6 +7,8 @@ import {
 } from "../../../src/state/registers/session-register.ts";
 import type { Change, Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
+import { openTestStore } from "../../support/store.ts";
 
 const ALICE = { agentId: "a".repeat(64), tlsIdentity: "f1", isHosted: true };
 const BOB: SessionUser = { agentId: "b".repeat(64), tlsIdentity: "f2", isHosted: true };
@@ -40,7 +42,25 @@ const open = (options?: SessionOptions): Promise<SessionRegister> =>
 
 /** Tells whether somebody may use a session, once the answer may leave. */
 async function admits(register: SessionRegister, id: string, user: SessionUser): Promise<boolean> {
-  return (await register.admit(id, user)) !== false;
+  return register.admit(id, user);
+}
+
+/** Two callers begin one session at two processes in the same moment, again and again. */
+async function beginAtOnce(...stores: readonly [Store, Store]): Promise<void> {
+  const [one, other] = [
+    await SessionRegister.open(stores[0]),
+    await SessionRegister.open(stores[1]),
+  ];
+  for (let round = 0; round < 5; round += 1) {
+    const id = `s-${round}`;
+    const begun = await Promise.all([admits(one, id, ALICE), admits(other, id, BOB)]);
+    expect(begun.toSorted()).toEqual([false, true]);
+    const [holder, loser] = begun[0] ? [ALICE, BOB] : [BOB, ALICE];
+    for (const register of [one, other]) {
+      expect(await admits(register, id, holder)).toBe(true);
+      expect(register.admit(id, loser)).toBe(false);
+    }
+  }
 }
 
 // AGTP "Sessions"
@@ -190,6 +210,14 @@ describe("SessionRegister over a store", () => {
     expect(after.admit("s-2", BOB)).toBe(false);
   });
 
+  it.each(["memory", "sqlite"] as const)(
+    "gives a session to one of those that begin it at two processes at once, in a store of driver %s",
+    async (driver) => {
+      const store = await openTestStore(driver);
+      await beginAtOnce(store, store);
+    },
+  );
+
   it("leaves a session to the process that was faster, and keeps one that another uses", async () => {
     const clock = { at: 0 };
     const store = makeStore();
@@ -198,8 +226,8 @@ describe("SessionRegister over a store", () => {
     const [one, other] = [await opened(), await opened()];
     await one.admit("s-1", ALICE);
     // It does not know yet, and learns it before its answer leaves.
-    await other.admit("s-1", { ...ALICE, tlsIdentity: "f9" });
-    await other.admit("s-1", BOB);
+    expect(await other.admit("s-1", { ...ALICE, tlsIdentity: "f9" })).toBe(false);
+    expect(await other.admit("s-1", BOB)).toBe(false);
     expect(other.admit("s-1", BOB)).toBe(false);
     expect(other.admit("s-1", ALICE)).toBe(true);
     clock.at = DAY - 1;
@@ -212,5 +240,12 @@ describe("SessionRegister over a store", () => {
     await other.admit("s-3", BOB);
     expect(other.find("s-1")).toMatchObject({ lastActivityAt: DAY - 1 });
     expect(await store.get("sessions", "s-1")).toMatchObject({ agentId: ALICE.agentId });
+  });
+});
+
+describeWithPostgres("SessionRegister over a database", () => {
+  it("gives a session to one of those that begin it at two nodes at once", async () => {
+    const url = await postgres().makeDatabase();
+    await beginAtOnce(await openPostgres(url), await openPostgres(url));
   });
 });
