@@ -8,6 +8,7 @@ import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
 import { jsonText } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
+import { besideOwn } from "../base/line-fields.ts";
 import type { Log } from "../base/log.ts";
 import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
@@ -73,13 +74,14 @@ export function createObserver(log: Log): Observer {
       } else logger.error({ event: "fault", ...call }, message);
     },
     logFor(exchange) {
-      return logger.child({
+      const members = {
         endpoint: `${exchange.method} ${exchange.route?.path ?? exchange.path}`,
         agent_id: exchange.caller.agentId,
         request_id: exchange.header("request-id"),
         task_id: exchange.taskId,
         trace_id: traceOf(exchange),
-      });
+      };
+      return logger.child(members, { formatters: { log: (fields) => besideOwn(fields) } });
     },
   };
 }

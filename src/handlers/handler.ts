@@ -4,7 +4,7 @@
  */
 import type { CallSignal } from "../base/abort-signal.ts";
 
-/** The slice of a logger that handlers get. */
+/** The slice of a logger that handlers get. A field that bears the name of the line's own member has `_` behind it. */
 export interface CallLog {
   debug(fields: object, message?: string): void;
   info(fields: object, message?: string): void;

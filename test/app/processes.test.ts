@@ -245,6 +245,7 @@ describe("a function of a process", () => {
     const { log } = daemon();
     const line = log.find(({ message }) => message === "few rooms");
     expect(line).toMatchObject({ level: "warn", left: 2, process: "rooms", agent_id: AGENT });
+    expect(line).toHaveProperty("level_", "x");
     expect(log.find(({ message }) => message === "at large")).not.toHaveProperty("agent_id");
   });
 

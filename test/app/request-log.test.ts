@@ -89,3 +89,22 @@ it("conceals the secrets of an endpoint, whatever another one showed", () => {
     });
   }
 });
+
+it("lets a handler's fields stand beside a line's own members, never twice in a line", () => {
+  const lines: string[] = [];
+  const sink = { write: (text: string) => void lines.push(text), flush: () => Promise.resolve() };
+  const observer = createObserver(createLog("info", sink));
+  const log = observer.logFor(makeExchange({ headers: { "request-id": "r-1" } }));
+  log.info(
+    { level: "gold", time: 7, request_id: "r-2", message: "m", event: "booked", nights: 2 },
+    "said",
+  );
+  log.warn({ nights: 3 }, "again");
+  const names = (lines[0] ?? "").match(/"([a-z_]+)":/g) ?? [];
+  expect(new Set(names).size).toBe(names.length);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    ...{ level: "info", request_id: "r-1", message: "said", event: "booked", nights: 2 },
+    ...{ level_: "gold", time_: 7, request_id_: "r-2", message_: "m" },
+  });
+  expect(JSON.parse(lines[1] ?? "")).toMatchObject({ level: "warn", nights: 3, message: "again" });
+});

@@ -4,7 +4,8 @@
  * to the calls that it had.   docs/processes.md
  */
 import { quietened } from "../../base/back-off.ts";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { besideOwn } from "../../base/line-fields.ts";
 import type { Line } from "../../base/line-reader.ts";
 import type { ProcessGroups } from "../../base/process-groups.ts";
 import type { CallLog, HandlerResult } from "../handler.ts";
@@ -214,11 +215,8 @@ interface LinePlace {
 
 const MAX_MESSAGE = 8_192;
 
-/** Members of every line, which no process may writeAt over. */
-const OURS: ReadonlySet<string> = new Set([
-  ...["level", "time", "event", "message", "process", "pid"],
-  ...["endpoint", "agent_id", "request_id", "task_id", "trace_id"],
-]);
+/** Members of a process's lines, beside those of every line. */
+const OWN_MEMBERS = ["event", "process", "pid"];
 
 /** Writes a line that a process wants to be logged. */
 function writeProcessLog(
@@ -227,13 +225,9 @@ function writeProcessLog(
   { settings, log, pid }: LinePlace,
 ): void {
   const text = typeof message === "string" ? message : JSON.stringify(message ?? "");
-  const line = { event: "process-log", process: settings.name, pid, ...fieldsOf(fields) };
+  const own = { event: "process-log", process: settings.name, pid };
+  const line = { ...own, ...besideOwn(recordIn(fields), OWN_MEMBERS) };
   writeAt(calls.unanswered(call)?.log ?? log, level, line, text.slice(0, MAX_MESSAGE));
-}
-
-function fieldsOf(fields: unknown): JsonRecord {
-  if (!isRecord(fields)) return {};
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !OURS.has(name)));
 }
 
 /** By the names that logs of other languages have as well. */
