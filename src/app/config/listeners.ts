@@ -19,6 +19,7 @@ type Reach = (typeof REACHES)[number];
 interface Listener {
   readonly key: "server" | "gateway" | "metrics" | "console";
   readonly host: string;
+  readonly port: number;
   readonly reach: Reach;
 }
 
@@ -51,21 +52,43 @@ export function describeListener({ key, host }: Listener): string {
 }
 
 function listenersOf({ server, gateway, metrics, console }: Sockets): readonly Listener[] {
-  return [
-    { key: "server", host: server.host, reach: "claims" },
+  const all: readonly (Listener & { readonly enabled: boolean })[] = [
+    { key: "server", ...placeOf(server), reach: "claims", enabled: true },
     // Identity headers of HTTP are never believed: the sidecar speaks as its own agent.
-    ...(gateway.enabled ? [{ key: "gateway", host: gateway.host, reach: "calls" } as const] : []),
-    ...(metrics.enabled
-      ? [{ key: "metrics", host: metrics.host, reach: "anything" } as const]
-      : []),
-    ...(console.enabled
-      ? [{ key: "console", host: console.host, reach: "anything" } as const]
-      : []),
+    { key: "gateway", ...placeOf(gateway), reach: "calls", enabled: gateway.enabled },
+    { key: "metrics", ...placeOf(metrics), reach: "anything", enabled: metrics.enabled },
+    { key: "console", ...placeOf(console), reach: "anything", enabled: console.enabled },
   ];
+  return all.filter(({ enabled }) => enabled);
+}
+
+function placeOf({ host, port }: Pick<Listener, "host" | "port">): Pick<Listener, "host" | "port"> {
+  return { host, port };
+}
+
+const WILDCARDS = ["0.0.0.0", "::"];
+
+/** Tells whether only one of two listeners can have its port. Port 0 is any that is free. */
+function isSamePlace(one: Listener, other: Listener): boolean {
+  if (one.port !== other.port || one.port === 0) return false;
+  const hosts = [one.host.toLowerCase(), other.host.toLowerCase()];
+  if (hosts[0] === hosts[1] || hosts.some((host) => WILDCARDS.includes(host))) return true;
+  return hosts.includes("localhost") && hosts.every((host) => isLoopbackHost(host));
 }
 
 /** Rules about who can reach the server and whom it believes. */
 export const exposureChecks: readonly CrossCheck[] = [
+  {
+    sections: [...LISTENER_SECTIONS],
+    check: (config, report) => {
+      const listeners = listenersOf(config);
+      for (const [index, listener] of listeners.entries()) {
+        const before = listeners.slice(0, index).find((other) => isSamePlace(other, listener));
+        if (before === undefined) continue;
+        report(`${listener.key}.port`, `must be another than ${before.key}.port, ${before.port}`);
+      }
+    },
+  },
   {
     sections: [...LISTENER_SECTIONS, "tls"],
     check: (config, report) => {
