@@ -22,6 +22,15 @@ export function canonicalText(value: unknown): string {
   return canonicalize(value) ?? "";
 }
 
+/** The canonical text of what a stranger sent; undefined for what JCS rejects: half of a surrogate pair, or no bottom. */
+export function canonicalTextOf(value: unknown): string | undefined {
+  try {
+    return canonicalText(value);
+  } catch {
+    return undefined;
+  }
+}
+
 /** SHA-256 in lower-case hex. */
 export function sha256Hex(octets: Uint8Array | string): string {
   return createHash("sha256").update(octets).digest("hex");

@@ -6,7 +6,7 @@
 import { escapeToken } from "../../base/dotted-key.ts";
 import { given, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
-import { canonicalText, sha256Hex } from "../../identity/canonical-form.ts";
+import { canonicalText, canonicalTextOf, sha256Hex } from "../../identity/canonical-form.ts";
 import { Collection } from "../../state/collection.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
@@ -142,7 +142,9 @@ export function readDefinition(listed: unknown): ToolDefinition | undefined {
   if (!isRecordOrAbsent(outputSchema) || !isRecordOrAbsent(annotations)) return undefined;
   const others = given({ title, description, outputSchema, annotations });
   const definition = { name, inputSchema, ...others };
-  return JSON.stringify(definition).length > MAX_DEFINITION_CHARACTERS ? undefined : definition;
+  // Without a canonical form it has no pin.
+  const text = canonicalTextOf(definition);
+  return text === undefined || text.length > MAX_DEFINITION_CHARACTERS ? undefined : definition;
 }
 
 /**

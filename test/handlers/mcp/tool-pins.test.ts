@@ -1,6 +1,6 @@
 /** The pins that operators accept, on several nodes of one store. */
 import { describe, expect, it } from "vitest";
-import { ToolPins } from "../../../src/handlers/mcp/tool-pins.ts";
+import { readDefinition, ToolPins } from "../../../src/handlers/mcp/tool-pins.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { alterStore } from "../../support/store.ts";
 
@@ -28,5 +28,14 @@ describe("an accepted pin", () => {
     await slow.accept(TOOL, "sha256:latest", 12);
     expect(slow.pinOf(TOOL)).toBe("sha256:latest");
     expect(slow.pinOf({ ...TOOL, definition: "sha256:other" })).toBe("sha256:other");
+  });
+});
+
+describe("a definition", () => {
+  it("that has no canonical form, and so no pin, is none of a tool", () => {
+    const tool = { name: "read", inputSchema: { type: "object" } };
+    expect(readDefinition(tool)).toEqual(tool);
+    expect(readDefinition({ ...tool, description: "\ud800" })).toBeUndefined();
+    expect(readDefinition({ ...tool, inputSchema: { default: "\udc00" } })).toBeUndefined();
   });
 });

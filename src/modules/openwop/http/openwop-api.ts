@@ -11,7 +11,7 @@ import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
 import { parseBody } from "../../../endpoint/input.ts";
-import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import {
@@ -242,22 +242,14 @@ async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswe
     return refuse(400, "validation_error", message);
   }
   const { parts, params, body } = call;
-  const digest = digestOf({ params, body });
-  if (digest === undefined) {
+  const asked = canonicalTextOf({ params, body });
+  if (asked === undefined) {
     return refuse(400, "validation_error", "the body has no canonical form");
   }
   const { tenant } = call.key;
   const operation = `${route.method} ${route.path}`;
-  const request = { tenant, operation, key, digest };
+  const request = { tenant, operation, key, digest: sha256Hex(asked) };
   return parts.state.idempotency.run(request, (keep) => handle({ ...call, keep }), parts.view);
-}
-
-function digestOf(request: Parameters<typeof canonicalForm>[0]): string | undefined {
-  try {
-    return sha256Hex(canonicalForm(request));
-  } catch {
-    return undefined;
-  }
 }
 
 /**

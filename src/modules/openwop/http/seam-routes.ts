@@ -3,7 +3,7 @@
  * judged. They are there only where conformance is asked for.   OpenWOP "host-sample-test-seams"
  */
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { canonicalOctets, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
 import { isRefused } from "../runs/run.ts";
@@ -120,7 +120,11 @@ function invoke({ parts, key, body }: ApiCall): ApiAnswer {
     return refuse(400, "validation_error", "/principal and /toolName must be texts");
   }
   const inputs = parts.redact(args);
-  const argsHash = sha256Hex(canonicalOctets(inputs));
+  const canonical = canonicalTextOf(inputs);
+  if (canonical === undefined) {
+    return refuse(400, "validation_error", "/args has no canonical form");
+  }
+  const argsHash = sha256Hex(canonical);
   const named = { agentId: "core.system", toolName, callId: uuidv7() };
   const held = principal === key.name ? key.agtpScopes : [];
   const isCovered =

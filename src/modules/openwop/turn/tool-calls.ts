@@ -11,7 +11,7 @@ import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
-import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { type AgentTurn, failed, type RunError } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
@@ -169,20 +169,30 @@ export class ToolCalls {
     if (this.#made >= maxCalls) {
       return failed("tool_limit_exceeded", `a turn may call ${maxCalls} tools`);
     }
+    const canonical = canonicalTextOf(input);
+    if (canonical === undefined) {
+      return failed("invalid_arguments", "the arguments have no canonical form");
+    }
     this.#made += 1;
     if (this.#made === 1) await this.#stage.beforeFirst(tool);
     const callId = uuidv7();
-    const causationId = await this.#tellCalled(tool, callId, input);
+    const causationId = await this.#tellCalled(tool, callId, {
+      inputs: input,
+      argsHash: sha256Hex(canonical),
+    });
     const returned = await this.#make(tool, filled.path, input);
     await this.#tellReturned(tool, callId, causationId, returned);
     return returned.answer;
   }
 
-  #tellCalled({ toolId }: EndpointTool, callId: string, inputs: JsonRecord): Promise<string> {
+  #tellCalled(
+    { toolId }: EndpointTool,
+    callId: string,
+    asked: { readonly inputs: JsonRecord; readonly argsHash: string },
+  ): Promise<string> {
     const { agent, turn } = this.#taker;
-    const argsHash = sha256Hex(canonicalForm(inputs));
     const told = {
-      ...{ agentId: agent.agentId, toolName: toolId, callId, inputs, argsHash },
+      ...{ agentId: agent.agentId, toolName: toolId, callId, ...asked },
       principal: turn.owner.principal,
     };
     return this.#stage.emit({

@@ -297,5 +297,7 @@ describe("the suite's seams", () => {
     expect(failed).toMatchObject({
       toolReturned: { status: "error", error: { code: "tool_error" } },
     });
+    const unreadable = await invoke({ args: { q: "\ud800" } });
+    expect([unreadable.status, unreadable.body.error]).toEqual([400, "validation_error"]);
   });
 });

@@ -305,11 +305,12 @@ describe("a tool call", () => {
         answers.push(await turn.callTool(toolId, { room_id: ".." }));
         answers.push(await turn.callTool(toolId, {}));
         answers.push(await turn.callTool(toolId, "text"));
+        answers.push(await turn.callTool(toolId, { room_id: "a", note: "\ud800" }));
       }),
     });
     expect(calls.map(({ path }) => path)).toEqual(["/rooms/a%2Fb%20c"]);
     const invalid = { kind: "failed", error: { code: "invalid_arguments" } };
-    expect(answers).toMatchObject([invalid, invalid, invalid]);
+    expect(answers).toMatchObject([invalid, invalid, invalid, invalid]);
   });
 
   it("is made so often and no more often", async () => {
