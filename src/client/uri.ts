@@ -22,17 +22,46 @@ export interface AgtpUri {
 /** The port of a URI that names none.   AGTP "IANA Considerations" */
 const DEFAULT_PORT = 4480;
 
+/** The parts of a URI as written; whether they name anything is for whoever asks. */
+export interface UriParts {
+  readonly userinfo?: string;
+  /** An IPv6 address has its brackets. */
+  readonly host: string;
+  /** Undefined: none is written. NaN: what is written is no port. */
+  readonly port: number | undefined;
+  readonly path: string;
+  /** Without the "?". */
+  readonly query?: string;
+}
+
 const URI =
   /^agtp:\/\/(?:([^@/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@[\]]*)(?::([^/?#@]*))?([^?#]*)(?:\?([^#]*))?$/i;
 const HOST_NAME = /^[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_.])?$/i;
 const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i;
 const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
+const NO_PARTS: UriParts = { host: "", port: undefined, path: "" };
+
+/** Takes a URI apart; undefined for another text, and for a URI with a fragment. */
+export function splitUri(text: string): UriParts | undefined {
+  const [whole, userinfo, host = "", port, path = "", query] = URI.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  return {
+    ...(userinfo === undefined ? {} : { userinfo }),
+    ...{ host, port: port === undefined ? undefined : numberOfPort(port), path },
+    ...(query === undefined ? {} : { query }),
+  };
+}
+
+function numberOfPort(written: string): number {
+  const port = Number(written);
+  return /^[0-9]{1,5}$/.test(written) && port > 0 && port < 65_536 ? port : Number.NaN;
+}
 
 /** Reads a URI, or throws ERR_AGTP_URI with what is wrong about it. */
 export function parseUri(text: string): AgtpUri {
   if (!/^agtp:\/\//i.test(text)) throw invalid(text, 'expected it to begin with "agtp://"');
   if (text.includes("#")) throw invalid(text, "a fragment may not be sent");
-  const [, userinfo, authority = "", portText, path = "", query] = URI.exec(text) ?? [];
+  const { userinfo, host: authority, port, path, query } = splitUri(text) ?? NO_PARTS;
   if (isAgentId(authority) && userinfo === undefined) {
     throw invalid(text, "it names an agent but no server: a host is needed, agtp://AGENT_ID@HOST");
   }
@@ -42,7 +71,7 @@ export function parseUri(text: string): AgtpUri {
   const agentName = AGENT_PATH.exec(path)?.[1];
   return {
     host: readHost(text, authority),
-    port: readPort(text, portText),
+    port: readPort(text, port),
     ...(userinfo === undefined ? {} : { agentId: userinfo }),
     ...(agentName === undefined ? {} : { agentName }),
     ...(path === "" || path === "/" ? {} : { path }),
@@ -56,11 +85,9 @@ function readHost(text: string, authority: string): string {
   throw invalid(text, "expected a host name or address");
 }
 
-function readPort(text: string, written: string | undefined): number {
-  if (written === undefined) return DEFAULT_PORT;
-  const port = Number(written);
-  if (/^[0-9]{1,5}$/.test(written) && port > 0 && port < 65_536) return port;
-  throw invalid(text, "expected a port from 1 to 65535");
+function readPort(text: string, port: number = DEFAULT_PORT): number {
+  if (Number.isNaN(port)) throw invalid(text, "expected a port from 1 to 65535");
+  return port;
 }
 
 function invalid(text: string, reason: string): AgtpClientError {

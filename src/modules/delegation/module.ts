@@ -14,7 +14,7 @@ import {
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
-import { ownHosts } from "../../identity/own-hosts.ts";
+import { ownAddress } from "../../identity/own-address.ts";
 import { createArrivals } from "./arriving.ts";
 import { Background } from "./background.ts";
 import type { VouchingRules } from "./chain.ts";
@@ -161,7 +161,7 @@ function hopLimits({ server, delegation, limits }: DelegationSections) {
 function targetSources(context: DelegationContext, peers: PeerDirectory): TargetSources {
   return {
     peers,
-    isOwnHost: ownHosts(context.config.server),
+    isOwnAddress: ownAddress(context.config.server),
     // A peer's token names an agent that the operator lets tasks come to.
     findHosted: (name, callerId) => {
       const agent = context.directory.resolve(name);

@@ -4,12 +4,12 @@
  * not go to. AGTP "DELEGATE", AGTP "URI Scheme"
  */
 
-import { type AgtpUri, parseUri } from "../../client/uri.ts";
+import { type AgtpUri, parseUri, splitUri, type UriParts } from "../../client/uri.ts";
 import { delegationForbidden } from "../../dispatch/refusals/delegation-refusals.ts";
 import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import type { IsOwnHost } from "../../identity/own-hosts.ts";
+import type { IsOwnAddress } from "../../identity/own-address.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
 
 /** An agent, and where it is. */
@@ -20,12 +20,11 @@ export type DelegationTarget =
 /** The places that targets are looked up in. */
 export interface TargetSources {
   readonly peers: PeerDirectory;
-  readonly isOwnHost: IsOwnHost;
+  readonly isOwnAddress: IsOwnAddress;
   /** An agent of this server that a caller may learn of. */
   findHosted(nameOrAgentId: string, callerId: string | undefined): AgentDocument | undefined;
 }
 
-const LOCAL_URI = /^agtp:\/\/([0-9a-f]{64})\/?$/i;
 const NAMED_PEER = /^([a-z0-9][a-z0-9._-]*):([^/:]+)$/i;
 
 /** Looks an agent up: an Agent-ID, a name, `PEER:AGENT`, or a URI. */
@@ -49,7 +48,8 @@ function resolveUri(
   written: string,
   callerId: string | undefined,
 ): DelegationTarget | Refusal {
-  const [, localId] = LOCAL_URI.exec(written) ?? [];
+  const parts = splitUri(written);
+  const localId = parts && agentAlone(parts);
   if (localId !== undefined) return resolveTarget(sources, localId, callerId);
   const uri = readUri(written);
   const agent = uri?.agentId ?? uri?.agentName;
@@ -57,12 +57,18 @@ function resolveUri(
   // A peer may share its host with this server.
   const peer = sources.peers.findByAddress(uri);
   if (peer !== undefined) return remote(peer, agent);
-  if (sources.isOwnHost(uri.host)) {
+  if (sources.isOwnAddress(uri.host, parts?.port)) {
     const hosted = sources.findHosted(agent, callerId);
     return hosted === undefined ? unknownAgent() : { kind: "hosted", agent: hosted };
   }
   const message = "that server is not configured as a peer, and is not asked";
   return delegationForbidden("peer-not-configured", message);
+}
+
+/** Form 1: an agent, and no server to ask for it. */
+function agentAlone({ userinfo, host, port, path, query }: UriParts): string | undefined {
+  const isAlone = userinfo === undefined && port === undefined && query === undefined;
+  return isAlone && isAgentId(host) && ["", "/"].includes(path) ? host : undefined;
 }
 
 /** Undefined: it is no agtp URI. */

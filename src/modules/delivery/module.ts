@@ -13,7 +13,7 @@ import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { ownHosts } from "../../identity/own-hosts.ts";
+import { ownAddress } from "../../identity/own-address.ts";
 import type { Store } from "../../state/store.ts";
 import type { DeliveryContext, DeliverySections } from "./config.ts";
 import { inboxEndpoint, notificationConfirmable } from "./inbox-methods.ts";
@@ -82,7 +82,7 @@ function addressBook({ config, directory, state }: DeliveryContext): AddressBook
     isRetired: (agent) => state.lifecycle.statusOf(agent) === "retired",
     webhooks: config.webhooks.recipients,
     groups: config.groups,
-    isOwnHost: ownHosts(config.server),
+    isOwnAddress: ownAddress(config.server),
   };
 }
 

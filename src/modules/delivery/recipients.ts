@@ -3,10 +3,11 @@
  * webhook of the configuration. Whoever is not known here gets nothing, and the sender is told.
  * AGTP "NOTIFY" recipient, AGTP "URI Scheme"
  */
+import { splitUri } from "../../client/uri.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import type { IsOwnHost } from "../../identity/own-hosts.ts";
+import type { IsOwnAddress } from "../../identity/own-address.ts";
 import type { Recipient } from "./notification.ts";
 
 /** Everybody there is. */
@@ -17,7 +18,7 @@ export interface AddressBook {
   readonly webhooks: Readonly<Record<string, string>>;
   /** Agents and `webhook:NAME`, by the group's name. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
-  readonly isOwnHost: IsOwnHost;
+  readonly isOwnAddress: IsOwnAddress;
 }
 
 /** The recipients of the addresses, each of them once, in the order written. */
@@ -60,7 +61,6 @@ function unknown(name: string): Recipient {
   return { kind: "nobody", name, reason: "recipient-not-found" };
 }
 
-const URI = /^agtp:\/\/(?:([^@/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@[\]]*)(?::[0-9]{1,5})?(\/[^?#]*)?$/i;
 const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
 
 /**
@@ -69,13 +69,15 @@ const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
  */
 function findAgent(
   address: string,
-  { directory, isOwnHost }: AddressBook,
+  { directory, isOwnAddress }: AddressBook,
 ): AgentDocument | undefined {
   if (!/^agtp:/i.test(address)) return directory.resolve(address);
-  const [, userinfo, host = "", path = ""] = URI.exec(address) ?? [];
+  const parts = splitUri(address);
+  if (parts === undefined || parts.query !== undefined) return undefined;
+  const { userinfo, host, port, path } = parts;
   const agentId = userinfo ?? host;
   if (isAgentId(agentId)) return path === "" || path === "/" ? directory.find(agentId) : undefined;
-  if (userinfo !== undefined || !isOwnHost(host)) return undefined;
+  if (userinfo !== undefined || !isOwnAddress(host, port)) return undefined;
   const name = AGENT_PATH.exec(path)?.[1];
   if (name === undefined) return undefined;
   return directory.findByName(name) ?? directory.find(name);

@@ -18,7 +18,8 @@ import { configFile } from "../../support/deployment.ts";
 import { openServer, shareServer, type TestServer } from "../../support/dispatch.ts";
 import { readJws, recordOf } from "../../support/records.ts";
 
-const files = delegationFiles();
+// In process: nothing listens there.
+const files = delegationFiles({ server: { port: 4481 } });
 
 async function recordAt(server: TestServer, auditId: unknown) {
   const jws = await server.state.ledger.find(String(auditId));
@@ -75,6 +76,7 @@ describe("DELEGATE to a hosted agent", () => {
     ["a URI with its name", "agtp://test/agents/bob"],
     ["a URI with this server in capitals", "agtp://TEST/agents/bob"],
     ["a URI with the place where this server listens", "agtp://localhost/agents/bob"],
+    ["a URI with its port", "agtp://localhost:4481/agents/bob"],
   ])("knows the agent by %s", async (_, target) => {
     expect((await delegate(shared(), { target })).status).toBe(200);
   });
@@ -178,6 +180,7 @@ describe("DELEGATE to a hosted agent", () => {
     [{ target: DAVE }, ALICE, "delegation-not-permitted"],
     [{}, DAVE, "delegation-not-permitted"],
     [{ target: "agtp://elsewhere.example/agents/x" }, ALICE, "peer-not-configured"],
+    [{ target: "agtp://localhost:9/agents/bob" }, ALICE, "peer-not-configured"],
   ])("answers 403 to %j", async (delegated, agentId, reason) => {
     const reply = await delegate(shared(), { ...delegated, headers: { "Agent-ID": agentId } });
     expect(refusalOf(reply)).toEqual([403, "delegation-forbidden", reason]);

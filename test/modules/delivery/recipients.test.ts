@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
 import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
-import { ownHosts } from "../../../src/identity/own-hosts.ts";
+import { ownAddress } from "../../../src/identity/own-address.ts";
 import { type AddressBook, resolveRecipients } from "../../../src/modules/delivery/recipients.ts";
 
 const ALICE = "a".repeat(64);
@@ -18,7 +18,7 @@ const book: AddressBook = {
   isRetired: ({ name }) => name === "rita",
   webhooks: { desk: "https://desk.example/", constructor: "https://odd.example/" },
   groups: { night: ["alice", "webhook:desk", "ghost"], pair: ["alice", ALICE] },
-  isOwnHost: ownHosts({ serverId: "s1", domain: "agents.example", host: "::1" }),
+  isOwnAddress: ownAddress({ serverId: "s1", domain: "agents.example", host: "::1", port: 4480 }),
 };
 
 const alice = { kind: "agent", name: "alice", agentId: ALICE };
@@ -51,6 +51,7 @@ describe("resolveRecipients", () => {
     ...["agtp://elsewhere.example/agents/alice", "agtp://agents.example", "agtp:alice", "agtp://"],
     ...["agtp://agents.example/alice", "agtp://alice@agents.example/agents/alice"],
     ...[`agtp://${ALICE}/agents/alice`, "agtp://agents.example/agents/alice?x=1"],
+    ...["agtp://agents.example:4481/agents/alice", "agtp://localhost:0/agents/alice"],
     ...["https://desk.example/", "mailto:alice@agents.example"],
   ])("knows nobody as %j", (address) => {
     expect(resolveRecipients([address], book)).toEqual([nobody(address)]);

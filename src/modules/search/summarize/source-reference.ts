@@ -5,13 +5,14 @@
  * endpoints and what the protocol itself reads.   AGTP "SUMMARIZE"
  */
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { splitUri, type UriParts } from "../../../client/uri.ts";
 import { canonicalPair } from "../../../dispatch/policy/method-policy.ts";
 import { impactOf, isProtocolPair } from "../../../dispatch/routes/floor.ts";
 import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import type { Impact } from "../../../endpoint/endpoint.ts";
 import { createRegistry, type EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
 import { isAgentId } from "../../../identity/identifiers.ts";
-import { ownHosts } from "../../../identity/own-hosts.ts";
+import { type IsOwnAddress, ownAddress } from "../../../identity/own-address.ts";
 import type { SearchContext } from "../config.ts";
 
 /** Something that a dispatch can read. */
@@ -31,12 +32,7 @@ export type NamedSource =
   | SourceReference
   | { readonly kind: "refused"; readonly message: string };
 
-/** Tells whether a host and port of an `agtp:` URI are this server's. */
-export type IsHere = (host: string, port: string | undefined) => boolean;
-
 const AGTP = /^agtp:\S*$/i;
-const AGTP_URI =
-  /^agtp:(?:\/\/(?:([^@/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@]*)(?::(\d{1,5}))?)?(\/[^?#]*)?(?:\?([^#]*))?$/i;
 const OTHER_URI = /^([a-z][a-z0-9+.-]*:)\/\/\S*$/i;
 const OTHER_URI_WITHOUT_HOST = /^((?:file|data|blob|javascript|urn):)\S+$/i;
 const PAIR = /^([A-Za-z][A-Za-z-]{1,63}) (\/\S*)$/;
@@ -45,7 +41,7 @@ const ENDPOINT_MEMBERS = ["method", "path", "parameters", "input"];
 const URI_MEMBERS = ["uri", "url", "href", "ref", "reference"];
 
 /** Understands one source. */
-export function readSourceName(source: unknown, isHere: IsHere): NamedSource {
+export function readSourceName(source: unknown, isHere: IsOwnAddress): NamedSource {
   if (typeof source === "string") return readText(source, isHere);
   if (!isRecord(source)) return { kind: "inline", content: source };
   const names = Object.keys(source);
@@ -57,7 +53,7 @@ export function readSourceName(source: unknown, isHere: IsHere): NamedSource {
 }
 
 /** A text that is nothing but a name is one; a text that only begins with a URI is a text. */
-function readText(source: string, isHere: IsHere): NamedSource {
+function readText(source: string, isHere: IsOwnAddress): NamedSource {
   const text = source.trim();
   if (AGTP.test(text)) return readAgtpUri(text, isHere);
   const [, scheme] = OTHER_URI.exec(text) ?? OTHER_URI_WITHOUT_HOST.exec(text) ?? [];
@@ -67,7 +63,7 @@ function readText(source: string, isHere: IsHere): NamedSource {
   return path === undefined ? { kind: "inline", content: source } : atPath(method, path);
 }
 
-function readUri(value: unknown, isHere: IsHere): NamedSource {
+function readUri(value: unknown, isHere: IsOwnAddress): NamedSource {
   const named = typeof value === "string" ? readText(value, isHere) : undefined;
   if (named !== undefined && named.kind !== "inline") return named;
   const expected = 'expected an "agtp:" URI, a path, or a method and a path';
@@ -91,12 +87,17 @@ function atPath(method: string | undefined, target: string): SourceReference {
   return { kind: "reference", method, path, query, input: {} };
 }
 
-function readAgtpUri(uri: string, isHere: IsHere): NamedSource {
-  const parts = AGTP_URI.exec(uri);
-  if (parts === null) {
+/** `agtp:/path` is without a server, which is this one. */
+function partsOf(uri: string): UriParts | undefined {
+  return splitUri(uri.replace(/^agtp:(?!\/\/)(?=[/?]|$)/i, "agtp://"));
+}
+
+function readAgtpUri(uri: string, isHere: IsOwnAddress): NamedSource {
+  const parts = partsOf(uri);
+  if (parts === undefined) {
     return { kind: "refused", message: `${quoteValue(uri)} is no "agtp:" URI` };
   }
-  const [, userinfo, authority = "", port, path, query] = parts;
+  const { userinfo, host: authority, port, path, query } = parts;
   const named = userinfo ?? (isAgentId(authority) ? authority : undefined);
   const host = named === authority ? "" : authority;
   if (host !== "" && !isHere(host, port)) {
@@ -107,7 +108,7 @@ function readAgtpUri(uri: string, isHere: IsHere): NamedSource {
     return { kind: "refused", message: `${quoteValue(named)} is no Agent-ID` };
   }
   const root = named === undefined ? "/" : `/agents/${named}`;
-  const isRoot = path === undefined || path === "/";
+  const isRoot = path === "" || path === "/";
   return { kind: "reference", method: undefined, path: isRoot ? root : path, query, input: {} };
 }
 
@@ -129,7 +130,7 @@ interface RegisteredPair {
 
 /** The places that sources may be read from. */
 export interface SourcePlaces {
-  readonly isHere: IsHere;
+  readonly isHere: IsOwnAddress;
   /** The pair that a dispatch arrives at, by aliases and redirects; a contract does not count. */
   registered(method: string, path: string): RegisteredPair | undefined;
   /** The methods that are registered for a path. */
@@ -147,9 +148,8 @@ export function createSourcePlaces({
     registry ??= createRegistry(deployment().listed).registry;
     return registry;
   };
-  const isOwnHost = ownHosts(config.server);
   return {
-    isHere: (host, port) => isOwnHost(host) && isPort(config.server.port, port),
+    isHere: ownAddress(config.server),
     registered: (method, path) => {
       const pair = canonicalPair(methodPolicy, { method, path });
       const found = places().find(pair.method, pair.path)?.entry;
@@ -167,9 +167,4 @@ function ofEndpoint({ tier, definition }: RegisteredRoute): RegisteredPair {
 function ofProtocol(method: string, path: string): RegisteredPair | undefined {
   if (!isProtocolPair(method, path) || NO_SOURCES.includes(method)) return undefined;
   return { impact: method === "FETCH" ? "informational" : impactOf(method), isFloor: true };
-}
-
-/** A server on any free port is not known by its number. */
-function isPort(own: number, asked: string | undefined): boolean {
-  return asked === undefined || own === 0 || Number(asked) === own;
 }

@@ -8,10 +8,10 @@ import { isRecord, quoteValue, recordIn } from "../../../base/json-value.ts";
 import { sourceRefused, sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Call, DispatchResult } from "../../../handlers/handler.ts";
-import { canonicalText, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
+import type { IsOwnAddress } from "../../../identity/own-address.ts";
 import { isStatus, isSuccess } from "../../../wire/message.ts";
 import {
-  type IsHere,
   type NamedSource,
   readSourceName,
   type SourcePlaces,
@@ -83,7 +83,7 @@ const PAUSE_SOURCES = 32;
 
 function* nameSources(
   list: readonly unknown[],
-  isHere: IsHere,
+  isHere: IsOwnAddress,
 ): Generator<undefined, readonly NamedSource[]> {
   const named: NamedSource[] = [];
   for (const source of list) {
@@ -136,7 +136,7 @@ function* takeContent(content: unknown, room: number): Generator<undefined, Take
   yield;
   const copy: unknown = JSON.parse(text);
   yield;
-  const canonical = canonicalOf(copy);
+  const canonical = canonicalTextOf(copy);
   if (canonical === undefined) return notCanonical();
   yield;
   const hash = sha256Hex(canonical);
@@ -145,7 +145,7 @@ function* takeContent(content: unknown, room: number): Generator<undefined, Take
 
 function takeText(text: string, room: number): Taken | Refusal {
   if (text.length > room) return tooLong();
-  const canonical = canonicalOf(text);
+  const canonical = canonicalTextOf(text);
   return { kind: "content", content: text, length: text.length, hash: sha256Hex(text), canonical };
 }
 
@@ -153,14 +153,6 @@ function takeText(text: string, room: number): Taken | Refusal {
 function textOf(content: unknown): string | undefined {
   try {
     return JSON.stringify(content) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function canonicalOf(content: unknown): string | undefined {
-  try {
-    return canonicalText(content);
   } catch {
     return undefined;
   }

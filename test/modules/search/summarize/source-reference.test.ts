@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ownAddress } from "../../../../src/identity/own-address.ts";
 import { readSourceName } from "../../../../src/modules/search/summarize/source-reference.ts";
 
-const isHere = (host: string, port: string | undefined): boolean =>
-  ["inn.example", "[::1]"].includes(host.toLowerCase()) && (port === undefined || port === "4480");
+const isHere = ownAddress({
+  ...{ serverId: "s1", domain: "inn.example", host: "::1", port: 4480 },
+});
 const read = (source: unknown) => readSourceName(source, isHere);
 const ID = "ab".repeat(32);
 const EMPTY = { method: undefined, query: undefined, input: {} };
@@ -45,6 +47,8 @@ describe("readSourceName", () => {
     "agtp://inn.example/rooms#first",
     "agtp://someone@inn.example",
     "agtp:rooms",
+    "agtp:inn.example",
+    "agtp://inn.example:port/rooms",
     { method: 7, path: "/rooms" },
     { method: "QUERY", path: "/rooms", input: "x" },
   ])("refuses what it never reads: %j", (source) => {
