@@ -38,6 +38,14 @@ export type Claims = Readonly<Record<string, unknown>>;
 type Lists = Pick<OidcConfig, "issuer" | "roleClaim" | "viewers" | "operators">;
 
 const MAX_NAME = 128;
+/** Control characters, and those that nobody sees: two persons could look like one. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\p{Surrogate}/gu;
+
+/** Tells whether all characters of a person's name are seen. */
+export function isPrintable(name: string): boolean {
+  return name.search(UNPRINTABLE) === -1;
+}
+
 const NAME_CLAIMS = ["name", "preferred_username", "email"];
 
 /** The higher of the roles that the lists give, with the entry that gives it. */
@@ -70,7 +78,7 @@ export function isGranted(
 /** The person whom the claims are about. */
 export function personOf(claims: Claims, role: Role): Person {
   const { iss, sub } = claims;
-  const name = nameIn(claims) ?? String(sub);
+  const name = (nameIn(claims) ?? String(sub)).replaceAll(UNPRINTABLE, "\ufffd");
   return { id: `${String(iss)}#${String(sub)}`, name: name.slice(0, MAX_NAME), role, via: "oidc" };
 }
 
