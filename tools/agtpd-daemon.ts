@@ -5,9 +5,10 @@ import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts"
 import { logProcessFaults } from "../src/app/start-report.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
-import { describeProblem, formatProblem, isError, type Problem } from "../src/base/problem.ts";
+import { isError, type Problem } from "../src/base/problem.ts";
 import { codeOf } from "../src/base/thrown.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
+import { printWholeProblems } from "../src/programs/shell/whole-problems.ts";
 import type { DaemonLine } from "./agtpd-program.ts";
 import { openLogSink } from "./log-sink.ts";
 
@@ -27,7 +28,7 @@ export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<
   if (unreadable !== undefined) {
     const problem: Problem = { file: flags.config, key: "", ...unreadable };
     if (flags.check && flags.json) terminal.out.write(formatReport([problem]));
-    terminal.err.write(`${formatProblem(problem)}\n`);
+    printWholeProblems([problem], terminal.err);
     await finish(2);
   }
   if (flags.check) return check(options, flags.json === true, terminal);
@@ -59,7 +60,7 @@ async function check(
   if (asJson) {
     out.write(formatReport(problems));
   } else {
-    for (const problem of problems) out.write(`${describeProblem(problem)}\n`);
+    printWholeProblems(problems, out);
     err.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
   }
   await finish(failed ? 1 : 0);
@@ -69,7 +70,7 @@ async function serve(options: DaemonOptions, terminal: Terminal): Promise<void> 
   const { err } = terminal;
   const result = await startDaemon(options);
   if (result.kind === "refused") {
-    for (const problem of result.problems) err.write(`${describeProblem(problem)}\n`);
+    printWholeProblems(result.problems, err);
     err.write("not started\n");
     // Who has a console finds there which record it is.
     if (result.isInspectable === true) await inspect(options, terminal, 1);
@@ -87,7 +88,7 @@ async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): 
   const { startInspection } = await import("../src/app/inspect.ts");
   const result = await startInspection(options);
   if (result.kind === "refused") {
-    for (const problem of result.problems) err.write(`${describeProblem(problem)}\n`);
+    printWholeProblems(result.problems, err);
     err.write("not started\n");
     await finish(1);
     return;

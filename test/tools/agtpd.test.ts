@@ -121,6 +121,17 @@ describe("agtpd --check", () => {
       expect(stdout).toContain(key);
   });
 
+  it("prints nothing by which a file could take the terminal over", async () => {
+    const config = `"sp\\u001beed" = 1\n${configFile({ server: { host: "\u001b[2J\u009b2J\u202e" } })}`;
+    const { configPath } = deploy({}, { "agtp-server.toml": config });
+    const args = ["--config", configPath];
+    const checked = await runProgram({ args: ["--check", ...args] });
+    const started = await runProgram({ args });
+    expect([checked.code, started.code]).toEqual([1, 1]);
+    const said = checked.stdout + checked.stderr + started.stderr;
+    expect(said).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
+  });
+
   it("ends even when a handler module keeps a timer", async () => {
     const module = `${PLAIN_HANDLERS}\nsetInterval(() => undefined, 1_000);`;
     const { configPath } = deploy({}, { "handlers.mjs": module });

@@ -60,7 +60,10 @@ function createParser(program: Command, terminal: Terminal, choose: Choose): Par
     .allowExcessArguments(false)
     .exitOverride()
     .configureHelp({ optionDescription: describeOption })
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+    .configureOutput({
+      writeOut: (text) => out.write(text),
+      writeErr: (text) => err.write(defuse(text)),
+    });
   // Options of the program stand before a command, those of the command behind it.
   const hasBoth = program.options !== undefined && (program.commands ?? program.programs);
   if (hasBoth) parser.enablePositionalOptions();
