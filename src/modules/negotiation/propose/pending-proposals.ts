@@ -9,8 +9,10 @@ import type { ProtocolEndpoint } from "../../../dispatch/routes/protocol-endpoin
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import { timestamp } from "../../../endpoint/contract.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import { Collection } from "../../../state/collection.ts";
-import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../../state/holders.ts";
+import type { RunKind } from "../../../runs/run-kind.ts";
+import { openRegister, type RunRegister } from "../../../runs/run-register.ts";
+import { type RunExecutor, RunSchedule } from "../../../runs/run-schedule.ts";
+import { type Holders, SOLE_HOLDER } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
@@ -48,48 +50,49 @@ const PER_AGENT = 100;
 const ESTIMATED_SECONDS = 1;
 /** The time after which an agent is told to give up asking. */
 const MOST_SECONDS = 60;
-/** A store that could not be used may be usable again. */
-const AGAIN_AFTER_MS = 1_000;
 
-export class PendingProposals {
-  readonly #proposals: Collection<PendingProposal>;
-  readonly #holders: Holders;
-  readonly #waiting = new Set<string>();
+const KIND: RunKind<PendingProposal, "pending" | "answered"> = {
+  name: "proposals",
+  read: readProposal,
+  statuses: {
+    // The oldest goes first, whether or not it has its answer.
+    pending: { phase: "active", next: ["answered"], rank: 0 },
+    answered: { phase: "over", next: [], rank: 0 },
+  },
+  statusOf: ({ request }) => (request === undefined ? "answered" : "pending"),
+  idOf: ({ proposalId }) => proposalId,
+  ownerOf: ({ agentId }) => agentId,
+  quota: { perOwner: PER_AGENT },
+};
+
+export class PendingProposals implements RunExecutor {
+  /** One after another: a flood of proposals takes turns with everything else. */
+  readonly concurrent = 1;
+  readonly #register: RunRegister<PendingProposal>;
+  readonly #schedule = new RunSchedule();
   /** The answers that are not kept yet, by proposal: none is evaluated twice because of its store. */
   readonly #answers = new Map<string, ProposalAnswer>();
   #evaluator: ProposalEvaluator | undefined;
-  /** The evaluation of one after another: a flood of proposals takes turns with everything else. */
-  #running: Promise<void> | undefined;
 
-  private constructor(proposals: Collection<PendingProposal>, holders: Holders) {
-    this.#proposals = proposals;
-    this.#holders = holders;
+  private constructor(register: RunRegister<PendingProposal>) {
+    this.#register = register;
     this.#takeUp();
-    holders.watch(() => {
-      this.#takeUp();
-      this.#run();
-    });
+    register.onGone(() => this.#takeUp());
   }
 
   /** Opens the proposals of a store; nothing is evaluated before `evaluateBy`. */
   static async open(store: Store, holders: Holders = SOLE_HOLDER): Promise<PendingProposals> {
-    const proposals = await Collection.open(store, {
-      name: "proposals",
-      read: readProposal,
-      ownerOf: ({ agentId }) => agentId,
-      quota: { perOwner: PER_AGENT },
-    });
-    return new PendingProposals(proposals, holders);
+    return new PendingProposals(await openRegister(store, KIND, { holders }));
   }
 
   get size(): number {
-    return this.#proposals.size;
+    return this.#register.list().length;
   }
 
   /** Gives pending proposals to an evaluator, those that are left too. */
   evaluateBy(evaluator: ProposalEvaluator): void {
     this.#evaluator = evaluator;
-    this.#run();
+    this.#schedule.use(this);
   }
 
   /** Takes a proposal on; 261. */
@@ -97,74 +100,50 @@ export class PendingProposals {
     const { agentId, negotiationId } = request;
     const proposalId = `prop-${uuidv7()}`;
     const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
-    const adding = await this.#proposals.add(proposalId, holding(this.#holders, proposal));
-    if (adding.kind === "added") for (const id of adding.gone) this.#waiting.delete(id);
-    this.#waiting.add(proposalId);
-    this.#run();
+    await this.#register.add({ run: proposal });
+    this.#schedule.add({ runId: proposalId, owner: agentId });
     return pendingAnswer(proposal);
   }
 
   /** The outcome of an agent's own proposal; undefined when it has none of that id. */
   find(proposalId: string, agentId: string): ProposalAnswer | undefined {
-    const proposal = this.#proposals.get(proposalId);
+    const proposal = this.#register.find(proposalId);
     if (proposal?.agentId !== agentId) return undefined;
     return proposal.answer ?? pendingAnswer(proposal);
   }
 
+  async execute(proposalId: string): Promise<"left" | undefined> {
+    const evaluator = this.#evaluator;
+    await new Promise((resolve) => setImmediate(resolve));
+    try {
+      if (evaluator !== undefined) await this.#evaluate(proposalId, evaluator);
+    } catch (error) {
+      if (isStoreUnavailable(error)) return "left";
+      evaluator?.onFault(error);
+    }
+    return undefined;
+  }
+
   /** Lists the proposals that no other process evaluates. */
   #takeUp(): void {
-    for (const proposal of this.#proposals.values()) {
-      const isWaiting = proposal.request !== undefined && mayHold(this.#holders, proposal);
-      if (isWaiting) this.#waiting.add(proposal.proposalId);
+    for (const proposal of this.#register.inPhase("active")) {
+      const { proposalId: runId, agentId: owner } = proposal;
+      if (this.#register.isOurs(proposal)) this.#schedule.add({ runId, owner });
     }
-  }
-
-  #run(): void {
-    if (this.#evaluator === undefined || this.#waiting.size === 0) return;
-    this.#running ??= this.#evaluateAll().finally(() => {
-      this.#running = undefined;
-      // Proposals that came in after the last one and before this.
-      this.#run();
-    });
-  }
-
-  async #evaluateAll(): Promise<void> {
-    for (const proposalId of this.#waiting) {
-      const evaluator = this.#evaluator;
-      if (evaluator === undefined) return;
-      await new Promise((resolve) => setImmediate(resolve));
-      this.#waiting.delete(proposalId);
-      try {
-        await this.#evaluate(proposalId, evaluator);
-      } catch (error) {
-        if (isStoreUnavailable(error)) this.#evaluateLater(proposalId);
-        else evaluator.onFault(error);
-      }
-    }
-  }
-
-  #evaluateLater(proposalId: string): void {
-    setTimeout(() => {
-      this.#waiting.add(proposalId);
-      this.#run();
-    }, AGAIN_AFTER_MS).unref();
   }
 
   async #evaluate(proposalId: string, evaluator: ProposalEvaluator): Promise<void> {
-    const { item: proposal } = await this.#proposals.change(proposalId, (one) => {
-      const isTaken = one.request !== undefined && !holds(this.#holders, one);
-      return isTaken && mayHold(this.#holders, one) ? holding(this.#holders, one) : undefined;
-    });
-    if (proposal?.request === undefined || !holds(this.#holders, proposal)) {
-      this.#answers.delete(proposalId);
-      return;
+    const isOurs = await this.#register.claim(proposalId);
+    const proposal = isOurs ? this.#register.find(proposalId) : undefined;
+    if (proposal?.request !== undefined) {
+      const { agentId, negotiationId, request } = proposal;
+      const answer = this.#answers.get(proposalId) ?? (await evaluator.evaluate(request));
+      this.#answers.set(proposalId, answer);
+      const run = { proposalId, agentId, negotiationId, answer };
+      await this.#register.advance(proposalId, (one) =>
+        this.#register.isHeldHere(one) ? { run } : undefined,
+      );
     }
-    const { agentId, negotiationId, request } = proposal;
-    const answer = this.#answers.get(proposalId) ?? (await evaluator.evaluate(request));
-    this.#answers.set(proposalId, answer);
-    await this.#proposals.change(proposalId, (one) =>
-      holds(this.#holders, one) ? { proposalId, agentId, negotiationId, answer } : undefined,
-    );
     this.#answers.delete(proposalId);
   }
 }
