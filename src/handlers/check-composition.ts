@@ -7,6 +7,8 @@ import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { templateShape } from "../base/template.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
+import { creatingRegistry } from "../endpoint/endpoint-registry.ts";
+import { compilePathPattern } from "../endpoint/path-template.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import type { FloorCheck } from "./composition.ts";
 
@@ -105,11 +107,6 @@ export interface StepTargetOptions {
   readonly canonical?: (pair: CanonicalPair) => CanonicalPair;
 }
 
-interface Known {
-  readonly endpoint: EndpointDefinition;
-  readonly segments: readonly string[];
-}
-
 /**
  * Finds the endpoint that a step of a recipe reaches, as far as that can be said before it runs:
  * for a path without parameters exactly what the dispatcher would find, for one with parameters the
@@ -118,23 +115,25 @@ interface Known {
 export function* compilingStepTargets(
   options: StepTargetOptions,
 ): Paced<(step: RecipeStep) => StepTarget> {
-  const byMethod = new Map<string, Known[]>();
+  const { registry } = yield* creatingRegistry(options.endpoints);
   const byShape = new Map<string, EndpointDefinition>();
   for (const endpoint of options.endpoints) {
-    const known = byMethod.get(endpoint.method) ?? [];
-    known.push({ endpoint, segments: endpoint.path.split("/") });
-    byMethod.set(endpoint.method, known);
     byShape.set(`${endpoint.method} ${templateShape(endpoint.path)}`, endpoint);
     yield;
   }
 
   function find(step: RecipeStep): StepTarget {
     const { method, path } = options.canonical?.(step) ?? step;
-    const same = byShape.get(`${method} ${templateShape(path)}`);
-    if (same !== undefined) return { kind: "endpoint", endpoint: same };
-    const known = byMethod.get(method) ?? [];
-    const found = isTemplate(path) ? findPossible(path, known) : findMatching(path, known);
-    return found.kind === "none" && options.isFloor(method, path) ? { kind: "server" } : found;
+    const isOpen = isTemplate(path);
+    const endpoint = isOpen
+      ? byShape.get(`${method} ${templateShape(path)}`)
+      : registry.find(method, path)?.entry;
+    if (endpoint !== undefined) return { kind: "endpoint", endpoint };
+    const ofMethod = options.endpoints.filter((one) => isOpen && one.method === method);
+    const { canMatch } = compilePathPattern(path);
+    const endpoints = ofMethod.filter((one) => canMatch(one.path));
+    if (endpoints.length > 0) return { kind: "any-of", endpoints };
+    return { kind: options.isFloor(method, path) ? "server" : "none" };
   }
 
   const found = new Map<RecipeStep, StepTarget>();
@@ -148,43 +147,4 @@ export function* compilingStepTargets(
 /** Tells whether part of a path is known only when the step runs. */
 export function isTemplate(path: string): boolean {
   return path.includes("{");
-}
-
-/** The most specific template that a path matches. */
-function findMatching(path: string, known: readonly Known[]): StepTarget {
-  const segments = path.split("/");
-  const [best] = known
-    .filter((candidate) => matches(candidate.segments, segments))
-    .sort((a, b) => countParameters(a) - countParameters(b));
-  return best === undefined ? { kind: "none" } : { kind: "endpoint", endpoint: best.endpoint };
-}
-
-/** A parameter of the template takes any segment but an empty one. */
-function matches(template: readonly string[], segments: readonly string[]): boolean {
-  return (
-    template.length === segments.length &&
-    template.every((part, at) => part === segments[at] || (isTemplate(part) && segments[at] !== ""))
-  );
-}
-
-function countParameters({ segments }: Known): number {
-  return segments.filter(isTemplate).length;
-}
-
-/** All that a parameterised path could lead to. */
-function findPossible(path: string, known: readonly Known[]): StepTarget {
-  const segments = path.split("/");
-  const endpoints = known
-    .filter((candidate) => canMatch(candidate.segments, segments))
-    .map(({ endpoint }) => endpoint);
-  return endpoints.length === 0 ? { kind: "none" } : { kind: "any-of", endpoints };
-}
-
-function canMatch(template: readonly string[], segments: readonly string[]): boolean {
-  return (
-    template.length === segments.length &&
-    template.every(
-      (part, at) => part === segments[at] || isTemplate(part) || isTemplate(segments[at] ?? ""),
-    )
-  );
 }
