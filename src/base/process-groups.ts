@@ -1,8 +1,9 @@
 /**
  * The process groups of the programs that run now. Each is ended as a whole, and all of them with this
- * process, however it comes to exit: what is in a group of its own gets no signal of this one's.
+ * process, however it comes to exit, or is killed: what is in a group of its own gets no signal of this one's.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { OrphanWatch } from "./orphan-watch.ts";
 import { codeOf, reasonOf } from "./thrown.ts";
 
 /** A program that is started, without a shell. */
@@ -25,6 +26,7 @@ export type StartedProgram =
 /** Starts programs, and knows which of them run. */
 export class ProcessGroups {
   readonly #running = new Set<number>();
+  readonly #watch = new OrphanWatch();
   readonly #endAll = (): void => {
     for (const pid of this.#running) killGroup(pid);
   };
@@ -50,10 +52,12 @@ export class ProcessGroups {
   #add(pid: number): void {
     if (this.#running.size === 0) process.on("exit", this.#endAll);
     this.#running.add(pid);
+    this.#watch.add(pid);
   }
 
   #delete(pid: number): void {
     this.#running.delete(pid);
+    this.#watch.delete(pid);
     if (this.#running.size === 0) process.off("exit", this.#endAll);
   }
 }
