@@ -172,7 +172,7 @@ describe("the golden exchanges", () => {
       ...["certificate-required", "certificate-revoked"],
       ...["idempotency-key-in-use", "idempotency-outcome-unknown", "synthesis-error"],
       ...["confirmation-forbidden", "decision-conflict", "nonce-reused", "session-expired"],
-      ...["approval-rejected", "approval-used", "approval-expired"],
+      ...["approval-rejected", "approval-used", "approval-expired", "approval-elsewhere"],
       ...["contract-mismatch", "contract-forbidden", "contract-not-yours", "contract-revoked"],
       "request-state-invalid",
     ];

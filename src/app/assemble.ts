@@ -95,9 +95,9 @@ function* creatingApprovals(
   registry: EndpointRegistry<Route>,
   { kept: { state }, approvalPolicy: policy }: AssemblyOptions,
 ): Paced<Approvals> {
-  const { escalations, ledger } = state;
+  const { escalations, ledger, holders } = state;
   const ahead = yield* StepsAhead.creating({ policy, registry, methodPolicy });
-  return new Approvals({ policy, escalations, ledger, ahead });
+  return new Approvals({ policy, escalations, ledger, ahead, holders });
 }
 
 function creatingPipeline(

@@ -249,6 +249,32 @@ describe("a question of a server of 2025-11-25", () => {
     }
   }, 60_000);
 
+  it("is answered in the worker that holds its call, and keeps its answer where it is brought to another", async () => {
+    const daemon = await start(await makeAsking(HOSTILE, "asks", 2));
+    // A connection to each: the next one goes where there are fewer.
+    const holding = await daemon.connect();
+    const other = await daemon.connect();
+    const send = async (
+      client: RawClient,
+      request: TestRequest,
+    ): Promise<TestReply | undefined> => {
+      const { length } = await client.replies(0);
+      client.write(encodeRequest(request));
+      return (await client.replies(length + 1))[length];
+    };
+    const asked = await send(holding, work());
+    expect(asked).toMatchObject({ status: 202 });
+    const id = asked === undefined ? "" : idOf(asked);
+    expect((await answer(daemon, id, { seat: "window" })).status).toBe(200);
+    for (let brought = 0; brought < 2; brought += 1) {
+      const refused = await send(other, work(id));
+      expect(refused && refusalOf(refused)).toEqual([409, "approval-elsewhere"]);
+    }
+    expect(await send(holding, work(id))).toMatchObject({ status: 200 });
+    const again = await send(other, work(id));
+    expect(again && refusalOf(again)).toEqual([409, "approval-used"]);
+  }, 60_000);
+
   it("that is out of all bounds is refused, and its call is ended", async () => {
     const daemon = await start(await makeAsking(HOSTILE, "asks-oddly"));
     const refused = await ask(daemon, work());

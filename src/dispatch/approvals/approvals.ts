@@ -4,6 +4,7 @@
  * that one of many gets it, and used up in the store before its handler is called, so that no crash
  * lets it be used again.   docs/approvals.md
  */
+import { type Holders, mayHold } from "../../state/holders.ts";
 import type { Ledger } from "../../state/records/ledger.ts";
 import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
@@ -12,6 +13,7 @@ import type { Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
 import { recordOf } from "../recorded.ts";
 import {
+  approvalElsewhere,
   approvalExpired,
   approvalImpossible,
   approvalMismatch,
@@ -47,6 +49,8 @@ export interface ApprovalParts {
   readonly escalations: EscalationRegister;
   readonly ledger: Pick<Ledger, "currentHeadOf" | "find" | "settled">;
   readonly ahead: StepsAhead;
+  /** Who waits for the answer to its question, among the processes over the store. */
+  readonly holders: Holders;
 }
 
 export class Approvals {
@@ -163,6 +167,11 @@ export class Approvals {
     if (refused !== undefined) return refused;
     if (others.length > 0) return approvalMismatch(escalationId, others);
     if (!isUsable(escalation, Date.now())) return stillOpen(escalation);
+    // Used up here, the answer would never come to the call that asked.
+    const resume = escalation.approval.question?.resume;
+    if (resume !== undefined && !mayHold(this.#parts.holders, resume)) {
+      return approvalElsewhere(escalation);
+    }
     if (!escalations.claim(escalationId)) return approvalUsed(escalation, true);
     return { kind: "step", take: () => this.#use(exchange, escalation) };
   }

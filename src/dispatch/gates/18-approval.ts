@@ -1,7 +1,7 @@
 /**
  * Gate 18. Does the call need an approval, and does it bring one that is for this call?
  * 262 `approval-required` where an operator has to decide first · 403 `approval-rejected` · 409
- * `approval-mismatch`, `approval-used`, `approval-expired` · 422 `composition_failed` for a step that would
+ * `approval-mismatch`, `approval-used`, `approval-expired`, `approval-elsewhere` · 422 `composition_failed` for a step that would
  * need one of its own. Asked directly before the handler and behind an Idempotency-Key: what is answered
  * already is answered again, and what is refused otherwise is put before nobody.
  */

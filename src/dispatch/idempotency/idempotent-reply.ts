@@ -21,7 +21,7 @@ const REPLAYED = { "Idempotency-Replayed": "true" };
 const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500, 550, 551]);
 /** Another Escalation-ID makes another answer of the same request. */
 const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
-  ...(["approval-mismatch", "approval-used", "approval-expired"] as const),
+  ...(["approval-mismatch", "approval-used", "approval-expired", "approval-elsewhere"] as const),
 ]);
 
 /** Tells whether the same request must get the same reply from now on. */

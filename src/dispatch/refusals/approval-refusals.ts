@@ -55,6 +55,15 @@ export function approvalUsed({ escalationId, approval }: Escalation, isRunning: 
   });
 }
 
+/** 409: the call that asked waits in another worker or node for its answer; nothing of it is used up. */
+export function approvalElsewhere({ escalationId, approval }: Escalation): Refusal {
+  const message =
+    "the call that asked waits in another worker or node: repeat it there, or over another connection";
+  return refuseFor(409, "approval-elsewhere", message, {
+    ...{ escalation_id: escalationId, call_digest: approval?.digest },
+  });
+}
+
 /** 409: its time is over, whether it was given or not. */
 export function approvalExpired({ escalationId, approval, deadlineAt }: Escalation): Refusal {
   const message = "the approval's time is over: call without it to ask anew";

@@ -46,6 +46,7 @@ export type RefusalCode =
   | "approval-mismatch"
   | "approval-used"
   | "approval-expired"
+  | "approval-elsewhere"
   | "idempotency-key-reuse"
   | "idempotency-key-in-use"
   | "idempotency-outcome-unknown"
