@@ -58,7 +58,7 @@ export class Connection implements BatchedWriter {
   #isWaitingItsTurn = false;
   /** Requests since the last sweep. */
   #requests = 0;
-  /** When it was last looked for something to answer, as of `performance.now()`. */
+  /** When something was answered last, as of `performance.now()`. */
   #workedAt = 0;
 
   /** Listens to the socket once for each event: what else has to hear of it is told from here. */
@@ -103,10 +103,10 @@ export class Connection implements BatchedWriter {
   }
 
   #work(): void {
-    if (this.#isWaitingItsTurn) return;
+    if (this.#isWaitingItsTurn || !this.#mayAnswer()) return;
     const began = performance.now();
     let now = began;
-    while (this.#mayAnswer) {
+    while (this.#mayAnswer()) {
       if (now - began > TURN_MS) {
         this.#yield();
         break;
@@ -118,7 +118,7 @@ export class Connection implements BatchedWriter {
     this.#workedAt = now;
   }
 
-  get #mayAnswer(): boolean {
+  #mayAnswer(): boolean {
     if (this.#inbox.isEmpty || this.#running !== undefined) return false;
     return !this.#outbox.isBlocked && !this.#outbox.isFull;
   }
@@ -154,6 +154,7 @@ export class Connection implements BatchedWriter {
     response.then(
       (settled) => {
         this.#running = undefined;
+        this.#workedAt = performance.now();
         this.#reply(settled);
         this.#proceed();
       },

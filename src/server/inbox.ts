@@ -18,6 +18,9 @@ import { readInto } from "./shared-reading.ts";
 /** The kinds of waiting that have a deadline each. */
 export type Overdue = "idle" | "header fields" | "body";
 
+/** So many that were taken keep their places: a peer that always has another waiting must not make it grow. */
+const MAX_PASSED = 256;
+
 /** The longest that a silent peer may take to close after the last reply. */
 const LINGER_MS = 2_000;
 
@@ -26,9 +29,10 @@ export class Inbox {
   readonly #socket: TLSSocket;
   readonly #limits: LimitsConfig;
   readonly #parser: RequestParser;
-  /** From `#next` on; those before it were taken. */
+  /** Those from `#next` to `#end` wait. To shorten it would be a call into V8 with each request. */
   readonly #waiting: (Request | WireFault | undefined)[] = [];
   #next = 0;
+  #end = 0;
   /** The last look at what was received ended with `maxPipelined`: there may be more. */
   #isBehind = false;
   #isAnswering = false;
@@ -49,21 +53,22 @@ export class Inbox {
   /** No more is wanted until something was answered. */
   get isFull(): boolean {
     const answering = this.#isAnswering ? 1 : 0;
-    return this.#count + answering >= this.#limits.maxPipelined;
+    return this.#count() + answering >= this.#limits.maxPipelined;
   }
 
   /** Nothing waits to be taken. */
   get isEmpty(): boolean {
-    return this.#count === 0;
+    return this.#count() === 0;
   }
 
-  get #count(): number {
-    return this.#waiting.length - this.#next;
+  /** A method, as a getter that is private is a call into V8. */
+  #count(): number {
+    return this.#end - this.#next;
   }
 
   /** All that was received is answered, and nothing more is read. */
   get isAnswered(): boolean {
-    return this.#isClosed && this.#isQuiet;
+    return this.#isClosed && this.#isQuiet();
   }
 
   /** Nothing more is read, because of a fault or because `close` was called. */
@@ -90,7 +95,10 @@ export class Inbox {
     if (message === undefined) return undefined;
     this.#waiting[this.#next] = undefined;
     this.#next += 1;
-    if (this.#count === 0) this.#forget();
+    if (this.#next === this.#end) {
+      this.#next = 0;
+      this.#end = 0;
+    }
     return message;
   }
 
@@ -100,15 +108,20 @@ export class Inbox {
     else this.#trackPhase();
   }
 
-  #forget(): void {
-    this.#waiting.length = 0;
-    this.#next = 0;
+  #add(message: Request | WireFault): void {
+    if (this.#next >= MAX_PASSED) {
+      this.#waiting.splice(0, this.#next);
+      this.#end -= this.#next;
+      this.#next = 0;
+    }
+    this.#waiting[this.#end] = message;
+    this.#end += 1;
   }
 
   /** Stops reading; waiting requests are still answered. */
   close(fault?: WireFault): void {
     if (this.#isClosed) return;
-    if (fault !== undefined) this.#waiting.push(fault);
+    if (fault !== undefined) this.#add(fault);
     this.#isClosed = true;
   }
 
@@ -120,7 +133,9 @@ export class Inbox {
 
   /** Forgets what waits. */
   clear(): void {
-    this.#forget();
+    this.#waiting.length = 0;
+    this.#next = 0;
+    this.#end = 0;
     this.#isClosed = true;
   }
 
@@ -137,7 +152,7 @@ export class Inbox {
     const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = this.#limits;
     if (this.#phase === "head") return elapsed > headerTimeoutMs ? "header fields" : undefined;
     if (this.#phase === "body") return elapsed > bodyTimeoutMs ? "body" : undefined;
-    return this.#isQuiet && elapsed > idleTimeoutMs ? "idle" : undefined;
+    return this.#isQuiet() && elapsed > idleTimeoutMs ? "idle" : undefined;
   }
 
   /** Nothing more is sent: this side is ended, and the peer has its time to end its own. */
@@ -158,8 +173,8 @@ export class Inbox {
     return now - this.#lingersSince > this.#limits.idleTimeoutMs;
   }
 
-  get #isQuiet(): boolean {
-    return !this.#isAnswering && this.#count === 0;
+  #isQuiet(): boolean {
+    return !this.#isAnswering && this.#count() === 0;
   }
 
   #hear(): void {
@@ -169,13 +184,13 @@ export class Inbox {
   #parse(capacity: number): void {
     const taken = this.#isAnswering ? 1 : 0;
     this.#isBehind = true;
-    while (!this.#isClosed && this.#count + taken < capacity) {
+    while (!this.#isClosed && this.#count() + taken < capacity) {
       const message = this.#parser.next();
       if (message === undefined) {
         this.#isBehind = false;
         break;
       }
-      this.#waiting.push(message);
+      this.#add(message);
       this.#phase = "idle";
       this.#isClosed = isWireFault(message);
     }
