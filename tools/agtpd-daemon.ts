@@ -101,6 +101,8 @@ async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): 
 
 /** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
 async function finish(code: number): Promise<never> {
+  // A reader that is gone ends the process as well.
+  process.exitCode = code;
   const said = [process.stdout, process.stderr].map(
     (stream) => new Promise((resolve) => stream.write("", resolve)),
   );

@@ -1,4 +1,5 @@
 /** The terminal of this process, as the programs take it, and the way to run one of them on it. */
+import { codeOf, reasonOf } from "../src/base/thrown.ts";
 import { AgtpClientError } from "../src/client/client-error.ts";
 import type { Command } from "../src/programs/shell/command.ts";
 import { runProgram } from "../src/programs/shell/run-program.ts";
@@ -29,14 +30,13 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Ends the process quietly when its reader stops early, as `head` does; a daemon writes past it. */
+/** Results that cannot be written end the process; a daemon writes past it. What is said beside them may be lost. */
 function output(stream: NodeJS.WriteStream): Output {
   const isTerminal = stream.isTTY === true;
+  const onError = stream === process.stdout ? endUnwritten : ignore;
   return {
     write: (text) => {
-      if (stream === process.stdout && !stream.listeners("error").includes(endQuietly)) {
-        stream.on("error", endQuietly);
-      }
+      if (!stream.listeners("error").includes(onError)) stream.on("error", onError);
       stream.write(text);
     },
     isTerminal,
@@ -44,9 +44,15 @@ function output(stream: NodeJS.WriteStream): Output {
   };
 }
 
-function endQuietly(): void {
-  process.exit();
+/** Quietly where the reader stopped early, as `head` does; a result that is lost is none. */
+function endUnwritten(error: Error): void {
+  if (codeOf(error) === "EPIPE") process.exit();
+  process.stderr.on("error", ignore);
+  process.stderr.write(`cannot write to standard output: ${reasonOf(error)}\n`);
+  process.exit(2);
 }
+
+function ignore(): void {}
 
 async function readInput(maxBytes: number = MAX_INPUT_BYTES): Promise<string> {
   const chunks: Buffer[] = [];
