@@ -20,6 +20,7 @@ import type { Change, Store } from "../state/store.ts";
 import { EventLog } from "./event-log.ts";
 import type { EventCounts, NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
 import { RunNews, type RunWatcher } from "./run-news.ts";
+import { type RunExecutor, RunSchedule, type ScheduledRun } from "./run-schedule.ts";
 
 /** A run after a step, and the events that say so. */
 export interface RunStep<Run, Event> {
@@ -52,14 +53,16 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   readonly #log: EventLog<Event> | undefined;
   readonly #news: RunNews<Run>;
   /** Whose runs are whose. */
-  readonly holders: Holders;
+  readonly #holders: Holders;
+  /** The runs that are executed; deployments hand them over by it. */
+  readonly schedule: RunSchedule = new RunSchedule();
 
   constructor(parts: RegisterParts<Run, Event>) {
     this.#kind = parts.kind;
     this.#runs = parts.runs;
     this.#log = parts.log;
     this.#news = parts.news;
-    this.holders = parts.holders;
+    this.#holders = parts.holders;
   }
 
   now(): number {
@@ -107,7 +110,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     const runId = this.#kind.idOf(run);
     const { also = [] } = options;
     const others = typeof also === "function" ? also() : also;
-    return this.#runs.add(runId, holding(this.holders, run), {
+    return this.#runs.add(runId, holding(this.#holders, run), {
       ...options,
       also: [...others, ...this.#put(runId, events)],
     });
@@ -121,7 +124,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   ): Promise<Run | undefined> {
     let events: readonly Event[] = [];
     const next = (before: Run): Run | undefined => {
-      if (isHolders && !holds(this.holders, before)) throw new HolderLostError();
+      if (isHolders && !holds(this.#holders, before)) throw new HolderLostError();
       const step = decide(before);
       events = step?.events ?? [];
       if (step === undefined) return undefined;
@@ -137,37 +140,66 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     });
   }
 
+  /** Has a run executed when its turn comes. */
+  enqueue(run: Run): void {
+    this.schedule.add(this.#scheduled(run));
+  }
+
+  /** Takes back a run whose turn has not come. */
+  dequeue(run: Run): void {
+    this.schedule.remove(this.#scheduled(run));
+  }
+
+  /**
+   * Has runs executed by this one from now on, until the function that is answered was called. `takeUp` enqueues
+   * what nobody executes: it is called at once, and when another node is found gone.
+   */
+  executeBy(executor: RunExecutor, takeUp: () => void): () => void {
+    takeUp();
+    this.schedule.use(executor);
+    const forgetGone = this.onGone(takeUp);
+    return () => {
+      forgetGone();
+      this.schedule.pause(executor);
+    };
+  }
+
+  /** Tells whether this process may execute a run, and does not. */
+  isUnattended(run: Run): boolean {
+    return this.isOurs(run) && !this.schedule.has(this.#scheduled(run));
+  }
+
   /** Calls back when another node is found gone, until the function that is answered was called. */
   onGone(listener: () => void): () => void {
-    return this.holders.watch(listener);
+    return this.#holders.watch(listener);
   }
 
   /** Tells whether it is this process that a run belongs to. */
   isHeldHere(run: Run): boolean {
-    return holds(this.holders, run);
+    return holds(this.#holders, run);
   }
 
   /** Tells whether this process executes a run, or may take it over. */
   isOurs(run: Run): boolean {
-    return mayHold(this.holders, run);
+    return mayHold(this.#holders, run);
   }
 
   /** Tells whether a change has taken a run from this process. */
   hasLeft(before: Run, after: Run): boolean {
-    return holds(this.holders, before) && !holds(this.holders, after);
+    return holds(this.#holders, before) && !holds(this.#holders, after);
   }
 
   /** Makes this process the one that executes a run that is not over; false: another does. */
   async claim(runId: string): Promise<boolean> {
-    const { self } = this.holders;
+    const { self } = this.#holders;
     if (self === undefined) return true;
     let isHeld = false;
     await this.#runs.change(runId, (run) => {
       const isOver = this.phaseOf(run) === "over";
-      isHeld = !isOver && holds(this.holders, run);
-      if (isOver || isHeld || !mayHold(this.holders, run)) return undefined;
+      isHeld = !isOver && holds(this.#holders, run);
+      if (isOver || isHeld || !mayHold(this.#holders, run)) return undefined;
       isHeld = true;
-      return holding(this.holders, run);
+      return holding(this.#holders, run);
     });
     return isHeld;
   }
@@ -213,6 +245,10 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     await this.#log?.clear();
   }
 
+  #scheduled(run: Run): ScheduledRun {
+    return { runId: this.#kind.idOf(run), owner: this.#kind.ownerOf(run) };
+  }
+
   #put(runId: string, events: readonly Event[]): readonly Change[] {
     return events.flatMap((event) => this.#log?.put(runId, event) ?? []);
   }
@@ -222,8 +258,8 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     const isAnswered = this.phaseOf(before) === "waiting" && this.phaseOf(after) === "active";
     const isFree = (before as Held).heldBy === undefined;
     return isAnswered || isFree
-      ? holding(this.holders, after)
-      : heldAs(this.holders, before, after);
+      ? holding(this.#holders, after)
+      : heldAs(this.#holders, before, after);
   }
 
   #check(before: Run, after: Run): void {

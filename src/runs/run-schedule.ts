@@ -6,6 +6,8 @@
 
 import { type BackOff, pauseAfter } from "../base/back-off.ts";
 import { type HeldPlaces, mayHoldMore } from "../base/fair-shares.ts";
+import { HolderLostError } from "../state/holders.ts";
+import { isStoreUnavailable } from "../state/store-fault.ts";
 
 /** A run that waits to be executed. */
 export interface ScheduledRun {
@@ -22,10 +24,15 @@ export interface RunExecutor {
   /** The most that may wait for it; without it, any number. */
   readonly waiting?: number;
   /**
-   * Never rejects. `left`: the run stands as it did, since the store could not be used; it is executed
-   * again after a pause. The value that the signal is aborted with is for the driver to understand.
+   * The value that the signal is aborted with is for the executor to understand.
+   * @throws StoreUnavailableError: the run stands as it did, and is executed again after a pause
+   * @throws HolderLostError: another node says what becomes of it
    */
-  execute(runId: string, stop: AbortController): Promise<"left" | undefined>;
+  execute(runId: string, stop: AbortController): Promise<void>;
+  /** Hears of anything else that is thrown. */
+  reportFault(error: unknown, runId: string): void;
+  /** Called once an execution has ended that is not for later. */
+  forget?(runId: string): void;
 }
 
 /** The runs of an owner that wait. */
@@ -136,9 +143,15 @@ export class RunSchedule {
     // It is among the executions before it does anything.
     const ended = Promise.resolve()
       .then(() => executor.execute(runId, stop))
-      .then((left) => {
-        if (left === undefined) this.#left.delete(runId);
-        else this.#executeLater(run);
+      .catch((error: unknown) => {
+        if (isStoreUnavailable(error)) return true;
+        if (!(error instanceof HolderLostError)) executor.reportFault(error, runId);
+        return false;
+      })
+      .then((isLeft) => {
+        if (isLeft === true) return this.#executeLater(run);
+        this.#left.delete(runId);
+        executor.forget?.(runId);
       })
       .finally(() => this.#end(run));
     this.#executing.set(runId, { stop, executor, ended });

@@ -2,6 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type RunExecutor, RunSchedule } from "../../src/runs/run-schedule.ts";
+import { HolderLostError } from "../../src/state/holders.ts";
+import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 
 /** An executor whose executions end when a test says so. */
 class TestExecutor implements RunExecutor {
@@ -16,7 +18,7 @@ class TestExecutor implements RunExecutor {
     if (waiting !== undefined) this.waiting = waiting;
   }
 
-  execute(runId: string, stop: AbortController): Promise<undefined> {
+  execute(runId: string, stop: AbortController): Promise<void> {
     expect(this.running.has(runId)).toBe(false);
     this.begun.push(runId);
     stop.signal.addEventListener("abort", () => {
@@ -24,8 +26,12 @@ class TestExecutor implements RunExecutor {
       this.end(runId);
     });
     return new Promise((resolve) => {
-      this.running.set(runId, () => resolve(undefined));
+      this.running.set(runId, resolve);
     });
+  }
+
+  reportFault(error: unknown): never {
+    throw error;
   }
 
   end(runId: string): void {
@@ -185,8 +191,9 @@ describe("a run that the store could not keep", () => {
       concurrent: 1,
       execute: async () => {
         begunAt.push(Date.now());
-        return begunAt.length < 4 ? "left" : undefined;
+        if (begunAt.length < 4) throw fullDisk();
       },
+      reportFault: fail,
     });
     schedule.add(run("a1"));
     await vi.advanceTimersByTimeAsync(60_000);
@@ -207,12 +214,46 @@ describe("a run that the store could not keep", () => {
       concurrent: 1,
       execute: async (runId) => {
         begun.push(runId);
-        return runId === "a1" ? "left" : undefined;
+        if (runId === "a1") throw fullDisk();
       },
+      reportFault: fail,
     });
     for (const runId of ["a1", "b1", "a2"]) schedule.add(run(runId));
     await settle();
     await settle();
     expect(begun).toEqual(["a1", "b1", "a2"]);
+  });
+});
+
+function fullDisk(): StoreUnavailableError {
+  return new StoreUnavailableError("full", new Error("the disk is full"));
+}
+
+function fail(error: unknown): never {
+  throw error;
+}
+
+describe("an execution that failed", () => {
+  it("is reported unless the store or another node is why, and is forgotten where it is not for later", async () => {
+    const reported: unknown[] = [];
+    const forgotten: string[] = [];
+    const bug = new Error("a bug");
+    const faults: Readonly<Record<string, Error>> = {
+      ...{ a1: bug, b1: fullDisk(), c1: new HolderLostError() },
+    };
+    const schedule = new RunSchedule();
+    schedule.use({
+      concurrent: 10,
+      execute: async (runId) => {
+        const fault = faults[runId];
+        if (fault !== undefined) throw fault;
+      },
+      reportFault: (error, runId) => reported.push([runId, error]),
+      forget: (runId) => forgotten.push(runId),
+    });
+    for (const runId of ["a1", "b1", "c1", "d1"]) schedule.add(run(runId));
+    await settle();
+    expect(reported).toEqual([["a1", bug]]);
+    expect(forgotten.sort()).toEqual(["a1", "c1", "d1"]);
   });
 });

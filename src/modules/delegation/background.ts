@@ -11,9 +11,7 @@ import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts
 import { refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import type { RunExecutor, RunSchedule } from "../../runs/run-schedule.ts";
-import { HolderLostError } from "../../state/holders.ts";
-import { isStoreUnavailable } from "../../state/store-fault.ts";
+import type { RunExecutor } from "../../runs/run-schedule.ts";
 import { isSuccess } from "../../wire/message.ts";
 import { failed, type Outcome, outcomeNews } from "./outcome.ts";
 import type { RecentRuns } from "./recent-runs.ts";
@@ -22,7 +20,6 @@ import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register
 /** The parts that background work needs. */
 export interface BackgroundOptions {
   readonly register: DelegationRegister;
-  readonly schedule: RunSchedule;
   readonly runs: RecentRuns;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
@@ -38,7 +35,7 @@ export class Background implements RunExecutor {
   readonly concurrent: number = Infinity;
   readonly #options: BackgroundOptions;
   readonly #ending = new AbortController();
-  #forgetGone: () => void = () => undefined;
+  #stop: () => void = () => undefined;
   /** By delegation, the task of one that was begun here. */
   readonly #tasks = new Map<string, Perform>();
   /** By delegation, an outcome that is not kept yet. */
@@ -57,24 +54,20 @@ export class Background implements RunExecutor {
 
   /** Does the task of one that is kept already. */
   run(delegation: KeptDelegation, perform: Perform): void {
-    const { id: runId, agentId: owner } = delegation;
-    this.#tasks.set(runId, perform);
-    this.#options.schedule.add({ runId, owner });
+    this.#tasks.set(delegation.id, perform);
+    this.#options.register.enqueue(delegation);
   }
 
   /** Takes up what was not delivered; what ran then is over, and nobody knows how. */
   start(): void {
-    const { register, schedule } = this.#options;
-    this.#takeUp();
-    schedule.use(this);
-    this.#forgetGone = register.holders.watch(() => this.#takeUp());
+    this.#stop = this.#options.register.executeBy(this, () => this.#takeUp());
   }
 
   #takeUp(): void {
-    const { register, schedule, runs } = this.#options;
+    const { register, runs } = this.#options;
     for (const delegation of register.inPhase("active", "waiting")) {
-      const { action, target, taskId, id: runId, agentId: owner } = delegation;
-      if (!register.isOurs(delegation) || schedule.has({ runId, owner })) continue;
+      if (!register.isUnattended(delegation)) continue;
+      const { action, target, taskId, id: runId } = delegation;
       const start = { kind: "delegate", action, target, taskId, runId } as const;
       const begun = runs.begin(delegation.agentId, start);
       this.run(delegation, () => begun.then(interrupted));
@@ -83,36 +76,27 @@ export class Background implements RunExecutor {
 
   /** Gives up what is under way, and leaves the rest to the next start; resolves once that is kept. */
   async close(): Promise<void> {
-    const { schedule } = this.#options;
-    this.#forgetGone();
+    this.#stop();
     this.#ending.abort();
-    schedule.pause(this);
-    await schedule.idle(this);
+    await this.#options.register.schedule.idle(this);
   }
 
-  async execute(id: string): Promise<"left" | undefined> {
-    const { register, log } = this.#options;
-    try {
-      const isOurs = await register.claim(id);
-      const delegation = isOurs ? register.find(id) : undefined;
-      if (delegation !== undefined) {
-        const outcome = await this.#outcomeOf(delegation);
-        await this.#keep(delegation, outcome);
-        await this.#deliver(delegation, outcome);
-      }
-      this.#forget(id);
-    } catch (error) {
-      // Goes on from the outcome once that can be kept.
-      if (isStoreUnavailable(error)) return "left";
-      this.#forget(id);
-      // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return undefined;
-      log.warn({ error }, "a delegation could not be kept");
-    }
-    return undefined;
+  /** Where the store cannot keep the outcome, it goes on from that. */
+  async execute(id: string): Promise<void> {
+    const { register } = this.#options;
+    const isOurs = await register.claim(id);
+    const delegation = isOurs ? register.find(id) : undefined;
+    if (delegation === undefined) return;
+    const outcome = await this.#outcomeOf(delegation);
+    await this.#keep(delegation, outcome);
+    await this.#deliver(delegation, outcome);
   }
 
-  #forget(id: string): void {
+  reportFault(error: unknown): void {
+    this.#options.log.warn({ error }, "a delegation could not be kept");
+  }
+
+  forget(id: string): void {
     this.#tasks.delete(id);
     this.#outcomes.delete(id);
   }

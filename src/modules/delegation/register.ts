@@ -14,7 +14,6 @@ import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.t
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { RunKind } from "../../runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../runs/run-register.ts";
-import { RunSchedule } from "../../runs/run-schedule.ts";
 import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { ServerState } from "../../state/state.ts";
@@ -90,8 +89,6 @@ export function openDelegations(store: Store, holders?: Holders): Promise<Delega
 interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
-  /** The runs that are executed; deployments hand them over by it. */
-  readonly schedule: RunSchedule;
   readonly seen: SeenTokens;
 }
 
@@ -104,7 +101,6 @@ export async function openDelegation(
   return {
     runs: await RecentRuns.open(),
     register: await openDelegations(store, holders),
-    schedule: new RunSchedule(),
     seen: await SeenTokens.open(store, now),
   };
 }

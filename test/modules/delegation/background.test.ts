@@ -10,7 +10,6 @@ import {
   openDelegations,
 } from "../../../src/modules/delegation/register.ts";
 import type { Callback } from "../../../src/modules/delegation/request.ts";
-import { RunSchedule } from "../../../src/runs/run-schedule.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
@@ -49,7 +48,7 @@ async function rig(
   const register = await openDelegations(store);
   const runs = await RecentRuns.open();
   const background = new Background({
-    ...{ register, runs, schedule: new RunSchedule() },
+    ...{ register, runs },
     log: { info: () => undefined, warn: (fields) => void warned.push(fields) },
     actAs: async (acting) => {
       acted.push(acting);

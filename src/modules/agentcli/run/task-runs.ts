@@ -127,10 +127,14 @@ export class TaskRuns implements RunExecutor {
   }
 
   /** Holds a place for as long as a run is there. */
-  async execute(runId: string): Promise<undefined> {
+  async execute(runId: string): Promise<void> {
     const run = this.#runs.get(runId);
     run?.begin(true);
     await run?.ended;
+  }
+
+  reportFault(error: unknown): never {
+    throw error;
   }
 
   #ofTask(taskId: string): readonly TaskRun[] {

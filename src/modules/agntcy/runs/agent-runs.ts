@@ -14,7 +14,6 @@ import {
   type RunStep,
   type StepOptions,
 } from "../../../runs/run-register.ts";
-import { RunSchedule } from "../../../runs/run-schedule.ts";
 import { Collection } from "../../../state/collection.ts";
 import type { Holders } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
@@ -70,8 +69,6 @@ const ACTIVE_PER_BASE = 128;
 const MAX_EVENT_BYTES = 65_536;
 
 export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
-  /** The runs that are followed; deployments hand them over by it. */
-  readonly schedule: RunSchedule = new RunSchedule();
   readonly #store: Store;
   /** The runs that are about to begin: each has its place before its server is asked. */
   readonly #reserved = new Set<WantedRun>();
@@ -79,12 +76,6 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   constructor(store: Store, parts: RegisterParts<AgentRun, KeptEvent>) {
     super(parts);
     this.#store = store;
-  }
-
-  /** Lists the runs under way on a path that no other node follows. */
-  pending(base: string): readonly AgentRun[] {
-    const active = this.inPhase("active").filter((run) => run.base === base);
-    return active.filter((run) => this.isOurs(run));
   }
 
   /** Lists the runs that wait for an answer, the oldest first. */

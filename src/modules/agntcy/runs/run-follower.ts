@@ -6,8 +6,6 @@
 import { Deadline } from "../../../base/deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
-import { HolderLostError } from "../../../state/holders.ts";
-import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "./agent-runs.ts";
 import { PATIENCE, type Patience } from "./await-verdict.ts";
@@ -35,7 +33,7 @@ export class RunFollower implements RunExecutor {
   readonly #patience: Patience;
   readonly #closing = new AbortController();
   #agents: ReadonlyMap<string, RemoteAgent> = new Map();
-  #forgetGone: () => void = () => undefined;
+  #stop: () => void = () => undefined;
   /** By run, the stream that it was begun by. */
   readonly #streams = new Map<string, RunStream>();
 
@@ -50,49 +48,38 @@ export class RunFollower implements RunExecutor {
   /** Takes up everything that is under way with these agents, and what others have to leave. */
   start(agents: readonly RemoteAgent[]): void {
     this.#agents = new Map(agents.map((agent) => [agent.base, agent]));
-    this.#takeUp();
-    this.#register.schedule.use(this);
-    this.#forgetGone = this.#register.onGone(() => this.#takeUp());
+    this.#stop = this.#register.executeBy(this, () => {
+      for (const run of this.#register.inPhase("active")) {
+        if (this.#agents.has(run.base) && this.#register.isUnattended(run)) this.follow(run);
+      }
+    });
   }
 
   /** Follows a run under the deployment that is served then; `begun` is the stream that it was begun by. */
-  follow({ runId, owner }: AgentRun, begun?: RunStream): void {
+  follow(run: AgentRun, begun?: RunStream): void {
     // A request that outlives its configuration may still begin a run.
     if (this.#closing.signal.aborted) begun?.close();
-    else if (begun !== undefined) this.#streams.set(runId, begun);
-    this.#register.schedule.add({ runId, owner });
+    else if (begun !== undefined) this.#streams.set(run.runId, begun);
+    this.#register.enqueue(run);
   }
 
-  async execute(runId: string): Promise<"left" | undefined> {
+  /** Where the store cannot keep the answer of the run's server, that is asked once more. */
+  async execute(runId: string): Promise<void> {
     const begun = this.#streams.get(runId);
     this.#streams.delete(runId);
-    try {
-      if (await this.#register.claim(runId)) await this.#follow(runId, begun);
-      else begun?.close();
-    } catch (error) {
-      // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return undefined;
-      // Its server is asked once more when the store can keep the answer.
-      if (isStoreUnavailable(error)) return "left";
-      this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
-    }
-    return undefined;
+    if (await this.#register.claim(runId)) await this.#follow(runId, begun);
+    else begun?.close();
   }
 
-  #takeUp(): void {
-    const { schedule } = this.#register;
-    for (const base of this.#agents.keys()) {
-      for (const run of this.#register.pending(base)) if (!schedule.has(run)) this.follow(run);
-    }
+  reportFault(error: unknown, runId: string): void {
+    this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
   }
 
   /** Leaves what is under way to whoever comes next. */
   async close(): Promise<void> {
-    const { schedule } = this.#register;
     this.#closing.abort(new Error("the server is closing"));
-    this.#forgetGone();
-    schedule.pause(this);
-    await schedule.idle(this);
+    this.#stop();
+    await this.#register.schedule.idle(this);
     for (const stream of this.#streams.values()) stream.close();
   }
 

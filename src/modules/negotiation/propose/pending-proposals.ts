@@ -11,11 +11,10 @@ import { timestamp } from "../../../endpoint/contract.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { RunKind } from "../../../runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../../runs/run-register.ts";
-import { type RunExecutor, RunSchedule } from "../../../runs/run-schedule.ts";
+import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import { type Holders, SOLE_HOLDER } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
-import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import { isStatus } from "../../../wire/message.ts";
 import type { SubmittedProposal } from "./read-proposal.ts";
 
@@ -69,15 +68,13 @@ export class PendingProposals implements RunExecutor {
   /** One after another: a flood of proposals takes turns with everything else. */
   readonly concurrent = 1;
   readonly #register: RunRegister<PendingProposal>;
-  readonly #schedule = new RunSchedule();
   /** The answers that are not kept yet, by proposal: none is evaluated twice because of its store. */
   readonly #answers = new Map<string, ProposalAnswer>();
   #evaluator: ProposalEvaluator | undefined;
+  #stop: () => void = () => undefined;
 
   private constructor(register: RunRegister<PendingProposal>) {
     this.#register = register;
-    this.#takeUp();
-    register.onGone(() => this.#takeUp());
   }
 
   /** Opens the proposals of a store; nothing is evaluated before `evaluateBy`. */
@@ -91,8 +88,14 @@ export class PendingProposals implements RunExecutor {
 
   /** Gives pending proposals to an evaluator, those that are left too. */
   evaluateBy(evaluator: ProposalEvaluator): void {
+    const register = this.#register;
     this.#evaluator = evaluator;
-    this.#schedule.use(this);
+    this.#stop();
+    this.#stop = register.executeBy(this, () => {
+      for (const one of register.inPhase("active")) {
+        if (register.isUnattended(one)) register.enqueue(one);
+      }
+    });
   }
 
   /** Takes a proposal on; 261. */
@@ -101,7 +104,7 @@ export class PendingProposals implements RunExecutor {
     const proposalId = `prop-${uuidv7()}`;
     const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
     await this.#register.add({ run: proposal });
-    this.#schedule.add({ runId: proposalId, owner: agentId });
+    this.#register.enqueue(proposal);
     return pendingAnswer(proposal);
   }
 
@@ -112,38 +115,24 @@ export class PendingProposals implements RunExecutor {
     return proposal.answer ?? pendingAnswer(proposal);
   }
 
-  async execute(proposalId: string): Promise<"left" | undefined> {
+  async execute(proposalId: string): Promise<void> {
     const evaluator = this.#evaluator;
     await new Promise((resolve) => setImmediate(resolve));
-    try {
-      if (evaluator !== undefined) await this.#evaluate(proposalId, evaluator);
-    } catch (error) {
-      if (isStoreUnavailable(error)) return "left";
-      evaluator?.onFault(error);
-    }
-    return undefined;
-  }
-
-  /** Lists the proposals that no other process evaluates. */
-  #takeUp(): void {
-    for (const proposal of this.#register.inPhase("active")) {
-      const { proposalId: runId, agentId: owner } = proposal;
-      if (this.#register.isOurs(proposal)) this.#schedule.add({ runId, owner });
-    }
-  }
-
-  async #evaluate(proposalId: string, evaluator: ProposalEvaluator): Promise<void> {
     const isOurs = await this.#register.claim(proposalId);
     const proposal = isOurs ? this.#register.find(proposalId) : undefined;
-    if (proposal?.request !== undefined) {
-      const { agentId, negotiationId, request } = proposal;
-      const answer = this.#answers.get(proposalId) ?? (await evaluator.evaluate(request));
-      this.#answers.set(proposalId, answer);
-      const run = { proposalId, agentId, negotiationId, answer };
-      await this.#register.advance(proposalId, (one) =>
-        this.#register.isHeldHere(one) ? { run } : undefined,
-      );
-    }
+    if (evaluator === undefined || proposal?.request === undefined) return;
+    const { agentId, negotiationId, request } = proposal;
+    const answer = this.#answers.get(proposalId) ?? (await evaluator.evaluate(request));
+    this.#answers.set(proposalId, answer);
+    const run = { proposalId, agentId, negotiationId, answer };
+    await this.#register.advance(proposalId, () => ({ run }), { isHolders: true });
+  }
+
+  reportFault(error: unknown): void {
+    this.#evaluator?.onFault(error);
+  }
+
+  forget(proposalId: string): void {
     this.#answers.delete(proposalId);
   }
 }

@@ -16,7 +16,7 @@ import {
   type RunStop,
   refuseRun,
 } from "./run.ts";
-import { type RunEntry, scheduled } from "./run-entry.ts";
+import type { RunEntry } from "./run-entry.ts";
 import { begun, openNode, runPaused, stopped } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
 import { type Interrupt, openInterrupt, type RunState } from "./run-state.ts";
@@ -155,5 +155,5 @@ export function takeDown(parts: RunParts, { runId, parentRunId }: RunEntry): boo
 function halt(register: RunParts["register"], runId: string, stop: RunStop): void {
   register.schedule.stop(runId, stop);
   const entry = register.find(runId);
-  if (entry !== undefined) register.schedule.remove(scheduled(entry));
+  if (entry !== undefined) register.dequeue(entry);
 }

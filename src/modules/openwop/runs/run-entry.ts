@@ -4,7 +4,6 @@
  */
 import { given } from "../../../base/json-value.ts";
 import type { LogPlaces, RunKind, StatusMachine } from "../../../runs/run-kind.ts";
-import type { ScheduledRun } from "../../../runs/run-schedule.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunOwner } from "../agent-executor.ts";
@@ -99,11 +98,6 @@ export function entryOf({ runId, owner, workflow, createdAt, scopeId, parent }: 
     ...given({ scopeId }),
     ...(parent && { parentRunId: parent.runId, rootRunId: parent.rootRunId }),
   };
-}
-
-/** A run as it is executed in turn. */
-export function scheduled(run: Pick<RunEntry, "runId" | "tenant" | "principal">): ScheduledRun {
-  return { runId: run.runId, owner: ownerKey(run) };
 }
 
 /** Keeps the result that waits for an answer. */

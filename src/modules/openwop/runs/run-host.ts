@@ -24,7 +24,7 @@ import {
   type RunStatus,
   runNotFound,
 } from "./run.ts";
-import { isVisible, type RunCaller, type RunEntry, scheduled } from "./run-entry.ts";
+import { isVisible, type RunCaller, type RunEntry } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
 import type { InterruptAnswer, InterruptWatcher } from "./run-state.ts";
 import { RunWorker } from "./run-worker.ts";
@@ -48,7 +48,7 @@ export class RunHost {
   readonly #worker: RunWorker;
   readonly #watchers = new Set<InterruptWatcher>();
   #looking: NodeJS.Timeout | undefined;
-  #forgetGone: () => void = () => undefined;
+  #stop: () => void = () => undefined;
 
   constructor(options: Omit<RunParts, "watchers" | "body" | "overlay">) {
     const { compiler } = options;
@@ -58,18 +58,18 @@ export class RunHost {
 
   /** Takes up everything that is not over, at once, and now and then. */
   start(): void {
-    const { register } = this.#parts;
-    register.schedule.use(this.#worker);
-    this.#look();
-    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
-    this.#forgetGone = register.onGone(() => this.#takeUp());
+    this.#stop = this.#parts.register.executeBy(this.#worker, () => this.#takeUp());
+    this.#forgetOld();
+    this.#looking = setInterval(() => {
+      this.#takeUp();
+      this.#forgetOld();
+    }, LOOK_EVERY_MS).unref();
   }
 
   /** Begins nothing more; what is executed goes on as long as the process does. */
   close(): void {
     clearInterval(this.#looking);
-    this.#forgetGone();
-    this.#parts.register.schedule.pause(this.#worker);
+    this.#stop();
   }
 
   /** Tells the watcher of every run that begins to wait, or has its answer. */
@@ -200,10 +200,9 @@ export class RunHost {
     return log;
   }
 
-  /** What has been over for long is deleted on the way. */
-  #look(): void {
+  /** What has been over for long is deleted. */
+  #forgetOld(): void {
     const { register, limits, log, redact } = this.#parts;
-    this.#takeUp();
     register.forget(limits).catch((error: unknown) => {
       log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
     });
@@ -214,8 +213,7 @@ export class RunHost {
     for (const entry of register.unfinished()) {
       if (!register.isOurs(entry)) continue;
       if (takeDown(this.#parts, entry) || isSuspended(entry.status)) continue;
-      const run = scheduled(entry);
-      if (!register.schedule.has(run)) register.schedule.add(run);
+      if (register.isUnattended(entry)) register.enqueue(entry);
     }
   }
 }

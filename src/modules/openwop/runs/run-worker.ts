@@ -45,27 +45,24 @@ export class RunWorker implements RunExecutor {
     this.concurrent = parts.limits.concurrent;
   }
 
-  async execute(runId: string, stop: AbortController): Promise<"left" | undefined> {
-    const { register, log: lines, redact } = this.#parts;
-    let timer: NodeJS.Timeout | undefined;
+  async execute(runId: string, stop: AbortController): Promise<void> {
+    const { register } = this.#parts;
+    if (!(await register.claim(runId))) return;
+    const log = await register.log(runId, this.#parts);
+    if (log === undefined) return;
+    const limitMs = this.#durationOf(log.run);
+    const timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
     try {
-      if (!(await register.claim(runId))) return undefined;
-      const log = await register.log(runId, this.#parts);
-      if (log === undefined) return undefined;
-      const limitMs = this.#durationOf(log.run);
-      timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
       await this.#driveAndReport(log, stop.signal);
-    } catch (error) {
-      // Another node says what becomes of it.
-      if (error instanceof HolderLostError) return undefined;
-      // Its log says how far it has come: it goes on once the store does.
-      if (isStoreUnavailable(error)) return "left";
-      // A run that could not be written down is taken up by the next process.
-      lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
     } finally {
       clearTimeout(timer);
     }
-    return undefined;
+  }
+
+  /** A run that could not be written down is taken up by the next process. */
+  reportFault(error: unknown, runId: string): void {
+    const { log, redact } = this.#parts;
+    log.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
   }
 
   async #driveAndReport(log: RunLog, signal: AbortSignal): Promise<void> {

@@ -11,7 +11,6 @@ import {
   RunRegister,
   type RunRegisterOptions,
 } from "../../../runs/run-register.ts";
-import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
@@ -29,14 +28,7 @@ import {
   runAlreadyActive,
   tooManyRuns,
 } from "./run.ts";
-import {
-  entryOf,
-  PENDING_RESULTS,
-  RUNS,
-  type RunEntry,
-  scheduled,
-  workflowRunKind,
-} from "./run-entry.ts";
+import { entryOf, PENDING_RESULTS, RUNS, type RunEntry, workflowRunKind } from "./run-entry.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { type Interrupt, type InterruptWatcher, initialState, type RunState } from "./run-state.ts";
 
@@ -80,7 +72,6 @@ interface Bounds {
 }
 
 export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
-  readonly schedule: RunSchedule = new RunSchedule();
   readonly #store: Store;
   /** The bounds of the deployment that asked last. */
   readonly #bounds: Bounds;
@@ -116,9 +107,9 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   }
 
   /** Executes a run when its turn comes, unless it is over. */
-  execute({ run: { runId, owner }, state }: RunLog): void {
-    const { tenant, principal } = owner;
-    if (!isOver(state.status)) this.schedule.add(scheduled({ runId, tenant, principal }));
+  execute({ run, state }: RunLog): void {
+    const entry = this.find(run.runId);
+    if (entry !== undefined && !isOver(state.status)) this.enqueue(entry);
   }
 
   /** Keeps a run, and what has to change with it. */
@@ -196,7 +187,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     this.#logs.forget(runId);
     this.schedule.stop(runId, TAKEN);
     if (after === undefined || isOver(after.status) || isSuspended(after.status)) return;
-    if (this.isOurs(after)) this.schedule.add(scheduled(after));
+    if (this.isOurs(after)) this.enqueue(after);
   }
 
   /** A log that is open here lacks the latest events: another node has kept them. */
@@ -206,10 +197,11 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   }
 
   /** Stops a run here that another node has ended, paused or taken over. */
-  #leave({ runId, status, tenant, principal }: RunEntry): void {
+  #leave(entry: RunEntry): void {
+    const { runId, status, principal } = entry;
     if (isOver(status)) {
       this.schedule.stop(runId, { kind: "cancelled", by: principal } satisfies RunStop);
-      this.schedule.remove(scheduled({ runId, tenant, principal }));
+      this.dequeue(entry);
     } else if (status === "paused") this.schedule.stop(runId, PAUSED);
   }
 
@@ -218,7 +210,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     const parent = this.find(parentRunId);
     if (parent === undefined || isOver(parent.status) || isSuspended(parent.status)) return;
     if (!this.isOurs(parent)) return;
-    this.schedule.add(scheduled(parent));
+    this.enqueue(parent);
   }
 }
 
