@@ -12,6 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import { codeOf } from "./thrown.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 /** The text of a file, or why there is none. */
 export type FileText =
@@ -35,12 +36,13 @@ type FileBytes =
 const SCRATCH_LENGTH = 64 * 1024;
 /** Octets that become text at once: thousands of buffers would each be a thing to collect. */
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_LENGTH);
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads a regular file as UTF-8; a byte order mark is dropped. */
 export function readBoundedFile(path: string, maxBytes: number): FileText {
   const { bytes, fault } = readBounded(path, maxBytes, scratch);
-  return bytes === undefined ? { fault } : decodeText(bytes);
+  if (bytes === undefined) return { fault };
+  const text = decodeUtf8(bytes);
+  return text === undefined ? { fault: "must be UTF-8 text" } : { text };
 }
 
 /** Reads a regular file as it is. */
@@ -85,14 +87,6 @@ function fill(room: Buffer, descriptor: number, size: number): Uint8Array {
 export function describeFileError(error: unknown): string {
   const code = codeOf(error);
   return FAULTS.get(code) ?? `cannot be read (${code === "" ? "invalid path" : code})`;
-}
-
-function decodeText(bytes: Uint8Array): FileText {
-  try {
-    return { text: decoder.decode(bytes) };
-  } catch {
-    return { fault: "must be UTF-8 text" };
-  }
 }
 
 /** The fault of a path that should be a directory; undefined: it is one. */

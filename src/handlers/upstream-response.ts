@@ -7,6 +7,7 @@ import type { Dispatcher } from "undici";
 import { isRecord, parseJson } from "../base/json-value.ts";
 import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
+import { decodeUtf8 } from "../base/utf8.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
 import { discardBody, readBoundedBody } from "./connection-options.ts";
@@ -69,7 +70,7 @@ async function readResult(
     case "binary":
       return { body: { base64: bytes.toString("base64"), media_type: mediaType } };
     case "text": {
-      const text = decodeText(bytes);
+      const text = decodeUtf8(bytes);
       return text === undefined
         ? malformed(response, "is not UTF-8")
         : { body: { text, media_type: mediaType } };
@@ -84,22 +85,13 @@ function readJson(
   names: ReadonlyMap<string, string>,
   fail: (fault: string) => HandlerError,
 ): HandlerResult {
-  const text = decodeText(bytes);
-  if (text === undefined) return fail("is not JSON");
-  const value = parseJson(text);
+  const text = decodeUtf8(bytes);
+  const value = text === undefined ? undefined : parseJson(text);
   if (value === undefined) return fail("is not JSON");
   if (isTooDeep(value, MAX_DEPTH)) {
     return fail(`is nested deeper than ${MAX_DEPTH} levels`);
   }
   return { body: renameOutput(value, names) };
-}
-
-function decodeText(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 function malformed(response: Dispatcher.ResponseData, fault: string): HandlerError {

@@ -5,6 +5,7 @@
  * AGTP "Authorization", RFC 6750 §2.1, RFC 7515 §4, RFC 8725 §3
  */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { decodeExactUtf8 } from "../base/utf8.ts";
 import { parseBoundedJson } from "./json-document.ts";
 
 /** The claims of a token that holds. */
@@ -150,11 +151,8 @@ function isAccepted(alg: unknown): alg is SignatureAlgorithm {
 function readPart(encoded: string): JsonRecord | undefined {
   const octets = Buffer.from(encoded, "base64url");
   if (octets.length === 0 || octets.toString("base64url") !== encoded) return undefined;
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(octets);
-    const parsed = parseBoundedJson(text);
-    return parsed.fault === undefined && isRecord(parsed.value) ? parsed.value : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = decodeExactUtf8(octets);
+  if (text === undefined) return undefined;
+  const parsed = parseBoundedJson(text);
+  return parsed.fault === undefined && isRecord(parsed.value) ? parsed.value : undefined;
 }

@@ -5,6 +5,7 @@
  * AGTP-CERT "Agent Certificate Profile"
  */
 import { isDeepStrictEqual } from "node:util";
+import { decodeExactUtf8 } from "../base/utf8.ts";
 import { isScopeToken, parseAuthorityScope } from "./authority-scope.ts";
 import { DerTag, readElement, readNatural } from "./certificate-der.ts";
 import type { CertificateExtension, CertificateFault } from "./certificate-fields.ts";
@@ -114,17 +115,9 @@ function readText(octets: Buffer): string | undefined {
   const isUtf8 = octets[0] === DerTag.utf8String;
   const isString = isUtf8 || octets[0] === DerTag.printableString || octets[0] === DerTag.ia5String;
   const content = isString ? readElement(octets)?.content : octets;
-  const text = content && decodeUtf8(content);
+  const text = content && decodeExactUtf8(content);
   if (text === undefined || !isString || isUtf8) return text;
   return ASCII.test(text) ? text : undefined;
-}
-
-function decodeUtf8(octets: Buffer): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(octets);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Committing to no scope at all is a commitment, too. */

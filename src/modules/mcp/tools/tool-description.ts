@@ -4,6 +4,7 @@
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord, valueAt } from "../../../base/json-value.ts";
+import { decodeUtf8 } from "../../../base/utf8.ts";
 import { toolHints } from "../../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
@@ -151,10 +152,5 @@ const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z
 function decode(field: string): string | undefined {
   if (!field.startsWith("=?base64?") || !field.endsWith("?=")) return field;
   const [, base64] = ENCODED.exec(field) ?? [];
-  if (base64 === undefined) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(base64, "base64"));
-  } catch {
-    return undefined;
-  }
+  return base64 === undefined ? undefined : decodeUtf8(Buffer.from(base64, "base64"));
 }
