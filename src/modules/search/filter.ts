@@ -219,7 +219,7 @@ function numberOf(
 }
 
 /** A list, or a text with commas; other texts stand for themselves. */
-function readList(value: unknown): readonly string[] {
+export function readList(value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(",");
   return list.map((item) => String(item).trim()).filter((item) => item !== "");
 }

@@ -10,7 +10,7 @@ import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { CompiledSchema, SchemaViolation } from "../../schema/schema.ts";
 import type { Asker } from "./entry.ts";
-import { isFilterName } from "./filter.ts";
+import { isFilterName, readList } from "./filter.ts";
 import { boundZones } from "./listed-facets.ts";
 import { wordsOf } from "./words.ts";
 
@@ -116,11 +116,9 @@ const USUAL_RESULTS = 10;
 /** Octets of results in one answer, as JSON. */
 const MAX_ANSWER_LENGTH = 524_288;
 
-/** A text with commas, or a list of names; case does not count. */
+/** The names of a list, if there are any; case does not count. */
 export function readNames(value: unknown): readonly string[] | undefined {
-  if (value === undefined) return undefined;
-  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(",");
-  const names = list.map((name) => String(name).trim()).filter((name) => name !== "");
+  const names = value === undefined ? [] : readList(value);
   return names.length === 0 ? undefined : names;
 }
 
