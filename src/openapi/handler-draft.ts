@@ -1,6 +1,6 @@
 /** The handler table of an imported endpoint: the external service that an operation is. AGTP-API §12.3 */
 import { literalText, literalValue } from "../base/environment.ts";
-import type { JsonRecord } from "../base/json-value.ts";
+import { given, type JsonRecord } from "../base/json-value.ts";
 import { fillTemplate, templatePieces } from "../base/template.ts";
 import { UPSTREAM_ERRORS } from "../endpoint/endpoint.ts";
 import type { BodyTarget } from "./input-body.ts";
@@ -33,8 +33,7 @@ export function makeHandler(source: HandlerSource): JsonRecord {
     url: upstreamUrl(baseUrl, operation.path, parameters.path, credentials.query),
     method: operation.httpMethod,
     timeout_seconds: TIMEOUT_SECONDS,
-    ...(body.format === undefined ? {} : { body_format: body.format }),
-    ...(body.field === undefined ? {} : { body_field: body.field }),
+    ...given({ body_format: body.format, body_field: body.field }),
     ...(output.format === "json" ? {} : { response_format: output.format }),
     ...tableOf("headers", {
       ...credentials.headers,

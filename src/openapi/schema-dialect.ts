@@ -3,7 +3,7 @@
  * by keyword. `nullable` is left to `allowNull`, which needs the whole schema.
  */
 
-import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveReference } from "./read-document.ts";
 import { kebab } from "./words.ts";
@@ -25,8 +25,7 @@ export function modernise(schema: JsonRecord, isOld: boolean): JsonRecord {
 function referenceOnly({ $ref, description, title }: JsonRecord): JsonRecord {
   return {
     $ref,
-    ...(description === undefined ? {} : { description }),
-    ...(title === undefined ? {} : { title }),
+    ...given({ description, title }),
   };
 }
 

@@ -4,6 +4,7 @@
  * shown.   AGTP "QUERY", AGTP-API §5.8.5, §5.8.6, §8.6
  */
 
+import { given } from "../../base/json-value.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
 import { MAX_SOURCE_ENTRIES, type QueryEntry } from "../../dispatch/module/query-source.ts";
@@ -63,9 +64,7 @@ function agentSummary(agent: AgentDocument, status: AgentStatus): Record<string,
     status,
     trust_tier: agent.trustTier,
     verification_path: agent.verificationPath,
-    ...(trustWarning === undefined ? {} : { trust_warning: trustWarning }),
-    ...(ownerId === undefined ? {} : { owner_id: ownerId }),
-    ...(governanceZone === undefined ? {} : { governance_zone: governanceZone }),
+    ...given({ trust_warning: trustWarning, owner_id: ownerId, governance_zone: governanceZone }),
     skills: agentTags(agent),
     methods: methodsOf(agent),
     example: describeRequest(agent),

@@ -3,7 +3,7 @@
  * less well: so it becomes one, and is imported as any other. What a server says about its tools'
  * effects is its own word, and is marked as such.
  */
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { methodNames } from "../../catalog/path-grammar.ts";
 import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
@@ -115,8 +115,7 @@ function toolsDocument(
     const operation = {
       operationId: name,
       tags: [server],
-      ...(title === undefined ? {} : { summary: title }),
-      ...(description === undefined ? {} : { description }),
+      ...given({ summary: title, description }),
       ...{ [EXTENSION.method]: method, [EXTENSION.path]: path },
       requestBody: { required: true, content: { "application/json": { schema: input } } },
       responses: {
@@ -173,8 +172,7 @@ function withOwnSchemas(
 ): ImportedEndpoint {
   const input = closeInput(inputSchema);
   const own = {
-    ...(input === undefined ? {} : { input_schema: input }),
-    ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
+    ...given({ input_schema: input, output_schema: outputSchema }),
   };
   const replaced = Object.keys(own).map((name) => `endpoint.${name}`);
   return {

@@ -43,8 +43,7 @@ function call<const A extends ArgumentTable = None, const O extends OptionTable 
         {
           method,
           params: params === undefined ? {} : given(params(line)),
-          ...(line.manifest === undefined ? {} : { manifest: line.manifest }),
-          ...(file === undefined ? {} : { write: file }),
+          ...given({ manifest: line.manifest, write: file }),
           isNdjson: line.ndjson === true,
         },
         terminal,

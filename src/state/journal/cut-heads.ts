@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
 import { OctetLines } from "../../base/line-reader.ts";
 import type { CutHeadsFile } from "./cut-record.ts";
 import { writeLines } from "./journal-disk.ts";
@@ -95,8 +95,7 @@ export function cutHeadValue(head: CutHead): JsonRecord {
   const { agentId, auditId, at, method, sequence, missing, statusEvent } = head;
   return {
     ...{ agent_id: agentId, audit_id: auditId, at, method, sequence },
-    ...(missing === undefined ? {} : { missing }),
-    ...(statusEvent === undefined ? {} : { status_event: statusEvent }),
+    ...given({ missing, status_event: statusEvent }),
   };
 }
 

@@ -4,6 +4,7 @@
  * decision, and the task goes on waiting.   AGTP "ESCALATE", "CONFIRM"
  */
 
+import { given } from "../../base/json-value.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
 import { type Approval, useView } from "./approval.ts";
 import type { Operator } from "./operator.ts";
@@ -175,9 +176,7 @@ export function decisionView(decision: Decision): Record<string, unknown> {
     timestamp: new Date(at).toISOString(),
     decided_by: agentId ?? null,
     authority,
-    ...(operator === undefined ? {} : { operator }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(attestation === undefined ? {} : { attestation }),
+    ...given({ operator, reason, attestation }),
     ...(content === undefined ? {} : { content_digest: canonicalDigest(content) }),
   };
 }
