@@ -37,6 +37,7 @@ function moduleOf({ file }: SourceModule): string | undefined {
 /** Modules that a browser loads: they reach no others, and only one of them names a package. */
 const PAGE = "src/modules/console/page/";
 const PAGE_ENTRY = `${PAGE}main.ts`;
+const PAGE_ANSWERS = "src/modules/console/answers.ts";
 
 /** Where a module may open or speak to a socket. */
 const SOCKET_FOLDERS = ["server", "client", "tools"];
@@ -87,7 +88,12 @@ describe("the folders of src", () => {
 
   it("keep the modules of the console's page apart from those of the daemon", () => {
     const isPage = ({ file }: SourceModule) => file.startsWith(PAGE);
-    expect(importsOf((from, to) => isPage(from) !== isPage(to))).toEqual([]);
+    const isAnswers = ({ file }: SourceModule) => file === PAGE_ANSWERS;
+    expect(importsOf((from, to) => isPage(from) !== isPage(to) && !isAnswers(to))).toEqual([]);
+    // Both sides know what is answered, of which nothing is left for a browser to load.
+    const answers = sources.find(isAnswers);
+    expect(answers?.imports).toEqual([]);
+    expect(answers?.text).not.toMatch(/^(?:export )?(?:async )?(?:const|let|class|function) /m);
     const packages = sources.filter(isPage).flatMap(({ file, imports }) => {
       return imports.filter((one) => one.file === undefined).map(() => file);
     });

@@ -4,6 +4,7 @@
  * with the head that its texts are pieces of: that cost a request more than all counting.
  */
 import { flatText } from "../../base/kept-text.ts";
+import type { TrafficEntry } from "./answers.ts";
 
 export const MAX_REQUESTS = 5_000;
 /** Characters of a Response-ID and a path; what has more is kept as a text of its own. */
@@ -122,25 +123,6 @@ class Names {
     this.#known.set(kept, kept);
     return kept;
   }
-}
-
-/** One request that was answered. */
-export interface TrafficEntry {
-  /** Counts up; a page that has seen one asks for what came later. */
-  readonly number: number;
-  readonly response_id: string;
-  /** RFC 3339. */
-  readonly at: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly duration_ms: number;
-  readonly agent_id: string | null;
-  /** The name of the person who asked, beside an agent or without one. */
-  readonly operator: string | null;
-  /** The gate that refused it, and the code; null for what was answered. */
-  readonly gate: string | null;
-  readonly code: string | null;
 }
 
 /** The conditions of a look; each that is absent lets all pass. */

@@ -6,23 +6,11 @@ import { listenTo } from "../../base/leaving.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/observer.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Operator } from "../../state/registers/operator.ts";
-import {
-  entryOf,
-  MAX_REQUESTS,
-  meets,
-  RequestRing,
-  type TrafficEntry,
-  type TrafficFilter,
-} from "./request-ring.ts";
+import type { HistoryPoint, Overview, TrafficEntry } from "./answers.ts";
+import { entryOf, MAX_REQUESTS, meets, RequestRing, type TrafficFilter } from "./request-ring.ts";
 
-/** Counts since the start of the process. */
-interface TrafficCounts {
-  readonly requests: number;
-  readonly by_status: Readonly<Record<string, number>>;
-  readonly by_gate: Readonly<Record<string, number>>;
-  /** Null before the first request. */
-  readonly latency_ms: { readonly p50: number | null; readonly p99: number | null };
-}
+/** Counts since the start of the process; no latency before the first request. */
+type TrafficCounts = Pick<Overview, "requests" | "by_status" | "by_gate" | "latency_ms">;
 
 const MAX_SHOWN = 500;
 /** So many in a tenth of a second are noted, of those served and of those refused; all are counted. */
@@ -162,15 +150,6 @@ export class Traffic {
 function nameOf(person: Operator | undefined): string | undefined {
   return person && (person.name ?? person.id);
 }
-
-/** One step: when it ended in seconds since the epoch, what came in it, and its latencies in milliseconds. */
-type HistoryPoint = readonly [
-  at: number,
-  requests: number,
-  refused: number,
-  p50: number | null,
-  p99: number | null,
-];
 
 export const STEP_S = 5;
 const MAX_POINTS = 720;

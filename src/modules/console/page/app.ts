@@ -1,5 +1,5 @@
 /** The whole console: who is signed in, the navigation, and the page of the address. */
-import type { Overview } from "./answers.ts";
+import type { Overview } from "../answers.ts";
 import { asApiError, rememberSession, type Session, session, signOut, useApi } from "./api.ts";
 import { useEvents } from "./events.ts";
 import { AccountPage } from "./pages/account.ts";

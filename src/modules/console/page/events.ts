@@ -2,7 +2,7 @@
  * The daemon's events, over one stream for the whole page. It is open while somebody listens and the
  * page can be seen; a stream that the daemon has ended is asked for again after a while.
  */
-import type { Overview, TrafficEntry } from "./answers.ts";
+import type { Overview, TrafficEntry } from "../answers.ts";
 import { get } from "./api.ts";
 import { useEffect, useRef } from "./preact.ts";
 

@@ -1,5 +1,5 @@
 /** The traffic of the last hour as plots: requests, refusals, and how long they took. */
-import type { History, HistoryPoint, Overview } from "./answers.ts";
+import type { History, HistoryPoint, Overview } from "../answers.ts";
 import { useApi } from "./api.ts";
 import { Section } from "./parts/page.ts";
 import { html, UPlot, useEffect, useRef, useState, type VNode } from "./preact.ts";

@@ -3,7 +3,7 @@
  * filters an event brings them; with filters it is the sign to ask for what came since, so that
  * the daemon alone decides which entries meet them.
  */
-import type { Agent, TrafficAnswer, TrafficEntry } from "./answers.ts";
+import type { Agent, TrafficAnswer, TrafficEntry } from "../answers.ts";
 import { type ApiError, asApiError, get, useApi } from "./api.ts";
 import { type EventKinds, useEvents } from "./events.ts";
 import { html, useEffect, useMemo, useRef, useState, type VNode } from "./preact.ts";

@@ -2,6 +2,7 @@
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { decodeJws } from "../../../identity/jws.ts";
 import type { ChainHead } from "../../../state/records/record-store.ts";
+import type { Agent } from "../answers.ts";
 import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found } from "../console-fault.ts";
 import type { Sources } from "./sources.ts";
@@ -43,7 +44,7 @@ function find({ directory }: Sources, id = ""): AgentDocument {
 async function viewsOf(
   parts: Sources,
   agents: readonly AgentDocument[],
-): Promise<readonly object[]> {
+): Promise<readonly Agent[]> {
   const heads = await parts.state.ledger.currentHeadsOf(agents.map(({ agentId }) => agentId));
   return agents.map((agent) => viewOf(parts, agent, heads));
 }
@@ -52,7 +53,7 @@ function viewOf(
   { state }: Sources,
   agent: AgentDocument,
   heads: ReadonlyMap<string, ChainHead>,
-): object {
+): Agent {
   const { agentId, name, trustTier, verificationPath, scopes, ownerId } = agent;
   const head = heads.get(agentId);
   return {

@@ -8,6 +8,7 @@ import type { Contract } from "../../../endpoint/contract.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import { projectEndpoint } from "../../../endpoint/project.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";
+import type { Contract as ContractAnswer, Endpoint, TryAnswer, TryOffer } from "../answers.ts";
 import { type ApiRequest, type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found, malformed } from "../console-fault.ts";
 import { operatorOfPerson } from "../person.ts";
@@ -47,7 +48,7 @@ export function findEndpoint(
   return listed.find((one) => one.method === method && one.path === path);
 }
 
-function viewOf({ method, path, tier, definition }: RegisteredRoute): object {
+function viewOf({ method, path, tier, definition }: RegisteredRoute): Endpoint {
   const { description, semantic, requiredScopes, approval, deprecated, file } = definition;
   return {
     ...{ method, path, description, tier, impact: semantic.impact },
@@ -79,7 +80,7 @@ function contractView({
   state,
   issuedAt,
   expiresAt,
-}: Contract): object {
+}: Contract): ContractAnswer {
   return {
     ...{ synthesis_id: synthesisId, agent_id: agentId, status: state },
     ...{ method: endpoint.method, path: endpoint.path, description: endpoint.description },
@@ -109,7 +110,7 @@ export function tryRoutes(parts: Sources): readonly ApiRoute[] {
 }
 
 /** Agents of this server that are not retired: an operator may have each of them act. */
-function speakersOf({ state, directory }: Sources): readonly object[] {
+function speakersOf({ state, directory }: Sources): TryOffer["agents"] {
   return directory.list().flatMap((agent) => {
     const status = state.lifecycle.statusOf(agent);
     return status === "retired" ? [] : [{ agent_id: agent.agentId, name: agent.name, status }];
@@ -127,7 +128,7 @@ async function tryOut(
   { directory, served }: Sources,
   { method, path: template }: RegisteredRoute,
   { signedIn, body }: ApiRequest,
-): Promise<object> {
+): Promise<TryAnswer> {
   const agent = found(directory.find(textIn(body, "agent_id")), "agent of this server");
   const { input } = body;
   if (!isRecord(input)) throw malformed("input must be an object");
@@ -158,7 +159,7 @@ function addressed(template: string, input: JsonRecord) {
   return { target: filled.path, rest: Object.fromEntries(rest) };
 }
 
-function shown(body: unknown): object {
+function shown(body: unknown): Pick<TryAnswer, "body" | "is_whole"> {
   const text = JSON.stringify(body) ?? "";
   if (text.length <= MAX_SHOWN) return { body: body ?? null, is_whole: true };
   return { body: text.slice(0, MAX_SHOWN), is_whole: false };

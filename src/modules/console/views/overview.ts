@@ -4,11 +4,12 @@ import { GATE_NAMES } from "../../../dispatch/gates/gate.ts";
 import type { DaemonFacts } from "../../../dispatch/module/http-gateway.ts";
 import { isOpen } from "../../../state/registers/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
+import type { Overview, TrafficDetail, TrafficEntry } from "../answers.ts";
 import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
 import { found, malformed } from "../console-fault.ts";
 import type { Passkeys } from "../passkeys.ts";
 import type { ConsolePlace } from "../place.ts";
-import type { TrafficEntry, TrafficFilter } from "../request-ring.ts";
+import type { TrafficFilter } from "../request-ring.ts";
 import { STEP_S, type Traffic } from "../traffic.ts";
 import type { Sources } from "./sources.ts";
 
@@ -46,7 +47,7 @@ export function overviewRoutes(parts: OverviewParts): readonly ApiRoute[] {
 }
 
 /** The facts as they are now. */
-export async function overview(parts: OverviewParts): Promise<object> {
+export async function overview(parts: OverviewParts): Promise<Overview> {
   const { serverId, traffic, state, documentVersion } = parts;
   const { address, port, gatewayPort, connectionCount, problems } = parts.place.daemon ?? NOWHERE;
   return {
@@ -93,7 +94,7 @@ export function trafficRoutes({ traffic, directory }: Sources): readonly ApiRout
 }
 
 /** The gates that a request came to, the last of which refused it where one did. */
-export function wayOf(gate: TrafficEntry["gate"]): readonly object[] {
+export function wayOf(gate: TrafficEntry["gate"]): TrafficDetail["gates"] {
   const at = gate === null ? -1 : GATE_NAMES.indexOf(gate);
   const passed = at < 0 ? GATE_NAMES : GATE_NAMES.slice(0, at + 1);
   return passed.map((name) => ({ name, passed: name !== gate }));

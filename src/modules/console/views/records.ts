@@ -5,6 +5,7 @@ import { isSha256 } from "../../../identity/identifiers.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
 import type { Ledger } from "../../../state/records/ledger.ts";
 import { NO_AUDIT_ID, serverChainId } from "../../../state/records/record.ts";
+import type { Chain, ChainPage, ServerKey } from "../answers.ts";
 import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 
@@ -49,7 +50,7 @@ export async function hasChain(parts: RecordParts, agentId: string): Promise<boo
   return isHolder || (await parts.state.ledger.currentHeadOf(agentId)) !== undefined;
 }
 
-async function chainsOf(parts: RecordParts): Promise<readonly object[]> {
+async function chainsOf(parts: RecordParts): Promise<readonly Chain[]> {
   const holders = holdersOf(parts);
   const heads = await parts.state.ledger.currentHeadsOf(holders.map(({ agentId }) => agentId));
   return holders.flatMap(({ agentId, name }) => {
@@ -62,26 +63,15 @@ async function chainsOf(parts: RecordParts): Promise<readonly object[]> {
 
 type Reader = ReturnType<RecordParts["state"]["ledger"]["openReader"]>;
 
-/** One record of a page; the Audit-ID is the one by which it was found. */
-interface PageRecord {
-  readonly audit_id: string;
-  readonly jws: string;
-}
-
 /** The part of a chain that a page shows, and why it ends where it does. */
-interface Run {
-  readonly records: readonly PageRecord[];
-  readonly next: string | null;
-  readonly broken?: object;
-  readonly cut?: object;
-}
+type Run = Omit<ChainPage, "agent_id" | "name" | "head">;
 
 /** A page of an agent's chain, from the head, a named record or a gap backwards. */
 async function walk(
   parts: RecordParts,
   agentId: string,
   query: ApiRequest["query"],
-): Promise<object> {
+): Promise<ChainPage> {
   const { ledger } = parts.state;
   const head = (await ledger.currentHeadOf(agentId))?.auditId ?? null;
   if (head === null && !(await hasChain(parts, agentId))) throw unknown("chain");
@@ -113,7 +103,7 @@ interface Running {
 /** Goes back as each record says which one came before it. */
 async function run(parts: RecordParts, { reader, most, from, head, first }: Running): Promise<Run> {
   const { ledger } = parts.state;
-  const records: PageRecord[] = [];
+  const records: ChainPage["records"][number][] = [];
   if (first !== undefined) records.push({ audit_id: first.auditId, jws: first.jws });
   let next = first === undefined ? (from ?? head) : previousOf(first.jws);
   while (next !== null && records.length < most) {
@@ -158,7 +148,7 @@ function previousOf(jws: string): string | null {
   return isLink && previous !== NO_AUDIT_ID ? previous : null;
 }
 
-function keysOf({ publicKey }: RecordParts): readonly object[] {
+function keysOf({ publicKey }: RecordParts): readonly ServerKey[] {
   if (publicKey === undefined) return [];
   const { fingerprint, text } = publicKey;
   return [{ kid: keyId(publicKey), fingerprint, jwk: { kty: "OKP", crv: "Ed25519", x: text } }];

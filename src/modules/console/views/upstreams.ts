@@ -6,6 +6,7 @@ import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts"
 import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
 import type { ProcessHealth } from "../../../handlers/processes/process-pool.ts";
 import { type Escalation, isOpen, type Verdict } from "../../../state/registers/escalation.ts";
+import type { HttpUpstream, Upstreams, UpstreamTool } from "../answers.ts";
 import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found } from "../console-fault.ts";
 import { confirmSigned } from "../passkey-desk.ts";
@@ -16,7 +17,7 @@ const VERDICTS: Readonly<Record<string, Verdict>> = { accept: "accepted", refuse
 /** `/api/upstreams` and `/api/upstreams/{server}/{tool}` */
 export function upstreamRoutes(parts: Sources): readonly ApiRoute[] {
   return [
-    get("/upstreams", () => {
+    get("/upstreams", (): Upstreams => {
       const agents = parts.served().upstreamAgents();
       const processes = (parts.processes?.health ?? []).map(processView);
       return { http: httpUpstreams(parts), mcp: mcpUpstreams(parts), agents, processes };
@@ -33,7 +34,14 @@ export function upstreamRoutes(parts: Sources): readonly ApiRoute[] {
 }
 
 /** Processes that functions of endpoints are in. */
-function processView({ name, count, ready, calls, waiting, ...more }: ProcessHealth): object {
+function processView({
+  name,
+  count,
+  ready,
+  calls,
+  waiting,
+  ...more
+}: ProcessHealth): Upstreams["processes"][number] {
   const { restarts, latencyMs } = more;
   const state = ready === count ? "ready" : ready === 0 ? "down" : "warning";
   return { name, state, count, ready, calls, waiting, restarts, latency_ms: latencyMs ?? null };
@@ -46,7 +54,7 @@ function definitionsOf({ served }: Sources): readonly EndpointDefinition[] {
 }
 
 /** By where they are, without what a URL may hold beside that. */
-function httpUpstreams(parts: Sources): readonly object[] {
+function httpUpstreams(parts: Sources): readonly HttpUpstream[] {
   const counts = new Map<string, number>();
   for (const { handler } of definitionsOf(parts)) {
     if (handler.type !== "external_service" || !URL.canParse(handler.url)) continue;
@@ -79,7 +87,7 @@ function boundTools(parts: Sources): readonly BoundTool[] {
   });
 }
 
-function mcpUpstreams(parts: Sources): readonly object[] {
+function mcpUpstreams(parts: Sources): Upstreams["mcp"] {
   const { mcpServers: servers } = parts;
   if (servers === undefined) return [];
   const bound = boundTools(parts);
@@ -90,7 +98,11 @@ function mcpUpstreams(parts: Sources): readonly object[] {
   });
 }
 
-function toolView(parts: Sources, { servers, pins }: DeployedServers, bound: BoundTool): object {
+function toolView(
+  parts: Sources,
+  { servers, pins }: DeployedServers,
+  bound: BoundTool,
+): UpstreamTool {
   const pin = pins.pinOf(bound);
   const offered = servers.get(bound.server)?.offered;
   const now = offered?.get(bound.tool)?.pin;
@@ -109,7 +121,7 @@ function toolView(parts: Sources, { servers, pins }: DeployedServers, bound: Bou
   };
 }
 
-function changeView({ escalationId, context }: Escalation): object {
+function changeView({ escalationId, context }: Escalation): Partial<UpstreamTool> {
   const difference = recordIn(context)["differences"];
   return { escalation_id: escalationId, ...(difference === undefined ? {} : { difference }) };
 }

@@ -1,5 +1,5 @@
 /** Agents: everyone this server knows, with standing and the time of the latest record. */
-import type { Agent, AgentDetail } from "../answers.ts";
+import type { Agent, AgentDetail } from "../../answers.ts";
 import { isOperator, post } from "../api.ts";
 import { type Action, Change } from "../parts/change.ts";
 import {

@@ -1,5 +1,11 @@
 /** Approvals: what waits for a decision, and what was decided of late; contracts and their withdrawal. */
-import type { ApprovalDetail, ApprovalList, Contract, Decision, Escalation } from "../answers.ts";
+import type {
+  ApprovalDetail,
+  ApprovalList,
+  Contract,
+  Decision,
+  Escalation,
+} from "../../answers.ts";
 import { isOperator, post, postSigned, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
 import { CallView, callOf, isObject, subjectOf } from "../parts/call-view.ts";

@@ -1,5 +1,5 @@
 /** Endpoints: what this server serves, what each wants of a caller, and a form to try it. */
-import type { Endpoint, EndpointDetail, TryAnswer, TryOffer } from "../answers.ts";
+import type { Endpoint, EndpointDetail, TryAnswer, TryOffer } from "../../answers.ts";
 import { asApiError, isOperator, post, useApi } from "../api.ts";
 import { isObject } from "../parts/call-view.ts";
 import {

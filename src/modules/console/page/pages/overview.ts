@@ -1,5 +1,5 @@
 /** Overview: how the daemon does, what it refuses and where; the nodes that serve with it. */
-import type { Overview, Problem, ServerNode } from "../answers.ts";
+import type { Overview, Problem, ServerNode } from "../../answers.ts";
 import { session, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
 import { Badge, type Fact, Facts, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";

@@ -1,5 +1,5 @@
 /** Records: the chains of this server, and the keys that they are checked with in this browser. */
-import type { Chain } from "../answers.ts";
+import type { Chain } from "../../answers.ts";
 import { useApi } from "../api.ts";
 import { AgentLink, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
 import { loaded, Page, Pending, Section } from "../parts/page.ts";

@@ -1,5 +1,5 @@
 /** Traffic: the requests of late, live, and those that meet the filters. */
-import type { TrafficDetail, TrafficEntry } from "../answers.ts";
+import type { TrafficDetail, TrafficEntry } from "../../answers.ts";
 import { AgentLink, Facts, Gates, LongId, Moment, StatusBadge, Stranger } from "../parts/facts.ts";
 import { answerPage, Page, Pending, Section } from "../parts/page.ts";
 import { type ListColumn, VirtualList } from "../parts/table.ts";

@@ -1,5 +1,5 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
-import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../answers.ts";
+import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../../answers.ts";
 import { isOperator, postSigned } from "../api.ts";
 import { differenceOf, isObject } from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";

@@ -1,5 +1,5 @@
 /** A call that waits, as a person reads it: what is called with which input, and what is new. */
-import type { Escalation } from "../answers.ts";
+import type { Escalation } from "../../answers.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { jsonText, visible } from "../text.ts";

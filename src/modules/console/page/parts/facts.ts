@@ -1,5 +1,5 @@
 /** Names and values beside each other, and other small pieces that many pages have. */
-import type { TrafficDetail } from "../answers.ts";
+import type { TrafficDetail } from "../../answers.ts";
 import { type ComponentChildren, html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import {

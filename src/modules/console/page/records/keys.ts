@@ -1,5 +1,5 @@
 /** The server's signing keys beside those that are pinned in this browser. */
-import type { ServerKey } from "../answers.ts";
+import type { ServerKey } from "../../answers.ts";
 import type { ApiError } from "../api.ts";
 import { session, useApi } from "../api.ts";
 import { Moment } from "../parts/facts.ts";

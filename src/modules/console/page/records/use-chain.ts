@@ -1,5 +1,5 @@
 /** The records of one chain as the page lists them: page after page, from the newest back. */
-import type { ChainPage } from "../answers.ts";
+import type { ChainPage } from "../../answers.ts";
 import { type ApiError, asApiError, get } from "../api.ts";
 import { useCallback, useEffect, useRef, useState } from "../preact.ts";
 import { address } from "../router.ts";

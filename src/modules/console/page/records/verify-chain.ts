@@ -3,7 +3,7 @@
  * breaks: hashes, signatures under the pinned keys, names of the agent, links and times. The rules are
  * those of `agtp-keys verify --chain`. What the daemon says about a record is never taken for proof.
  */
-import type { ChainPage } from "../answers.ts";
+import type { ChainPage } from "../../answers.ts";
 import {
   ALGORITHMS,
   candidatesFor,

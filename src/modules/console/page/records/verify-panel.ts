@@ -1,5 +1,5 @@
 /** The button that verifies a chain in this browser, what came of it, and the export. */
-import type { ChainPage } from "../answers.ts";
+import type { ChainPage } from "../../answers.ts";
 import { asApiError, session } from "../api.ts";
 import { isObject } from "../parts/call-view.ts";
 import { say } from "../parts/page.ts";

@@ -1,4 +1,4 @@
-/** The answers of the console's interface, as the pages read them. */
+/** The answers of the console's interface, as its routes make them and its pages read them: types alone. */
 
 export interface Overview {
   readonly server: {
@@ -22,7 +22,7 @@ export interface Overview {
   readonly latest: HistoryPoint | null;
 }
 
-/** When a step ended in seconds since the epoch, what came in it, and latencies in milliseconds. */
+/** One step: when it ended in seconds since the epoch, what came in it, and its latencies in milliseconds. */
 export type HistoryPoint = readonly [
   at: number,
   requests: number,
@@ -43,9 +43,12 @@ export interface Problem {
   readonly severity?: string;
 }
 
+/** One request that was answered. */
 export interface TrafficEntry {
+  /** Counts up; a page that has seen one asks for what came later. */
   readonly number: number;
   readonly response_id: string;
+  /** RFC 3339. */
   readonly at: string;
   readonly method: string;
   readonly path: string;
@@ -54,6 +57,7 @@ export interface TrafficEntry {
   readonly agent_id: string | null;
   /** The person who asked; null for an agent that asked by itself. */
   readonly operator: string | null;
+  /** The gate that refused it, and the code; null for what was answered. */
   readonly gate: string | null;
   readonly code: string | null;
 }
