@@ -12,6 +12,8 @@ import {
   truncation,
 } from "../records/verify-chain.ts";
 import { verifyRecord } from "../records/verify-record.ts";
+import { findDamagedTail } from "./damaged-tail.ts";
+import type { JournalPosition } from "./journal.ts";
 import { readSegment, type SegmentPlace } from "./segment.ts";
 
 /** A chain in a journal. */
@@ -26,6 +28,7 @@ interface Progress {
   records: number;
   first: ChainRecord | undefined;
   last: ChainRecord | undefined;
+  lastPlace: JournalPosition | undefined;
   lastAt: number;
   isLastUnsigned: boolean;
   isTrusted: boolean;
@@ -38,22 +41,25 @@ export async function readInOrder(
   const { segments, begin, agentId, keys, trustedHead } = chain;
   const progress: Progress = {
     counts: { verified: 0, unsigned: 0, unchecked: 0 },
-    ...{ records: 0, first: undefined, last: undefined },
+    ...{ records: 0, first: undefined, last: undefined, lastPlace: undefined },
     ...{ lastAt: Number.NEGATIVE_INFINITY, isLastUnsigned: false },
     isTrusted: trustedHead === undefined || trustedHead === begin,
   };
   for (const { directory, number } of segments) {
-    for await (const { auditId, jws } of readSegment(directory, number)) {
+    for await (const { auditId, jws, offset } of readSegment(directory, number)) {
       if (!mayBeOf(jws, agentId)) continue;
+      const { records } = progress;
       if (!advance(progress, chain, auditId, jws)) return "disorder";
+      if (progress.records > records) progress.lastPlace = { segment: number, offset };
     }
   }
-  const { counts, records, first, last, isLastUnsigned, isTrusted } = progress;
-  if (last === undefined) return undefined;
+  const { counts, records, first, last, lastPlace, isLastUnsigned, isTrusted } = progress;
+  if (last === undefined || lastPlace === undefined) return undefined;
   // An unsigned head is a break, which somebody else words.
   if (isLastUnsigned && keys.length > 0) return "disorder";
   const head = last.auditId;
-  const broken = isTrusted ? undefined : truncation(trustedHead, head);
+  const damaged = await findDamagedTail(segments, { auditId: head, ...lastPlace }, keys);
+  const broken = damaged ?? (isTrusted ? undefined : truncation(trustedHead, head));
   return { agentId, head, records, first, last, ...counts, broken };
 }
 

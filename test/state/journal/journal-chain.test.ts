@@ -136,6 +136,23 @@ describe("verifyJournalChain", () => {
     expect(report).toMatchObject({ records: 3, broken: undefined });
   });
 
+  it("tells a damaged last line from another agent's", async () => {
+    const records = chainOf(AGENT, 4);
+    const [last] = records.slice(-1);
+    const [theirs] = chainOf(OTHER_AGENT, 1);
+    const damage = (jws: string): ChainedRecord => ({ auditId: "", jws });
+    const lost = damage(`${last?.jws.slice(0, 100)}\x00${last?.jws.slice(101)}`);
+    const renamed = alterRecord(last!, (payload) => ({ ...payload, agent_id: OTHER_AGENT }));
+    const kept = records.slice(0, -1);
+    for (const line of [lost, damage("."), renamed]) {
+      const report = await verify([...kept, line]);
+      expect(report).toMatchObject({ records: 3, broken: { kind: "malformed-record" } });
+      expect(report?.broken?.message).toContain(`behind record ${kept.at(-1)?.auditId}`);
+    }
+    expect((await verify([...kept, lost, theirs!]))?.broken).toBeDefined();
+    expect(await verify([...kept, theirs!])).toMatchObject({ records: 3, broken: undefined });
+  });
+
   it("is not misled by copies of older records behind the newest one", async () => {
     const records = chainOf(AGENT, 6);
     for (const copies of [[1], [1, 2, 3], [3, 1], [5, 0]]) {
