@@ -133,6 +133,13 @@ export function createSchemaCompiler(): SchemaCompiler {
   };
 }
 
+/** Compiles a schema of this program's own, of which a problem is a bug. */
+export function compileOwn(compiler: SchemaCompiler, schema: JsonSchema): CompiledSchema {
+  const { compiled, problems } = compiler.compile(schema, { file: "", key: "" });
+  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  return compiled;
+}
+
 /** Undefined: it is nested too deeply to be written down. */
 function textOf(schema: JsonSchema): string | undefined {
   try {

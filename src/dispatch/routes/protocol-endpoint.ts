@@ -6,7 +6,7 @@
 import { filterPaced, type Paced } from "../../base/paced.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import { createSchemaCompiler, type SchemaCompiler } from "../../schema/schema.ts";
+import { compileOwn, createSchemaCompiler, type SchemaCompiler } from "../../schema/schema.ts";
 import type { ViewLease } from "../../state/state.ts";
 import { createRoute, type Route, type RouteHandler, type RouteOptions } from "./route.ts";
 import { withSecondLook } from "./second-look.ts";
@@ -82,16 +82,14 @@ function protocolCompiler(): SchemaCompiler {
   return compiler;
 }
 
-/** The route of a protocol endpoint. Its schema is this program's own: a problem is a bug. */
+/** The route of a protocol endpoint. */
 export function protocolRoute(from: ProtocolEndpoint, { state }: ProtocolContext = {}): Route {
   const isReading = from.impact === "informational";
   const definition = protocolDefinition(from, isReading);
-  const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
-  const { compiled, problems } = protocolCompiler().compile(from.inputSchema, place);
-  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  const input = compileOwn(protocolCompiler(), from.inputSchema);
   const handler = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
   const isFindable = from.isListed || (from.isFindable ?? true);
-  const rest = { tier: "A", input: compiled, isReading, isFindable } as const;
+  const rest = { tier: "A", input, isReading, isFindable } as const;
   return createRoute(definition, handler, { ...from, ...rest });
 }
 

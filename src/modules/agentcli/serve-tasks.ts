@@ -12,8 +12,7 @@ import type { Contribution } from "../../dispatch/module/module.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { CompiledSchema } from "../../schema/schema.ts";
+import { compileOwn } from "../../schema/schema.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
@@ -197,18 +196,11 @@ function taskRoute(
     const caller = { call, isKnown, payer: payerOf(exchange) };
     return toHandlerResult(await runTask(found, caller, executor));
   };
-  /** These schemas are this program's own: a problem is a bug. */
-  const compile = (schema: JsonSchema, key: string): CompiledSchema => {
-    const place = { file: `EXECUTE ${endpoint.path}`, key };
-    const { compiled, problems } = compiler.compile(schema, place);
-    if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
-    return compiled;
-  };
   return createRoute(definition, handler, {
     tier: "B",
     startsWork: true,
-    input: compile(inputSchema, "input_schema"),
-    output: compile(outputSchema, "output_schema"),
+    input: compileOwn(compiler, inputSchema),
+    output: compileOwn(compiler, outputSchema),
     // The operator's manifest says how long it may take, which may be longer than other handlers.
     endsInTime: true,
   });

@@ -19,7 +19,7 @@ import { propertiesOf } from "../../endpoint/input-shape.ts";
 import type { Call, Handler, HandlerResult, HandlerSuccess } from "../../handlers/handler.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { CompiledSchema } from "../../schema/schema.ts";
+import { type CompiledSchema, compileOwn } from "../../schema/schema.ts";
 import type { DiscoveryContext } from "./config.ts";
 import type { ManifestDocument } from "./document.ts";
 import {
@@ -92,10 +92,7 @@ function handlerOf(
 ): RouteHandler {
   const override = overrides.get(name);
   if (override === undefined) return handler;
-  const place = { file: `DISCOVER /${name}`, key: "output_schema" };
-  const { compiled, problems } = context.compiler.compile(outputSchema, place);
-  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
-  return holdToContract(override, compiled);
+  return holdToContract(override, compileOwn(context.compiler, outputSchema));
 }
 
 const DISCOVERY = {

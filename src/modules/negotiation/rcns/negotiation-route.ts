@@ -19,8 +19,7 @@ import type { Contract } from "../../../endpoint/contract.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
-import type { CompiledSchema } from "../../../schema/schema.ts";
-import type { NegotiationContext } from "../config.ts";
+import { compileOwn } from "../../../schema/schema.ts";
 import { makeContract, previewContract } from "../grant-contract.ts";
 import type { NegotiationParts } from "../state.ts";
 import { semanticOf, synthesizeRequest } from "./unregistered-request.ts";
@@ -36,13 +35,8 @@ type Answer = HandlerResult | Refusal;
 /** The route that negotiates; the gate of negotiation puts it in place of what is missing. */
 export function negotiationRoute(options: NegotiationOptions): Route {
   const handler: RouteHandler = (call, exchange) => negotiate(options, call, exchange);
-  return createRoute(NEGOTIATION, handler, { tier: "A", input: anyInput(options.context) });
-}
-
-function anyInput({ compiler }: NegotiationContext): CompiledSchema {
-  const { compiled } = compiler.compile({ type: "object" }, { file: "negotiation", key: "" });
-  if (compiled === undefined) throw new Error("the schema of any object does not compile");
-  return compiled;
+  const input = compileOwn(options.context.compiler, NEGOTIATION.inputSchema);
+  return createRoute(NEGOTIATION, handler, { tier: "A", input });
 }
 
 /**

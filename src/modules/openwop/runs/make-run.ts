@@ -8,26 +8,13 @@ import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import type { CompiledSchema, SchemaCompiler, SchemaViolation } from "../../../schema/schema.ts";
+import type { SchemaViolation } from "../../../schema/schema.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
 import { findWrongPin, resolvePins } from "./agent-pins.ts";
 import { isRefused, MIN_DURATION_MS, type Run, type RunRefusal, refuseRun } from "./run.ts";
 import type { RunParts } from "./workflow-runs.ts";
-
-/** Compiles the shapes of requests. */
-export function compileShapes(compiler: SchemaCompiler): Pick<RunParts, "body" | "overlay"> {
-  const compile = (schema: JsonSchema, file: string, key: string): CompiledSchema => {
-    const { compiled } = compiler.compile(schema, { file, key });
-    if (compiled === undefined) throw new Error(`the schema of ${file} does not compile`);
-    return compiled;
-  };
-  return {
-    body: compile(RUN_BODY_SCHEMA, "POST /v1/runs", "body"),
-    overlay: compile(OVERLAY_SCHEMA, "POST /v1/runs/{runId}:fork", "runOptionsOverlay"),
-  };
-}
 
 /** Makes a run of a request's body, or says why there is none. */
 export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run | RunRefusal {

@@ -9,7 +9,7 @@ import { isRecord } from "../../../base/json-value.ts";
 import { atOnce, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
-import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
+import { type CompiledSchema, compileOwn, type SchemaCompiler } from "../../../schema/schema.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import { checkWorkflow, findingDangling, type WorkflowFault } from "./check-workflow.ts";
 import { WORKFLOW_SCHEMA, type WorkflowDefinition } from "./workflow.ts";
@@ -108,8 +108,7 @@ function readWorkflow(file: string, text: string, location: WorkflowsLocation): 
   if (document.fault !== undefined) {
     return { problems: [{ file, key: "", message: document.fault }] };
   }
-  const { compiled: shape } = compiler.compile(WORKFLOW_SCHEMA, { file, key: "" });
-  const violations = shape?.check(document.value) ?? [];
+  const violations = compileOwn(compiler, WORKFLOW_SCHEMA).check(document.value) ?? [];
   if (violations.length > 0) {
     return {
       problems: violations.map(({ path, message }) => {
