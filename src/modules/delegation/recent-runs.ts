@@ -7,8 +7,7 @@
 import { given } from "../../base/json-value.ts";
 import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { RunKind } from "../../runs/run-kind.ts";
-import { openRegister, type RunRegister } from "../../runs/run-register.ts";
+import { Collection } from "../../state/collection.ts";
 import { createMemoryStore } from "../../state/memory-store.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 
@@ -48,33 +47,23 @@ export interface RunEnd {
   readonly code: string | undefined;
 }
 
-const END = { phase: "over", next: [], rank: 0 } as const;
-const KIND: RunKind<RecentRun, RunState> = {
-  name: "recent-runs",
-  read: recordReader<RecentRun>({ runId: "string", agentId: "string", state: "string" }),
-  statuses: {
-    // The oldest goes first, whether or not it has ended.
-    running: { phase: "active", next: ["completed", "refused", "failed"], rank: 0 },
-    completed: END,
-    refused: END,
-    failed: END,
-  },
-  statusOf: ({ state }) => state,
-  idOf: ({ runId }) => runId,
-  ownerOf: ({ agentId }) => agentId,
-  quota: { perOwner: 100, all: 20_000 },
-};
-
 export class RecentRuns {
-  readonly #runs: RunRegister<RecentRun>;
+  readonly #runs: Collection<RecentRun>;
 
-  private constructor(runs: RunRegister<RecentRun>) {
+  private constructor(runs: Collection<RecentRun>) {
     this.#runs = runs;
   }
 
   /** There are none yet. */
   static async open(): Promise<RecentRuns> {
-    return new RecentRuns(await openRegister(createMemoryStore(), KIND));
+    const runs = await Collection.open(createMemoryStore(), {
+      name: "recent-runs",
+      read: recordReader<RecentRun>({ runId: "string", agentId: "string", state: "string" }),
+      ownerOf: ({ agentId }) => agentId,
+      // The oldest goes first, whether or not it has ended.
+      quota: { perOwner: 100, all: 20_000 },
+    });
+    return new RecentRuns(runs);
   }
 
   /** The id of a run that begins; `agentId` is undefined for whom nothing is remembered. */
@@ -86,19 +75,19 @@ export class RecentRuns {
       ...{ runId: id, agentId, kind, action, startedAt: Date.now(), state: "running" },
       ...given({ target, taskId }),
     };
-    await this.#runs.add({ run });
+    await this.#runs.add(id, run);
     return id;
   }
 
   /** Notes how a run ended; one that was forgotten meanwhile stays so. */
   async end(runId: string, { state, status, code }: RunEnd): Promise<void> {
     const end = { state, status, endedAt: Date.now(), ...(code === undefined ? {} : { code }) };
-    await this.#runs.advance(runId, (run) => ({ run: { ...run, ...end } }));
+    await this.#runs.change(runId, (run) => ({ ...run, ...end }));
   }
 
   /** An agent's own runs, the newest first. */
   of(agentId: string): readonly RecentRun[] {
-    return this.#runs.newestOf(agentId);
+    return this.#runs.ofOwner(agentId).toReversed();
   }
 }
 
