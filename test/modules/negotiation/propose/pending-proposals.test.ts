@@ -105,6 +105,16 @@ describe("PendingProposals", () => {
     expect(proposals.find(fine, "alice")).toMatchObject({ status: 263 });
   });
 
+  it("take turns by their agents, whoever has proposed most", async () => {
+    const proposals = await PendingProposals.open(createMemoryStore());
+    for (const one of ["a-1", "a-2", "a-3"]) await proposals.submit(request("alice", one));
+    await proposals.submit(request("bob", "b-1"));
+    const by = evaluator();
+    proposals.evaluateBy(by);
+    await rounds(12);
+    expect(by.evaluated).toEqual(["a-1", "b-1", "a-2", "a-3"]);
+  });
+
   it("are evaluated once, and have their answer though the store failed in between", async () => {
     const store = createMemoryStore();
     let failures = 0;
