@@ -16,7 +16,8 @@ import type {
   RecordPlace,
   RecordReader,
 } from "./journal.ts";
-import { DISK, DurableWrites, type JournalDisk, JournalSync } from "./journal-disk.ts";
+import { DISK, type JournalDisk } from "./journal-disk.ts";
+import { DurableWrites, JournalSync } from "./journal-sync.ts";
 import {
   ActiveSegment,
   listSegments,
