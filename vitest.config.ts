@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { ClosingLine } from "./test/support/closing-line.ts";
+import { testEnvironment } from "./test/support/memory-directory.ts";
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -14,6 +15,7 @@ const config: ViteUserConfig = defineConfig({
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // A module is loaded once for all files of a worker: none keeps anything of its own.
     isolate: false,
+    env: testEnvironment(),
   },
 });
 
