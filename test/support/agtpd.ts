@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { onTestFinished } from "vitest";
+import { daemonFlags } from "../../tools/daemon-flags.ts";
 import { connectRaw, type RawClient } from "./daemon.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/agtpd.js");
@@ -76,7 +77,8 @@ export async function startProgram(
 }
 
 function launch({ args = [], cwd, env, before }: ProgramOptions): Child {
-  const command = [process.execPath, PROGRAM, ...args];
+  // Without the flags of its first line it cannot use the bytecode that the build kept.
+  const command = [process.execPath, ...daemonFlags(PROGRAM), PROGRAM, ...args];
   const [file, ...rest] =
     before === undefined ? command : ["bash", "-c", `${before}; exec "$@"`, "bash", ...command];
   const child = spawn(file ?? "", rest, {

@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { daemonFlags } from "../../tools/daemon-flags.ts";
 import { ROOT } from "./source-tree.ts";
 
 const BLOCK = /^```(sh|daemon|refused)\n([\s\S]*?)^```$/gm;
@@ -146,7 +147,9 @@ function installPrograms(directory: string): string {
   const { bin } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   for (const [name, program] of Object.entries(bin as Readonly<Record<string, string>>)) {
     const path = join(folder, name);
-    writeFileSync(path, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, program)}" "$@"\n`);
+    const built = join(ROOT, program);
+    const command = [process.execPath, ...daemonFlags(built), built].map((word) => `"${word}"`);
+    writeFileSync(path, `#!/bin/sh\nexec ${command.join(" ")} "$@"\n`);
     chmodSync(path, 0o755);
   }
   return folder;
