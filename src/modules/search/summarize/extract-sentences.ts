@@ -92,9 +92,10 @@ function* segmentsOf(block: string, segmenter: Intl.Segmenter): Generator<string
   let size = WINDOW;
   while (start < block.length) {
     yield;
-    // Never within a character.
-    const window = block.slice(start, start + size).replace(HALF_CHARACTER, "");
-    const isLast = start + window.length >= block.length;
+    const rest = block.slice(start, start + size);
+    // Never cut within a character; half of one may be all that there is at the end.
+    const isLast = start + rest.length >= block.length;
+    const window = isLast ? rest : rest.replace(HALF_CHARACTER, "");
     const segments = size === WINDOW ? segmentsIn(window, segmenter) : firstOf(window, segmenter);
     const isCut = !isLast && segments.at(-1)?.end === window.length;
     if (isCut && size < LONGEST_SENTENCE) segments.pop();

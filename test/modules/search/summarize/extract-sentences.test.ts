@@ -27,6 +27,13 @@ describe("createSentenceSplitter", () => {
     ]);
   });
 
+  it.each(["\ud800", "It is old. \ud800", `${"a".repeat(511)}\ud800`, `${"a".repeat(512)}\udbff`])(
+    "comes to the end of a text whose last character is half of one: %j",
+    (text) => {
+      expect(sentencesOf(text).join(" ").length).toBeLessThanOrEqual(text.length);
+    },
+  );
+
   it("joins lines that were wrapped, and no others", () => {
     const text =
       "Title\nA line that goes\non in the next one.\n\n- first item\n2. Second item\nNext";
