@@ -34,6 +34,8 @@ export function offerResult(request: McpRequest, call: ToolCall, answered: Answe
   if (!call.canElicit) return withHint(refusalResult(answered), offer);
   const { states } = request.front.contracts;
   const asked = { caller: request.caller.key, tool: call.name, arguments: call.arguments };
+  const requestState = states.issue(asked, offer.synthesisId, offer.expiresAt);
+  if (requestState === undefined) return refusalResult(answered);
   const question = inputRequired({
     inputRequests: {
       [QUESTION]: inputRequired.elicit({
@@ -41,7 +43,7 @@ export function offerResult(request: McpRequest, call: ToolCall, answered: Answe
         requestedSchema: { type: "object", properties: {} },
       }),
     },
-    requestState: states.issue(asked, offer.synthesisId, offer.expiresAt),
+    requestState,
   });
   const _meta = { ...answerMeta(answered.answer, answered.serverId, answered.meta) };
   return { ...question, _meta } as unknown as Result;

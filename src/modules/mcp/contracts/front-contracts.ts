@@ -1,6 +1,5 @@
 /** Contracts as MCP's clients meet them: tools of their own, offers, and calls that lead to one. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import canonicalize from "canonicalize";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Paced } from "../../../base/paced.ts";
 import type { Pair } from "../../../catalog/pair.ts";
@@ -9,6 +8,7 @@ import type { CallRules } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import { matchTemplate } from "../../../endpoint/endpoint-registry.ts";
+import { canonicalTextOf } from "../../../identity/canonical-form.ts";
 import type { McpContext } from "../config.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import { ContractTools } from "./contract-tools.ts";
@@ -119,12 +119,13 @@ export class RequestStates {
     this.#now = now;
   }
 
-  /** For a question about a contract that is offered until then. */
-  issue(asked: AskedOf, synthesisId: string, offeredUntil: number): string {
+  /** For a question about a contract that is offered until then; undefined for arguments without a canonical form. */
+  issue(asked: AskedOf, synthesisId: string, offeredUntil: number): string | undefined {
     const expiresAt = Math.min(offeredUntil, this.#now() + LIFE_MS);
     const named = { synthesisId, expiresAt };
     const payload = Buffer.from(JSON.stringify(named)).toString("base64url");
-    return `${payload}.${this.#sign(payload, asked).toString("base64url")}`;
+    const signature = this.#sign(payload, asked);
+    return signature && `${payload}.${signature.toString("base64url")}`;
   }
 
   /** The contract that it names; undefined: it is none of ours, another call's, or too old. */
@@ -133,8 +134,8 @@ export class RequestStates {
     const [payload = "", signature = "", ...others] = state.split(".");
     const given = Buffer.from(signature, "base64url");
     const expected = this.#sign(payload, asked);
-    const isOurs = given.length === expected.length && timingSafeEqual(given, expected);
-    if (!isOurs || others.length > 0) return undefined;
+    if (expected?.length !== given.length || others.length > 0) return undefined;
+    if (!timingSafeEqual(given, expected)) return undefined;
     const value: unknown = JSON.parse(Buffer.from(payload, "base64url").toString());
     if (!isRecord(value)) return undefined;
     const { synthesisId, expiresAt } = value;
@@ -142,8 +143,10 @@ export class RequestStates {
     return expiresAt > this.#now() ? synthesisId : undefined;
   }
 
-  #sign(payload: string, { caller, tool, arguments: input }: AskedOf): Buffer {
-    const signed = canonicalize([PURPOSE, caller, tool, input, payload]) ?? "";
-    return createHmac("sha256", this.#secret).update(signed).digest();
+  #sign(payload: string, { caller, tool, arguments: input }: AskedOf): Buffer | undefined {
+    const signed = canonicalTextOf([PURPOSE, caller, tool, input, payload]);
+    return signed === undefined
+      ? undefined
+      : createHmac("sha256", this.#secret).update(signed).digest();
   }
 }

@@ -13,11 +13,15 @@ function statesAt(clock: { now: number }, secret = "s"): RequestStates {
   return new RequestStates(Buffer.alloc(32, secret), () => clock.now);
 }
 
+function issue(states: RequestStates, offeredUntil: number): string {
+  return states.issue(ASKED, "syn-1", offeredUntil) ?? "";
+}
+
 describe("RequestStates", () => {
   it("names the contract to whoever was asked, for ten minutes", () => {
     const clock = { now: 1_000 };
     const states = statesAt(clock);
-    const state = states.issue(ASKED, "syn-1", LATE);
+    const state = issue(states, LATE);
     clock.now += 599_999;
     expect(states.read(state, ASKED)).toBe("syn-1");
     clock.now += 1;
@@ -27,7 +31,7 @@ describe("RequestStates", () => {
   it("names it no longer than it is offered", () => {
     const clock = { now: 1_000 };
     const states = statesAt(clock);
-    const state = states.issue(ASKED, "syn-1", 2_000);
+    const state = issue(states, 2_000);
     expect(states.read(state, ASKED)).toBe("syn-1");
     clock.now = 2_000;
     expect(states.read(state, ASKED)).toBeUndefined();
@@ -41,24 +45,31 @@ describe("RequestStates", () => {
     ["parts cut elsewhere", { ...ASKED, caller: "a for adab", tool: "ook_rooms" }],
   ])("names it to nobody for %s", (_, asked) => {
     const states = statesAt({ now: 0 });
-    expect(states.read(states.issue(ASKED, "syn-1", LATE), asked)).toBeUndefined();
+    expect(states.read(issue(states, LATE), asked)).toBeUndefined();
   });
 
   it("takes the same arguments in any order of members", () => {
     const states = statesAt({ now: 0 });
-    const state = states.issue(ASKED, "syn-1", LATE);
+    const state = issue(states, LATE);
     const { room, n } = ASKED.arguments;
     expect(states.read(state, { ...ASKED, arguments: { n, room } })).toBe("syn-1");
   });
 
+  it("has none for arguments without a canonical form, and takes none with them", () => {
+    const states = statesAt({ now: 0 });
+    const asked = { ...ASKED, arguments: { room: "\ud800" } };
+    expect(states.issue(asked, "syn-1", LATE)).toBeUndefined();
+    expect(states.read(issue(states, LATE), asked)).toBeUndefined();
+  });
+
   it("takes nothing that another server has signed", () => {
-    const state = statesAt({ now: 0 }, "t").issue(ASKED, "syn-1", LATE);
+    const state = issue(statesAt({ now: 0 }, "t"), LATE);
     expect(statesAt({ now: 0 }).read(state, ASKED)).toBeUndefined();
   });
 
   it("takes no text that was not issued, and throws for none", () => {
     const states = statesAt({ now: 0 });
-    const state = states.issue(ASKED, "syn-1", LATE);
+    const state = issue(states, LATE);
     const [payload = "", signature = ""] = state.split(".");
     const texts = fc.oneof(
       fc.string({ unit: "binary" }),
