@@ -27,6 +27,26 @@ it("is for nobody whose name would be another line, or is not seen", async () =>
   expect(await house.link({ name: "Nína O’Hara" })).toMatch(/link=/);
 });
 
+it("is found beside a cookie of the same name that another port of the host has set", async () => {
+  const house = await openConsole(await filesOf(5));
+  const link = new URL(await house.link());
+  const signedIn = await house.ask("/sign-in", {
+    method: "POST",
+    headers: {
+      origin: house.origin,
+      "content-type": "application/x-www-form-urlencoded",
+    },
+    body: link.search.slice(1),
+  });
+  const [own = ""] = (signedIn.headers.get("set-cookie") ?? "").split(";");
+  const [name = ""] = own.split("=");
+  for (const cookie of [own, `${name}=other; ${own}`, `${own}; ${name}=`, `a=b;${name}; ${own}`]) {
+    expect((await house.ask("/api/session", { headers: { cookie } })).status).toBe(200);
+  }
+  const strange = `${name}=a; ${name}=; ${name}`;
+  expect((await house.ask("/api/session", { headers: { cookie: strange } })).status).toBe(401);
+});
+
 describe("a session", () => {
   it("lasts by the session_minutes of the last reload, longer or shorter", async () => {
     const house = await openConsole(await filesOf(5));

@@ -22,7 +22,7 @@ import type { PageFiles } from "./page-files.ts";
 import { addPages } from "./page-routes.ts";
 import type { ConsolePlace } from "./place.ts";
 import type { LoginLinks, Session, SignedIn } from "./sessions.ts";
-import { clearCookie, readCookie, setCookie } from "./sessions.ts";
+import { clearCookie, readCookies, setCookie } from "./sessions.ts";
 import { sendHtml, signInPage } from "./sign-in-page.ts";
 
 /** The parts of a console. */
@@ -128,9 +128,11 @@ function signedInBy(
   { headers }: FastifyRequest,
   { sessions, place }: ConsoleParts,
 ): SignedIn | undefined {
-  const token = readCookie(headers.cookie, place.isSecure);
-  const session = token === undefined ? undefined : sessions.find(token);
-  return token === undefined || session === undefined ? undefined : { ...session, token };
+  for (const token of readCookies(headers.cookie, place.isSecure)) {
+    const session = sessions.find(token);
+    if (session !== undefined) return { ...session, token };
+  }
+  return undefined;
 }
 
 /** The pages that nobody needs a session for. */

@@ -18,7 +18,7 @@ import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
 import { type Grant, type Person, personOf, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
-import { clearCookie, readCookie, type Sessions, setCookie } from "./sessions.ts";
+import { clearCookie, readCookies, type Sessions, setCookie } from "./sessions.ts";
 import { onwardPage, refusalPage, sendHtml } from "./sign-in-page.ts";
 
 /** The parts of these routes. */
@@ -82,7 +82,7 @@ async function takeBack(
   const { oidc, provider, attempts, place } = parts;
   const [, ...query] = url.split("?");
   const answer = new URL(`${place.baseUrl}${CALLBACK}?${query.join("?")}`);
-  const cookie = readCookie(headers.cookie, place.isSecure, "attempt");
+  const cookie = readCookies(headers.cookie, place.isSecure, "attempt")[0];
   const attempt = await attempts.take(cookie, answer.searchParams.get("state"));
   if (attempt === undefined) throw new OidcFailure("state", "the state is not this browser's");
   reply.header("set-cookie", clearCookie(place.isSecure, "attempt"));

@@ -172,18 +172,18 @@ const COOKIES = {
 } as const;
 type CookieKind = keyof typeof COOKIES;
 
-/** The value of the cookie; the first, where there are several. */
-export function readCookie(
+const MAX_COOKIES = 8;
+
+/** The values of the cookie: what listens on another port of the host may have set one of the same name. */
+export function readCookies(
   field: string | undefined,
   isSecure: boolean,
   kind: CookieKind = "session",
-): string | undefined {
-  const name = nameOf(kind, isSecure);
-  for (const part of (field ?? "").split(";")) {
-    const [key, value] = part.trim().split("=", 2);
-    if (key === name) return value;
-  }
-  return undefined;
+): readonly string[] {
+  const prefix = `${nameOf(kind, isSecure)}=`;
+  const named = (field ?? "").split(";").map((part) => part.trim());
+  const values = named.filter((part) => part.startsWith(prefix));
+  return values.slice(0, MAX_COOKIES).map((part) => part.slice(prefix.length));
 }
 
 /** The field that sets it, until the browser is closed. */
