@@ -221,19 +221,31 @@ function bind(acceptor: net.Server, host: string, port: number): Promise<net.Add
   });
 }
 
-/** One timer for all deadlines, as fine as the shortest in force needs. */
+/**
+ * One timer for all deadlines, as fine as the shortest in force needs. It sweeps at the end of its turn: what
+ * arrived while the process was busy is read before its peer is called late.
+ */
 function startSweeper(context: Pick<ServedDeployment, "limits">, sweep: (now: number) => void) {
   const period = (): number => {
     const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = context.limits;
     const shortest = Math.min(headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs);
     return Math.min(1_000, Math.max(20, shortest / 4));
   };
+  let immediate: NodeJS.Immediate | undefined;
   const run = (): void => {
     sweep(performance.now());
-    timer = setTimeout(run, period());
+    timer = setTimeout(atEndOfTurn, period());
   };
-  let timer = setTimeout(run, period());
-  return { stop: () => clearTimeout(timer) };
+  const atEndOfTurn = (): void => {
+    immediate = setImmediate(run);
+  };
+  let timer = setTimeout(atEndOfTurn, period());
+  return {
+    stop: () => {
+      clearTimeout(timer);
+      clearImmediate(immediate);
+    },
+  };
 }
 
 interface Drain {

@@ -73,6 +73,18 @@ describe("the header deadline", () => {
     await client.closed();
   });
 
+  it("does not end what arrived while the process was busy", async () => {
+    const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: SHORT_MS } }));
+    const client = await connect();
+    const bytes = echo(1);
+    client.write(Buffer.concat([echo(0), bytes.subarray(0, 10)]));
+    await client.replies(1);
+    client.write(bytes.subarray(10));
+    for (const until = performance.now() + 2 * SHORT_MS; performance.now() < until; );
+    const replies = await client.replies(2);
+    expect(replies.at(-1)?.status).toBe(200);
+  });
+
   it("does not run while the daemon itself does not read", async () => {
     const limits = { header_timeout_ms: 500, body_timeout_ms: 100, max_pipelined: 1 };
     const { connect } = await openDaemon(serverFiles({ limits }));
