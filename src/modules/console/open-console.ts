@@ -19,7 +19,7 @@ import { openOidc } from "./oidc.ts";
 import { loadPageFiles } from "./page-files.ts";
 import { isKnownPage } from "./page-routes.ts";
 import { listPasskeys, openDesk } from "./passkey-desk.ts";
-import { isPrintable, type Person, ROLES, type Role } from "./person.ts";
+import { isOneLine, type Person, ROLES, type Role } from "./person.ts";
 import { ConsolePlace } from "./place.ts";
 import { LoginLinks, type SessionRules, Sessions } from "./sessions.ts";
 import { Traffic } from "./traffic.ts";
@@ -219,7 +219,7 @@ function login(
   if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
     throw new Error(`name must be a text of at most ${MAX_NAME} characters`);
   }
-  if (!isPrintable(name)) throw new Error("name must have no control or invisible characters");
+  if (!isOneLine(name)) throw new Error("name must have no control characters");
   const person: Person = { id: `link:${name}`, name, role, via: "link" };
   return { url: `${place.baseUrl}/sign-in?link=${links.create(person)}`, expires_in_s: 300 };
 }

@@ -38,12 +38,12 @@ export type Claims = Readonly<Record<string, unknown>>;
 type Lists = Pick<OidcConfig, "issuer" | "roleClaim" | "viewers" | "operators">;
 
 const MAX_NAME = 128;
-/** Control characters, and those that nobody sees: two persons could look like one. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\p{Surrogate}/gu;
+/** Characters that no line of text has; those that are only invisible, the pages show by their numbers. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}]|\p{Surrogate}/gu;
 
-/** Tells whether all characters of a person's name are seen. */
-export function isPrintable(name: string): boolean {
-  return name.search(UNPRINTABLE) === -1;
+/** Tells whether a person's name is one line of text. */
+export function isOneLine(name: string): boolean {
+  return name.search(CONTROLS) === -1;
 }
 
 const NAME_CLAIMS = ["name", "preferred_username", "email"];
@@ -78,7 +78,7 @@ export function isGranted(
 /** The person whom the claims are about. */
 export function personOf(claims: Claims, role: Role): Person {
   const { iss, sub } = claims;
-  const name = (nameIn(claims) ?? String(sub)).replaceAll(UNPRINTABLE, "\ufffd");
+  const name = (nameIn(claims) ?? String(sub)).replaceAll(CONTROLS, "\ufffd");
   return { id: `${String(iss)}#${String(sub)}`, name: name.slice(0, MAX_NAME), role, via: "oidc" };
 }
 
