@@ -248,7 +248,7 @@ export class Pipeline {
     );
   }
 
-  /** Has done what the gates let pass. */
+  /** Performs a request that the gates let pass. */
   #perform<T>(exchange: Exchange, route: Route, finish: (reply: Reply) => T): T | Promise<T> {
     const key = readIdempotencyKey(exchange, route);
     if (key === undefined) return this.#callHandler(exchange, route, finish);

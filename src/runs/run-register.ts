@@ -140,7 +140,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     });
   }
 
-  /** Has a run executed when its turn comes. */
+  /** Queues a run for execution. */
   enqueue(run: Run): void {
     this.schedule.add(this.#scheduled(run));
   }
@@ -151,8 +151,8 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   }
 
   /**
-   * Has runs executed by this one from now on, until the function that is answered was called. `takeUp` enqueues
-   * what nobody executes: it is called at once, and when another node is found gone.
+   * Executes the queued runs until the function that it answers with is called. `takeUp` enqueues the runs that
+   * nobody executes: it is called at once, and when another node is found gone.
    */
   executeBy(executor: RunExecutor, takeUp: () => void): () => void {
     takeUp();

@@ -29,7 +29,7 @@ export interface WriteOptions {
 
 /** How an item is added. */
 export interface AddOptions<Item> extends WriteOptions {
-  /** What it excludes others by, of this node and of others, than those of its own key. */
+  /** A name that one item is added under at a time, over all nodes. */
   readonly turn?: string;
   /** Another item that keeps it out, once its turn has come; on no node is one added meanwhile. */
   unless?(): Item | undefined;

@@ -49,7 +49,7 @@ export interface ApprovalParts {
   readonly escalations: EscalationRegister;
   readonly ledger: Pick<Ledger, "currentHeadOf" | "find" | "settled">;
   readonly ahead: StepsAhead;
-  /** Who waits for the answer to its question, among the processes over the store. */
+  /** The processes over the store: the one that asked waits for the answer. */
   readonly holders: Holders;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What stands behind the newest record of a chain: other agents' records, or a line that was damaged
- * and may have been the chain's own. Then nobody can say that the chain ends where it seems to.
+ * Finds damaged lines behind the newest record of a chain. Such a line may have been the chain's own, so that
+ * nobody can say that the chain ends where it seems to.
  * AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";

@@ -93,7 +93,7 @@ export class DurableWrites {
       return await this.#attempt(records);
     } finally {
       const written = this.#pending;
-      // Whoever waited has moved the heads of chains by then.
+      // The heads of chains have moved by then.
       setImmediate(() => {
         if (this.#pending === written) this.#pending = undefined;
       });

@@ -203,7 +203,7 @@ export class RunHost {
     return log;
   }
 
-  /** What has been over for long is deleted. */
+  /** Deletes the runs that are over for long. */
   #forgetOld(): void {
     const { register, limits, log, redact } = this.#parts;
     register.forget(limits).catch((error: unknown) => {
