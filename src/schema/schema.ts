@@ -133,10 +133,28 @@ export function createSchemaCompiler(): SchemaCompiler {
   };
 }
 
-/** Compiles a schema of this program's own, of which a problem is a bug. */
-export function compileOwn(compiler: SchemaCompiler, schema: JsonSchema): CompiledSchema {
-  const { compiled, problems } = compiler.compile(schema, { file: "", key: "" });
+/** A compiler forgets nothing, and some schemas name agents of the deployment: it serves so many. */
+const SCHEMAS_OF_A_COMPILER = 10_000;
+
+let ownCompiler = createSchemaCompiler();
+let served = 0;
+const ownSchemas = new WeakMap<JsonSchema, CompiledSchema>();
+
+/**
+ * Compiles a schema of this program's own, of which a problem is a bug, once: a deployment finds the validators
+ * of the one before it.
+ */
+export function compileOwn(schema: JsonSchema): CompiledSchema {
+  const known = ownSchemas.get(schema);
+  if (known !== undefined) return known;
+  served += 1;
+  if (served > SCHEMAS_OF_A_COMPILER) {
+    ownCompiler = createSchemaCompiler();
+    served = 1;
+  }
+  const { compiled, problems } = ownCompiler.compile(schema, { file: "", key: "" });
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  ownSchemas.set(schema, compiled);
   return compiled;
 }
 

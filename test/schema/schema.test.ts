@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
-import { type CompiledSchema, createSchemaCompiler } from "../../src/schema/schema.ts";
+import { type CompiledSchema, compileOwn, createSchemaCompiler } from "../../src/schema/schema.ts";
 
 const WHERE = { file: "endpoints/x.toml", key: "endpoint.input_schema" };
 
@@ -464,5 +464,19 @@ describe("a pattern of an operator's schema", () => {
     expect(matches(schema, { aaa: 1 })).toBe(true);
     expect(matches(schema, { aaa: "x" })).toBe(false);
     expect(matches(schema, { [`${"a".repeat(40)}!`]: "x" })).toBe(true);
+  });
+});
+
+describe("a schema of the program's own", () => {
+  it("is compiled once for every deployment of the process", () => {
+    const schema = { type: "object", required: ["own"] };
+    const compiled = compileOwn(schema);
+    expect(compileOwn(schema)).toBe(compiled);
+    expect(compileOwn({ ...schema })).toBe(compiled);
+    expect(compiled.check({})).toHaveLength(1);
+  });
+
+  it("is a bug where it has a problem", () => {
+    expect(() => compileOwn({ type: "thing" })).toThrow('"thing"');
   });
 });

@@ -6,7 +6,7 @@
 import { filterPaced, type Paced } from "../../base/paced.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import { compileOwn, createSchemaCompiler, type SchemaCompiler } from "../../schema/schema.ts";
+import { compileOwn } from "../../schema/schema.ts";
 import type { ViewLease } from "../../state/state.ts";
 import { createRoute, type Route, type RouteHandler, type RouteOptions } from "./route.ts";
 import { withSecondLook } from "./second-look.ts";
@@ -66,27 +66,11 @@ export interface ProtocolContext {
   readonly state?: { readonly view: Pick<ViewLease, "catchUp"> };
 }
 
-/** A compiler forgets nothing, and some schemas name agents of the deployment: it serves so many. */
-const SCHEMAS_OF_A_COMPILER = 10_000;
-
-let compiler = createSchemaCompiler();
-let served = 0;
-
-/** The compiler of the protocol's schemas; a deployment finds the validators of the one before it. */
-function protocolCompiler(): SchemaCompiler {
-  served += 1;
-  if (served > SCHEMAS_OF_A_COMPILER) {
-    compiler = createSchemaCompiler();
-    served = 1;
-  }
-  return compiler;
-}
-
 /** The route of a protocol endpoint. */
 export function protocolRoute(from: ProtocolEndpoint, { state }: ProtocolContext = {}): Route {
   const isReading = from.impact === "informational";
   const definition = protocolDefinition(from, isReading);
-  const input = compileOwn(protocolCompiler(), from.inputSchema);
+  const input = compileOwn(from.inputSchema);
   const handler = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
   const isFindable = from.isListed || (from.isFindable ?? true);
   const rest = { tier: "A", input, isReading, isFindable } as const;

@@ -139,7 +139,7 @@ function taskRoutes(
       const endpoint = planned[index];
       if (endpoint === undefined) continue;
       const reason = whyNot(endpoint, context, executor);
-      if (reason === undefined) routes.push(taskRoute(exposed, task, endpoint, context, executor));
+      if (reason === undefined) routes.push(taskRoute(exposed, task, endpoint, executor));
       else problems.push(warning(exposed, endpoint, `is not served: ${reason}`));
       const unkept = reason === undefined ? unkeptContract(endpoint) : undefined;
       if (unkept !== undefined) problems.push(warning(exposed, endpoint, unkept));
@@ -180,7 +180,6 @@ function taskRoute(
   { file, manifest, workflow }: ExposedWorkflow,
   task: Task,
   { plan, endpoint }: PlannedEndpoint,
-  { compiler }: AgentcliContext,
   executor: Executor,
 ): Route {
   const { input_schema: inputSchema, output_schema: outputSchema, ...described } = endpoint;
@@ -199,8 +198,8 @@ function taskRoute(
   return createRoute(definition, handler, {
     tier: "B",
     startsWork: true,
-    input: compileOwn(compiler, inputSchema),
-    output: compileOwn(compiler, outputSchema),
+    input: compileOwn(inputSchema),
+    output: compileOwn(outputSchema),
     // The operator's manifest says how long it may take, which may be longer than other handlers.
     endsInTime: true,
   });

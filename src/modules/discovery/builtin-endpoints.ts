@@ -88,11 +88,11 @@ export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
 
 function handlerOf(
   { name, handler, outputSchema }: Builtin,
-  { overrides, context }: BuiltinOptions,
+  { overrides }: BuiltinOptions,
 ): RouteHandler {
   const override = overrides.get(name);
   if (override === undefined) return handler;
-  return holdToContract(override, compileOwn(context.compiler, outputSchema));
+  return holdToContract(override, compileOwn(outputSchema));
 }
 
 const DISCOVERY = {

@@ -12,7 +12,7 @@ import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/rou
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
 import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
-import type { CompiledSchema } from "../../schema/schema.ts";
+import { type CompiledSchema, compileOwn } from "../../schema/schema.ts";
 import type { SearchContext, SearchSections } from "./config.ts";
 import { discoverMethod } from "./discover.ts";
 import { endpointEntry } from "./endpoint-entry.ts";
@@ -28,10 +28,8 @@ export const searchModule: Module<SearchSections> = {
   name: "search",
   takes: { agents: true, policies: true, server: true },
   async provision(context) {
-    const { compiler, config, work, stopping } = context;
-    const place = { file: "QUERY /", key: "input_schema.properties.filter" };
-    const { compiled: filter } = compiler.compile(FILTER_SCHEMA, place);
-    if (filter === undefined) throw new Error("the schema of filters does not compile");
+    const { config, work, stopping } = context;
+    const filter = compileOwn(FILTER_SCHEMA);
     let sources: readonly QuerySource[] | undefined;
     const search = new Search({
       surface: () => preparingSurface(context, filter),

@@ -35,7 +35,7 @@ type Answer = HandlerResult | Refusal;
 /** The route that negotiates; the gate of negotiation puts it in place of what is missing. */
 export function negotiationRoute(options: NegotiationOptions): Route {
   const handler: RouteHandler = (call, exchange) => negotiate(options, call, exchange);
-  const input = compileOwn(options.context.compiler, NEGOTIATION.inputSchema);
+  const input = compileOwn(NEGOTIATION.inputSchema);
   return createRoute(NEGOTIATION, handler, { tier: "A", input });
 }
 

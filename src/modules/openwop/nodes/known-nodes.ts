@@ -46,7 +46,7 @@ export function nodeTypes(options: {
         ] as const)
       : []),
   ];
-  return new Map(types.map(([id, type]) => [id, withConfigCheck(type, compiler)]));
+  return new Map(types.map(([id, type]) => [id, withConfigCheck(type)]));
 }
 
 const MAX_HANDOFFS = 8;

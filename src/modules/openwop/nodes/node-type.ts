@@ -1,7 +1,7 @@
 /** The work of a node when its turn comes: one type a file, by the typeId that definitions name. */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { compileOwn, type SchemaCompiler } from "../../../schema/schema.ts";
+import { compileOwn } from "../../../schema/schema.ts";
 import type { AgentEvent, Failure, Handoff, RunError } from "../agent-executor.ts";
 import type { EventDraft, Run } from "../runs/run.ts";
 import type { RunState, StandingRun } from "../runs/run-state.ts";
@@ -89,9 +89,9 @@ export const TEXT = { type: "string", maxLength: 16_384 } as const;
 export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
 
 /** A type whose nodes are held against its schema first; faults have the node's keys. */
-export function withConfigCheck(type: NodeType, compiler: SchemaCompiler): NodeType {
+export function withConfigCheck(type: NodeType): NodeType {
   if (type.config === undefined) return type;
-  const schema = compileOwn(compiler, type.config);
+  const schema = compileOwn(type.config);
   return {
     ...type,
     checkNode: (node) => {

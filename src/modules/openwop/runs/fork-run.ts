@@ -5,10 +5,11 @@
 import { given, isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import { compileOwn } from "../../../schema/schema.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunError, RunOwner } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
-import { invalid } from "./make-run.ts";
+import { invalid, OVERLAY_SCHEMA } from "./make-run.ts";
 import {
   type EventDraft,
   type ForkMode,
@@ -64,7 +65,7 @@ interface AskedFork {
   readonly overlay: JsonRecord;
 }
 
-function readFork({ overlay: shape, redact }: RunParts, body: JsonRecord): AskedFork | RunRefusal {
+function readFork({ redact }: RunParts, body: JsonRecord): AskedFork | RunRefusal {
   const { mode: named, fromSeq = 0, runOptionsOverlay: overlay = {}, ...others } = body;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
@@ -88,7 +89,7 @@ function readFork({ overlay: shape, redact }: RunParts, body: JsonRecord): Asked
   if (mode === "replay" && Object.keys(overlay).length > 0) {
     return refuseRun("validation_error", "a replay changes no options: the overlay must be empty");
   }
-  const violations = shape.check(overlay);
+  const violations = compileOwn(OVERLAY_SCHEMA).check(overlay);
   return violations === undefined ? { mode, fromSeq, overlay } : invalid(violations);
 }
 

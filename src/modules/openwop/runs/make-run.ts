@@ -8,7 +8,7 @@ import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import type { SchemaViolation } from "../../../schema/schema.ts";
+import { compileOwn, type SchemaViolation } from "../../../schema/schema.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
@@ -18,7 +18,7 @@ import type { RunParts } from "./workflow-runs.ts";
 
 /** Makes a run of a request's body, or says why there is none. */
 export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run | RunRefusal {
-  const fault = checkBody(parts, body, owner);
+  const fault = checkBody(body, owner);
   if (fault !== undefined) return fault;
   const workflow = findWorkflow(parts, body, owner.tenant);
   if (isRefused(workflow)) return workflow;
@@ -58,11 +58,7 @@ function refusePin({ nodeId, fault }: NonNullable<ReturnType<typeof findWrongPin
   return refuseRun("validation_error", `${place} ${message}`, { nodeId, ...details });
 }
 
-function checkBody(
-  { body: shape }: RunParts,
-  body: JsonRecord,
-  owner: RunOwner,
-): RunRefusal | undefined {
+function checkBody(body: JsonRecord, owner: RunOwner): RunRefusal | undefined {
   for (const name of ["callbackUrl", "residency", "mode", "evalSuiteRef"]) {
     if (body[name] === undefined) continue;
     return refuseRun("validation_error", `/${name} is nothing that this host does`);
@@ -76,7 +72,7 @@ function checkBody(
       return refuseRun("validation_error", "/configurable/budget is nothing that this host does");
     }
   }
-  const violations = shape.check(body);
+  const violations = compileOwn(RUN_BODY_SCHEMA).check(body);
   if (violations !== undefined) return invalid(violations);
   if (tenantId !== undefined && tenantId !== owner.tenant) {
     return refuseRun("validation_error", "/tenantId must be the caller's own tenant, or absent");

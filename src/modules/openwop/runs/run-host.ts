@@ -6,13 +6,12 @@
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import { compileOwn } from "../../../schema/schema.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
 import { makeFork } from "./fork-run.ts";
-import { findDefinition, makeRun, OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "./make-run.ts";
+import { findDefinition, makeRun } from "./make-run.ts";
 import { endRun, pauseRun, resumeRun, takeDown } from "./pause-run.ts";
 import {
   isRefused,
@@ -51,11 +50,8 @@ export class RunHost {
   #looking: NodeJS.Timeout | undefined;
   #stop: () => void = () => undefined;
 
-  constructor(options: Omit<RunParts, "watchers" | "body" | "overlay">) {
-    const { compiler } = options;
-    const body = compileOwn(compiler, RUN_BODY_SCHEMA);
-    const overlay = compileOwn(compiler, OVERLAY_SCHEMA);
-    this.#parts = { ...options, body, overlay, watchers: this.#watchers };
+  constructor(options: Omit<RunParts, "watchers">) {
+    this.#parts = { ...options, watchers: this.#watchers };
     this.#worker = new RunWorker(this.#parts);
   }
 

@@ -11,7 +11,7 @@ import {
   RunRegister,
   type RunRegisterOptions,
 } from "../../../runs/run-register.ts";
-import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
@@ -39,10 +39,6 @@ export interface RunParts {
   readonly types: NodeTypes;
   readonly catalog: AgentCatalog;
   readonly compiler: SchemaCompiler;
-  /** The shape of a request for a run. */
-  readonly body: CompiledSchema;
-  /** The shape of what a fork changes. */
-  readonly overlay: CompiledSchema;
   readonly redact: Redact;
   readonly limits: RunLimits;
   readonly isConformance: boolean;

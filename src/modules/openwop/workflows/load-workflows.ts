@@ -108,7 +108,7 @@ function readWorkflow(file: string, text: string, location: WorkflowsLocation): 
   if (document.fault !== undefined) {
     return { problems: [{ file, key: "", message: document.fault }] };
   }
-  const violations = compileOwn(compiler, WORKFLOW_SCHEMA).check(document.value) ?? [];
+  const violations = compileOwn(WORKFLOW_SCHEMA).check(document.value) ?? [];
   if (violations.length > 0) {
     return {
       problems: violations.map(({ path, message }) => {
