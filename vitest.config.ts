@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
 import { BUILT, builtModules } from "./test/support/built-modules.ts";
 import { ClosingLine } from "./test/support/closing-line.ts";
+import { LongestFirst } from "./test/support/longest-first.ts";
 import { testEnvironment } from "./test/support/memory-directory.ts";
 
 /** With `--mode built`, as `npm test` has it, tests are of what the build made; otherwise of the sources. */
@@ -20,6 +21,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // A module is loaded once for all files of a worker: none keeps anything of its own.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     server: { deps: { external: [BUILT] } },
     env: testEnvironment(),
   },
