@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { isProgram } from "./processes.ts";
 
 /** The browser's program: the variable CHROMIUM, else `chromium` on the path. */
@@ -19,14 +19,14 @@ const FLAGS = [
 /** As tests wait for events, only the test's own time ends a wait. */
 const NO_TIMEOUT = 0;
 
-let browser: Browser | undefined;
+/** One for all files of a worker, with a fresh profile for each page; it ends as the worker does. */
+let browser: Promise<Browser> | undefined;
 
 /** A suite that needs the browser. */
 export function describeInBrowser(name: string, suite: () => void): void {
   if (CHROMIUM !== undefined) {
     describe(name, () => {
       beforeAll(launch);
-      afterAll(() => browser?.close());
       suite();
     });
     return;
@@ -41,7 +41,7 @@ export function describeInBrowser(name: string, suite: () => void): void {
 export async function openPage(
   options: Parameters<Browser["newContext"]>[0] = {},
 ): Promise<Page & { readonly faults: readonly string[] }> {
-  const context = await (browser ?? (await launch())).newContext(options);
+  const context = await (await launch()).newContext(options);
   onTestFinished(() => context.close());
   context.setDefaultTimeout(NO_TIMEOUT);
   return Object.assign(await context.newPage(), { faults: watch(context) });
@@ -96,9 +96,18 @@ function watch(context: BrowserContext): readonly string[] {
   return faults;
 }
 
-async function launch(): Promise<Browser> {
-  browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: FLAGS, timeout: 0 });
+function launch(): Promise<Browser> {
+  browser ??= start();
   return browser;
+}
+
+async function start(): Promise<Browser> {
+  // An orderly close takes longer than a worker has once it is asked to end.
+  process.once("SIGTERM", () => process.exit());
+  return chromium.launch({
+    ...{ executablePath: CHROMIUM ?? "", args: FLAGS, timeout: 0 },
+    handleSIGTERM: false,
+  });
 }
 
 function findChromium(): string | undefined {
