@@ -33,12 +33,14 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
 };
+/** Where the browser's side of passkeys is served. */
+const WEBAUTHN = "lib/webauthn/";
 /** The packages by their names in an import, and where each is served. */
 const LIBRARY: Readonly<Record<string, string>> = {
   preact: "lib/preact.js",
   "preact/hooks": "lib/preact-hooks.js",
   htm: "lib/htm.js",
-  "@simplewebauthn/browser": "lib/webauthn/index.js",
+  "@simplewebauthn/browser": `${WEBAUTHN}index.js`,
   uplot: "lib/uplot.js",
 };
 /** The place of the map in the document. */
@@ -60,7 +62,7 @@ export async function loadPageFiles(): Promise<PageFiles> {
   const files = new Map(entries);
   const version = versionOf(files);
   const map = moduleMap(files, version);
-  const links = [...files.keys()].filter(isModule).map((name) => preload(version + name));
+  const links = [...files.keys()].filter(isPreloaded).map((name) => preload(version + name));
   const script = `<script type="importmap">${map}</script>`;
   const document = shell.body
     .toString("utf8")
@@ -91,6 +93,11 @@ function moduleMap(files: ReadonlyMap<string, PageFile>, version: string): strin
 
 function isModule(name: string): boolean {
   return extname(name) === ".js";
+}
+
+/** What no page needs to be drawn waits until somebody uses it. */
+function isPreloaded(name: string): boolean {
+  return isModule(name) && !name.startsWith(WEBAUTHN);
 }
 
 /** Asked for at once, not one behind the other. */
@@ -125,7 +132,7 @@ async function webauthnPaths(): Promise<readonly (readonly [name: string, path: 
   const named = await readdir(folder, { recursive: true });
   return named
     .filter((name) => extname(name) === ".js")
-    .map((name) => [`lib/webauthn/${name.replaceAll("\\", "/")}`, join(folder, name)]);
+    .map((name) => [`${WEBAUTHN}${name.replaceAll("\\", "/")}`, join(folder, name)]);
 }
 
 function uplotPath(name: string): string {

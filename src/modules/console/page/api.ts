@@ -3,13 +3,7 @@
  * only this page knows; without a session the browser goes to the sign-in page. Where
  * a person has a passkey, it signs what is approved.
  */
-import {
-  startAuthentication,
-  startRegistration,
-  useCallback,
-  useEffect,
-  useState,
-} from "./preact.ts";
+import { loadPasskeys, useCallback, useEffect, useState } from "./preact.ts";
 
 /** A request that the daemon refused, or that did not reach it. */
 export class ApiError extends Error {
@@ -139,8 +133,9 @@ export function asApiError(error: unknown): ApiError {
 /** The thing that is signed, as the daemon makes a challenge for it. */
 type Subject = Readonly<Record<string, string>>;
 
-type RegistrationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"];
-type SigningOptions = Parameters<typeof startAuthentication>[0]["optionsJSON"];
+type Passkeys = Awaited<ReturnType<typeof loadPasskeys>>;
+type RegistrationOptions = Parameters<Passkeys["startRegistration"]>[0]["optionsJSON"];
+type SigningOptions = Parameters<Passkeys["startAuthentication"]>[0]["optionsJSON"];
 
 let known: boolean | undefined;
 
@@ -169,6 +164,7 @@ export async function registerPasskey(name: string, hasOne: boolean): Promise<vo
   const { options } = await post<{ options: RegistrationOptions }>("/api/passkeys/challenge", {
     for: "registration",
   });
+  const { startRegistration } = await loadPasskeys();
   const registration = await startRegistration({ optionsJSON: options });
   await post("/api/passkeys", { name, registration, ...assertion });
   notePasskeys(true);
@@ -176,5 +172,6 @@ export async function registerPasskey(name: string, hasOne: boolean): Promise<vo
 
 async function sign(subject: Subject): Promise<object> {
   const { options } = await post<{ options: SigningOptions }>("/api/passkeys/challenge", subject);
+  const { startAuthentication } = await loadPasskeys();
   return startAuthentication({ optionsJSON: options });
 }

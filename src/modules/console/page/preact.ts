@@ -23,5 +23,7 @@ export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNod
   h,
 ) as never;
 
-/** The browser's side of passkeys, and the only file that names its package. */
-export { startAuthentication, startRegistration } from "@simplewebauthn/browser";
+/** The browser's side of passkeys, loaded once one is used. */
+export function loadPasskeys(): Promise<typeof import("@simplewebauthn/browser")> {
+  return import("@simplewebauthn/browser");
+}
