@@ -9,16 +9,15 @@ import { basename, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputAsset, type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { Visitor } from "rolldown/utils";
-import { IMPORT } from "./load-daemon.ts";
+import { CLOSING, ENTRIES, IMPORT, OPENING } from "./load-daemon.ts";
 
 const DIST = fileURLToPath(new URL("..", import.meta.url));
-const ENTRIES = ["agtpd-daemon", "agtpd-worker"];
 /**
- * The packages that every daemon loads, yaml right behind the ready line; the other programs load them
- * from where they are installed.
+ * The packages that every daemon loads, yaml right behind the ready line, and those that one loads for MCP
+ * or to ask an upstream, which are large; the other programs load them from where they are installed.
  */
 const PACKAGES =
-  /^(?:ajv|ajv-formats|canonicalize|lru-cache|pino|re2js|semver|smol-toml|yaml)(?:\/|$)/;
+  /^(?:ajv|ajv-formats|canonicalize|lru-cache|pino|re2js|semver|smol-toml|yaml|undici|@modelcontextprotocol\/\w+)(?:\/|$)/;
 /** The address of a file of the bundle. */
 const HERE = "bundleAddress";
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
@@ -37,20 +36,20 @@ const ownAddresses: Plugin = {
   },
 };
 
-/** The file with bytecode is a script, whose imports its loader makes; and its text takes an octet a character. */
-const importsOfDaemon: Plugin = {
-  name: "imports-of-daemon",
-  renderChunk(code, { name }) {
-    if (name !== "daemon") return null;
+/** Each file is a function that its loader calls, and makes its imports; its text takes an octet a character. */
+const loadedFiles: Plugin = {
+  name: "loaded-files",
+  renderChunk(code) {
     const starts: number[] = [];
     new Visitor({ ImportExpression: ({ start }) => starts.push(start) }).visit(this.parse(code));
     let rest = code;
     for (const start of starts.toSorted((one, other) => other - one))
       rest = `${rest.slice(0, start)}${IMPORT}${rest.slice(start + "import".length)}`;
-    return rest.replace(
-      /[^\0-\xff]/g,
+    const text = rest.replace(
+      /[^\0-\x7f]/g,
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );
+    return `${OPENING}${text}${CLOSING}`;
   },
 };
 
@@ -64,7 +63,7 @@ const bundle = await rolldown({
   input: Object.fromEntries(ENTRIES.map((name) => [name, `${DIST}tools/${name}.js`])),
   platform: "node",
   external: (id, importer) => !isBundled(id, importer),
-  plugins: [ownAddresses, importsOfDaemon],
+  plugins: [ownAddresses, loadedFiles],
 });
 const { output } = await bundle.write({
   dir: DIST,
@@ -74,12 +73,14 @@ const { output } = await bundle.write({
   intro: `const ${HERE} = require("node:url").pathToFileURL(__filename);`,
   // Each module begins with a comment that names its file.
   minify: false,
+  comments: false,
   entryFileNames: "daemon/[name].cjs",
   chunkFileNames: "daemon/[name].cjs",
   codeSplitting: {
     groups: [
       { name: "daemon", test: ALWAYS_LOADED },
       { name: "yaml", test: /\/node_modules\/yaml\// },
+      { name: "undici", test: /\/node_modules\/undici\// },
     ],
   },
 });
@@ -92,7 +93,7 @@ function entryOf(name: string): string {
   const exported = output.flatMap((file) =>
     file.type === "chunk" && file.name === name ? file.exports : [],
   );
-  const loading = `loadDaemon(${JSON.stringify(name)}).exports`;
+  const loading = `loadDaemon(${JSON.stringify(name)})`;
   return [
     `import { loadDaemon } from "./load-daemon.js";`,
     exported.length === 0 ? `${loading};` : `export const { ${exported.join(", ")} } = ${loading};`,

@@ -1,15 +1,19 @@
-/** Part of the build: generates the code that checks a configuration, beside the module that runs it. */
+/** Part of the build: generates the code that checks a configuration, in the place of the module that has none. */
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
-import { compileConfigSchema, configSchema, GENERATED } from "../src/app/config/config.ts";
+import { compileConfigSchema, configSchema } from "../src/app/config/config.ts";
 
 type Standalone = { default(ajv: Ajv2020, validator: ValidateFunction): string };
 
-// A CommonJS module whose default export is not found by name.
-const standalone: Standalone = createRequire(import.meta.url)("ajv/dist/standalone");
-const ajv = compileConfigSchema({ source: true });
-const code = standalone.default(ajv, ajv.compile(configSchema));
-const path = new URL(`../src/app/config/${GENERATED}`, import.meta.url);
-writeFileSync(fileURLToPath(path), code);
+// CommonJS modules, whose default exports are not found by name.
+const require = createRequire(import.meta.url);
+const standalone: Standalone = require("ajv/dist/standalone");
+const ajv = compileConfigSchema({ source: true, esm: true });
+// A function of the package stands in the code itself, which needs nothing then.
+const code = standalone
+  .default(ajv, ajv.compile(configSchema))
+  .replace(/\brequire\("([^"]+)"\)\.default/g, (_, name: string) => `(${require(name).default})`);
+const path = new URL("../src/app/config/validate-config.js", import.meta.url);
+writeFileSync(fileURLToPath(path), `${code}\nexport { validate as validateConfig };\n`);

@@ -1,17 +1,17 @@
 /**
  * Part of the build: runs the daemon on a new deployment, calls it as agents do, and keeps the bytecode of
- * whatever ran, beside its file. The daemon runs in a process of its own, with the flags that it always has.
+ * whatever ran, beside each file. The daemon runs in a process of its own, with the flags that it always has.
  */
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join, parse } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { createClient } from "../src/client/client.ts";
 import { daemonFlags } from "./daemon-flags.ts";
-import { BYTECODE, loadDaemon } from "./load-daemon.ts";
+import { bytecodeOf, ENTRIES, FOLDER, loadDaemon, loadedScripts } from "./load-daemon.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { inScratch } from "./scratch.ts";
 
@@ -27,13 +27,18 @@ else await runDaemon(config);
 
 /** In the process of the daemon, until it is told that it was called enough. */
 async function runDaemon(path: string): Promise<void> {
-  const { exports, script } = loadDaemon("agtpd-daemon");
+  const daemon = loadDaemon("agtpd-daemon") as typeof import("./agtpd-daemon.ts");
   process.once("disconnect", () => process.exit(1));
   process.once("message", () => {
-    writeFileSync(BYTECODE, script.createCachedData());
+    // What this deployment had no use for is kept as far as it runs when it is loaded.
+    for (const file of readdirSync(FOLDER)) {
+      const { name, ext } = parse(file);
+      if (ext === ".cjs" && !ENTRIES.includes(name)) loadDaemon(name);
+    }
+    for (const [path, script] of loadedScripts())
+      writeFileSync(bytecodeOf(path), script.createCachedData());
     process.exit(0);
   });
-  const daemon = exports as typeof import("./agtpd-daemon.ts");
   await daemon.runDaemon({ config: path, port: 0, logLevel: "info" }, processTerminal());
 }
 

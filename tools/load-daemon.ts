@@ -1,48 +1,75 @@
 /**
- * Loads the daemon's file with the bytecode that the build kept of it: a start compiles none of it again, which
- * takes a fifth of its time, and neither does its first second. Bytecode of another Node or of other flags is
- * not used.
+ * Loads the files of the bundle with the bytecode that the build kept of them: a start compiles none of them
+ * again, which takes a third of its time, and neither does its first second. Bytecode of another Node or of
+ * other flags is not used.
  */
 import { readFileSync } from "node:fs";
-import { createRequire, Module } from "node:module";
-import { dirname } from "node:path";
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 
-const FILE = fileURLToPath(new URL("../daemon/daemon.cjs", import.meta.url));
-/** Beside the file; an absent one is like one that does not fit. */
-export const BYTECODE: string = `${FILE}.bytecode`;
-/** A script of its own has no `import`: the build lets the file ask for this one by that name. */
+export const FOLDER: string = fileURLToPath(new URL("../daemon/", import.meta.url));
+/** The files that do something when they are run; the others are run as these need them. */
+export const ENTRIES: readonly string[] = ["agtpd-daemon", "agtpd-worker"];
+/** A script of its own has no `import`: the build lets each file ask for this one by that name. */
 export const IMPORT: string = "importHere";
 
-/** The daemon's file as a function, of CommonJS's own names and the one above. */
+/** Each file is a function: CommonJS's own, and the one above. */
+export const OPENING: string = `(function (exports, require, module, __filename, ${IMPORT}) {`;
+export const CLOSING: string = "\n})";
 type Run = (
-  exports: unknown,
-  require: NodeJS.Require,
-  module: Module,
+  exports: object,
+  require: (id: string) => unknown,
+  module: Loaded,
   filename: string,
-  directory: string,
   importHere: (specifier: string) => Promise<unknown>,
 ) => void;
 
-/** Runs an entry of the bundle and returns its exports, and the script, for whoever keeps its bytecode. */
-export function loadDaemon(entry: string): { readonly exports: unknown; readonly script: Script } {
-  const require = createRequire(FILE);
-  const script = compileFile();
-  const module = new Module(FILE);
-  require.cache[FILE] = module;
-  const run = script.runInThisContext() as Run;
-  run(module.exports, require, module, FILE, dirname(FILE), (specifier) => import(specifier));
-  module.loaded = true;
-  return { exports: require(`./${entry}.cjs`), script };
+/** A file that was run, as CommonJS sees it. */
+interface Loaded {
+  exports: object;
+  /** For whoever keeps its bytecode. */
+  readonly script: Script;
 }
 
-function compileFile(): Script {
-  const cachedData = readIfThere(BYTECODE);
-  return new Script(
-    `(function (exports, require, module, __filename, __dirname, ${IMPORT}) {${readFileSync(FILE, "utf8")}\n})`,
-    { filename: FILE, ...(cachedData === undefined ? {} : { cachedData }) },
-  );
+/** By the path of its file. */
+const loaded = new Map<string, Loaded>();
+const requireOther = createRequire(FOLDER);
+
+/** Runs a file of the bundle, by its name, and returns its exports. */
+export function loadDaemon(name: string): object {
+  return requireFile(`./${name}.cjs`) as object;
+}
+
+/** What was run until now. */
+export function loadedScripts(): ReadonlyMap<string, Script> {
+  return new Map([...loaded].map(([path, { script }]) => [path, script]));
+}
+
+/** Beside its file; an absent one is like one that does not fit. */
+export function bytecodeOf(path: string): string {
+  return `${path}.bytecode`;
+}
+
+function requireFile(id: string): unknown {
+  if (!id.startsWith("./")) return requireOther(id);
+  const path = FOLDER + id.slice("./".length);
+  const known = loaded.get(path);
+  if (known !== undefined) return known.exports;
+  const module: Loaded = { exports: {}, script: compileFile(path) };
+  loaded.set(path, module);
+  const run = module.script.runInThisContext() as Run;
+  run(module.exports, requireFile, module, path, (specifier) => import(specifier));
+  return module.exports;
+}
+
+function compileFile(path: string): Script {
+  const cachedData = readIfThere(bytecodeOf(path));
+  // The build writes ASCII alone: nothing is decoded, and V8 reads it where it is.
+  return new Script(readFileSync(path, "latin1"), {
+    filename: path,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  });
 }
 
 function readIfThere(path: string): Buffer | undefined {

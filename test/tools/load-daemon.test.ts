@@ -1,6 +1,6 @@
-/** The daemon's file with its bytecode, in processes of their own, as Node's flags decide whether that fits. */
+/** The daemon's files with their bytecode, in processes of their own, as Node's flags decide whether that fits. */
 import { execFileSync } from "node:child_process";
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -10,13 +10,14 @@ import { createDirectory } from "../support/directory.ts";
 const DIST = resolve(import.meta.dirname, "../../dist");
 const FLAGS = daemonFlags(join(DIST, "tools/agtpd.js"));
 
-/** Tells whether the bytecode was rejected, and the kind of the export that runs the daemon. */
+/** Tells for each file that is loaded whether its bytecode was rejected, and the kind of the export that runs the daemon. */
 function load(flags: readonly string[], dist = DIST): unknown {
   const address = pathToFileURL(join(dist, "tools/load-daemon.js"));
   const code = `
-    const { loadDaemon } = await import("${address}");
-    const { exports, script } = loadDaemon("agtpd-daemon");
-    console.log(JSON.stringify([script.cachedDataRejected ?? "none", typeof exports.runDaemon]));`;
+    const { loadDaemon, loadedScripts } = await import("${address}");
+    const { runDaemon } = loadDaemon("agtpd-daemon");
+    const fates = [...loadedScripts().values()].map(({ cachedDataRejected = "none" }) => cachedDataRejected);
+    console.log(JSON.stringify([...new Set(fates), typeof runDaemon]));`;
   const args = [...flags, "--input-type=module", "--eval", code];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" }));
 }
@@ -30,23 +31,34 @@ function copyDaemon(): string {
   return dist;
 }
 
-describe("the daemon's file", () => {
-  it("takes the bytecode that the build kept, under the flags of agtpd", () => {
+describe("the daemon's files", () => {
+  it("take the bytecode that the build kept, under the flags of agtpd", () => {
     expect(load(FLAGS)).toEqual([false, "function"]);
   });
 
-  it("is compiled where the flags are others", () => {
+  it("have bytecode, all but the entry of workers, those that the daemon of the build did not need too", () => {
+    const names = readdirSync(join(DIST, "daemon"));
+    expect(names).toEqual(expect.arrayContaining(["daemon.cjs", "undici.cjs", "yaml.cjs"]));
+    const bare = names.filter(
+      (name) => name.endsWith(".cjs") && !names.includes(`${name}.bytecode`),
+    );
+    expect(bare).toEqual(["agtpd-worker.cjs"]);
+  });
+
+  it("are compiled where the flags are others", () => {
     expect(load(["--max-semi-space-size=8"])).toEqual([true, "function"]);
   });
 
-  it("is compiled where there is no bytecode, or what is no bytecode", () => {
+  it("are compiled where there is no bytecode, or what is no bytecode", () => {
     const dist = copyDaemon();
-    const bytecode = join(dist, "daemon/daemon.cjs.bytecode");
-    rmSync(bytecode);
+    const kept = readdirSync(join(dist, "daemon"))
+      .filter((name) => name.endsWith(".bytecode"))
+      .map((name) => join(dist, "daemon", name));
+    for (const file of kept) rmSync(file);
     expect(load(FLAGS, dist)).toEqual(["none", "function"]);
-    writeFileSync(bytecode, "");
+    for (const file of kept) writeFileSync(file, "");
     expect(load(FLAGS, dist)).toEqual([true, "function"]);
-    writeFileSync(bytecode, "bytecode".repeat(1_000));
+    for (const file of kept) writeFileSync(file, "bytecode".repeat(1_000));
     expect(load(FLAGS, dist)).toEqual([true, "function"]);
   });
 });

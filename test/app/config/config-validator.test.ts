@@ -1,13 +1,14 @@
 /** The code that the build generates judges as the schema does that it was made from. */
-import { createRequire } from "node:module";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { compileConfigSchema, configSchema, GENERATED } from "../../../src/app/config/config.ts";
+import { compileConfigSchema, configSchema } from "../../../src/app/config/config.ts";
 import { ROOT } from "../../support/source-tree.ts";
 
-const generated: ValidateFunction = createRequire(import.meta.url)(
-  join(ROOT, "dist/src/app/config", GENERATED),
+const BUILT = pathToFileURL(join(ROOT, "dist/src/app/config/validate-config.js")).href;
+const { validateConfig: generated }: { readonly validateConfig: ValidateFunction } = await import(
+  BUILT
 );
 const compiled = compileConfigSchema().compile(configSchema);
 
