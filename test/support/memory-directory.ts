@@ -8,9 +8,13 @@ const MEMORY = "/dev/shm";
 /** A container has 64 MiB of it by default. */
 const ROOM_OCTETS = 2 ** 31;
 
-/** The variables of a test's process. */
+/**
+ * The variables of a test's process, and of those that it starts: these read no certificates of the machine,
+ * as 144 of them are two fifths of the time that Node takes to start.
+ */
 export function testEnvironment(): Record<string, string> {
-  return process.env["TMPDIR"] === undefined && isRoomy() ? { TMPDIR: MEMORY } : {};
+  const isElsewhere = process.env["TMPDIR"] === undefined && isRoomy();
+  return { NODE_EXTRA_CA_CERTS: "", ...(isElsewhere ? { TMPDIR: MEMORY } : {}) };
 }
 
 /** True if it has room, and programs that are written there can be run. */
