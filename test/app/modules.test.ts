@@ -1,12 +1,12 @@
 /** Each line of the list of modules can be left out: the daemon serves the rest, and says what is gone. */
 import { readdirSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MODULES } from "../../src/app/modules.ts";
 import type { AnyModule } from "../../src/app/provision.ts";
 import { manifestOf, shellTask } from "../support/agentcli.ts";
 import { agentManifest } from "../support/agntcy.ts";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
-import type { DeploymentFiles } from "../support/deployment.ts";
+import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createDeployment, type DeploymentFiles } from "../support/deployment.ts";
 import {
   encodeRequest,
   openServer,
@@ -123,10 +123,22 @@ describe("the list of modules", () => {
 });
 
 describe("a daemon without", () => {
+  // With every module: what it is asked for is refused, so that it stays as it is.
+  const deployment = createDeployment(FILES);
+  let all: TestDaemon;
+  let whole: Ask;
+  let before: Shown;
+  beforeAll(async () => {
+    all = await createDaemon(deployment);
+    whole = await asking(all);
+    before = await readManifest(whole);
+  });
+  afterAll(async () => {
+    await all.close();
+    deployment.remove();
+  });
+
   it.each(Object.keys(GONE))("%s serves the rest, and says what is gone", async (name) => {
-    const all = await openDaemon(FILES);
-    const whole = await asking(all);
-    const before = await readManifest(whole);
     const rest = MODULES.filter((module) => module.name !== name);
     const daemon = await openDaemon(FILES, {}, rest);
     const ask = await asking(daemon);
