@@ -4,8 +4,10 @@ import { resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { onTestFinished } from "vitest";
+import { daemonProgram } from "../../tools/agtpd-program.ts";
 import { daemonFlags } from "../../tools/daemon-flags.ts";
 import { connectRaw, type RawClient } from "./daemon.ts";
+import { type ProgramRun, runIn } from "./terminal.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/agtpd.js");
 
@@ -42,6 +44,14 @@ export interface RunningProgram {
   connect(): Promise<RawClient>;
   /** Waits for the end. */
   readonly outcome: Promise<Outcome>;
+}
+
+/** Runs a command of the program in the process of the test: starting one costs more than most of them do. */
+export function runCommand(args: readonly string[], directory: string): Promise<ProgramRun> {
+  const daemon = daemonProgram(() => {
+    throw new Error("the daemon has a process of its own");
+  });
+  return runIn(directory, daemon, args, { environment: process.env });
 }
 
 /** Runs the program to its end. */

@@ -1,13 +1,11 @@
-/**
- * `agtpd status`, `reload` and `stop`: built programs, beside a daemon in a process of its own. Each test
- * runs several processes one after another.
- */
+/** `agtpd status`, `nodes`, `reload` and `stop`, beside a daemon in a process of its own. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Outcome, runProgram, startProgram } from "../support/agtpd.ts";
+import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
 import { configFile, makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
+import type { ProgramRun } from "../support/terminal.ts";
 
 const REMEDY = "(agtpd starts one, --config FILE names another deployment)";
 
@@ -16,15 +14,16 @@ const deployed = (): TestDeployment =>
     serverFiles({ gateway: { enabled: true, port: 0 } }, { "handlers.mjs": PLAIN_HANDLERS }),
   );
 
-function ask(deployment: TestDeployment, ...args: readonly string[]): Promise<Outcome> {
-  return runProgram({ args: [...args, "--config", deployment.configPath] });
+function ask(deployment: TestDeployment, ...args: readonly string[]): Promise<ProgramRun> {
+  return runCommand([...args, "--config", deployment.configPath], deployment.directory);
 }
 
 describe("agtpd, asked about a daemon that runs", () => {
   it("says how it is, for programs and for people", async () => {
     const deployment = deployed();
     const { child, ready } = await startProgram(deployment.configPath);
-    const { code, stdout } = await ask(deployment, "status", "--json");
+    const args = ["status", "--json", "--config", deployment.configPath];
+    const { code, stdout } = await runProgram({ args });
     const status = JSON.parse(stdout);
     expect(code).toBe(0);
     expect(status).toMatchObject({
@@ -35,16 +34,16 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(status.node).toMatch(new RegExp(`:${ready["port"]}$`));
     expect(status.document_version).toMatch(/\S/);
     const people = await ask(deployment, "status");
-    expect(people.stdout).toMatch(new RegExp(`^port {14}${ready["port"]}$`, "m"));
-    expect(people.stdout).not.toContain("null");
+    expect(people.out).toMatch(new RegExp(`^port {14}${ready["port"]}$`, "m"));
+    expect(people.out).not.toContain("null");
   }, 60_000);
 
   it("lists the processes that serve it, for programs and for people", async () => {
     const deployment = deployed();
     const { ready } = await startProgram(deployment.configPath);
-    const { code, stdout } = await ask(deployment, "nodes", "--json");
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual([
+    const { exitCode, out } = await ask(deployment, "nodes", "--json");
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toEqual([
       {
         node: expect.stringMatching(new RegExp(`:${ready["port"]}$`)),
         address: `127.0.0.1:${ready["port"]}`,
@@ -54,33 +53,32 @@ describe("agtpd, asked about a daemon that runs", () => {
       },
     ]);
     const people = await ask(deployment, "nodes");
-    expect(people.stdout).toMatch(/^node +state +address +version +since +lease_ms\n\S+ +ready /);
+    expect(people.out).toMatch(/^node +state +address +version +since +lease_ms\n\S+ +ready /);
   }, 60_000);
 
   it("reloads, and tells what keeps it from that", async () => {
     const deployment = deployed();
     const { line } = await startProgram(deployment.configPath);
-    expect(await ask(deployment, "reload")).toMatchObject({ code: 0, stderr: "reloaded\n" });
+    expect(await ask(deployment, "reload")).toMatchObject({ exitCode: 0, err: "reloaded\n" });
     await line("reloaded");
     writeFileSync(deployment.configPath, configFile({ server: { prot: 1 } }));
-    const { code, stderr } = await ask(deployment, "reload");
-    expect(code).toBe(1);
-    expect(stderr).toContain("agtp-server.toml: server.prot: ");
-    expect(stderr).toContain("nothing changed\n");
+    const { exitCode, err } = await ask(deployment, "reload");
+    expect(exitCode).toBe(1);
+    expect(err).toContain("agtp-server.toml: server.prot: ");
+    expect(err).toContain("nothing changed\n");
   }, 60_000);
 
   it("stops, and comes back when the process has ended", async () => {
     const deployment = deployed();
     const { outcome } = await startProgram(deployment.configPath);
-    expect(await ask(deployment, "stop")).toMatchObject({ code: 0, stderr: "stopped\n" });
+    const args = ["stop", "--config", deployment.configPath];
+    expect(await runProgram({ args })).toMatchObject({ code: 0, stderr: "stopped\n" });
     expect((await outcome).code).toBe(0);
     expect(existsSync(join(deployment.directory, ".agtp/control.sock"))).toBe(false);
     for (const command of ["status", "nodes", "reload", "stop"]) {
-      const { code, stderr } = await ask(deployment, command);
-      expect([command, code]).toEqual([command, 1]);
-      expect(stderr).toBe(
-        `agtpd ${command}: no daemon runs for ${deployment.configPath} ${REMEDY}\n`,
-      );
+      const { exitCode, err } = await ask(deployment, command);
+      expect([command, exitCode]).toEqual([command, 1]);
+      expect(err).toBe(`agtpd ${command}: no daemon runs for ${deployment.configPath} ${REMEDY}\n`);
     }
   }, 60_000);
 
@@ -88,9 +86,9 @@ describe("agtpd, asked about a daemon that runs", () => {
     const { directory } = deployed();
     const config = join(directory, "none.toml");
     for (const command of ["status", "nodes", "reload", "stop", "login", "passkeys"]) {
-      const { code, stderr } = await runProgram({ args: [command, "--config", config] });
-      expect([command, code]).toEqual([command, 2]);
-      expect(stderr).toBe(
+      const { exitCode, err } = await runCommand([command, "--config", config], directory);
+      expect([command, exitCode]).toEqual([command, 2]);
+      expect(err).toBe(
         `agtpd ${command}: ${config}: does not exist (--config FILE names the deployment)\n`,
       );
     }
@@ -102,9 +100,9 @@ describe("agtpd, asked about a daemon that runs", () => {
     killed.child.kill("SIGKILL");
     await killed.outcome;
     expect(existsSync(join(deployment.directory, ".agtp/control.sock"))).toBe(true);
-    expect((await ask(deployment, "status")).code).toBe(1);
+    expect((await ask(deployment, "status")).exitCode).toBe(1);
     const { child } = await startProgram(deployment.configPath);
-    const { stdout } = await ask(deployment, "status", "--json");
-    expect(JSON.parse(stdout).pid).toBe(child.pid);
+    const { out } = await ask(deployment, "status", "--json");
+    expect(JSON.parse(out).pid).toBe(child.pid);
   }, 60_000);
 });

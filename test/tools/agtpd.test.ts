@@ -3,15 +3,16 @@ import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runProgram, startProgram } from "../support/agtpd.ts";
+import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { configFile, endpointFile, makeDeployment } from "../support/deployment.ts";
 import { listen } from "../support/port.ts";
 import { call, echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
+import { ROOT } from "../support/source-tree.ts";
 
-const { version } = JSON.parse(
-  readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"),
-) as { version: string };
+const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  version: string;
+};
 
 /** A deployment whose handlers run in a process of their own. */
 function deploy(tables = {}, files = {}) {
@@ -39,10 +40,10 @@ describe("agtpd", () => {
       ...[["--unknown"], ["--port", "eighty"], ["--port", "65536"], ["--port", "-1"]],
       ...[["--log-level", "loud"], ["--config"], ["surplus"]],
     ];
-    const outcomes = await Promise.all(usages.map((args) => runProgram({ args })));
-    for (const { code, stdout, stderr } of outcomes) {
-      expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).not.toBe("");
+    const outcomes = await Promise.all(usages.map((args) => runCommand(args, ROOT)));
+    for (const { exitCode, out, err } of outcomes) {
+      expect([exitCode, out]).toEqual([2, ""]);
+      expect(err).not.toBe("");
     }
   });
 

@@ -1,14 +1,15 @@
 /** `agtpd state`: beside a daemon that is asked, without one, and what becomes of older copies. */
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Outcome, runProgram, startProgram } from "../support/agtpd.ts";
-import type { RawClient } from "../support/daemon.ts";
+import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
+import { createDaemon, type RawClient } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { encodeRequest } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
 import { readJournal, recordOf, walkChain } from "../support/records.ts";
+import type { ProgramRun } from "../support/terminal.ts";
 
 const HANDLERS = "export const echo = ({ input }) => ({ body: input });";
 const FILES = hostedFiles(
@@ -17,8 +18,8 @@ const FILES = hostedFiles(
   { "handlers.mjs": HANDLERS },
 );
 
-function state(configPath: string, ...args: readonly string[]): Promise<Outcome> {
-  return runProgram({ args: ["state", ...args, "--config", configPath] });
+function state(configPath: string, ...args: readonly string[]): Promise<ProgramRun> {
+  return runCommand(["state", ...args, "--config", configPath], dirname(configPath));
 }
 
 /** Asks so many times, one after another; the Audit-IDs that were answered. */
@@ -28,19 +29,20 @@ async function ask(client: RawClient, count: number): Promise<readonly string[]>
   return (await client.replies(count)).map((reply) => recordOf(reply).auditId);
 }
 
-/** A deployment that has answered, and was stopped or killed. */
-async function makeUsed(count: number, signal: NodeJS.Signals = "SIGTERM") {
+/** A deployment that has answered, and was stopped. */
+async function makeUsed(count: number) {
   const deployment = makeDeployment(FILES);
-  const ids = await use(deployment.configPath, count, signal);
+  const ids = await use(deployment.configPath, count);
   return { ...deployment, ids };
 }
 
-async function use(configPath: string, count: number, signal: NodeJS.Signals = "SIGTERM") {
-  const daemon = await startProgram(configPath);
-  const ids = await ask(await daemon.connect(), count);
-  daemon.child.kill(signal);
-  await daemon.outcome;
-  return ids;
+async function use(configPath: string, count: number): Promise<readonly string[]> {
+  const daemon = await createDaemon({ configPath, directory: dirname(configPath) });
+  try {
+    return await ask(await daemon.connect(), count);
+  } finally {
+    await daemon.close();
+  }
 }
 
 function chainIn(directory: string): readonly string[] {
@@ -56,17 +58,18 @@ describe("agtpd state", () => {
     const before = await ask(await daemon.connect(), 20);
     const asking = ask(await daemon.connect(), 500);
     const file = join(makeDirectory(), "state.ndjson");
-    const outcome = await state(configPath, "export", file);
+    const args = ["state", "export", file, "--config", configPath];
+    const outcome = await runProgram({ args });
     expect(outcome).toMatchObject({ code: 0, stderr: "" });
     expect(outcome.stdout).toMatch(/^\d+ entries, \d+ records in 1 chains in /);
     const after = await asking;
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await state(configPath, "import", file)).toMatchObject({ code: 1 });
+    expect(await state(configPath, "import", file)).toMatchObject({ exitCode: 1 });
     daemon.child.kill("SIGTERM");
     await daemon.outcome;
 
     const other = makeDeployment(FILES);
-    expect(await state(other.configPath, "import", file)).toMatchObject({ code: 0, stderr: "" });
+    expect(await state(other.configPath, "import", file)).toMatchObject({ exitCode: 0, err: "" });
     const imported = chainIn(other.directory);
     expect(imported.slice(0, 20)).toEqual(before);
     expect([...before, ...after].slice(0, imported.length)).toEqual(imported);
@@ -75,11 +78,15 @@ describe("agtpd state", () => {
   });
 
   it("exports without a daemon, also behind one that was killed", async () => {
-    const { configPath, ids } = await makeUsed(5, "SIGKILL");
+    const { configPath } = makeDeployment(FILES);
+    const daemon = await startProgram(configPath);
+    const ids = await ask(await daemon.connect(), 5);
+    daemon.child.kill("SIGKILL");
+    await daemon.outcome;
     const file = join(makeDirectory(), "state.ndjson");
-    expect(await state(configPath, "export", file, "--json")).toMatchObject({ code: 0 });
+    expect(await state(configPath, "export", file, "--json")).toMatchObject({ exitCode: 0 });
     const other = makeDeployment(FILES);
-    expect((await state(other.configPath, "import", file)).code).toBe(0);
+    expect((await state(other.configPath, "import", file)).exitCode).toBe(0);
     expect(chainIn(other.directory)).toEqual(ids);
   });
 
@@ -88,12 +95,12 @@ describe("agtpd state", () => {
     const file = join(makeDirectory(), "state.ndjson");
     await state(configPath, "export", file);
     const again = await state(configPath, "export", file);
-    expect(again).toMatchObject({ code: 1 });
-    expect(again.stderr).toContain("it is there already");
+    expect(again).toMatchObject({ exitCode: 1 });
+    expect(again.err).toContain("it is there already");
     await use(configPath, 3);
     const refused = await state(configPath, "import", file);
-    expect(refused.stderr).toContain("--replace");
-    expect((await state(configPath, "import", file, "--replace")).code).toBe(0);
+    expect(refused.err).toContain("--replace");
+    expect((await state(configPath, "import", file, "--replace")).exitCode).toBe(0);
     expect(chainIn(directory)).toEqual(ids);
     const aside = readdirSync(join(directory, ".agtp")).filter((name) => /replaced-/.test(name));
     expect(aside.map((name) => name.replace(/\.replaced-.*/, ""))).toEqual(["journal", "state.db"]);
@@ -110,8 +117,8 @@ describe("agtpd state", () => {
     const bad = `${file}.bad`;
     writeFileSync(bad, lines.toSpliced(at, 1).join("\n"));
     const outcome = await state(configPath, "import", bad, "--replace");
-    expect(outcome).toMatchObject({ code: 1, stdout: "" });
-    expect(outcome.stderr).toContain(`line ${lines.length - 2} does not add up`);
+    expect(outcome).toMatchObject({ exitCode: 1, out: "" });
+    expect(outcome.err).toContain(`line ${lines.length - 2} does not add up`);
     expect(chainIn(directory)).toEqual(ids);
     const names = readdirSync(join(directory, ".agtp"));
     expect(names.filter((name) => /import|replaced/.test(name))).toEqual([]);
@@ -122,7 +129,7 @@ describe("agtpd state", () => {
         'server_id = "other.example"',
       ),
     });
-    expect((await state(elsewhere.configPath, "import", file)).stderr).toContain("is of server");
+    expect((await state(elsewhere.configPath, "import", file)).err).toContain("is of server");
   });
 });
 
@@ -149,7 +156,7 @@ describe("a copy of the state directory", () => {
     expect(refused.stderr).toContain(lost.at(-1));
     expect(refused.stderr).toContain("agtp-keys repair");
     const exported = await state(configPath, "export", join(makeDirectory(), "state.ndjson"));
-    expect(exported).toMatchObject({ code: 1 });
-    expect(exported.stderr).toContain(lost.at(-1));
+    expect(exported).toMatchObject({ exitCode: 1 });
+    expect(exported.err).toContain(lost.at(-1));
   });
 });
