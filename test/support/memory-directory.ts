@@ -1,20 +1,35 @@
 /**
- * Where tests write, unless TMPDIR says otherwise: in memory. A disk is asked to sync thousands of times, and
- * tests wait for it most of their time; they end processes, never a machine, so that no sync changes what is kept.
+ * Where tests write: a directory of the run, in memory unless TMPDIR says otherwise. A disk is asked to sync
+ * thousands of times, and tests wait for it most of their time; they end processes, never a machine, so that no
+ * sync changes what is kept.
  */
-import { accessSync, constants, readFileSync, statfsSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 const MEMORY = "/dev/shm";
 /** A container has 64 MiB of it by default. */
 const ROOM_OCTETS = 2 ** 31;
 
 /**
- * The variables of a test's process, and of those that it starts: these read no certificates of the machine,
- * as 144 of them are two fifths of the time that Node takes to start.
+ * The variables of a test's process, and of those that it starts: the directory that they name goes with this one,
+ * and they read no certificates of the machine, as 144 of them are two fifths of the time that Node takes to start.
  */
 export function testEnvironment(): Record<string, string> {
-  const isElsewhere = process.env["TMPDIR"] === undefined && isRoomy();
-  return { NODE_EXTRA_CA_CERTS: "", ...(isElsewhere ? { TMPDIR: MEMORY } : {}) };
+  const place = process.env["TMPDIR"] === undefined && isRoomy() ? MEMORY : tmpdir();
+  const directory = mkdtempSync(join(place, "agtpd-"));
+  // A server of databases runs as somebody else.
+  chmodSync(directory, 0o755);
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  return { NODE_EXTRA_CA_CERTS: "", TMPDIR: directory };
 }
 
 /** True if it has room, and programs that are written there can be run. */
