@@ -55,12 +55,16 @@ class Reader {
   /** Ports that the page names, with those that they stand for. */
   readonly #ports = new Map<string, number>();
   readonly #daemons: ChildProcess[] = [];
-  /** Variables and directories, which later commands have, as in one terminal. */
+  /** Directories and variables, which later commands have, as in one terminal. */
   #before = "";
+  /** Where a block leaves its variables: what they are made of may have run programs. */
+  readonly #variables: string;
 
   constructor(options: PageOptions) {
     this.#options = options;
-    const path = `${installPrograms(options.directory)}:${process.env["PATH"]}`;
+    const programs = installPrograms(options.directory);
+    this.#variables = join(programs, ".variables");
+    const path = `${programs}:${process.env["PATH"]}`;
     this.#env = { ...process.env, ...options.env, PATH: path };
   }
 
@@ -72,10 +76,13 @@ class Reader {
     const here = this.#here(block);
     // Not by "!", which the shell forgives wherever it is not the last.
     const commands = isRefused ? here.replace(/^agtp\S* .*$/gm, NOT_REFUSED) : here;
-    const { status, out, err } = await this.#bash(`set -e\n${this.#before}\n${commands}`);
+    const names = (here.match(/^[A-Z]+(?==)/gm) ?? []).join(" ");
+    const keep = names === "" ? "" : `declare -p ${names} > '${this.#variables}'`;
+    const { status, out, err } = await this.#bash(`set -e\n${this.#before}\n${commands}\n${keep}`);
     if (status !== 0) throw new Error(`exit code ${status}:\n${block}\n${out}\n${err}`);
     this.outputs.push(out + err);
     this.#remember(here);
+    if (names !== "") this.#before += readFileSync(this.#variables, "utf8");
   }
 
   async start(block: string): Promise<void> {
@@ -112,7 +119,7 @@ class Reader {
   }
 
   #remember(block: string): void {
-    const lines = block.match(/^(?:cd |[A-Z]+=).*$/gm) ?? [];
+    const lines = block.match(/^cd .*$/gm) ?? [];
     this.#before += lines.map((line) => `${line}\n`).join("");
   }
 
