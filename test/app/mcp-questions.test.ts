@@ -1,12 +1,16 @@
 /** Questions of MCP servers in the middle of a call: put before operators, answered, gone on with. */
 import { createHash } from "node:crypto";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { startProgram } from "../support/agtpd.ts";
 import { connectRaw, createDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
   configFile,
+  createDeployment,
+  type DeploymentFiles,
   makeDeployment,
   type TestDeployment,
 } from "../support/deployment.ts";
@@ -27,11 +31,10 @@ const AS_OPERATOR = { cert: OPERATOR.cert, key: OPERATOR.key };
 const ALMA = "a1".repeat(32);
 const BORIS = "b2".repeat(32);
 
-/** A deployment whose endpoint is the tool of a server that asks. */
-async function makeAsking(script: string, play = "asks", workers = 1): Promise<TestDeployment> {
+function filesFor(script: string, play: string, workers = 1): DeploymentFiles {
   const args = [script, play];
   const server = { name: "seats", command: process.execPath, args, env: { TOKEN: "s3cr3t-token" } };
-  const deployment = makeDeployment({
+  return {
     "agtp-server.toml": configFile({
       server: { workers },
       mcp: { servers: [server] },
@@ -45,12 +48,59 @@ async function makeAsking(script: string, play = "asks", workers = 1): Promise<T
     "agents/boris.agent.json": agentFile({
       ...{ agent_id: BORIS, name: "boris", scopes_accepted: ["seats:write"] },
     }),
-  });
+  };
+}
+
+const ENDPOINTS = "endpoints/seats";
+
+/** By script: a server offers the same whatever it plays, and is asked for it once. */
+const imports = new Map<string, Promise<TestDeployment>>();
+afterAll(async () => {
+  for (const imported of imports.values()) (await imported).remove();
+});
+
+async function importTools(script: string): Promise<TestDeployment> {
+  const deployment = createDeployment(filesFor(script, "asks"));
   const { exitCode } = await runIn(deployment.directory, mcpProgram, [
-    ...["import", "seats", "-o", "endpoints/seats"],
+    ...["import", "seats", "-o", ENDPOINTS],
   ]);
   expect(exitCode).toBe(0);
   return deployment;
+}
+
+/** Gives a deployment the tool of its server as an endpoint. */
+async function addTool<Deployment extends Pick<TestDeployment, "directory">>(
+  deployment: Deployment,
+  script: string,
+): Promise<Deployment> {
+  const imported = imports.get(script) ?? importTools(script);
+  imports.set(script, imported);
+  const source = join((await imported).directory, ENDPOINTS);
+  cpSync(source, join(deployment.directory, ENDPOINTS), { recursive: true });
+  return deployment;
+}
+
+/** A deployment whose endpoint is the tool of a server that asks. */
+function makeAsking(script: string, play = "asks", workers = 1): Promise<TestDeployment> {
+  return addTool(makeDeployment(filesFor(script, play, workers)), script);
+}
+
+/** A daemon for all tests of a suite, none of which asks what another has asked. */
+function shareAsking(script: string): () => TestDaemon {
+  let daemon: TestDaemon | undefined;
+  let deployment: TestDeployment | undefined;
+  beforeAll(async () => {
+    deployment = await addTool(createDeployment(filesFor(script, "asks")), script);
+    daemon = await createDaemon(deployment);
+  });
+  afterAll(async () => {
+    await daemon?.close();
+    deployment?.remove();
+  });
+  return () => {
+    if (daemon === undefined) throw new Error("it has not started");
+    return daemon;
+  };
 }
 
 async function start(deployment: TestDeployment): Promise<TestDaemon> {
@@ -106,8 +156,10 @@ async function answer(
 
 // formats §10
 describe("a question of a server of 2026-07-28", () => {
+  const shared = shareAsking(ASKING);
+
   it("is an escalation, and the same call goes on with its answer", async () => {
-    const daemon = await start(await makeAsking(ASKING));
+    const daemon = shared();
     const asked = await ask(daemon, reserve("Rome"));
     expect(asked).toMatchObject({
       status: 202,
@@ -157,7 +209,7 @@ describe("a question of a server of 2026-07-28", () => {
   });
 
   it("is answered for no other call and no other agent", async () => {
-    const daemon = await start(await makeAsking(ASKING));
+    const daemon = shared();
     const id = idOf(await ask(daemon, reserve("Rome")));
     expect((await answer(daemon, id, { seat: "window" })).status).toBe(200);
     for (const other of [reserve("Rome", BORIS, id), reserve("Oslo", ALMA, id)]) {
@@ -169,7 +221,7 @@ describe("a question of a server of 2026-07-28", () => {
   });
 
   it("without an answer is the declared error", async () => {
-    const daemon = await start(await makeAsking(ASKING));
+    const daemon = shared();
     const id = idOf(await ask(daemon, reserve("Rome")));
     expect((await answer(daemon, id, {}, "rejected")).status).toBe(200);
     const refused = await ask(daemon, reserve("Rome", ALMA, id));
@@ -181,7 +233,7 @@ describe("a question of a server of 2026-07-28", () => {
     ["Linked", "upstream_error"],
     ["Badly", "upstream_malformed_response"],
   ])("about what is not offered, or in no form, is refused: %s", async (city, error) => {
-    const daemon = await start(await makeAsking(ASKING));
+    const daemon = shared();
     expect(refusalOf(await ask(daemon, reserve(city)))).toEqual([422, error]);
   });
 
