@@ -69,12 +69,12 @@ export function agentExtensions(
 }
 
 const KEY_OPTIONS = {
-  p256: ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
-  secp256k1: ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
-  ed25519: ["-algorithm", "ed25519"],
-  "rsa:1024": ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"],
-  "rsa:2048": ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"],
-  "rsa-pss:2048": ["-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"],
+  p256: ["EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+  secp256k1: ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
+  ed25519: ["ed25519"],
+  "rsa:1024": ["RSA", "-pkeyopt", "rsa_keygen_bits:1024"],
+  "rsa:2048": ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"],
+  "rsa-pss:2048": ["RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"],
 } as const;
 
 /** Certificates in a directory, each under the name it was made with. */
@@ -84,15 +84,10 @@ export class OpensslPki {
   /** Makes a key and a certificate for it. */
   make(name: string, options: CertificateOptions = {}): OpensslCertificate {
     const { key = "p256", issuer = name, subject = name } = options;
-    this.#run(["genpkey", ...KEY_OPTIONS[key], "-out", `${name}.key`]);
+    // With its key at once: most of a process of OpenSSL is its start.
     this.#run([
-      "req",
-      "-new",
-      "-key",
-      `${name}.key`,
-      "-subj",
-      `/CN=${subject}`,
-      ...this.#out(name),
+      ...["req", "-new", "-newkey", ...KEY_OPTIONS[key], "-nodes", "-keyout", `${name}.key`],
+      ...["-subj", `/CN=${subject}`, ...this.#out(name)],
     ]);
     this.#sign(name, issuer, options);
     return this.read(name);
