@@ -78,3 +78,13 @@ describe("a start", () => {
     expect(listing).toEqual([]);
   });
 });
+
+describe("agtp-keys", () => {
+  it("makes and verifies without what only a deployment needs", () => {
+    const { files, packages } = importedBy("tools/agtp-keys.js");
+    expect(files).toContain("src/programs/keys/genesis-command.js");
+    expect(files.filter((file) => /^src\/(?:app|dispatch|modules)\//.test(file))).toEqual([]);
+    expect(files).not.toContain("src/state/open-store.js");
+    expect(packages).not.toContain("ajv");
+  });
+});

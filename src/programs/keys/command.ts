@@ -4,96 +4,28 @@
  */
 
 import { createPrivateKey } from "node:crypto";
-import type { Config } from "../../app/config/config.ts";
 import { makeKey } from "../../identity/certificate-writer.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { keyId } from "../../identity/jws.ts";
-import { describeDamage } from "../../state/journal/journal-damage.ts";
-import { type RepairReport, repairJournal } from "../../state/journal/repair-journal.ts";
-import { setDamagedLogAside } from "../../state/journal/set-aside.ts";
-import { createRecordSigner, type RecordSigner } from "../../state/records/sealer.ts";
-import { journalDirectory } from "../../state/state-directory.ts";
-import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
-import { readConfig } from "../shell/read-config.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import { withState, withStore } from "../shell/with-state.ts";
+import { type Command, command, usage } from "../shell/command.ts";
 import { writeFiles } from "../shell/write-files.ts";
 import { agentCaCommand, agentCertCommand } from "./certificate-commands.ts";
 import { genesisCommand } from "./genesis-command.ts";
-import { MAKING_OPTIONS, printFacts, readSigningKey } from "./key-files.ts";
+import { MAKING_OPTIONS, printFacts } from "./key-files.ts";
+import { REPAIR_OPTIONS } from "./repair-options.ts";
 import { verifyChainOf } from "./verify-chain-command.ts";
 import { VERIFY_ARGS, VERIFY_OPTIONS, verifyFiles } from "./verify-files.ts";
 
-/** Repairs the journal of a deployment, and says what was done. */
 const repairCommand: Command = command({
   name: "repair",
   description: "Goes on with a journal that lost records: each chain says which, in a new record.",
-  options: {
-    "--json": "print JSON",
-    "--config <file>": { help: "configuration of the deployment", default: "agtp-server.toml" },
-    "--reason <text>": "why the loss is accepted; stands in the records",
-  },
-  run: async ({ config: file, reason, json = false }, terminal) => {
-    const config = readConfig(file, terminal);
-    if (config.store.driver !== "sqlite") {
-      throw new CommandRefusal(`store.driver is "${config.store.driver}": no journal is kept`);
-    }
-    const signer = signerOf(config, terminal);
-    const report = await withState(config, "agtp-keys repair", () =>
-      repair(config, signer, reason),
-    );
-    if (json) printJson(asDocument(report), terminal.out);
-    else terminal.out.write(asText(report));
-    return true;
+  options: REPAIR_OPTIONS,
+  run: async (line, terminal) => {
+    // Needs a deployment and its store, as no other command does: they take longer to load than all the rest.
+    const { repairDeployment } = await import("./repair.ts");
+    return repairDeployment(line, terminal);
   },
 });
-
-function repair(
-  config: Config,
-  signer: RecordSigner,
-  reason: string | undefined,
-): Promise<RepairReport> {
-  const { directory, server } = config;
-  const now = Date.now();
-  const ofStore = setDamagedLogAside(config.store.path, now);
-  return withStore(config, (store) => {
-    const journal = { store, directory: journalDirectory(directory) };
-    const { serverId } = server;
-    return repairJournal({ ...journal, signer, serverId, reason, now, ofStore });
-  });
-}
-
-function signerOf({ signing: { key } }: Config, terminal: Terminal): RecordSigner {
-  return createRecordSigner(key === undefined ? undefined : readSigningKey(key, terminal));
-}
-
-function asDocument({ damages, chains, setAside }: RepairReport): object {
-  return {
-    repaired: damages.length > 0,
-    damages: damages.map((damage) => ({ file: damage.file, message: describeDamage(damage) })),
-    chains: chains.map(({ agentId, lost, follows, auditId }) => ({
-      agent_id: agentId,
-      lost_records: lost,
-      follows: follows ?? null,
-      audit_id: auditId,
-    })),
-    set_aside: setAside,
-  };
-}
-
-function asText({ damages, chains, setAside }: RepairReport): string {
-  if (damages.length === 0) return "the journal lacks nothing that is known of; nothing was done\n";
-  const lines = [
-    ...damages.map((damage) => `${damage.file} ${describeDamage(damage)}`),
-    ...setAside.map((copy) => `what was there is kept as ${copy}`),
-    ...chains.map(({ agentId, follows, auditId }) => {
-      const place = follows === undefined ? "begins anew" : `goes on behind record ${follows}`;
-      return `the chain of agent ${agentId} ${place}; record ${auditId} says so`;
-    }),
-  ];
-  return lines.map((line) => `${defuseLine(line)}\n`).join("");
-}
 
 const signingCommand: Command = command({
   name: "signing",
