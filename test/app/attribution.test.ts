@@ -83,7 +83,10 @@ async function ask(client: RawClient, agent: string, count: number): Promise<rea
   return client.replies(count);
 }
 
-function connectAll(daemon: RunningProgram, count: number): Promise<readonly RawClient[]> {
+function connectAll(
+  daemon: Pick<RunningProgram, "connect">,
+  count: number,
+): Promise<readonly RawClient[]> {
   return Promise.all(Array.from({ length: count }, () => daemon.connect()));
 }
 
@@ -159,9 +162,8 @@ describe("the chains of a daemon", () => {
 
   it("have the answers of one connection in the order in which they left", async () => {
     const files = signedFiles({ "handlers.mjs": LATE_HANDLERS });
-    const { configPath, directory } = makeDeployment(files);
-    const daemon = await startProgram(configPath);
-    const clients = await connectAll(daemon, 10);
+    const { directory, connect } = await openDaemon(files);
+    const clients = await connectAll({ connect }, 10);
     const replies = await Promise.all(clients.map((client) => ask(client, ALICE, 20)));
     const chain = checkChain(directory, ALICE).map(({ auditId }) => auditId);
     for (const own of replies) {
@@ -169,8 +171,6 @@ describe("the chains of a daemon", () => {
       expect(places).not.toContain(-1);
       expect(places).toEqual(places.toSorted((left, right) => left - right));
     }
-    daemon.child.kill("SIGTERM");
-    await daemon.outcome;
   });
 
   it("leave nothing but private files behind", async () => {

@@ -30,11 +30,12 @@ interface NearDesktop {
 export async function openDesktop(
   version: McpVersion,
   args: readonly string[],
+  options: ClientOptions = {},
 ): Promise<NearDesktop> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const terminal = { ...keepingTerminal("."), streams: { input, output } };
   const exit = runProgram(mcpProgram, args, terminal);
-  const client = clientOf(version, {});
+  const client = clientOf(version, options);
   // A transport of standard input and output is the same from both ends.
   await client.connect(new StdioServerTransport(output, input));
   const end = (): Promise<number> => {

@@ -139,9 +139,7 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
       }
     };
     const listChanged = { tools: { debounceMs: 0, onChanged } };
-    const { client } = await startDesktop(version, argsFor(server, "--look", "1"), {
-      listChanged,
-    });
+    const { client } = await openDesktop(version, argsFor(server, "--look", "1"), { listChanged });
     await client.listTools();
     const added = join(server.directory, "endpoints/added.toml");
     const handler = { type: "registered_function", function: "desk.echo" };
@@ -198,7 +196,7 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
     const directory = makeDirectory({ "agent.pem": AGENT.cert, "agent-key.pem": AGENT.key });
     const [cert, key] = [join(directory, "agent.pem"), join(directory, "agent-key.pem")];
     const args = [uriOf(server), "--insecure", "--cert", cert, "--key", key];
-    const { client } = await startDesktop(version, [...args, "--agent-id", DESK]);
+    const { client } = await openDesktop(version, [...args, "--agent-id", DESK]);
     const call = { name: "audit_orders", arguments: {} };
     const result = await client.callTool(call);
     expect(JSON.stringify(result.content)).toContain(DESK);
