@@ -4,6 +4,8 @@
  * server starts, everybody does while it serves.
  */
 
+import { setImmediate as nextRound } from "node:timers/promises";
+
 /** Work that can be interrupted wherever it yields. */
 export type Paced<T> = Generator<undefined, T, undefined>;
 
@@ -15,6 +17,20 @@ export function atOnce<T>(work: Paced<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
+  }
+}
+
+/** Long enough to get on, short enough for others not to notice. */
+const SLICE_MS = 4;
+
+/** Does the whole of it, and lets everything else have a round after each slice. */
+export async function inSlices<T>(work: Paced<T>): Promise<T> {
+  for (let from = performance.now(); ; ) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    if (performance.now() - from < SLICE_MS) continue;
+    await nextRound();
+    from = performance.now();
   }
 }
 

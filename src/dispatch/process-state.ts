@@ -6,7 +6,7 @@ import type { ForwardClock } from "../base/forward-clock.ts";
 import type { Drive } from "../base/paced.ts";
 import { SLICE_MS, TaskQueue, THE_SERVER } from "../base/task-queue.ts";
 import { Collection } from "../state/collection.ts";
-import type { CollectionOptions } from "../state/collection-view.ts";
+import type { CollectionOptions } from "../state/collection-options.ts";
 import type { ServerState } from "../state/state.ts";
 import type { Store } from "../state/store.ts";
 import { Attempts } from "./contracts/attempts.ts";

@@ -2,7 +2,7 @@
  * The properties of one kind of runs: its statuses and where they lead, how long its runs
  * are kept and how many, and where its events lie. How a step is taken is the driver's own.
  */
-import type { CollectionOptions } from "../state/collection-view.ts";
+import type { CollectionOptions } from "../state/collection-options.ts";
 import type { Rank } from "../state/quota.ts";
 import type { Change } from "../state/store.ts";
 

@@ -3,6 +3,7 @@
  * is asked at a time, and whoever asks meanwhile waits for the next: the one that runs may have asked
  * before what the caller knows of was committed.
  */
+import { atOnce, inSlices, type Paced } from "../base/paced.ts";
 import {
   type ChangedEntry,
   type Feed,
@@ -20,7 +21,7 @@ interface FeedTaker {
   caughtUp(): void;
   forgetRevisions(): void;
   adopt(key: string, entry: StoredEntry | undefined, feed: Told): void;
-  adoptAll(entries: readonly StoredEntry[], feed: Told): void;
+  adoptAll(entries: readonly StoredEntry[], feed: Told): Paced<void>;
 }
 
 export class CollectionFeed implements FeedWatcher {
@@ -30,6 +31,8 @@ export class CollectionFeed implements FeedWatcher {
   #refreshing: Promise<void> = Promise.resolve();
   /** The one that comes after it. */
   #awaited: Promise<void> | undefined;
+  /** Nobody looks anything up before the first of all readings is over. */
+  #isFirst = true;
   /** The revision that the view is complete up to, but for its own writes. */
   #seen = 0;
   /** Everything is to be read, whatever has been seen. */
@@ -60,7 +63,10 @@ export class CollectionFeed implements FeedWatcher {
     if (changed === undefined || this.#seen === 0 || this.#isOutdated) {
       const entries: StoredEntry[] = [];
       for await (const entry of readAll(this.#store, this.#name)) entries.push(entry);
-      this.#view.adoptAll(entries, feed);
+      const adopting = this.#view.adoptAll(entries, feed);
+      // Later on a view is in use, and a guard there must not be newer than its items.
+      await (this.#isFirst ? inSlices(adopting) : atOnce(adopting));
+      this.#isFirst = false;
       this.#isOutdated = false;
     } else {
       this.#adopt(changed, feed);

@@ -3,36 +3,11 @@
  * owners. A view takes in what its own writes have stored and what the store's feed tells of others,
  * in whatever order the two arrive.
  */
-import { ItemNames, type NamingOptions } from "./item-names.ts";
-import { Holdings, type Quota, type Rank, type Wanted } from "./quota.ts";
+import { mapPaced, type Paced, sortPaced } from "../base/paced.ts";
+import type { CollectionOptions } from "./collection-options.ts";
+import { ItemNames } from "./item-names.ts";
+import { Holdings, type Rank, type Wanted } from "./quota.ts";
 import { type Change, type Expectation, knows, type StoredEntry, type Told } from "./store.ts";
-
-/** The parts that make a collection. */
-export interface CollectionOptions<Item> extends NamingOptions<Item> {
-  readonly name: string;
-  /** The item of a stored value; undefined for a value that is none. */
-  read(value: unknown, key: string): Item | undefined;
-  /** The owner of an item; without this, all are of one owner. */
-  ownerOf?(item: Item, key: string): string;
-  /** The order in which items are found, smallest first; by key without this. */
-  orderOf?(item: Item): number;
-  /** When nobody needs it any more, in milliseconds since the epoch. */
-  forgottenAt?(item: Item, key: string): number;
-  /** A function where the bounds change while the collection is open. */
-  readonly quota?: Quota | (() => Quota);
-  /** The size that it counts for against the quota's sizes; the characters of its JSON without this. */
-  sizeOf?(item: Item): number;
-  /** Changes of other collections that the deletion of an item, or of its size, brings with it. */
-  changesOnDelete?(item: Item, key: string): readonly Change[];
-  /** Called once an item is another, or gone, whoever has written it. */
-  onChange?(before: Item | undefined, after: Item | undefined, key: string): void;
-  /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
-  rankOf?(item: Item, now: number, key: string): Rank;
-  /** The rest of an item that makes room by its size alone; without this, nothing. */
-  withoutSize?(item: Item): Item;
-  /** Milliseconds since the epoch. */
-  now?(): number;
-}
 
 /** One key that is written. */
 export interface Write<Item> {
@@ -150,15 +125,29 @@ export class CollectionView<Item> {
     return forgottenAt !== undefined && forgottenAt(item, key) < this.now();
   }
 
-  /** The keys that go for one more item; undefined: there is no room for it. */
-  protected surplus(key: string, item: Item): readonly string[] | undefined {
-    return this.#surplus(key, item, { characters: this.#sizeOf(item) });
+  /** The owner whose bound may refuse a new item; undefined: none does. */
+  protected boundedOwner(key: string, item: Item): string | undefined {
+    const neverGoes = this.#holdings.refusesOwners && this.#rankOf(item, key) === undefined;
+    return neverGoes ? this.#ownerOf(item, key) : undefined;
+  }
+
+  /** The keys that go for one more item, or for more of one; undefined: there is no room for it. */
+  protected surplus(
+    key: string,
+    item: Item,
+    size: Pick<Wanted, "characters" | "growing"> = { characters: this.#sizeOf(item) },
+  ): readonly string[] | undefined {
+    const wanted = { owner: this.#ownerOf(item, key), rank: this.#rankOf(item, key), ...size };
+    return this.#holdings.surplus(wanted, (other) => {
+      const held = this.#held.get(other);
+      return held && this.#rankOf(held.item, other);
+    });
   }
 
   /** The writes that make room for an item that is there and grows, as far as there is anything. */
   protected roomToGrow(key: string, item: Item): readonly Write<Item>[] {
     const characters = this.#sizeOf(item) - (this.#held.get(key)?.characters ?? 0);
-    const going = this.#surplus(key, item, { characters, growing: key }) ?? [];
+    const going = this.surplus(key, item, { characters, growing: key }) ?? [];
     return going.map((other) => {
       const before = this.#held.get(other)?.item;
       return { key: other, item: before && this.#options.withoutSize?.(before), isShrunk: true };
@@ -230,23 +219,20 @@ export class CollectionView<Item> {
     return [{ kind: "put", collection, key, value: item }, ...others];
   }
 
-  /** A write of this view is stored. */
-  protected settle({ key, item }: Write<Item>, revision: number): void {
-    if (this.#asking > 0) this.#settled.set(key, revision);
-    const stored = this.#storedOf(key);
-    if ((stored?.revision ?? 0) >= revision) return;
-    // Others may have deleted it again before this process heard that it is stored.
-    if (stored === undefined && this.#toldGone && knows(this.#toldGone, revision)) return;
-    // Read anew: a text cut from a message would keep the whole message alive.
-    const value = item === undefined ? undefined : JSON.parse(JSON.stringify(item));
-    this.#keep(key, value, revision);
-  }
-
-  /** A guard that this view's write has moved is stored. */
-  protected settleGuard(key: string, revision: number): void {
-    if (this.#asking > 0) this.#settled.set(key, revision);
-    // The feed may have told of a later writer before.
-    this.#foreign.set(key, Math.max(this.#foreign.get(key) ?? 0, revision));
+  /** Changes that this view has made are stored; those of other collections are nothing to it. */
+  protected settle(changes: readonly Change[], revision: number): void {
+    for (const change of changes) {
+      if (change.collection !== this.#options.name) continue;
+      const { key } = change;
+      if (this.#asking > 0) this.#settled.set(key, revision);
+      const known = this.expectationOf(key).revision;
+      // The feed may have told of a later writer, who may have deleted it.
+      const isOld = known === 0 && this.#toldGone && knows(this.#toldGone, revision);
+      if (known >= revision || isOld === true) continue;
+      // Read anew: a text cut from a message would keep the whole message alive.
+      const value = change.kind === "put" ? JSON.parse(JSON.stringify(change.value)) : undefined;
+      this.#keep(key, value, revision);
+    }
   }
 
   /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
@@ -286,31 +272,20 @@ export class CollectionView<Item> {
   }
 
   /** Takes in all entries as they stood when a feed was told, or later; what is not among them is gone. */
-  protected adoptAll(entries: readonly StoredEntry[], feed: Told): void {
+  protected *adoptAll(entries: readonly StoredEntry[], feed: Told): Paced<void> {
     const { orderOf, read } = this.#options;
     const stored = new Set(entries.map(({ key }) => key));
     for (const key of new Set([...this.#held.keys(), ...this.#early.keys()])) {
       if (!stored.has(key)) this.adopt(key, undefined, feed);
     }
-    const orders = new Map<StoredEntry, number>();
-    for (const entry of entries) {
+    const ordered = yield* mapPaced(entries, (entry) => {
       const item = orderOf && read(entry.value, entry.key);
-      orders.set(entry, (item && orderOf?.(item)) ?? 0);
-    }
-    const sorted = entries.toSorted((left, right) => orders.get(left)! - orders.get(right)!);
-    for (const entry of sorted) this.adopt(entry.key, entry, feed);
-  }
-
-  #surplus(
-    key: string,
-    item: Item,
-    size: Pick<Wanted, "characters" | "growing">,
-  ): readonly string[] | undefined {
-    const wanted = { owner: this.#ownerOf(item, key), rank: this.#rankOf(item, key), ...size };
-    return this.#holdings.surplus(wanted, (other) => {
-      const held = this.#held.get(other);
-      return held && this.#rankOf(held.item, other);
+      return { entry, order: (item && orderOf?.(item)) ?? 0 };
     });
+    for (const { entry } of yield* sortPaced(ordered, (one, other) => one.order - other.order)) {
+      this.adopt(entry.key, entry, feed);
+      yield;
+    }
   }
 
   #keep(key: string, value: unknown, revision: number): void {

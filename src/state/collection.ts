@@ -6,7 +6,8 @@
  */
 import { KeyedTurns } from "../base/task-queue.ts";
 import { CollectionFeed } from "./collection-feed.ts";
-import { type CollectionOptions, CollectionView, type Write } from "./collection-view.ts";
+import type { CollectionOptions } from "./collection-options.ts";
+import { CollectionView, type Write } from "./collection-view.ts";
 import {
   type Adding,
   type AddOptions,
@@ -25,9 +26,9 @@ const ATTEMPTS = 100;
 /** How long after one sweep the next item that is added brings on another. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** How a write is made, by which guard it is kept apart from others'. */
+/** How a write is made, by which guards it is kept apart from others'. */
 interface GuardedOptions extends WriteOptions {
-  readonly guard?: string | undefined;
+  readonly guards?: readonly string[];
 }
 
 /** What was written is in the store. */
@@ -71,16 +72,17 @@ export class Collection<Item> extends CollectionView<Item> {
 
   /** Keeps a new item, where its key is free and there is room. */
   add(key: string, item: Item, options: AddOptions<Item> = {}): Promise<Adding<Item>> {
-    const guard = options.turn === undefined ? undefined : guardOf(options.turn);
-    return this.#inTurn(guard ?? key, async () => {
+    const guards = this.#guardsOf(key, item, options);
+    const turns = options.turn === undefined ? [key, ...guards] : guards;
+    return this.#inTurns(turns, async () => {
       const taken = this.get(key) ?? options.unless?.();
       if (taken !== undefined) return { kind: "taken", item: taken };
-      const making = this.#makeRoom(key, item);
+      const making = options.hasRoom?.() === false ? undefined : this.#makeRoom(key, item);
       if (making === undefined) return { kind: "full" };
       const { writes, surplus: gone } = making;
       const release = this.reserve(writes);
       try {
-        const isDone = await this.#write(writes, { ...options, guard });
+        const isDone = await this.#write(writes, { ...options, guards });
         return isDone ? { kind: "added", item: this.get(key) ?? item, gone } : undefined;
       } finally {
         release();
@@ -183,9 +185,7 @@ export class Collection<Item> extends CollectionView<Item> {
     return {
       changes,
       expectations,
-      settle: (revision) => {
-        for (const write of writes) this.settle(write, revision);
-      },
+      settle: (revision) => this.settle(changes, revision),
       release: () => {
         lift?.();
         free();
@@ -212,6 +212,23 @@ export class Collection<Item> extends CollectionView<Item> {
     return this.#turns.run(key, () => this.#attempt(attempt));
   }
 
+  /** The same for several keys; everybody takes them in one order, so that nobody waits for ever. */
+  #inTurns<Done>(keys: readonly string[], attempt: () => Promise<Done | undefined>): Promise<Done> {
+    const inOrder = [...new Set(keys)].toSorted();
+    const whole = inOrder.reduceRight(
+      (inner, key) => () => this.#turns.run(key, inner),
+      () => this.#attempt(attempt),
+    );
+    return whole();
+  }
+
+  /** The guards of a new item: of its turn, and of its owner's bound where others write, too. */
+  #guardsOf(key: string, item: Item, { turn }: AddOptions<Item>): readonly string[] {
+    const owner = this.#store.watch === undefined ? undefined : this.boundedOwner(key, item);
+    const names = owner === undefined ? [] : [`owner ${owner}`];
+    return [...new Set((turn === undefined ? names : [...names, turn]).map(guardOf))];
+  }
+
   /** Tries until it is done; undefined says that it was decided from what is over. */
   async #attempt<Done>(attempt: () => Promise<Done | undefined>): Promise<Done> {
     for (let count = 0; count < ATTEMPTS; count += 1) {
@@ -225,19 +242,18 @@ export class Collection<Item> extends CollectionView<Item> {
   /** Undefined: what it was decided from has changed. */
   async #write(
     writes: readonly Write<Item>[],
-    { also = [], isEarly = false, guard }: GuardedOptions,
+    { also = [], isEarly = false, guards = [] }: GuardedOptions,
   ): Promise<Written | undefined> {
     const others = typeof also === "function" ? also() : also;
     if (writes.length + others.length === 0) return {};
-    const guarding = guard === undefined ? [] : [guard];
-    const keys = [...writes.map(({ key }) => key), ...guarding];
+    const keys = [...writes.map(({ key }) => key), ...guards];
     const expectations = keys.map((key) => this.expectationOf(key));
     const otherExpectations = others.flatMap(({ collection, key, expected: revision }) =>
       revision === undefined ? [] : [{ collection, key, revision }],
     );
     const changes = [
       ...writes.flatMap((write) => this.changesOf(write)),
-      ...guarding.map((key) => guardChange(this.#name, key)),
+      ...guards.map((key) => guardChange(this.#name, key)),
     ];
     const lift = isEarly ? this.show(writes) : undefined;
     try {
@@ -253,8 +269,7 @@ export class Collection<Item> extends CollectionView<Item> {
         return undefined;
       }
       const { revision } = outcome;
-      for (const write of writes) this.settle(write, revision);
-      for (const key of guarding) this.settleGuard(key, revision);
+      this.settle(changes, revision);
       return { revision };
     } finally {
       lift?.();

@@ -98,6 +98,12 @@ export class Holdings {
     return this.#byOwner.has(owner);
   }
 
+  /** Tells whether an owner is refused more of what never goes, by a bound of its own. */
+  get refusesOwners(): boolean {
+    const { openPerOwner, refusesNothing } = this.#bounds;
+    return openPerOwner < Number.POSITIVE_INFINITY && !refusesNothing;
+  }
+
   /** Takes a key in, or its size anew; a key keeps its place. */
   set(key: string, owner: string, characters: number): void {
     const before = this.#holdings.get(key);

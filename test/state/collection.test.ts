@@ -1,7 +1,7 @@
 /** What every collection promises, whichever driver its store has. */
 import { describe, expect, it } from "vitest";
 import { Collection } from "../../src/state/collection.ts";
-import type { CollectionOptions } from "../../src/state/collection-view.ts";
+import type { CollectionOptions } from "../../src/state/collection-options.ts";
 import { AlsoTakenError, commitDrafts } from "../../src/state/collection-write.ts";
 import type { Store } from "../../src/state/store.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../support/postgres.ts";
@@ -451,13 +451,81 @@ function describeCollection(openStore: () => Promise<Store>): void {
       ),
     );
     expect(adding.filter(({ kind }) => kind === "added")).toHaveLength(3);
-    expect(await store.list("notes")).toHaveLength(3);
+    const stored = (await store.list("notes")).filter(({ value }) => OPTIONS.read(value, ""));
+    expect(stored).toHaveLength(3);
     const closed = await openNotes(store, { name: "closed", quota: { perOwner: 3 } });
     await Promise.all(
       Array.from({ length: 10 }, (_, at) => closed.add(`k${at}`, note("ada", `${at}`))),
     );
     expect(await store.list("closed")).toHaveLength(3);
     expect(closed.size).toBe(3);
+  });
+
+  it("gives no room twice to an owner, at whichever views of the store it asks", async () => {
+    // Views of one process take in nothing by themselves: each is told that others write, too.
+    const store = alterStore(await openStore(), { watch: () => undefined });
+    const options = { quota: { openPerOwner: 3 } };
+    const views = await Promise.all([1, 2, 3].map(() => openNotes(store, options)));
+    const addAll = (owner: string) =>
+      views.flatMap((notes, view) =>
+        [1, 2, 3].map((at) =>
+          notes.add(`${owner} ${view} ${at}`, { ...note(owner, `${at}`), isOpen: true }),
+        ),
+      );
+    const adding = await Promise.all([...addAll("ada"), ...addAll("bob")]);
+    const added = adding.flatMap((one) => (one.kind === "added" ? [one.item.owner] : []));
+    expect(added.toSorted()).toEqual(["ada", "ada", "ada", "bob", "bob", "bob"]);
+    await Promise.all(views.map((notes) => notes.refresh()));
+    expect(views.map((notes) => notes.ofOwner("ada").length)).toEqual([3, 3, 3]);
+  });
+
+  it("asks once its turn has come whether there is room, and keeps out both by owner and by turn", async () => {
+    const store = alterStore(await openStore(), { watch: () => undefined });
+    const options = { quota: { openPerOwner: 2 } };
+    const views = await Promise.all([1, 2].map(() => openNotes(store, options)));
+    const adding = await Promise.all(
+      views.flatMap((notes, view) =>
+        ["ada", "bob", "eve"].map((owner) =>
+          notes.add(
+            `${owner} ${view}`,
+            { ...note(owner, "in turn"), isOpen: true },
+            {
+              turn: "all",
+              hasRoom: () => notes.size < 4,
+            },
+          ),
+        ),
+      ),
+    );
+    expect(adding.filter(({ kind }) => kind === "added")).toHaveLength(4);
+  });
+
+  it("lets everything else have its turn while it is opened with very much in it", async () => {
+    const store = await openStore();
+    for (let from = 0; from < 20_000; from += 1_000) {
+      await store.commit(
+        Array.from({ length: 1_000 }, (_, at) => {
+          const value = note("ada", `${from + at}`, 20_000 - from - at);
+          return { kind: "put", collection: "notes", key: `k${from + at}`, value } as const;
+        }),
+      );
+    }
+    let reads = 0;
+    let most = 0;
+    const read = (value: unknown, key: string): Note | undefined => {
+      if (reads === 0) {
+        setImmediate(() => {
+          reads = 0;
+        });
+      }
+      reads += 1;
+      most = Math.max(most, reads);
+      return OPTIONS.read(value, key);
+    };
+    const notes = await openNotes(store, { read });
+    expect([notes.size, notes.values()[0]?.text]).toEqual([20_000, "19999"]);
+    // Twice each, once for their order.
+    expect(most).toBeLessThan(20_000);
   });
 
   it("finds by its other names the newest that has one, and no older one after that", async () => {

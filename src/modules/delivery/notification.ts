@@ -3,7 +3,7 @@
  * for each recipient at the moment it was accepted. It never changes; what happens later is kept
  * beside it.   AGTP "NOTIFY"
  */
-import type { CollectionOptions } from "../../state/collection-view.ts";
+import type { CollectionOptions } from "../../state/collection-options.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Change } from "../../state/store.ts";
 import { deleteMessage } from "./webhook-delivery.ts";

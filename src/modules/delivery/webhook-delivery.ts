@@ -5,7 +5,7 @@
  */
 import { pauseAfter } from "../../base/back-off.ts";
 import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
-import type { CollectionOptions } from "../../state/collection-view.ts";
+import type { CollectionOptions } from "../../state/collection-options.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Change } from "../../state/store.ts";
 

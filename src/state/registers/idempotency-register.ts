@@ -5,7 +5,7 @@
  */
 import { flatText } from "../../base/kept-text.ts";
 import { Collection } from "../collection.ts";
-import type { CollectionOptions } from "../collection-view.ts";
+import type { CollectionOptions } from "../collection-options.ts";
 import type { Quota } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Change, Store } from "../store.ts";
