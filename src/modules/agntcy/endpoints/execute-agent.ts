@@ -12,7 +12,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpOutcome } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import { type AgentUnavailable, type RemoteAgent, streams } from "../remote-agent.ts";
-import type { AgentThread } from "../runs/agent-runs.ts";
+import type { WantedRun } from "../runs/agent-runs.ts";
 import type { BegunRun } from "../runs/begin-run.ts";
 import { beginRun } from "../runs/begin-run.ts";
 import type { AgentRun } from "../runs/run.ts";
@@ -44,19 +44,20 @@ export async function executeAgent(
   const thread = typeof threadId === "string" ? threads.get(threadId) : undefined;
   if (threadId !== undefined) {
     if (thread?.owner !== owner || thread.base !== agent.base) return threadNotFound();
-    if (register.isBusy(thread.threadId)) return threadBusy();
   }
-  const whose = { owner, ...(payer.isKnown ? {} : { stranger: payer.key }) };
-  const reservation = register.reserve({
-    ...{ ...whose, base: agent.base },
-    ...(thread === undefined ? {} : { threadId: thread.threadId }),
-  });
-  if (reservation === undefined) return tooMany("runs");
+  const { base, timeoutMs } = agent;
+  const wanted: WantedRun = {
+    ...{ runId: uuidv7(), base, owner, deadlineAt: Date.now() + timeoutMs },
+    ...(payer.isKnown ? {} : { stranger: payer.key }),
+    ...(thread && { threadId: thread.threadId, upstreamThreadId: thread.upstreamThreadId }),
+  };
+  const place = await register.take(wanted);
+  if (place !== "added") return place === "busy" ? threadBusy() : tooMany("runs");
   let begun: Begun | HandlerResult;
   try {
-    begun = await begin(hosted, call, whose, thread);
+    begun = await begin(hosted, call, wanted);
   } finally {
-    reservation.release();
+    await register.giveBack(wanted.runId);
   }
   if (!("run" in begun)) return begun;
   const { run, stream } = begun;
@@ -75,35 +76,30 @@ interface Begun {
 async function begin(
   hosted: HostedRuns,
   call: Call,
-  whose: Pick<AgentRun, "owner" | "stranger">,
-  thread: AgentThread | undefined,
+  { runId, upstreamThreadId: threadId }: WantedRun,
 ): Promise<Begun | HandlerResult> {
   const { agent, register, patience, closing } = hosted;
-  const { base, client, timeoutMs } = agent;
+  const { client, timeoutMs } = agent;
   const { input, config, metadata } = call.input;
-  const runId = uuidv7();
   const isStreaming = streams(agent.manifest);
   const begun = await askServer(hosted, (signal) =>
     asFound(agent, signal, (agentId) =>
       beginRun({
         creation: {
-          ...{ agentId, input, config, threadId: thread?.upstreamThreadId },
+          ...{ agentId, input, config, threadId },
           metadata: isRecord(metadata) ? metadata : {},
         },
         ...{ client, isStreaming, runId, patience, signal, timeoutMs, closing },
       }),
     ),
   );
-  if (begun.kind === "failed" && begun.status === 409 && thread !== undefined) return threadBusy();
+  if (begun.kind === "failed" && begun.status === 409 && threadId !== undefined)
+    return threadBusy();
   if (begun.kind !== "ok") return upstreamError(call, begun);
   const { upstreamRunId, stream } = begun.value;
-  const run = await register.keep({
-    ...{ runId, base, ...whose, upstreamAgentId: begun.agentId, upstreamRunId },
-    deadlineAt: Date.now() + timeoutMs,
+  const run = await register.keep(runId, {
+    ...{ upstreamAgentId: begun.agentId, upstreamRunId, deadlineAt: Date.now() + timeoutMs },
     ...(isStreaming ? { mayLackEvents: true } : {}),
-    ...(thread === undefined
-      ? {}
-      : { threadId: thread.threadId, upstreamThreadId: thread.upstreamThreadId }),
   });
   if (run !== undefined) return { run, stream };
   stream?.close();

@@ -28,18 +28,16 @@ import {
   type RunState,
 } from "./run.ts";
 
-type NewRun = Pick<
+/** A run that is about to begin. */
+export type WantedRun = Pick<
   AgentRun,
-  | "runId"
-  | "base"
-  | "owner"
-  | "stranger"
-  | "upstreamAgentId"
-  | "upstreamRunId"
-  | "deadlineAt"
-  | "threadId"
-  | "upstreamThreadId"
-  | "mayLackEvents"
+  "runId" | "base" | "owner" | "stranger" | "deadlineAt" | "threadId" | "upstreamThreadId"
+>;
+
+/** A run that has begun, as its server and this one know it. */
+type BegunRun = Pick<
+  AgentRun,
+  "upstreamAgentId" | "upstreamRunId" | "deadlineAt" | "mayLackEvents"
 >;
 
 /** The members of a run that change; undefined takes a member away. */
@@ -67,11 +65,13 @@ type KeptEvent = RunEvent & NumberedEvent;
 const ACTIVE_PER_OWNER = 64;
 const ACTIVE_PER_BASE = 128;
 const MAX_EVENT_BYTES = 65_536;
+/** Whoever takes a place waits for this turn: places are counted over owners and agents. */
+const PLACES = "places";
 
 export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   readonly #store: Store;
-  /** The runs that are about to begin: each has its place before its server is asked. */
-  readonly #reserved = new Set<WantedRun>();
+  /** The ids of those that are beginning in this process. */
+  readonly #beginning = new Set<string>();
 
   constructor(store: Store, parts: RegisterParts<AgentRun, KeptEvent>) {
     super(parts);
@@ -83,10 +83,18 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     return this.inPhase("waiting");
   }
 
-  /** Tells whether a run of the thread is not over. */
-  isBusy(threadId: string): boolean {
-    const runs = [...this.#reserved, ...this.inPhase("active", "waiting")];
-    return runs.some((run) => run.threadId === threadId);
+  /** One that is beginning is not there yet. */
+  override find(runId: string): AgentRun | undefined {
+    const run = super.find(runId);
+    return run?.isBeginning === true ? undefined : run;
+  }
+
+  override newestOf(owner: string): readonly AgentRun[] {
+    return super.newestOf(owner).filter(({ isBeginning = false }) => !isBeginning);
+  }
+
+  override isUnattended(run: AgentRun): boolean {
+    return super.isUnattended(run) && !this.#beginning.has(run.runId);
   }
 
   async result(runId: string): Promise<RunResult> {
@@ -95,29 +103,62 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
   }
 
   /**
-   * Keeps room for one more; undefined: too many are under way, of the caller or with the agent, of whose
-   * places nobody takes more than are left free. Release it, whatever comes.
+   * Takes a place for a run before its server is asked; of whoever is asked at the same time, on whichever node,
+   * one is first. `busy`: a run of its thread is not over. `full`: too many are under way, of the caller or
+   * with the agent, of whose places nobody takes more than are left free.
    */
-  reserve(wanted: WantedRun): { release(): void } | undefined {
-    const owner = ownerOf(wanted);
-    const active = [...this.inPhase("active"), ...this.#reserved].map((one) => {
-      return { owner: ownerOf(one), base: one.base };
-    });
-    const own = active.filter((one) => one.owner.key === owner.key).length;
-    const there = active.filter(({ base }) => base === wanted.base);
-    if (own >= ACTIVE_PER_OWNER || !mayHold(owner, ACTIVE_PER_BASE, there)) return undefined;
-    this.#reserved.add(wanted);
-    return { release: () => void this.#reserved.delete(wanted) };
+  async take(wanted: WantedRun): Promise<"added" | "busy" | "full"> {
+    const now = this.now();
+    const empty = { eventCount: 0, eventBytes: 0, isTruncated: false, resultBytes: 0 };
+    const times = { startedAt: now, updatedAt: now };
+    const unknown = { upstreamAgentId: "", upstreamRunId: "" };
+    const run = { ...wanted, ...unknown, ...times, ...empty, status: "pending" } as const;
+    const { runId, threadId } = wanted;
+    this.#beginning.add(runId);
+    try {
+      const adding = await this.add(
+        { run: { ...run, isBeginning: true } },
+        {
+          turn: PLACES,
+          unless: () => (threadId === undefined ? undefined : this.#busyIn(threadId)),
+          hasRoom: () => this.#hasPlace(wanted),
+        },
+      );
+      if (adding.kind !== "added") this.#beginning.delete(runId);
+      return adding.kind === "taken" ? "busy" : adding.kind;
+    } catch (error) {
+      this.#beginning.delete(runId);
+      throw error;
+    }
   }
 
-  /** Takes a run on. Undefined: there is no room, and nothing that could make any. */
-  async keep(wanted: NewRun): Promise<AgentRun | undefined> {
-    const now = this.now();
-    const begun = { status: "pending", startedAt: now, updatedAt: now } as const;
-    const empty = { eventCount: 0, eventBytes: 0, isTruncated: false, resultBytes: 0 };
-    const run = { ...wanted, ...begun, ...empty };
-    const adding = await this.add(withEvents(run, [statusEvent(run)]));
-    return adding.kind === "added" ? adding.item : undefined;
+  /** Keeps a run that has its place, and has begun; undefined: it is not there any more. */
+  async keep(runId: string, begun: BegunRun): Promise<AgentRun | undefined> {
+    const kept = await this.advance(runId, ({ isBeginning, ...run }) => {
+      const now = this.now();
+      const known = { ...run, ...begun, startedAt: now, updatedAt: now };
+      return withEvents(known, [statusEvent(known)]);
+    });
+    this.#beginning.delete(runId);
+    return kept;
+  }
+
+  /** Gives back the place of a run that did not begin; one that has begun stays. */
+  async giveBack(runId: string): Promise<void> {
+    this.#beginning.delete(runId);
+    if (super.find(runId)?.isBeginning === true) await this.delete(runId);
+  }
+
+  #busyIn(threadId: string): AgentRun | undefined {
+    return this.inPhase("active", "waiting").find((run) => run.threadId === threadId);
+  }
+
+  #hasPlace(wanted: WantedRun): boolean {
+    const owner = ownerOf(wanted);
+    const active = this.inPhase("active").map((run) => ({ owner: ownerOf(run), base: run.base }));
+    const own = active.filter((one) => one.owner.key === owner.key).length;
+    const there = active.filter(({ base }) => base === wanted.base);
+    return own < ACTIVE_PER_OWNER && mayHold(owner, ACTIVE_PER_BASE, there);
   }
 
   /**
@@ -197,11 +238,8 @@ function compact(run: { readonly [Member in keyof AgentRun]: AgentRun[Member] | 
   return Object.fromEntries(members) as unknown as AgentRun;
 }
 
-/** A run that is about to begin. */
-type WantedRun = Pick<AgentRun, "owner" | "base" | "stranger" | "threadId">;
-
 /** A caller that is not known can be another each time, but not from elsewhere. */
-function ownerOf({ owner, stranger }: WantedRun): TaskOwner {
+function ownerOf({ owner, stranger }: Pick<AgentRun, "owner" | "stranger">): TaskOwner {
   return { key: stranger ?? owner, isKnown: stranger === undefined };
 }
 

@@ -50,7 +50,9 @@ export class RunFollower implements RunExecutor {
     this.#agents = new Map(agents.map((agent) => [agent.base, agent]));
     this.#stop = this.#register.executeBy(this, () => {
       for (const run of this.#register.inPhase("active")) {
-        if (this.#agents.has(run.base) && this.#register.isUnattended(run)) this.follow(run);
+        if (!this.#register.isUnattended(run)) continue;
+        if (run.isBeginning === true) this.#giveBack(run);
+        else if (this.#agents.has(run.base)) this.follow(run);
       }
     });
   }
@@ -81,6 +83,11 @@ export class RunFollower implements RunExecutor {
     this.#stop();
     await this.#register.schedule.idle(this);
     for (const stream of this.#streams.values()) stream.close();
+  }
+
+  /** Whoever was to begin it is gone, and nobody has its id. */
+  #giveBack({ runId }: AgentRun): void {
+    this.#register.giveBack(runId).catch((error: unknown) => this.reportFault(error, runId));
   }
 
   async #follow(runId: string, begun: RunStream | undefined): Promise<void> {

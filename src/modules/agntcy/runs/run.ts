@@ -48,6 +48,8 @@ export interface AgentRun {
   readonly threadId?: string;
   readonly upstreamThreadId?: string;
   readonly status: RunState;
+  /** It has its place, and its server is being asked: nobody knows of it, here or there. */
+  readonly isBeginning?: boolean;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly updatedAt: number;
