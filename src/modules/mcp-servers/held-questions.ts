@@ -4,7 +4,6 @@
  * process, so that nobody answers in vain.   docs/mcp-servers.md
  */
 import type { JsonRecord } from "../../base/json-value.ts";
-import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import { heldIdOf } from "../../handlers/mcp/ask-back.ts";
@@ -18,14 +17,14 @@ import { withdrawal } from "./definition-watch.ts";
 interface HeldQuestionsOptions {
   readonly servers: readonly Pick<McpServer, "held">[];
   readonly holders: Holders;
-  readonly escalations: Pick<EscalationRegister, "list" | "find" | "decide">;
+  readonly escalations: Pick<EscalationRegister, "list" | "watch" | "decide">;
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
 }
 
 const GONE = "the call that asked is gone";
 
-export class HeldQuestions implements ApprovalKind {
+export class HeldQuestions {
   readonly #options: HeldQuestionsOptions;
   #unwatch: readonly (() => void)[] = [];
 
@@ -35,9 +34,10 @@ export class HeldQuestions implements ApprovalKind {
 
   /** Closes what processes that are gone have left, and from now on what is lost. */
   start(): void {
-    const { servers, holders } = this.#options;
+    const { servers, holders, escalations } = this.#options;
     this.#closeLeft();
     this.#unwatch = [
+      escalations.watch((escalation) => this.#endRejected(escalation)),
       holders.watch(() => this.#closeLeft()),
       ...servers.map(({ held }) => held.onLost((lost) => this.#closeWhere((id) => id === lost))),
     ];
@@ -47,16 +47,11 @@ export class HeldQuestions implements ApprovalKind {
     for (const end of this.#unwatch) end();
   }
 
-  /** The escalation is decided like any other; a call without an answer is ended. */
-  async confirm(...[{ targetId }, , byNext]: Parameters<ApprovalKind["confirm"]>): Confirmed {
-    const { escalations, servers } = this.#options;
-    const escalation = escalations.find(targetId);
-    const id = heldIdOf(escalation?.approval?.question?.resume);
-    if (escalation === undefined || id === undefined) return undefined;
-    const answer = await byNext();
-    const isRejected = escalations.find(escalation.escalationId)?.status === "rejected";
-    if (answer !== undefined && isRejected) for (const { held } of servers) held.drop(id);
-    return answer;
+  /** A call without an answer is ended where it waits, wherever operators have said so. */
+  #endRejected({ status, approval }: Escalation): void {
+    const id = heldIdOf(approval?.question?.resume);
+    if (status !== "rejected" || id === undefined) return;
+    for (const { held } of this.#options.servers) held.drop(id);
   }
 
   /** Calls of other workers and nodes wait there: what is theirs is closed once they are gone. */

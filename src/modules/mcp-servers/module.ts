@@ -37,10 +37,7 @@ export const mcpServersModule: Module<Taking<"policies">> = {
     let unwatch: readonly (() => void)[] = [];
     return {
       features: ["mcp-servers"],
-      approvals: [
-        confirmableDefinitions({ escalations, watch, policy: config.policies.identity }),
-        held,
-      ],
+      approvals: [confirmableDefinitions({ escalations, watch, policy: config.policies.identity })],
       start: () => {
         void watch.start().catch(onFault);
         held.start();

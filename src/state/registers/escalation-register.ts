@@ -59,19 +59,25 @@ const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
   rejected: 1,
 };
 
+/** Hears of an escalation as it is now. */
+type EscalationWatcher = (escalation: Escalation) => void;
+
 export class EscalationRegister {
   readonly #escalations: Collection<Escalation>;
   /** Approvals that a call of this process has, until what became of it is kept. */
   readonly #claims = new Map<string, ApprovalOutcome | undefined>();
+  readonly #watchers: Set<EscalationWatcher>;
   #teller: EscalationTeller | undefined;
 
-  private constructor(escalations: Collection<Escalation>) {
+  private constructor(escalations: Collection<Escalation>, watchers: Set<EscalationWatcher>) {
     this.#escalations = escalations;
+    this.#watchers = watchers;
   }
 
   /** Opens the register of a store. */
   static async open(store: Store, options: EscalationOptions = {}): Promise<EscalationRegister> {
     const { limits, now = () => Date.now() } = options;
+    const watchers = new Set<EscalationWatcher>();
     const escalations = await Collection.open<Escalation>(store, {
       name: "escalations",
       read: readEscalation,
@@ -81,9 +87,12 @@ export class EscalationRegister {
       forgottenAt: (one) => (isOpen(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
       quota: { ...LIMITS, ...limits },
       rankOf: (one, at) => (isAwaited(one, at) ? undefined : RANKS[statusAt(one, at)]),
+      onChange: (_, after) => {
+        if (after !== undefined) for (const watcher of watchers) watcher(after);
+      },
       now,
     });
-    return new EscalationRegister(escalations);
+    return new EscalationRegister(escalations, watchers);
   }
 
   /** One as it is now. */
@@ -111,6 +120,12 @@ export class EscalationRegister {
     return () => {
       if (this.#teller === teller) this.#teller = undefined;
     };
+  }
+
+  /** Calls back with each that is another from now on, on whichever node, until what is answered was called. */
+  watch(watcher: EscalationWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
   }
 
   /** Takes one on, and has its task wait. */

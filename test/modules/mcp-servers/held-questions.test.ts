@@ -1,21 +1,28 @@
 import { EventEmitter, once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { HeldCalls } from "../../../src/handlers/mcp/held-calls.ts";
+import { withdrawal } from "../../../src/modules/mcp-servers/definition-watch.ts";
 import { HeldQuestions } from "../../../src/modules/mcp-servers/held-questions.ts";
 import { LiveProcesses } from "../../../src/state/live-processes.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
+import type { FeedWatcher } from "../../../src/state/store.ts";
+import { alterStore } from "../../support/store.ts";
 
 const OTHER = "another-process";
 
 /** A question whose call is held by a process. */
-async function ask(escalations: EscalationRegister, heldBy: string): Promise<string> {
+async function ask(
+  escalations: EscalationRegister,
+  heldBy: string,
+  held = "call",
+): Promise<string> {
   const opening = await escalations.open({
     ...{ agentId: "a1".repeat(32), context: {}, priority: "normal", fingerprint: heldBy },
     deadlineAt: Date.now() + 600_000,
     approval: {
       ...{ digest: `sha256:${heldBy}`, nonce: heldBy, payer: "p" },
-      question: { schema: { type: "object" }, resume: { held: "call", heldBy } },
+      question: { schema: { type: "object" }, resume: { held, heldBy } },
     },
   });
   if (opening.kind !== "opened") throw new Error("it was not opened");
@@ -50,6 +57,46 @@ describe("questions that are held", () => {
     holders.look()(new Set(["self"]));
     expect(await othersClosed).toEqual([1]);
     expect(statuses()).toEqual(["rejected", "rejected"]);
+    questions.stop();
+  });
+
+  it("have their calls ended where they wait, at whichever node operators give no answer", async () => {
+    const store = createMemoryStore();
+    const feeds: FeedWatcher[] = [];
+    const watched = alterStore(store, { watch: (_, feed) => void feeds.push(feed) });
+    const here = await EscalationRegister.open(watched);
+    const held = new HeldCalls();
+    const { signal } = new AbortController();
+    let reply: Promise<unknown> = Promise.resolve();
+    const outcome = await held.begin(
+      (ended) => {
+        reply = held.question({ message: "Which room?" });
+        return new Promise((_, reject) => {
+          ended.addEventListener("abort", () => reject(new Error("it was ended")));
+        });
+      },
+      "caller",
+      { signal },
+    );
+    if (!("id" in outcome)) throw new Error("it does not wait");
+    const questions = new HeldQuestions({
+      ...{ escalations: here, holders: new LiveProcesses("self"), servers: [{ held }] },
+      record: () => Promise.resolve([]),
+      onFault: (error) => {
+        throw error;
+      },
+    });
+    questions.start();
+    const escalationId = await ask(here, "self", outcome.id);
+    const there = await EscalationRegister.open(store);
+    await there.decide(escalationId, withdrawal("nobody knows"));
+    expect(held.has(outcome.id)).toBe(true);
+    for (const feed of feeds) {
+      feed.ask();
+      await feed.take({ upTo: 0, changed: undefined });
+    }
+    expect(await reply).toEqual({ action: "decline" });
+    expect(held.has(outcome.id)).toBe(false);
     questions.stop();
   });
 });
