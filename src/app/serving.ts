@@ -13,6 +13,7 @@ import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
 import type { MeasuringOptions } from "../server/metrics.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
+import { awaitLease } from "./await-lease.ts";
 import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart, type PortFault, reportingProblems } from "./start-report.ts";
@@ -117,13 +118,9 @@ export class Serving {
     return undefined;
   }
 
-  /**
-   * Waits for a lease where the last one ended while this was built: whoever reads the ready line is served. Without
-   * the store there is none, which each request is told.
-   */
-  async catchUp(): Promise<void> {
-    const { view } = this.kept.state;
-    if (!view.isFresh) await view.catchUp?.().catch(() => undefined);
+  /** Waits until whoever reads the ready line is served. */
+  catchUp(): Promise<void> {
+    return awaitLease(this.kept.state.view);
   }
 
   /** Builds the deployment anew, to be served by `adopt` or closed by `discard`. */
