@@ -1,6 +1,6 @@
 /** Rules between keys of one section.   AGTP-API §3.3 and §9 */
 import { findLocationFault } from "../../state/postgres/driver.ts";
-import type { CrossCheck } from "./config.ts";
+import { type CrossCheck, rule } from "./config.ts";
 
 const HTTP_METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"],
@@ -8,178 +8,136 @@ const HTTP_METHODS: ReadonlySet<string> = new Set([
 
 /** Every rule of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
-  {
-    sections: ["policies"],
-    check: ({ policies }, report) => {
-      for (const [index, name] of policies.methods.custom.entries()) {
-        if (!HTTP_METHODS.has(name)) continue;
-        report(`policies.methods.custom[${index}]`, `must not be an HTTP method, got "${name}"`, {
-          hint: "policies.methods.legacy accepts HTTP verbs",
-        });
-      }
-    },
-  },
-  {
-    sections: ["policies"],
-    check: ({ policies }, report) => {
-      for (const [index, redirect] of policies.methods.redirects.entries()) {
-        const { fromMethod, fromPath, toMethod, toPath = fromPath } = redirect;
-        if (fromMethod !== toMethod || fromPath !== toPath) continue;
-        report(`policies.methods.redirects[${index}]`, "must not redirect to itself");
-      }
-    },
-  },
-  {
-    sections: ["policies"],
-    check: ({ policies: { oauth } }, report) => {
-      if (oauth === undefined) return;
-      if ((oauth.jwksUri === undefined) !== (oauth.jwksFile === undefined)) return;
-      report("policies.oauth", "must have one of jwks_uri and jwks_file");
-    },
-  },
-  {
-    sections: ["processes"],
-    check: ({ processes }, report) => {
-      const names = new Set<string>();
-      for (const [index, { name }] of processes.entries()) {
-        if (names.has(name)) report(`processes[${index}].name`, `is "${name}" a second time`);
-        names.add(name);
-      }
-    },
-  },
+  rule(["policies"], ({ policies }, report) => {
+    for (const [index, name] of policies.methods.custom.entries()) {
+      if (!HTTP_METHODS.has(name)) continue;
+      report(`policies.methods.custom[${index}]`, `must not be an HTTP method, got "${name}"`, {
+        hint: "policies.methods.legacy accepts HTTP verbs",
+      });
+    }
+  }),
+  rule(["policies"], ({ policies }, report) => {
+    for (const [index, redirect] of policies.methods.redirects.entries()) {
+      const { fromMethod, fromPath, toMethod, toPath = fromPath } = redirect;
+      if (fromMethod !== toMethod || fromPath !== toPath) continue;
+      report(`policies.methods.redirects[${index}]`, "must not redirect to itself");
+    }
+  }),
+  rule(["policies"], ({ policies: { oauth } }, report) => {
+    if (oauth === undefined) return;
+    if ((oauth.jwksUri === undefined) !== (oauth.jwksFile === undefined)) return;
+    report("policies.oauth", "must have one of jwks_uri and jwks_file");
+  }),
+  rule(["processes"], ({ processes }, report) => {
+    const names = new Set<string>();
+    for (const [index, { name }] of processes.entries()) {
+      if (names.has(name)) report(`processes[${index}].name`, `is "${name}" a second time`);
+      names.add(name);
+    }
+  }),
   // Somebody must be able to sign in at the provider, and it must be one.
-  {
-    sections: ["console"],
-    check: ({ console: { oidc } }, report) => {
-      if (oidc === undefined) return;
-      const { issuer, scope, viewers, operators } = oidc;
-      const { search, hash } = URL.canParse(issuer) ? new URL(issuer) : { search: "?", hash: "" };
-      if (search !== "" || hash !== "") {
-        report("console.oidc.issuer", `must be a URL without query and fragment, got "${issuer}"`);
-      }
-      if (!scope.split(" ").includes("openid")) {
-        report("console.oidc.scope", `must have "openid" among its scopes, got "${scope}"`);
-      }
-      if (viewers.length + operators.length === 0) {
-        report("console.oidc.operators", "nobody is in it or in viewers, so nobody could sign in", {
-          hint: "list the values of role_claim that make somebody an operator or a viewer",
-        });
-      }
-      for (const [index, value] of viewers.entries()) {
-        if (!operators.includes(value)) continue;
-        const message = `"${value}" is in operators as well, which decides`;
-        report(`console.oidc.viewers[${index}]`, message, { severity: "warning" });
-      }
-    },
-  },
-  {
-    sections: ["store"],
-    check: ({ store }, report) => {
-      if (store.driver !== "postgres") return;
-      const { url, schema, ca } = store;
-      if (url === undefined) {
-        report("store.url", 'is required by driver = "postgres"');
-        return;
-      }
-      const fault = findLocationFault({ url, schema, ca });
-      if (fault !== undefined) report(`store.${fault.key}`, fault.message);
-    },
-  },
-  {
-    sections: ["synthesis"],
-    check: (
-      { synthesis: { persistentDefaultSeconds: usual, persistentMaxSeconds: most } },
-      report,
-    ) => {
+  rule(["console"], ({ console: { oidc } }, report) => {
+    if (oidc === undefined) return;
+    const { issuer, scope, viewers, operators } = oidc;
+    const { search, hash } = URL.canParse(issuer) ? new URL(issuer) : { search: "?", hash: "" };
+    if (search !== "" || hash !== "") {
+      report("console.oidc.issuer", `must be a URL without query and fragment, got "${issuer}"`);
+    }
+    if (!scope.split(" ").includes("openid")) {
+      report("console.oidc.scope", `must have "openid" among its scopes, got "${scope}"`);
+    }
+    if (viewers.length + operators.length === 0) {
+      report("console.oidc.operators", "nobody is in it or in viewers, so nobody could sign in", {
+        hint: "list the values of role_claim that make somebody an operator or a viewer",
+      });
+    }
+    for (const [index, value] of viewers.entries()) {
+      if (!operators.includes(value)) continue;
+      const message = `"${value}" is in operators as well, which decides`;
+      report(`console.oidc.viewers[${index}]`, message, { severity: "warning" });
+    }
+  }),
+  rule(["store"], ({ store }, report) => {
+    if (store.driver !== "postgres") return;
+    const { url, schema, ca } = store;
+    if (url === undefined) {
+      report("store.url", 'is required by driver = "postgres"');
+      return;
+    }
+    const fault = findLocationFault({ url, schema, ca });
+    if (fault !== undefined) report(`store.${fault.key}`, fault.message);
+  }),
+  rule(
+    ["synthesis"],
+    ({ synthesis: { persistentDefaultSeconds: usual, persistentMaxSeconds: most } }, report) => {
       if (usual <= most) return;
       const message = `must be at most synthesis.persistent_max_seconds, ${most}, got ${usual}`;
       report("synthesis.persistent_default_seconds", message);
     },
-  },
-  {
-    sections: ["webhooks"],
-    check: ({ webhooks: { escalations, recipients } }, report) => {
-      const urls = Object.entries(recipients).map(
-        ([name, url]) => [`recipients.${name}`, url] as const,
-      );
-      for (const [key, url] of [["escalations", escalations] as const, ...urls]) {
-        // Not quoted: what a URL has beside its host may be a secret.
-        if (url !== undefined && !URL.canParse(url)) report(`webhooks.${key}`, "must be a URL");
-      }
-    },
-  },
+  ),
+  rule(["webhooks"], ({ webhooks: { escalations, recipients } }, report) => {
+    const urls = Object.entries(recipients).map(
+      ([name, url]) => [`recipients.${name}`, url] as const,
+    );
+    for (const [key, url] of [["escalations", escalations] as const, ...urls]) {
+      // Not quoted: what a URL has beside its host may be a secret.
+      if (url !== undefined && !URL.canParse(url)) report(`webhooks.${key}`, "must be a URL");
+    }
+  }),
   // It is known with the agents whether its own are there.
-  {
-    sections: ["webhooks", "groups"],
-    check: ({ webhooks: { recipients }, groups }, report) => {
-      for (const [name, members] of Object.entries(groups)) {
-        if (members.length === 0) report(`groups.${name}`, "must have a member");
-        if (members.length > MAX_GROUP_MEMBERS) {
-          report(`groups.${name}`, `must have at most ${MAX_GROUP_MEMBERS} members`);
-        }
-        for (const [index, member] of members.entries()) {
-          const fault = findMemberFault(member, recipients);
-          if (fault !== undefined) report(`groups.${name}[${index}]`, fault);
-        }
+  rule(["webhooks", "groups"], ({ webhooks: { recipients }, groups }, report) => {
+    for (const [name, members] of Object.entries(groups)) {
+      if (members.length === 0) report(`groups.${name}`, "must have a member");
+      if (members.length > MAX_GROUP_MEMBERS) {
+        report(`groups.${name}`, `must have at most ${MAX_GROUP_MEMBERS} members`);
       }
-    },
-  },
+      for (const [index, member] of members.entries()) {
+        const fault = findMemberFault(member, recipients);
+        if (fault !== undefined) report(`groups.${name}[${index}]`, fault);
+      }
+    }
+  }),
   // A peer is told from the others by its name and by its server id.
-  {
-    sections: ["peers", "server"],
-    check: ({ peers, server }, report) => {
-      for (const [index, { name, serverId }] of peers.entries()) {
-        const before = peers.slice(0, index);
-        if (before.some((other) => other.name === name)) {
-          report(`peers[${index}].name`, `"${name}" is another peer's name`);
-        }
-        if (serverId === server.serverId || before.some((other) => other.serverId === serverId)) {
-          report(`peers[${index}].server_id`, `"${serverId}" is another server's id`);
-        }
+  rule(["peers", "server"], ({ peers, server }, report) => {
+    for (const [index, { name, serverId }] of peers.entries()) {
+      const before = peers.slice(0, index);
+      if (before.some((other) => other.name === name)) {
+        report(`peers[${index}].name`, `"${name}" is another peer's name`);
       }
-    },
-  },
+      if (serverId === server.serverId || before.some((other) => other.serverId === serverId)) {
+        report(`peers[${index}].server_id`, `"${serverId}" is another server's id`);
+      }
+    }
+  }),
   // Tasks that are handed on are signed, and their outcomes are proved by signed records.
-  {
-    sections: ["peers", "signing", "attribution"],
-    check: ({ peers, signing, attribution }, report) => {
-      if (peers.length === 0) return;
-      if (signing.key === undefined) report("signing.key", "is required by [[peers]]");
-      if (!attribution.enabled) report("attribution.enabled", "must be true with [[peers]]");
-    },
-  },
+  rule(["peers", "signing", "attribution"], ({ peers, signing, attribution }, report) => {
+    if (peers.length === 0) return;
+    if (signing.key === undefined) report("signing.key", "is required by [[peers]]");
+    if (!attribution.enabled) report("attribution.enabled", "must be true with [[peers]]");
+  }),
   // The runtime that takes the turns of OpenWOP agents must be named.
-  {
-    sections: ["openwop"],
-    check: ({ openwop }, report) => {
-      const { kind, baseUrl, function: name } = openwop.runtime;
-      const isFunction = kind === "function";
-      if (kind === "deterministic" || (isFunction ? name : baseUrl) !== undefined) return;
-      const needed = isFunction ? "function" : "base_url";
-      report(`openwop.runtime.${needed}`, `is required by kind = "${kind}"`);
-    },
-  },
+  rule(["openwop"], ({ openwop }, report) => {
+    const { kind, baseUrl, function: name } = openwop.runtime;
+    const isFunction = kind === "function";
+    if (kind === "deterministic" || (isFunction ? name : baseUrl) !== undefined) return;
+    const needed = isFunction ? "function" : "base_url";
+    report(`openwop.runtime.${needed}`, `is required by kind = "${kind}"`);
+  }),
   // MCP has no listener of its own, and somebody must vouch for its clients.
-  {
-    sections: ["mcp", "gateway", "policies"],
-    check: ({ mcp, gateway, policies }, report) => {
-      if (!mcp.enabled) return;
-      if (!gateway.enabled) report("mcp.enabled", "needs gateway.enabled = true");
-      if (mcp.anonymous || policies.oauth !== undefined) return;
-      report("mcp.anonymous", "must be true where policies.oauth vouches for nobody", {
-        hint: "set anonymous = true, or [policies.oauth] for clients with tokens",
-      });
-    },
-  },
+  rule(["mcp", "gateway", "policies"], ({ mcp, gateway, policies }, report) => {
+    if (!mcp.enabled) return;
+    if (!gateway.enabled) report("mcp.enabled", "needs gateway.enabled = true");
+    if (mcp.anonymous || policies.oauth !== undefined) return;
+    report("mcp.anonymous", "must be true where policies.oauth vouches for nobody", {
+      hint: "set anonymous = true, or [policies.oauth] for clients with tokens",
+    });
+  }),
   // Workers share the store of their parent, and nodes a database: one or the other.
-  {
-    sections: ["server", "store"],
-    check: ({ server, store }, report) => {
-      if (server.workers === 1 || store.driver !== "postgres") return;
-      const hint = "start a daemon for each, with a directory and a port of its own";
-      report("server.workers", 'must be 1 with store.driver = "postgres"', { hint });
-    },
-  },
+  rule(["server", "store"], ({ server, store }, report) => {
+    if (server.workers === 1 || store.driver !== "postgres") return;
+    const hint = "start a daemon for each, with a directory and a port of its own";
+    report("server.workers", 'must be 1 with store.driver = "postgres"', { hint });
+  }),
 ];
 
 const MAX_GROUP_MEMBERS = 256;

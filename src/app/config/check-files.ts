@@ -9,7 +9,7 @@ import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import { readPrivateKey } from "../../identity/ed25519.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
-import type { CrossCheck, Report } from "./config.ts";
+import { type CrossCheck, type Report, rule } from "./config.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
 const DEFAULT_CATALOG = "catalog/methods.json";
@@ -17,83 +17,54 @@ const MAX_DATA_BYTES = 16 * 1024 * 1024;
 
 /** Every rule of this file. */
 export const fileChecks: readonly CrossCheck[] = [
-  {
-    sections: ["tls"],
-    check: ({ tls }, report) => {
-      checkPair("tls", tls, report);
-      checkFile("tls.client_ca", tls.clientCa, report);
-    },
-  },
-  {
-    sections: ["gateway"],
-    check: ({ gateway }, report) => checkPair("gateway", gateway, report),
-  },
-  {
-    sections: ["console"],
-    check: ({ console }, report) => {
-      checkPair("console", console, report);
-      checkFile("console.oidc.ca", console.oidc?.ca, report);
-    },
-  },
-  {
-    sections: ["mcp"],
-    check: ({ mcp, directory }, report) => void readMcpSettings(mcp.servers, directory, report),
-  },
-  {
-    sections: ["catalog"],
-    check: ({ catalog, directory }, report) => {
-      if (catalog.file === join(directory, DEFAULT_CATALOG) && !existsSync(catalog.file)) {
-        const message = `"${DEFAULT_CATALOG}" does not exist, the catalog that comes with agtpd is used`;
-        report("catalog.file", message, { severity: "warning" });
-      } else checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES);
-    },
-  },
-  {
-    sections: ["handlers"],
-    check: ({ handlers }, report) => {
-      const fault = findDirectoryFault(handlers.root);
-      if (fault !== undefined) report("handlers.root", `"${handlers.root}" ${fault}`);
-    },
-  },
-  {
-    sections: ["policies"],
-    check: ({ policies }, report) =>
-      checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
-  },
-  {
-    sections: ["signing"],
-    check: ({ signing: { key } }, report) => {
-      const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
-      const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
-      if (text === undefined || readPrivateKey(text) !== undefined) return;
-      const message = `"${key}" must be an Ed25519 private key in PEM, not encrypted`;
-      report("signing.key", message, { hint });
-    },
-  },
-  {
-    sections: ["webhooks"],
-    check: ({ webhooks }, report) => {
-      checkFile("webhooks.ca", webhooks.ca, report);
-    },
-  },
-  {
-    sections: ["peers"],
-    check: ({ peers }, report) => {
-      for (const [index, peer] of peers.entries()) {
-        checkPair(`peers[${index}]`, peer, report);
-        checkFile(`peers[${index}].ca`, peer.ca, report);
-      }
-    },
-  },
+  rule(["tls"], ({ tls }, report) => {
+    checkPair("tls", tls, report);
+    checkFile("tls.client_ca", tls.clientCa, report);
+  }),
+  rule(["gateway"], ({ gateway }, report) => checkPair("gateway", gateway, report)),
+  rule(["console"], ({ console }, report) => {
+    checkPair("console", console, report);
+    checkFile("console.oidc.ca", console.oidc?.ca, report);
+  }),
+  rule(
+    ["mcp"],
+    ({ mcp, directory }, report) => void readMcpSettings(mcp.servers, directory, report),
+  ),
+  rule(["catalog"], ({ catalog, directory }, report) => {
+    if (catalog.file === join(directory, DEFAULT_CATALOG) && !existsSync(catalog.file)) {
+      const message = `"${DEFAULT_CATALOG}" does not exist, the catalog that comes with agtpd is used`;
+      report("catalog.file", message, { severity: "warning" });
+    } else checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES);
+  }),
+  rule(["handlers"], ({ handlers }, report) => {
+    const fault = findDirectoryFault(handlers.root);
+    if (fault !== undefined) report("handlers.root", `"${handlers.root}" ${fault}`);
+  }),
+  rule(["policies"], ({ policies }, report) =>
+    checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
+  ),
+  rule(["signing"], ({ signing: { key } }, report) => {
+    const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
+    const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
+    if (text === undefined || readPrivateKey(text) !== undefined) return;
+    const message = `"${key}" must be an Ed25519 private key in PEM, not encrypted`;
+    report("signing.key", message, { hint });
+  }),
+  rule(["webhooks"], ({ webhooks }, report) => {
+    checkFile("webhooks.ca", webhooks.ca, report);
+  }),
+  rule(["peers"], ({ peers }, report) => {
+    for (const [index, peer] of peers.entries()) {
+      checkPair(`peers[${index}]`, peer, report);
+      checkFile(`peers[${index}].ca`, peer.ca, report);
+    }
+  }),
   // Whose signatures on packs count.
-  {
-    sections: ["openwop"],
-    check: ({ openwop }, report) => {
-      for (const [name, path] of Object.entries(openwop.trustedKeys)) {
-        checkFile(joinKey("openwop.trusted_keys", name), path, report);
-      }
-    },
-  },
+  rule(["openwop"], ({ openwop }, report) => {
+    for (const [name, path] of Object.entries(openwop.trustedKeys)) {
+      checkFile(joinKey("openwop.trusted_keys", name), path, report);
+    }
+  }),
 ];
 
 /** The place that `agtp-keys signing` writes to. */
@@ -124,9 +95,9 @@ function checkFile(
 }
 
 /** `[attribution.retention]`: somebody has to say what is too old or too much.   AGTP-IDENTIFIERS "Audit Log" */
-export const retentionCheck: CrossCheck = {
-  sections: ["attribution"],
-  check: ({ attribution, directory }, report) => {
+export const retentionCheck: CrossCheck = rule(
+  ["attribution"],
+  ({ attribution, directory }, report) => {
     const limits = attribution.retention;
     if (limits === undefined) return;
     const key = "attribution.retention";
@@ -136,7 +107,7 @@ export const retentionCheck: CrossCheck = {
     const fault = limits.archive && findArchiveFault(limits.archive, journalDirectory(directory));
     if (fault) report(`${key}.archive`, `"${limits.archive}" ${fault}`);
   },
-};
+);
 
 /** A directory that is not there is made when the first segment goes. */
 function findArchiveFault(archive: string, journal: string): string | undefined {

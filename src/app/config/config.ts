@@ -113,6 +113,11 @@ export interface CrossCheck {
   readonly check: (config: Config, report: Report) => void;
 }
 
+/** A rule over these sections. */
+export function rule(sections: CrossCheck["sections"], check: CrossCheck["check"]): CrossCheck {
+  return { sections, check };
+}
+
 /**
  * The JSON Schema (2020-12) of agtp-server.toml, in the order of the sample file: each key's form, default
  * and meaning. Rules between keys are in the `check-*.ts` files.
