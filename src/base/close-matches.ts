@@ -4,6 +4,7 @@
  * do (a swap of neighbours is one), and a name that merely begins like another comes last.
  */
 
+import { addUnder } from "./listed.ts";
 import { atOnce, filterPaced, type Paced } from "./paced.ts";
 
 /** Longer names get no suggestion: whoever sends one did not mistype a known name. */
@@ -96,9 +97,7 @@ class CandidateIndex {
     putOn(shelf, candidate);
     if (folded.length < MIN_PREFIX_LENGTH) return;
     const start = folded.slice(0, MIN_PREFIX_LENGTH);
-    const alike = this.#byStart.get(start);
-    if (alike === undefined) this.#byStart.set(start, [candidate]);
-    else alike.push(candidate);
+    addUnder(this.#byStart, start, candidate);
   }
 
   find(folded: string): Match[] {

@@ -1,4 +1,5 @@
 /** The agents that this server knows: the seam that gates and DISCOVER built-ins look through. */
+import { addUnder } from "../base/listed.ts";
 import type { Paced } from "../base/paced.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
@@ -64,10 +65,7 @@ function* groupBy(
   for (const document of documents) {
     yield;
     const key = keyOf(document);
-    if (key === undefined) continue;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [document]);
-    else group.push(document);
+    if (key !== undefined) addUnder(groups, key, document);
   }
   return groups;
 }

@@ -3,6 +3,7 @@
  * have, and no segment the name of a method. What the grammar does not allow is renamed, always in
  * the same way. With it the set of pairs that are taken.   AGTP-API §5.1-5.3
  */
+import { addUnder } from "../base/listed.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import { plural, snake } from "./words.ts";
@@ -105,10 +106,7 @@ export class PairSet {
 
   add(method: string, path: string): void {
     const template = readTemplate(path);
-    const key = keyOf(method, template);
-    const alike = this.#templates.get(key);
-    if (alike === undefined) this.#templates.set(key, [template]);
-    else alike.push(template);
+    addUnder(this.#templates, keyOf(method, template), template);
   }
 
   /** Tells whether some request could be for this pair or for one of the set, and nothing would tell which. */

@@ -4,6 +4,7 @@
  */
 
 import { given, isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { addUnder } from "../base/listed.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveReference } from "./read-document.ts";
 import { kebab } from "./words.ts";
@@ -168,14 +169,12 @@ function valuesByTarget(
   mapping: JsonRecord,
   document: JsonRecord,
 ): ReadonlyMap<string, readonly string[]> {
-  const values = new Map<string, readonly string[]>();
+  const values = new Map<string, string[]>();
   for (const [value, name] of Object.entries(mapping)) {
     if (typeof name !== "string") continue;
     const reference = name.startsWith("#") ? name : `#/components/schemas/${name}`;
     const target = resolveReference(reference, document);
-    if (target === undefined) continue;
-    const key = `#${target.pointer}`;
-    values.set(key, [...(values.get(key) ?? []), value]);
+    if (target !== undefined) addUnder(values, `#${target.pointer}`, value);
   }
   return values;
 }

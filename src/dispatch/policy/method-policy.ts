@@ -6,6 +6,7 @@
 
 import { type CloseMatcher, compileCloseMatches } from "../../base/close-matches.ts";
 import { given } from "../../base/json-value.ts";
+import { addUnder } from "../../base/listed.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
@@ -135,9 +136,7 @@ function createPolicy(from: Compiled): MethodPolicy {
   }
   for (const [name, method] of from.aliases) aliases.set(name, { method });
   const byMethod = new Map<string, Redirect[]>();
-  for (const redirect of redirects) {
-    byMethod.set(redirect.fromMethod, [...(byMethod.get(redirect.fromMethod) ?? []), redirect]);
-  }
+  for (const redirect of redirects) addUnder(byMethod, redirect.fromMethod, redirect);
 
   return {
     alias: (method) => aliases.get(method),

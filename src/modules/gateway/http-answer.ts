@@ -3,9 +3,11 @@
  * that are a connection's own, the content type that it takes, and what HTTP wants to be said
  * beside a status. AGTP "HTTP Gateway", RFC 9110 §11.6.1, §12.5.1, §15.5.6
  */
+
 import { hash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
+import { addUnder } from "../../base/listed.ts";
 import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import type { Response, WireFaultCode } from "../../wire/message.ts";
 
@@ -34,7 +36,7 @@ export function writeAnswer(
   const refusal = readRefusal(response);
   const fields = new Map<string, string[]>();
   for (const [name, value] of fieldsOf(response)) {
-    if (!DROPPED.has(name)) fields.set(name, [...(fields.get(name) ?? []), value]);
+    if (!DROPPED.has(name)) addUnder(fields, name, value);
   }
   const mapped = status ?? httpStatus(response.status, codeOf(refusal));
   fields.set("x-agtp-status", [String(response.status)]);

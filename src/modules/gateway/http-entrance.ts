@@ -5,6 +5,7 @@
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
+import { addUnder } from "../../base/listed.ts";
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
@@ -115,9 +116,7 @@ export function splitQuery(query: string, shape: InputShape): SplitQuery | undef
     }
     const value = decodePart(equals === -1 ? "" : part.slice(equals + 1));
     if (value === undefined) return undefined;
-    const list = lists.get(name) ?? [];
-    lists.set(name, list);
-    list.push(coerceText(value, types));
+    addUnder(lists, name, coerceText(value, types));
   }
   return lists.size === 0 ? undefined : { rest: rest.join("&"), lists: Object.fromEntries(lists) };
 }

@@ -3,6 +3,7 @@
  * answers. It is built step by step and never changes afterwards. What is found does not depend on
  * the order in which entries or words come.
  */
+import { addUnder } from "../../base/listed.ts";
 import { type Paced, sortPaced } from "../../base/paced.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 import { SEARCH_FIELDS, type SearchEntry, type SearchField, sourceOf } from "./entry.ts";
@@ -125,11 +126,7 @@ function impactOf(field: SearchField, count: number, length: number): number {
 /** Equals stay in their order. */
 function orderByProminence(prominences: Float64Array): Uint32Array {
   const groups = new Map<number, number[]>();
-  for (const [number, prominence] of prominences.entries()) {
-    const group = groups.get(prominence);
-    if (group === undefined) groups.set(prominence, [number]);
-    else group.push(number);
-  }
+  for (const [number, prominence] of prominences.entries()) addUnder(groups, prominence, number);
   const sorted = [...groups].sort(([one], [other]) => other - one);
   return Uint32Array.from(sorted.flatMap(([, numbers]) => numbers));
 }

@@ -3,7 +3,9 @@
  * are looked up, never searched for: what they cost depends on what is asked, and hardly on how many
  * words there are.
  */
+
 import { firstIndex } from "../../base/first-index.ts";
+import { addUnder } from "../../base/listed.ts";
 import { type Paced, sortPaced } from "../../base/paced.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 
@@ -110,9 +112,7 @@ export class SlipIndex {
         const start = startOf(part, length, edits);
         const end = startOf(part + 1, length, edits);
         const key = keyOf(word, start, end, { length, part, edits });
-        const known = this.#mapOf(key).get(key);
-        if (known === undefined) this.#mapOf(key).set(key, [number]);
-        else known.push(number);
+        addUnder(this.#mapOf(key), key, number);
       }
     }
   }

@@ -1,4 +1,5 @@
 /** Verdicts on the cases of one run: the facts that every form of report is made from. */
+import { addUnder } from "../../base/listed.ts";
 import type { ConformanceCase } from "./case.ts";
 
 /** How a case that was looked at ended. */
@@ -79,11 +80,6 @@ export function byClause(
   verdicts: readonly CaseVerdict[],
 ): ReadonlyMap<string, readonly CaseVerdict[]> {
   const sections = new Map<string, CaseVerdict[]>();
-  for (const verdict of verdicts) {
-    const [clause] = verdict.case.clauses;
-    const section = sections.get(clause) ?? [];
-    section.push(verdict);
-    sections.set(clause, section);
-  }
+  for (const verdict of verdicts) addUnder(sections, verdict.case.clauses[0], verdict);
   return sections;
 }

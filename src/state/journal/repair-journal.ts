@@ -5,6 +5,7 @@
  */
 
 import { hash } from "node:crypto";
+import { addUnder } from "../../base/listed.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import {
   forgottenHeads,
@@ -120,8 +121,7 @@ function recordLosses(
 ): readonly RepairedChain[] {
   const lost = new Map<string, string[]>();
   for (const damage of damages) {
-    if (damage.kind !== "lost-record") continue;
-    lost.set(damage.agentId, [...(lost.get(damage.agentId) ?? []), damage.auditId]);
+    if (damage.kind === "lost-record") addUnder(lost, damage.agentId, damage.auditId);
   }
   const newest = newestOf(left);
   // What belongs to no chain that is known is told by the chain that was written last.

@@ -4,6 +4,7 @@
  * tells more than one that all have. Where nothing telling is shared, nothing is found.   AGTP
  * "PLAN"
  */
+import { addUnder } from "../../../base/listed.ts";
 import { mapPaced, type Paced, sortPaced } from "../../../base/paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
@@ -61,11 +62,7 @@ export function* indexingGoals(
   const traits = yield* mapPaced(subjects, traitsOf);
   const places = new SpreadMap<number[]>();
   for (const [place, words] of traits.entries()) {
-    for (const word of words.keys()) {
-      const known = places.get(word);
-      if (known === undefined) places.set(word, [place]);
-      else known.push(place);
-    }
+    for (const word of words.keys()) addUnder(places, word, place);
     yield;
   }
   return (goal, known) => {

@@ -3,6 +3,7 @@
  * and links outputs to the inputs that they can be.
  */
 
+import { addUnder } from "../../../base/listed.ts";
 import type { Paced } from "../../../base/paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
@@ -197,9 +198,7 @@ function* tabulating(
   for (const endpoint of endpoints) {
     const { index, feeds, outputs, required, definition } = endpoint;
     for (const { sinks } of outputs) for (const sink of sinks) feeds.push(sink);
-    const alike = byMethod.get(definition.method);
-    if (alike === undefined) byMethod.set(definition.method, [endpoint]);
-    else alike.push(endpoint);
+    addUnder(byMethod, definition.method, endpoint);
     requiredCounts[index] = required.length;
     openImpacts[index] = openImpact(endpoint);
     if (required.length === 0) undemanding.push(endpoint);

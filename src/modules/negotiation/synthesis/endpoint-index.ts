@@ -3,6 +3,7 @@
  * output can be which input. Properties of one name and one kind are the same to it, so ten
  * thousand endpoints have few of them.
  */
+import { addUnder } from "../../../base/listed.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { LogSubject } from "../../../endpoint/synthesis-plan.ts";
@@ -147,18 +148,9 @@ export class PropertyTable<E> {
     if (known !== undefined) return known;
     const entry = this.#create({ name, kind, kindText }, this.#known.size);
     this.#known.set(key, entry);
-    this.#enlist(name, entry);
+    if (this.byName.get(name) === undefined) this.names.push(name);
+    addUnder(this.byName, name, entry);
     return entry;
-  }
-
-  #enlist(name: string, entry: E): void {
-    const alike = this.byName.get(name);
-    if (alike !== undefined) {
-      alike.push(entry);
-      return;
-    }
-    this.byName.set(name, [entry]);
-    this.names.push(name);
   }
 }
 

@@ -3,6 +3,7 @@
  * from elsewhere may arrive at a sibling with fewer parameters, so the stronger of the two counts.
  * AGTP-API §5.4, §7.1
  */
+import { addUnder } from "../../../base/listed.ts";
 import type { Paced } from "../../../base/paced.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
 import { compileTemplate } from "../../../endpoint/path-template.ts";
@@ -35,10 +36,7 @@ export function* compilingImpacts(
     yield;
     const route = routeOf(endpoint);
     if (route.impact === "informational") continue;
-    const key = keyOf(endpoint, route);
-    const alike = notable.get(key) ?? [];
-    alike.push(route);
-    notable.set(key, alike);
+    addUnder(notable, keyOf(endpoint, route), route);
   }
   return (endpoint) => {
     const route = routeOf(endpoint);

@@ -4,6 +4,7 @@
  * §10.5
  */
 
+import { addUnder } from "../../../base/listed.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import type { Recipe, RecipeStep } from "../../../endpoint/recipe.ts";
 import {
@@ -46,8 +47,7 @@ export function compileRecipes(recipes: Iterable<Recipe>, reaches: StepReaches):
   const byMethod = new Map<string, Recipe[]>();
   for (const recipe of [...recipes].sort((a, b) => compareTexts(a.name, b.name))) {
     if (recipe.pattern === undefined) continue;
-    const { methodExact } = recipe.pattern;
-    byMethod.set(methodExact, [...(byMethod.get(methodExact) ?? []), recipe]);
+    addUnder(byMethod, recipe.pattern.methodExact, recipe);
   }
   return (proposal, bounds, log) => {
     const candidates = byMethod.get(proposal.method) ?? [];

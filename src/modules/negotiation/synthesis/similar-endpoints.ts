@@ -4,6 +4,7 @@
  * a manifest has those, too.   AGTP-API §10.3
  */
 
+import { addUnder } from "../../../base/listed.ts";
 import type { Paced } from "../../../base/paced.ts";
 import { SpreadMap } from "../../../base/spread-map.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
@@ -29,18 +30,12 @@ export function* indexingSimilarEndpoints(
 ): Paced<SimilarEndpoints> {
   const places = new SpreadMap<number[]>();
   for (const [place, endpoint] of endpoints.entries()) {
-    for (const term of termsOf(endpoint).keys()) {
-      const known = places.get(term);
-      if (known === undefined) places.set(term, [place]);
-      else known.push(place);
-    }
+    for (const term of termsOf(endpoint).keys()) addUnder(places, term, place);
     yield;
   }
   const capabilities = new Map<string, number[]>();
   for (const [place, { semantic }] of endpoints.entries()) {
-    const known = capabilities.get(semantic.capability);
-    if (known === undefined) capabilities.set(semantic.capability, [place]);
-    else known.push(place);
+    addUnder(capabilities, semantic.capability, place);
     yield;
   }
   return new SimilarEndpoints(endpoints, places, capabilities);

@@ -7,6 +7,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type JsonRecord, valueAt } from "../../../base/json-value.ts";
+import { addUnder } from "../../../base/listed.ts";
 import type { Paced } from "../../../base/paced.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type {
@@ -26,9 +27,7 @@ export function orderNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] 
   const followers = new Map<string, string[]>();
   for (const { sourceNodeId, targetNodeId } of edges) {
     waitsFor.set(targetNodeId, (waitsFor.get(targetNodeId) ?? 0) + 1);
-    const known = followers.get(sourceNodeId);
-    if (known === undefined) followers.set(sourceNodeId, [targetNodeId]);
-    else known.push(targetNodeId);
+    addUnder(followers, sourceNodeId, targetNodeId);
   }
   const ordered: WorkflowNode[] = [];
   const left = new Set(nodes);
