@@ -6,87 +6,53 @@
 import {
   type AuthInfo,
   type CallToolResult,
-  type Implementation,
   type ReadResourceResult,
   type Resource,
   ResourceNotFoundError,
   type Server,
-  type ServerCapabilities,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
+import { createAnsweringServer } from "./answering-server.ts";
 import { ask, type ToolCall } from "./ask.ts";
 import { callAsking } from "./contracts/ask-user.ts";
 import type { McpRequest } from "./front.ts";
-import {
-  COURTESIES,
-  canElicit,
-  handleCourtesies,
-  LIST_PARAMS,
-  OLDER_COURTESIES,
-  OpaqueServer,
-  refuseCursor,
-  SCHEMAS_UNUSED,
-  withText,
-} from "./opaque-server.ts";
+import { canElicit } from "./opaque-server.ts";
 import { refuseRequest } from "./protocol-errors.ts";
 import { tasksOf } from "./tasks/run-task.ts";
-import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
+import { knowsTasks } from "./tasks/task-requests.ts";
 import { answerMeta } from "./tools/answer-meta.ts";
 import { isDone } from "./tools/call-result.ts";
 import { callTool } from "./tools/call-tool.ts";
 import { bodyText } from "./tools/content.ts";
 import { listTools } from "./tools/list-tools.ts";
 
-const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
-const OLDER: ServerCapabilities = { ...CAPABILITIES, ...OLDER_COURTESIES };
-const CURRENT: ServerCapabilities = {
-  ...{ ...CAPABILITIES, ...COURTESIES },
-  extensions: { [TASKS_EXTENSION]: {} },
-};
-
 /** Makes a server of one protocol; nothing of a request is kept in it. */
 export function createMcpServer(serverId: string, era: "current" | "older"): Server {
-  const info: Implementation = { name: serverId, version: VERSION };
-  const capabilities = era === "current" ? CURRENT : OLDER;
-  const options = { capabilities, jsonSchemaValidator: SCHEMAS_UNUSED };
-  const server = new OpaqueServer(info, options, (thrown, context) =>
-    requestOf(context).front.reportFault(thrown, context.mcpReq.id),
-  );
-  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
-    listTools(requestOf(context), cursor, isCurrent(context)),
-  );
-  server.setRequestHandler("tools/call", ({ params }, context) => {
-    const request = requestOf(context);
-    const { given } = request;
-    // A client that was asked for more calls again, with what there is by then.
-    request.given = undefined;
-    const call: ToolCall = {
-      ...{ name: params.name, arguments: params.arguments ?? {} },
-      ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
-      ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
-      ...{ canElicit: canElicit(server, context), ...answersIn(context) },
-      progress: progressTo(context),
-    };
-    const begin = async (): Promise<CallToolResult> =>
-      given === undefined ? callTool(request, call) : (given() as CallToolResult);
-    return call.isCurrent ? begin() : callAsking(request, call, { begin, context });
+  return createAnsweringServer({ name: serverId, version: VERSION }, era === "current", {
+    report: (thrown, context) => requestOf(context).front.reportFault(thrown, context.mcpReq.id),
+    list: (cursor, context) => listTools(requestOf(context), cursor, isCurrent(context)),
+    call: (params, context, server) => {
+      const request = requestOf(context);
+      const { given } = request;
+      // A client that was asked for more calls again, with what there is by then.
+      request.given = undefined;
+      const call: ToolCall = {
+        ...{ name: params.name, arguments: params.arguments ?? {} },
+        ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
+        ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
+        ...{ canElicit: canElicit(server, context), ...answersIn(context) },
+        progress: progressTo(context),
+      };
+      const begin = async (): Promise<CallToolResult> =>
+        given === undefined ? callTool(request, call) : (given() as CallToolResult);
+      return call.isCurrent ? begin() : callAsking(request, call, { begin, context });
+    },
+    resources: () => listResources(serverId),
+    read: (uri, context) => readResource(requestOf(context), uri),
+    tasksOf: (context) => tasksOf(requestOf(context)),
   });
-  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
-    refuseCursor(cursor);
-    return { resources: listResources(serverId) };
-  });
-  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
-    refuseCursor(cursor);
-    return { resourceTemplates: [] };
-  });
-  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, context) =>
-    readResource(requestOf(context), uri),
-  );
-  handleCourtesies(server);
-  if (era === "current") handleTasks(server, (context) => tasksOf(requestOf(context)));
-  return server;
 }
 
 function leaving(signal: AbortSignal): ToolCall["onLeave"] {

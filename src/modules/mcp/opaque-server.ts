@@ -1,15 +1,13 @@
 /**
  * The library's server, whose faults stay with the operator: a client learns that there was one and the
  * id under which the log has it, and not a word of why. The library would send the message of
- * whatever was thrown. With it what all servers of the library have in common.   MCP "Error Handling"
+ * whatever was thrown. With it how parameters and capabilities are read.   MCP "Error Handling"
  */
 import {
   type Implementation,
-  type jsonSchemaValidator,
   ProtocolError,
   ProtocolErrorCode,
   Server,
-  type ServerCapabilities,
   type ServerContext,
   type ServerOptions,
   type StandardSchemaV1,
@@ -21,7 +19,7 @@ import type { ToldError } from "./report-fault.ts";
 type Handler = Parameters<Server["_wrapHandler"]>[1];
 
 /** Keeps what was thrown in a request, and answers what its client is told instead. */
-type ReportThrown = (thrown: unknown, context: ServerContext) => ToldError;
+export type ReportThrown = (thrown: unknown, context: ServerContext) => ToldError;
 
 export class OpaqueServer extends Server {
   readonly #report: ReportThrown;
@@ -61,29 +59,6 @@ function isFault(error: ProtocolError, isResult: boolean): boolean {
   return code === ProtocolErrorCode.InternalError && !(error instanceof ReportedFault);
 }
 
-/** The capabilities that both protocols are told of. */
-export const COURTESIES: ServerCapabilities = { completions: {} };
-/** And the older one alone, in which logging is no thing of the past. */
-export const OLDER_COURTESIES: ServerCapabilities = { ...COURTESIES, logging: {} };
-
-/**
- * Requests that clients make of every server and that change nothing here: nothing is completed, since
- * there is nothing to choose from, and no log is sent, whatever the level is. Clients that ask all the
- * same are answered.   MCP "Completion", MCP 2025-11-25 "Logging"
- */
-export function handleCourtesies(server: Server): void {
-  server.setRequestHandler("completion/complete", { params: ANY_PARAMS }, () => ({
-    completion: { values: [], total: 0, hasMore: false },
-  }));
-}
-
-/** The library makes a validator for each server unless it is given one; no answer of a user needs it. */
-export const SCHEMAS_UNUSED: jsonSchemaValidator = {
-  getValidator: () => {
-    throw new Error("the library is not asked to judge by a schema");
-  },
-};
-
 /** Parameters of which one is a text that has to be there; the others are handed on. */
 export function withText<N extends string>(
   name: N,
@@ -93,24 +68,8 @@ export function withText<N extends string>(
   );
 }
 
-/**
- * Parameters of requests, in the form that the library takes schemas in. A request whose parameters
- * are others is -32602; the library's own schemas make a fault of this server of it.
- */
-const ANY_PARAMS: StandardSchemaV1 = schemaOf(() => undefined);
-
-/** The parameters of a list. */
-export const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }> = schemaOf(
-  ({ cursor }) =>
-    cursor === undefined || typeof cursor === "string" ? undefined : "cursor must be a string",
-);
-
-/** Refuses a cursor to a list that has one page only. */
-export function refuseCursor(cursor: string | undefined): void {
-  if (cursor !== undefined) throw invalidParams("cursor must be a cursor that this server gave");
-}
-
-function schemaOf<T>(
+/** Parameters, in the form that the library takes schemas in; `faultOf` says why others are refused. */
+export function schemaOf<T>(
   faultOf: (params: JsonRecord) => string | undefined,
 ): StandardSchemaV1<unknown, T> {
   return {

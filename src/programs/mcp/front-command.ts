@@ -1,26 +1,12 @@
 /** `agtp-mcp URI`: stands in front of a server, as the agent that the command line names. */
-import type {
-  Implementation,
-  Server,
-  ServerContext,
-  ServerOptions,
-} from "@modelcontextprotocol/server";
+import type { Implementation, Server, ServerContext } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import { createClient } from "../../client/client.ts";
 import { parseUri } from "../../client/uri.ts";
-import {
-  COURTESIES,
-  handleCourtesies,
-  LIST_PARAMS,
-  OLDER_COURTESIES,
-  OpaqueServer,
-  refuseCursor,
-  SCHEMAS_UNUSED,
-  withText,
-} from "../../modules/mcp/opaque-server.ts";
-import { handleTasks, knowsTasks, TASKS_EXTENSION } from "../../modules/mcp/tasks/task-requests.ts";
+import { createAnsweringServer } from "../../modules/mcp/answering-server.ts";
+import { knowsTasks } from "../../modules/mcp/tasks/task-requests.ts";
 import type { HeaderField } from "../../wire/fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
 import { type Line, readText, usage } from "../shell/command.ts";
@@ -77,7 +63,6 @@ function bearerField(bearer: string | undefined, { directory }: Terminal): Heade
   return [["Authorization", `Bearer ${token}`]];
 }
 
-const TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
 const INFO: Implementation = { name: "agtp-mcp", version: VERSION };
 
 type Tell = (message: string) => void;
@@ -108,47 +93,28 @@ async function serveFront(
 }
 
 function createServer(front: ServerFront, tell: Tell, isCurrent: boolean): Server {
-  const options: ServerOptions = {
-    capabilities: {
-      ...{ tools: { listChanged: true }, resources: {} },
-      ...(isCurrent ? { ...COURTESIES, ...TASKS } : OLDER_COURTESIES),
+  return createAnsweringServer(INFO, isCurrent, {
+    report: (thrown) => {
+      tell(`a request failed: ${reasonOf(thrown)}`);
+      return { code: -32_603, message: "the program failed to answer", data: {} };
     },
-    jsonSchemaValidator: SCHEMAS_UNUSED,
-  };
-  const server = new OpaqueServer(INFO, options, (thrown) => {
-    tell(`a request failed: ${reasonOf(thrown)}`);
-    return { code: -32_603, message: "the program failed to answer", data: {} };
+    list: (cursor) => front.list(cursor, isCurrent),
+    call: async ({ name, arguments: input = {} }, context) => {
+      const { _meta: meta, signal } = context.mcpReq;
+      const quiet = tellProgress(context, name);
+      try {
+        const isKnowing = isCurrent && knowsTasks(context);
+        return await front.call({
+          ...{ name, arguments: input, meta, signal, isCurrent, knowsTasks: isKnowing },
+        });
+      } finally {
+        quiet();
+      }
+    },
+    resources: () => front.resources(),
+    read: (uri, { mcpReq }) => front.read(uri, mcpReq.signal),
+    tasksOf: () => front.tasks,
   });
-  handleCourtesies(server);
-  if (isCurrent) handleTasks(server, () => front.tasks);
-  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }) =>
-    front.list(cursor, isCurrent),
-  );
-  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, async ({ cursor }) => {
-    refuseCursor(cursor);
-    return { resources: await front.resources() };
-  });
-  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
-    refuseCursor(cursor);
-    return { resourceTemplates: [] };
-  });
-  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, { mcpReq }) =>
-    front.read(uri, mcpReq.signal),
-  );
-  server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const { name, arguments: input = {} } = params;
-    const { _meta: meta, signal } = context.mcpReq;
-    const quiet = tellProgress(context, name);
-    try {
-      const isKnowing = isCurrent && knowsTasks(context);
-      return await front.call({
-        ...{ name, arguments: input, meta, signal, isCurrent, knowsTasks: isKnowing },
-      });
-    } finally {
-      quiet();
-    }
-  });
-  return server;
 }
 
 /** Shorter than any client waits. */

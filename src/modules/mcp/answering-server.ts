@@ -1,0 +1,103 @@
+/**
+ * A server of the library with the requests that it answers: what there is to say of tools, resources
+ * and tasks is its maker's, what every server says of the rest stands here.   MCP "Base Protocol"
+ */
+import type {
+  CallToolRequest,
+  CallToolResult,
+  Implementation,
+  jsonSchemaValidator,
+  ListToolsResult,
+  ReadResourceResult,
+  Resource,
+  Server,
+  ServerCapabilities,
+  ServerContext,
+  StandardSchemaV1,
+} from "@modelcontextprotocol/server";
+import { OpaqueServer, type ReportThrown, schemaOf, withText } from "./opaque-server.ts";
+import { invalidParams } from "./protocol-errors.ts";
+import { type ClientTasks, handleTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
+
+/** The answers of a server to its clients. */
+export interface ServerAnswers {
+  readonly report: ReportThrown;
+  list(
+    cursor: string | undefined,
+    context: ServerContext,
+  ): ListToolsResult | Promise<ListToolsResult>;
+  call(
+    params: CallToolRequest["params"],
+    context: ServerContext,
+    server: Server,
+  ): CallToolResult | Promise<CallToolResult>;
+  resources(): Resource[] | Promise<Resource[]>;
+  read(uri: string, context: ServerContext): Promise<ReadResourceResult>;
+  tasksOf(context: ServerContext): ClientTasks;
+}
+
+/** The capabilities that both protocols are told of. */
+const CAPABILITIES: ServerCapabilities = {
+  ...{ tools: { listChanged: true }, resources: {}, completions: {} },
+};
+const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
+/** In the older one logging is no thing of the past. */
+const OLDER: ServerCapabilities = { ...CAPABILITIES, logging: {} };
+
+/** Makes a server of the current protocol or of the older one. */
+export function createAnsweringServer(
+  info: Implementation,
+  isCurrent: boolean,
+  answers: ServerAnswers,
+): Server {
+  const capabilities = isCurrent ? CURRENT : OLDER;
+  const options = { capabilities, jsonSchemaValidator: SCHEMAS_UNUSED };
+  const server = new OpaqueServer(info, options, answers.report);
+  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
+    answers.list(cursor, context),
+  );
+  server.setRequestHandler("tools/call", ({ params }, context) =>
+    answers.call(params, context, server),
+  );
+  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, async ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resources: await answers.resources() };
+  });
+  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resourceTemplates: [] };
+  });
+  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, context) =>
+    answers.read(uri, context),
+  );
+  // Nothing is completed, since there is nothing to choose from: clients that ask are answered.
+  server.setRequestHandler("completion/complete", { params: ANY_PARAMS }, () => ({
+    completion: { values: [], total: 0, hasMore: false },
+  }));
+  if (isCurrent) handleTasks(server, (context) => answers.tasksOf(context));
+  return server;
+}
+
+/** The library makes a validator for each server unless it is given one; no answer of a user needs it. */
+const SCHEMAS_UNUSED: jsonSchemaValidator = {
+  getValidator: () => {
+    throw new Error("the library is not asked to judge by a schema");
+  },
+};
+
+/**
+ * Parameters of requests, in the form that the library takes schemas in. A request whose parameters
+ * are others is -32602; the library's own schemas make a fault of this server of it.
+ */
+const ANY_PARAMS: StandardSchemaV1 = schemaOf(() => undefined);
+
+/** The parameters of a list. */
+const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }> = schemaOf(
+  ({ cursor }) =>
+    cursor === undefined || typeof cursor === "string" ? undefined : "cursor must be a string",
+);
+
+/** A list that has one page only has no cursor. */
+function refuseCursor(cursor: string | undefined): void {
+  if (cursor !== undefined) throw invalidParams("cursor must be a cursor that this server gave");
+}
