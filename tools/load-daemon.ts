@@ -58,6 +58,8 @@ function requireFile(id: string): unknown {
   if (known !== undefined) return known.exports;
   const module: Loaded = { exports: {}, script: compileFile(path) };
   loaded.set(path, module);
+  // Whoever asks Node which files are loaded is told of these, too.
+  requireOther.cache[path] = module as unknown as NodeJS.Module;
   const run = module.script.runInThisContext() as Run;
   run(module.exports, requireFile, module, path, (specifier) => import(specifier));
   return module.exports;
