@@ -1,5 +1,6 @@
 /** The built program in a process of its own: what it prints, its log line by line, its exit. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
@@ -96,8 +97,12 @@ function launch({ args = [], cwd, env, before }: ProgramOptions): Child {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  onTestFinished(() => {
+  // Its directory is removed next, in which it writes until it is gone.
+  onTestFinished(async () => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, "exit");
     child.kill("SIGKILL");
+    await gone;
   });
   return child;
 }

@@ -97,13 +97,14 @@ async function failOver(scene: Scene, random: Random): Promise<string | undefine
   const at = now();
   await Promise.all(nodes.map((node) => untilAsked(node)));
   const told = nodes.filter(({ wentBack }) => wentBack);
+  // What the database lost is lost, whatever its nodes make of it.
+  failovers.push({ at, told: told.map(({ name }) => name) });
   for (const node of told) {
     if (!(await node.ended(LOSS_MS))) return `node ${node.name} goes on after the store went back`;
     await node.acceptLoss();
     if (!(await node.start()))
       return `node ${node.name} does not start after its loss was accepted`;
   }
-  failovers.push({ at, told: told.map(({ name }) => name) });
   return undefined;
 }
 
