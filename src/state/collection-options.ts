@@ -1,4 +1,4 @@
-/** What makes a collection: how stored values are read as its items, whose they are, and which may stay. */
+/** The options of a collection: how stored values are read as its items, whose they are, and which may stay. */
 import type { NamingOptions } from "./item-names.ts";
 import type { Quota, Rank } from "./quota.ts";
 import type { Change } from "./store.ts";

@@ -115,7 +115,7 @@ describeWithPostgres("two nodes of one store", () => {
         const answered = await b.ask(BOB, { ...gate, body: { status: "accepted" } });
         expect(answered.text).toContain("running");
 
-        // Whoever listens on the other node hears of what comes.
+        // A listener on the other node hears of what comes.
         const path = `/runs/${slow}/events`;
         const last = { lastSequence: 1, timeout: 20 };
         const heard = b.ask(ALICE, { method: "QUERY", path, body: last });

@@ -11,7 +11,7 @@ const SOURCES = [resolve(ROOT, "src"), resolve(ROOT, "tools")];
 /** Node loads them as they are: to transform a thousand sources for each worker takes longer than many tests. */
 export const BUILT: RegExp = /\/dist\/(src|tools)\//;
 
-/** Has imports of sources lead to what was built of them. */
+/** Leads imports of sources to the modules that were built of them. */
 export function builtModules(): Plugin {
   return {
     name: "built-modules",

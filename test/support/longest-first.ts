@@ -1,7 +1,7 @@
 /** The order of test files: a long one that begins last would have the others' processors stand still. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What takes longest for its size, in half a minute and more. */
+/** The files that take longest for their size, half a minute and more. */
 const LONGEST: readonly string[] = [
   "console/long-chain",
   "app/nodes-work",

@@ -133,7 +133,7 @@ export function launchPostgres(
   return { server, stop };
 }
 
-/** What initdb makes, once for all suites of a run: to copy it takes a twentieth of the time. */
+/** The cluster that initdb makes once for all suites of a run: to copy it takes a twentieth of the time. */
 function newCluster(programs: string): string {
   const kept = join(tmpdir(), "agtpd-postgres");
   if (existsSync(kept)) return kept;

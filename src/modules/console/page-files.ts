@@ -95,7 +95,7 @@ function isModule(name: string): boolean {
   return extname(name) === ".js";
 }
 
-/** What no page needs to be drawn waits until somebody uses it. */
+/** A library that draws no page waits until somebody uses it. */
 function isPreloaded(name: string): boolean {
   return isModule(name) && !name.startsWith(WEBAUTHN);
 }

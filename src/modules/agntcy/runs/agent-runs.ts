@@ -65,7 +65,7 @@ type KeptEvent = RunEvent & NumberedEvent;
 const ACTIVE_PER_OWNER = 64;
 const ACTIVE_PER_BASE = 128;
 const MAX_EVENT_BYTES = 65_536;
-/** Whoever takes a place waits for this turn: places are counted over owners and agents. */
+/** A taker of a place waits for this turn: places are counted over owners and agents. */
 const PLACES = "places";
 
 export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {

@@ -85,7 +85,7 @@ export class RunFollower implements RunExecutor {
     for (const stream of this.#streams.values()) stream.close();
   }
 
-  /** Whoever was to begin it is gone, and nobody has its id. */
+  /** The process that was to begin it is gone, and nobody has its id. */
   #giveBack({ runId }: AgentRun): void {
     this.#register.giveBack(runId).catch((error: unknown) => this.reportFault(error, runId));
   }
