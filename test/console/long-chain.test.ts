@@ -74,7 +74,7 @@ async function framesOf(page: Page, selector: string): Promise<Scrolled> {
   return { ...scrolled, workMs: ((await work()) - before) * (1000 / STEPS) };
 }
 
-const STEPS = 100;
+const STEPS = 300;
 
 const SCROLL = `async (selector, steps) => {
   const box = document.querySelector(selector);
