@@ -30,7 +30,7 @@ async function runDaemon(path: string): Promise<void> {
   const daemon = loadDaemon("agtpd-daemon") as typeof import("./agtpd-daemon.ts");
   process.once("disconnect", () => process.exit(1));
   process.once("message", () => {
-    // What this deployment had no use for is kept as far as it runs when it is loaded.
+    // A file that this deployment had no use for is loaded, and keeps what that runs.
     for (const file of readdirSync(FOLDER)) {
       const { name, ext } = parse(file);
       if (ext === ".cjs" && !ENTRIES.includes(name)) loadDaemon(name);

@@ -41,7 +41,7 @@ export function loadDaemon(name: string): object {
   return requireFile(`./${name}.cjs`) as object;
 }
 
-/** What was run until now. */
+/** The files that were run until now. */
 export function loadedScripts(): ReadonlyMap<string, Script> {
   return new Map([...loaded].map(([path, { script }]) => [path, script]));
 }
@@ -58,7 +58,7 @@ function requireFile(id: string): unknown {
   if (known !== undefined) return known.exports;
   const module: Loaded = { exports: {}, script: compileFile(path) };
   loaded.set(path, module);
-  // Whoever asks Node which files are loaded is told of these, too.
+  // Node's own list of loaded files has these, too.
   requireOther.cache[path] = module as unknown as NodeJS.Module;
   const run = module.script.runInThisContext() as Run;
   run(module.exports, requireFile, module, path, (specifier) => import(specifier));

@@ -97,7 +97,7 @@ async function failOver(scene: Scene, random: Random): Promise<string | undefine
   const at = now();
   await Promise.all(nodes.map((node) => untilAsked(node)));
   const told = nodes.filter(({ wentBack }) => wentBack);
-  // What the database lost is lost, whatever its nodes make of it.
+  // The loss of the database counts, whatever its nodes make of it.
   failovers.push({ at, told: told.map(({ name }) => name) });
   for (const node of told) {
     if (!(await node.ended(LOSS_MS))) return `node ${node.name} goes on after the store went back`;
