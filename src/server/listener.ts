@@ -222,8 +222,8 @@ function bind(acceptor: net.Server, host: string, port: number): Promise<net.Add
 }
 
 /**
- * One timer for all deadlines, as fine as the shortest in force needs. It sweeps at the end of its turn: what
- * arrived while the process was busy is read before its peer is called late.
+ * One timer for all deadlines, as fine as the shortest in force needs. It sweeps at the end of its turn, as of its
+ * beginning: what had arrived by then is read before its peer is called late, however long that turn takes.
  */
 function startSweeper(context: Pick<ServedDeployment, "limits">, sweep: (now: number) => void) {
   const period = (): number => {
@@ -232,12 +232,12 @@ function startSweeper(context: Pick<ServedDeployment, "limits">, sweep: (now: nu
     return Math.min(1_000, Math.max(20, shortest / 4));
   };
   let immediate: NodeJS.Immediate | undefined;
-  const run = (): void => {
-    sweep(performance.now());
+  const sweepAsOf = (now: number): void => {
+    sweep(now);
     timer = setTimeout(atEndOfTurn, period());
   };
   const atEndOfTurn = (): void => {
-    immediate = setImmediate(run);
+    immediate = setImmediate(sweepAsOf, performance.now());
   };
   let timer = setTimeout(atEndOfTurn, period());
   return {

@@ -1,3 +1,4 @@
+import { stat } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -18,6 +19,11 @@ async function trickle(socket: RawClient["socket"], bytes: Buffer): Promise<void
     await new Promise((resolve) => socket.write(octet, resolve));
     await turn();
   }
+}
+
+/** Keeps the process busy. */
+function spin(durationMs: number): void {
+  for (const until = performance.now() + durationMs; performance.now() < until; );
 }
 
 /** How long something took, in milliseconds. */
@@ -80,7 +86,27 @@ describe("the header deadline", () => {
     client.write(Buffer.concat([echo(0), bytes.subarray(0, 10)]));
     await client.replies(1);
     client.write(bytes.subarray(10));
-    for (const until = performance.now() + 2 * SHORT_MS; performance.now() < until; );
+    spin(2 * SHORT_MS);
+    const replies = await client.replies(2);
+    expect(replies.at(-1)?.status).toBe(200);
+  });
+
+  it("does not end what arrives while a look at the deadlines waits for a busy turn", async () => {
+    const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: SHORT_MS } }));
+    const client = await connect();
+    const bytes = echo(1);
+    client.write(Buffer.concat([echo(0), bytes.subarray(0, 10)]));
+    await client.replies(1);
+    // Called in the turn in which the look is due: behind its timer, and before its end.
+    const isBusy = new Promise<void>((resolve) => {
+      stat(".", () => {
+        client.write(bytes.subarray(10));
+        spin(2 * SHORT_MS);
+        resolve();
+      });
+    });
+    spin(SHORT_MS / 2);
+    await isBusy;
     const replies = await client.replies(2);
     expect(replies.at(-1)?.status).toBe(200);
   });
