@@ -7,7 +7,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { LRUCache } from "lru-cache";
+import { recentlyUsed } from "../base/recently-used.ts";
 import { isScopeToken } from "./authority-scope.ts";
 import type { KeySource } from "./bearer-keys.ts";
 import {
@@ -126,8 +126,8 @@ const INVALID_MS = 5_000;
  * of forged tokens cannot push out the good ones.
  */
 class VerdictMemory {
-  readonly #valid = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
-  readonly #invalid = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+  readonly #valid = recentlyUsed<Remembered>(MAX_REMEMBERED);
+  readonly #invalid = recentlyUsed<Remembered>(MAX_REMEMBERED);
   #generation: number | undefined;
 
   /** The verdict on the token with this hash, if it was given under these keys and still holds. */

@@ -5,7 +5,7 @@
  */
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
-import { LRUCache } from "lru-cache";
+import { recentlyUsed } from "../base/recently-used.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { CertificateFault } from "../identity/certificate-fields.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";
@@ -69,7 +69,7 @@ export function createPeerCheck(
  * to an anchor is known here, or is not needed. Tickets of one set of anchors are no good under another.
  */
 class ShownChains {
-  readonly #chains = new LRUCache<string, readonly Buffer[]>({ max: REMEMBERED_CHAINS });
+  readonly #chains = recentlyUsed<readonly Buffer[]>(REMEMBERED_CHAINS);
 
   note(chain: readonly Buffer[]): void {
     if (chain.length > 1) this.#chains.set(digestOf(chain.slice(0, 1)), chain);
@@ -98,7 +98,7 @@ interface VerifiedChain {
 
 /** Remembers what was found good, as nobody can fill it with anything else. */
 function createVerifier(anchors: readonly X509Certificate[]) {
-  const verified = new LRUCache<string, VerifiedChain>({ max: REMEMBERED_CHAINS });
+  const verified = recentlyUsed<VerifiedChain>(REMEMBERED_CHAINS);
   return (chain: readonly Buffer[], now: number): ClientCertificate | CertificateFault => {
     const key = digestOf(chain);
     const known = verified.get(key);

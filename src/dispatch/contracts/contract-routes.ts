@@ -3,7 +3,7 @@
  * any composition is. A contract that ends while it runs takes no further step.
  * AGTP-API §10.1.1, §10.5, §10.7
  */
-import { LRUCache } from "lru-cache";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import { type Contract, contractDefinition } from "../../endpoint/contract.ts";
 import { createComposition, type FloorCheck } from "../../handlers/composition.ts";
 import {
@@ -35,7 +35,7 @@ const READY = 10_000;
 
 export class ContractRoutes {
   readonly #options: ContractRoutesOptions;
-  readonly #routes = new LRUCache<string, Route>({ max: READY });
+  readonly #routes = recentlyUsed<Route>(READY);
   /** Contracts that are being agreed to, by id: whoever presents one meanwhile waits. */
   readonly #agreements = new Map<string, Promise<void>>();
 

@@ -2,7 +2,7 @@
  * Counts what happened within the last minute, for each agent: a sliding window, so that
  * nobody gets two allowances at the turn of a minute.   AGTP-API §10.1.5
  */
-import { LRUCache } from "lru-cache";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import { type MinuteRates, minuteAccount, type TellTaking } from "./minute-rates.ts";
 
 const WINDOW_MS = 60_000;
@@ -23,7 +23,7 @@ export class RateWindow {
   readonly #now: () => number;
   readonly #tell: TellTaking;
   /** By account, when its last turns were taken. */
-  readonly #times = new LRUCache<string, number[]>({ max: REMEMBERED_AGENTS });
+  readonly #times = recentlyUsed<number[]>(REMEMBERED_AGENTS);
 
   constructor({ name, rates, now = () => performance.now() }: RateWindowOptions) {
     this.#name = name;

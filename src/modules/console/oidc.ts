@@ -8,10 +8,10 @@ import { randomBytes } from "node:crypto";
 import { relative } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { EncryptJWT, jwtDecrypt } from "jose";
-import { LRUCache } from "lru-cache";
 import { quietened } from "../../base/back-off.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { ConsoleContext, OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
@@ -159,7 +159,7 @@ const HEADER = { alg: "dir", enc: "A256GCM" } as const;
  */
 class OidcAttempts {
   readonly #key = randomBytes(32);
-  readonly #used = new LRUCache<string, true>({ max: MAX_USED, ttl: TTL_S * 1_000 });
+  readonly #used = recentlyUsed<true>(MAX_USED, TTL_S * 1_000);
 
   /** Begins one, and answers the value of its cookie. */
   async begin(): Promise<{ readonly attempt: OidcAttempt; readonly cookie: string }> {

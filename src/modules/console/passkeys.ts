@@ -3,8 +3,8 @@
  * go but the person who has it, and `agtpd passkeys --forget`.
  */
 import { randomBytes } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import type { JsonRecord } from "../../base/json-value.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import { challengeOf, type SignedDecision } from "../../identity/passkey-attestation.ts";
 import type { Collection } from "../../state/collection.ts";
@@ -100,7 +100,7 @@ interface Waiting {
  * minutes. They are in memory alone, as many as a person can be in the middle of.
  */
 export class PasskeyChallenges {
-  readonly #waiting = new LRUCache<string, Waiting>({ max: MAX_CHALLENGES, ttl: TTL_MS });
+  readonly #waiting = recentlyUsed<Waiting>(MAX_CHALLENGES, TTL_MS);
 
   /** A new one; `session` is the session's token. */
   create(session: string, subject: SignedDecision | JsonRecord): Challenge {

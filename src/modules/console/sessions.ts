@@ -4,8 +4,8 @@
  * With them the links that begin one, and the cookies that name one.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import { isRecord } from "../../base/json-value.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import type { Collection } from "../../state/collection.ts";
 import type { ConsoleConfig } from "./config.ts";
@@ -135,7 +135,7 @@ const MAX_LINKS = 64;
  * five minutes. Only a digest of each is kept, and in memory alone: a restart ends them all.
  */
 export class LoginLinks {
-  readonly #links = new LRUCache<string, Person>({ max: MAX_LINKS, ttl: TTL_MS });
+  readonly #links = recentlyUsed<Person>(MAX_LINKS, TTL_MS);
 
   /** The secret of a new link. */
   create(person: Person): string {

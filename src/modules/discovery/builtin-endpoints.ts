@@ -3,10 +3,10 @@
  * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
  */
 
-import { LRUCache } from "lru-cache";
 import { shareBody } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced } from "../../base/paced.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { replyToOutcome } from "../../dispatch/handling/invoke.ts";
 import { whileServing } from "../../dispatch/process-state.ts";
@@ -208,7 +208,7 @@ const REMEMBERED = 8;
 function methodsBuiltin(context: DiscoveryContext, manifest: CurrentManifest): Builtin {
   const drive = whileServing(context);
   const methods = new Listing(() => mapPaced(context.deployment().listed, methodEntry), context);
-  const extended = new LRUCache<string, Latest<Listed>>({ max: REMEMBERED });
+  const extended = recentlyUsed<Latest<Listed>>(REMEMBERED);
   /** Shared as well: an agent may ask for its list as often as it likes. */
   const extend = (all: Listed, own: Listed): Latest<Listed> => {
     const key = JSON.stringify(own);
@@ -270,7 +270,7 @@ function conflict(path: string, target: unknown): Refusal {
 function legacyTargetHandler(
   handlers: ReadonlyMap<string, RouteHandler>,
 ): (call: Call, exchange: ExchangeView, target: unknown) => ReturnType<RouteHandler> {
-  const warned = new LRUCache<string, true>({ max: REMEMBERED_AGENTS });
+  const warned = recentlyUsed<true>(REMEMBERED_AGENTS);
   return (call, exchange, target) => {
     const isKnown = typeof target === "string" && LEGACY_TARGETS.includes(target);
     const handler = isKnown ? handlers.get(target) : undefined;

@@ -11,8 +11,8 @@ import {
   type McpHttpHandler,
   type Server,
 } from "@modelcontextprotocol/server";
-import { LRUCache } from "lru-cache";
 import { given, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience } from "./listening/audience.ts";
@@ -162,7 +162,7 @@ const MAX_LENGTH = 2_048;
  * Protocol" (_meta)
  */
 export class KnownEnvelopes {
-  readonly #known = new LRUCache<string, true>({ max: MAX_KNOWN });
+  readonly #known = recentlyUsed<true>(MAX_KNOWN);
 
   /** True if it is one; a long one is never known. */
   has(meta: JsonRecord): boolean {

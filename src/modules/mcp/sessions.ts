@@ -58,7 +58,8 @@ export class Sessions {
     this.#audience = audience;
     this.#limits = limits;
     this.#open = new LRUCache<string, Session>({
-      ...{ max: limits.total, ttl: limits.idleMs, updateAgeOnGet: true, ttlAutopurge: false },
+      ...{ maxSize: limits.total, sizeCalculation: () => 1 },
+      ...{ ttl: limits.idleMs, updateAgeOnGet: true, ttlAutopurge: false },
       dispose: (session) => this.#forget(session),
     });
   }

@@ -3,7 +3,7 @@
  * proposals, which are in the store, and what may be forgotten, which is not.
  */
 
-import { LRUCache } from "lru-cache";
+import { type RecentlyUsed, recentlyUsed } from "../../base/recently-used.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import { RateWindow } from "../../dispatch/rates/rate-window.ts";
@@ -56,10 +56,10 @@ const REMEMBERED_AGENTS = 10_000;
 const PER_AGENT = 64;
 const TTL_MS = 3_600_000;
 
-type RejectionsById = LRUCache<string, Rejections>;
+type RejectionsById = RecentlyUsed<Rejections>;
 
 export class NegotiationTurns {
-  readonly #byAgent = new LRUCache<string, RejectionsById>({ max: REMEMBERED_AGENTS });
+  readonly #byAgent = recentlyUsed<RejectionsById>(REMEMBERED_AGENTS);
 
   /** Begins a negotiation, or goes on with the one that is named. */
   next(agentId: string, negotiationId: string | undefined): NextTurn {
@@ -81,7 +81,7 @@ export class NegotiationTurns {
   }
 
   #ofAgent(agentId: string): RejectionsById {
-    const own = this.#byAgent.get(agentId) ?? new LRUCache({ max: PER_AGENT, ttl: TTL_MS });
+    const own = this.#byAgent.get(agentId) ?? recentlyUsed(PER_AGENT, TTL_MS);
     this.#byAgent.set(agentId, own);
     return own;
   }

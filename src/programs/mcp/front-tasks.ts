@@ -4,8 +4,8 @@
  * MCP Tasks extension
  */
 import { randomUUID } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/exchange.ts";
@@ -43,10 +43,7 @@ const OPEN: ReadonlySet<unknown> = new Set(["pending_review", "deferred"]);
 
 export class FrontTasks implements ClientTasks {
   readonly #ask: AskServer;
-  readonly #kept = new LRUCache<string, { task: McpTask; call: BegunCall }>({
-    max: MAX_TASKS,
-    ttl: TASK_TTL_MS,
-  });
+  readonly #kept = recentlyUsed<{ task: McpTask; call: BegunCall }>(MAX_TASKS, TASK_TTL_MS);
   /** The tasks that somebody has go on at this moment: a second one only looks. */
   readonly #busy = new Set<string>();
 

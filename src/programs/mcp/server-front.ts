@@ -9,8 +9,8 @@ import {
   type Resource,
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
-import { LRUCache } from "lru-cache";
 import { type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
@@ -55,7 +55,7 @@ const MAX_WAITING = 256;
 export class ServerFront {
   readonly #parts: FrontParts;
   readonly #list: ServerList;
-  readonly #waiting = new LRUCache<string, MadeCall>({ max: MAX_WAITING });
+  readonly #waiting = recentlyUsed<MadeCall>(MAX_WAITING);
   readonly tasks: FrontTasks;
   #isAway = false;
 

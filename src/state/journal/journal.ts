@@ -2,7 +2,7 @@
  * The journal seam: where Attribution-Records are kept, in the order they were made, and found again
  * by their Audit-ID.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { LRUCache } from "lru-cache";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import type { PackedRecords } from "./packed-records.ts";
 
 /** A signed record under its Audit-ID. */
@@ -68,7 +68,7 @@ const REMEMBERED_RECORDS = 10_000;
 
 /** A journal that ends with the process, and forgets its oldest records. */
 export function createMemoryJournal(maxRecords: number = REMEMBERED_RECORDS): MemoryJournal {
-  const records = new LRUCache<string, string>({ max: maxRecords });
+  const records = recentlyUsed<string>(maxRecords);
   return {
     write(batch, packed = []) {
       const all = [...batch, ...packed.flatMap((some) => some.all())];

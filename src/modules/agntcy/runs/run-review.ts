@@ -2,8 +2,9 @@
  * Looks whether a run's server has changed its mind: an `error` may have become a success, and an
  * interrupt may have been answered where the agent runs. Then the run is followed again.
  */
-import { LRUCache } from "lru-cache";
+
 import { within } from "../../../base/deadline.ts";
+import { recentlyUsed } from "../../../base/recently-used.ts";
 import type { AcpRun } from "../acp/acp-answers.ts";
 import { type RemoteAgent, streams } from "../remote-agent.ts";
 import type { AgentRuns } from "./agent-runs.ts";
@@ -25,7 +26,7 @@ const DOUBT_MS = 3_600_000;
 export class RunReview {
   readonly #options: ReviewOptions;
   readonly #busy = new Set<string>();
-  readonly #looked = new LRUCache<string, true>({ max: 4096, ttl: LOOK_PAUSE_MS });
+  readonly #looked = recentlyUsed<true>(4096, LOOK_PAUSE_MS);
 
   constructor(options: ReviewOptions) {
     this.#options = options;

@@ -3,7 +3,7 @@
  * everybody has. A pair is one tool, whatever contracts there are for it: the newest is called. A name
  * is given again once nothing of what had it is remembered.   AGTP-API §10.1.1, §10.1.4
  */
-import { LRUCache } from "lru-cache";
+import { recentlyUsed } from "../../../base/recently-used.ts";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { type CallRules, type Candidate, mayCall } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
@@ -52,7 +52,7 @@ interface WholeList {
 /** The contracts of a deployment's agents. */
 export class ContractTools {
   readonly #parts: ContractToolsParts;
-  readonly #own = new LRUCache<string, OwnTools>({ max: READY });
+  readonly #own = recentlyUsed<OwnTools>(READY);
 
   constructor(parts: ContractToolsParts) {
     this.#parts = parts;

@@ -2,7 +2,7 @@
  * Bounds how often a principal has a tool called: a bucket of tokens for each pair, which fills
  * again with time. It is the server's, through every run and every reload.   OpenWOP RFC 0064
  */
-import { LRUCache } from "lru-cache";
+import { recentlyUsed } from "../../../base/recently-used.ts";
 import {
   MinuteRates,
   minuteAccount,
@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000;
 export class ToolRates {
   readonly #now: () => number;
   readonly #tell: TellTaking;
-  readonly #buckets = new LRUCache<string, Bucket>({ max: REMEMBERED_PAIRS });
+  readonly #buckets = recentlyUsed<Bucket>(REMEMBERED_PAIRS);
 
   constructor(now: () => number = () => performance.now(), rates: MinuteRates = new MinuteRates()) {
     this.#now = now;
