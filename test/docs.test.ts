@@ -32,8 +32,7 @@ const rows: readonly StatusRow[] = [
 
 /** The closed unions of codes, read from their declarations. */
 function codesOf(file: string, type: string): readonly string[] {
-  const { text } = readModules("src").find((module) => module.file === file) ?? { text: "" };
-  const declaration = new RegExp(`\\btype ${type} =([^;]*);`).exec(text)?.[1] ?? "";
+  const declaration = new RegExp(`\\btype ${type} =([^;]*);`).exec(read(file))?.[1] ?? "";
   return [...declaration.matchAll(/"([^"]+)"/g)].map(([, code = ""]) => code);
 }
 
