@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
-import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
+import { defineConfig, type ViteUserConfigFnPromise } from "vitest/config";
 import { BUILT, builtModules } from "./test/support/built-modules.ts";
 import { ClosingLine } from "./test/support/closing-line.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { testEnvironment } from "./test/support/memory-directory.ts";
 
 /** With `--mode built`, as `npm test` has it, tests are of what the build made; otherwise of the sources. */
-const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
+const config: ViteUserConfigFnPromise = defineConfig(async ({ mode }) => ({
   plugins: mode === "built" ? [builtModules()] : [],
   test: {
     include: ["test/**/*.test.ts"],
@@ -23,7 +23,7 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     server: { deps: { external: [BUILT] } },
-    env: testEnvironment(),
+    env: await testEnvironment(),
   },
 }));
 

@@ -37,11 +37,12 @@ const DAY_MS = 86_400_000;
 const RENEW_BEFORE_MS = 30 * DAY_MS;
 const ATTEMPTS = 3;
 
-/** Reads a certificate and its key, and checks that they can serve together at `now`. */
+/** Reads a certificate and its key, and checks that they can serve together at `now`, and on until `until`. */
 export function readCertificate(
   certPath: string,
   keyPath: string,
   now: number = Date.now(),
+  until: number = now,
 ): CertificateReading {
   const problems: Problem[] = [];
   const report: Report = (file, message, hint) => {
@@ -55,7 +56,7 @@ export function readCertificate(
 
   const certificate = parsePemCertificate(cert.text);
   if (certificate === undefined) report(certPath, "must be a certificate in PEM");
-  else checkValidity(certificate, now, (message, hint) => report(certPath, message, hint));
+  else checkValidity(certificate, now, until, (message, hint) => report(certPath, message, hint));
   const privateKey = parsePrivateKey(key.text);
   if (privateKey === undefined) report(keyPath, "must be a private key in PEM, not encrypted");
   if (certificate === undefined || privateKey === undefined) return { problems };
@@ -104,9 +105,7 @@ interface PairPaths {
 
 /** A kept certificate must be valid now and still be so when the time to renew it is over. */
 function readKept(paths: PairPaths, now: number): CertificateReading {
-  const reading = readCertificate(paths.cert, paths.key, now);
-  if (reading.problems !== undefined) return reading;
-  return readCertificate(paths.cert, paths.key, now + RENEW_BEFORE_MS);
+  return readCertificate(paths.cert, paths.key, now, now + RENEW_BEFORE_MS);
 }
 
 function isUsable(paths: PairPaths, now: number): boolean {
@@ -151,10 +150,11 @@ const RENEWAL = "have it issued anew and put it in its place";
 function checkValidity(
   certificate: X509Certificate,
   now: number,
+  until: number,
   report: (message: string, hint?: string) => void,
 ): void {
   const { validFrom, validTo } = certificate;
-  if (Date.parse(validTo) <= now) report(`expired on ${validTo}`, RENEWAL);
+  if (Date.parse(validTo) <= until) report(`expired on ${validTo}`, RENEWAL);
   else if (Date.parse(validFrom) > now) report(`is not valid before ${validFrom}`);
 }
 

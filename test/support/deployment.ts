@@ -2,7 +2,7 @@
  * A deployment directory for one test or one suite: whatever the test writes, over a minimal
  * configuration and the real method catalog.
  */
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { stringify } from "smol-toml";
 import { onTestFinished } from "vitest";
@@ -32,9 +32,12 @@ export function configFile(tables: Readonly<Record<string, object>> = {}): strin
   });
 }
 
-/** Writes a deployment that the caller removes. */
+/** Writes a deployment that the caller removes, with a certificate as one has it that was started before. */
 export function createDeployment(files: DeploymentFiles = {}): TestDeployment {
   const directory = createDirectory();
+  const tls = join(directory, ".agtp/tls");
+  mkdirSync(tls, { recursive: true, mode: 0o700 });
+  cpSync(process.env["KEPT_TLS"] ?? "", tls, { recursive: true });
   cpSync(REAL_CATALOG, join(directory, "catalog/methods.json"), { recursive: true });
   writeFiles(directory, { "agtp-server.toml": configFile(), ...files });
   return {
