@@ -18,6 +18,9 @@ import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart, type PortFault, reportingProblems } from "./start-report.ts";
 
+/** How long a store may be silent while a server that has answered all ends: a start does without its last writes. */
+const SILENCE_MS = 3_000;
+
 /** The ports of HTTP, as far as they are known. */
 export interface HttpPorts {
   readonly gatewayPort?: number | undefined;
@@ -196,6 +199,7 @@ export class Serving {
       this.#http?.drain(timeoutMs),
       this.#console?.drain(timeoutMs),
     ]);
+    this.kept.state.store.giveUpAfter?.(SILENCE_MS);
     await Promise.all([this.deployment.close(), ...others]);
   }
 

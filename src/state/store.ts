@@ -102,6 +102,11 @@ export interface Store {
   watch?(collection: string, watcher: FeedWatcher): void;
   /** The names of all collections, in order; without this, the store cannot be exported. */
   collections?(): Promise<readonly string[]>;
+  /**
+   * From now on, a store that has answered nothing for so many milliseconds is not waited for any more: all that is
+   * asked of it fails. Called before `close`; without this, no answer is long in coming.
+   */
+  giveUpAfter?(milliseconds: number): void;
   close(): Promise<void>;
 }
 

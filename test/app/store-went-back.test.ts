@@ -1,7 +1,9 @@
 /** A PostgreSQL that lacks what a node was told is kept: nobody is served from it by accident. */
 import { generateKeyPairSync } from "node:crypto";
-import { expect, it, onTestFinished } from "vitest";
+import { join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { stateCommand } from "../../src/programs/state/command.ts";
+import { Link } from "../../tools/torture/cluster/link.ts";
 import { createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
@@ -12,15 +14,18 @@ import { runIn } from "../support/terminal.ts";
 
 const { privateKey } = generateKeyPairSync("ed25519");
 
-function makeNode(url: string): TestDeployment {
+const ECHO = "export const echo = ({ input }) => ({ body: input });";
+
+function makeNode(url: string, limits: object = {}, handlers: string = ECHO): TestDeployment {
   const identity = { lifecycle_auth: "open", inspect_acl: "public" };
   const tables = {
     signing: { key: "signing.pem" },
     store: { driver: "postgres", url },
     cluster: { node: "a" },
+    limits,
   };
   const files = {
-    "handlers.mjs": "export const echo = ({ input }) => ({ body: input });",
+    "handlers.mjs": handlers,
     "signing.pem": String(privateKey.export({ type: "pkcs8", format: "pem" })),
   };
   const deployment = createDeployment(hostedFiles(identity, tables, files));
@@ -34,14 +39,32 @@ async function start(deployment: TestDeployment): Promise<TestDaemon> {
   return daemon;
 }
 
+function call(agent: string): Buffer {
+  return encodeRequest({ method: "QUERY", path: "/lists", headers: { "Agent-ID": agent } });
+}
+
 /** Has a record made, and answers its Audit-ID. */
 async function record(daemon: TestDaemon, agent: string): Promise<string> {
   const client = await daemon.connect();
-  client.write(encodeRequest({ method: "QUERY", path: "/lists", headers: { "Agent-ID": agent } }));
+  client.write(call(agent));
   const [reply] = await client.replies(1);
   if (reply === undefined) throw new Error("no reply");
   return recordOf(reply).auditId;
 }
+
+/** Takes the second of alice's records away again. */
+async function loseLast(url: string, first: string, second: string): Promise<void> {
+  await postgres().query(
+    `DELETE FROM agtp.records WHERE audit_id = '${second}';
+     UPDATE agtp.heads SET audit_id = '${first}' WHERE agent_id = '${ALICE}'`,
+    url,
+  );
+}
+
+/** The statement timeout is ten seconds, and an end makes several statements. */
+const DRAIN_MS = 1_000;
+const STORE_MS = 6_000;
+const BUSY_MACHINE_MS = 2_000;
 
 async function acceptLoss({ directory }: TestDeployment) {
   return runIn(directory, stateCommand(), ["accept-loss", "--reason", "a failover"]);
@@ -55,11 +78,7 @@ describeWithPostgres("a store that went back behind what was acknowledged", () =
     const first = await record(daemon, ALICE);
     const second = await record(daemon, ALICE);
     await record(daemon, BOB);
-    await postgres().query(
-      `DELETE FROM agtp.records WHERE audit_id = '${second}';
-       UPDATE agtp.heads SET audit_id = '${first}' WHERE agent_id = '${ALICE}'`,
-      url,
-    );
+    await loseLast(url, first, second);
     // Nobody asks for that agent any more.
     await daemon.daemon.ended;
     expect(daemon.daemon.exitCode).toBe(1);
@@ -83,6 +102,33 @@ describeWithPostgres("a store that went back behind what was acknowledged", () =
     expect((await acceptLoss(deployment)).out).toBe("nothing is lost\n");
     expect(await record(await start(deployment), ALICE)).not.toBe(second);
   });
+
+  it.each(["half-open", "cut"] as const)(
+    "ends a node within its drain timeout and six seconds, though the link to it is %s by then",
+    async (state) => {
+      const url = await postgres().makeDatabase();
+      const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));
+      onTestFinished(() => link.close());
+      const database = url.slice(url.indexOf("@/") + 2, url.indexOf("?"));
+      const through = `postgres://agtp@127.0.0.1:${link.port}/${database}`;
+      const handlers = `let calls = 0;
+        export const echo = () => ((calls += 1) > 2 ? new Promise(() => {}) : { body: {} });`;
+      const { daemon, ...node } = await start(
+        makeNode(through, { drain_timeout_ms: DRAIN_MS }, handlers),
+      );
+      const running = { daemon, ...node };
+      await loseLast(url, await record(running, ALICE), await record(running, ALICE));
+      // The drain waits for this one.
+      (await node.connect()).write(call(BOB));
+      const found = expect.objectContaining({ event: "store-went-back" });
+      await vi.waitFor(() => expect(node.log).toContainEqual(found), 20_000);
+      link.set(state);
+      const begun = performance.now();
+      await daemon.ended;
+      expect(performance.now() - begun).toBeLessThan(DRAIN_MS + STORE_MS + BUSY_MACHINE_MS);
+      expect(daemon.exitCode).toBe(1);
+    },
+  );
 
   it("is not started over when an older copy was put in its place while no node ran", async () => {
     const url = await postgres().makeDatabase();

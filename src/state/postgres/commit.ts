@@ -159,7 +159,7 @@ export class PostgresCommitter {
   /** Finds out what became of a transaction, once it is over; rejects where that cannot be known. */
   async #wasMade({ number, madeAt }: WrittenTransaction, cause: unknown): Promise<boolean> {
     const until = performance.now() + LOOK_UP_MS;
-    while (performance.now() < until) {
+    while (performance.now() < until && !this.#pool.ending) {
       try {
         const { rows } = await this.#pool.query<{ status: string; made: boolean }>(
           `SELECT pg_xact_status(($1::bigint - value::bigint)::text::xid8) AS status,

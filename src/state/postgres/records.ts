@@ -92,7 +92,7 @@ export class PostgresRecords implements RecordStore {
         if (error instanceof StoreUnavailableError) throw error;
         if (isAnswer(error) && !isRace(error) && !isRepeated) throw this.#unavailable(error);
         if (!isAnswer(error)) isRepeated ||= wasSent(error);
-        if (performance.now() > until) {
+        if (performance.now() > until || this.#options.pool.ending) {
           const fault = this.#unavailable(error);
           if (!isRepeated) throw fault;
           throw new UnknownOutcomeError(

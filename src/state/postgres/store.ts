@@ -22,6 +22,7 @@ import { type OnStoreNotice, StoreHealth } from "../store-health.ts";
 import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./commit.ts";
 import { isAnswer, postgresFaultKind } from "./fault.ts";
 import { type FeedStart, type PostgresFeed, readFeed } from "./feed.ts";
+import { PoolEnd } from "./pool-end.ts";
 
 interface Row {
   readonly key: string;
@@ -35,6 +36,7 @@ export class PostgresStore implements Store {
   readonly name: string;
   readonly #committer: PostgresCommitter;
   readonly #health: StoreHealth;
+  readonly #end: PoolEnd;
   /** Everybody who is to hear of changes. */
   readonly watchers: FeedWatchers = new FeedWatchers();
   #pending: PendingCommit[] = [];
@@ -52,6 +54,7 @@ export class PostgresStore implements Store {
     this.pool = pool;
     this.name = name;
     this.#committer = new PostgresCommitter(pool, name);
+    this.#end = new PoolEnd(pool);
     this.#health = new StoreHealth(onNotice, postgresFaultKind);
   }
 
@@ -127,7 +130,13 @@ export class PostgresStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#written();
-    await this.pool.end();
+    await this.#end.end();
+  }
+
+  giveUpAfter(milliseconds: number): void {
+    this.#end.giveUpAfter(milliseconds, () => {
+      this.#health.failed(new Error("it does not answer, and is not waited for any more"));
+    });
   }
 
   async #read(sql: string, values: readonly unknown[]): Promise<readonly StoredEntry[]> {

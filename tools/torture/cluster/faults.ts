@@ -19,8 +19,8 @@ export interface Scene {
 /** One of the ways; `random` says how long, and to whom. */
 export type Fault = (scene: Scene, random: Random) => Promise<string | undefined>;
 
-/** How long a node has to end once its store went back. */
-const LOSS_MS = 15_000;
+/** How long a node has to end once its store went back: its drain timeout, and six seconds for a silent store. */
+const LOSS_MS = 16_000;
 /** A node asks within a second or so for what it was told is kept. */
 const ASKED_MS = 2_500;
 const LOOK_MS = 100;

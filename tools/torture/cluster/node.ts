@@ -110,14 +110,14 @@ export class Node {
     clearInterval(timer);
   }
 
-  /** Waits for its end by itself; false where it does not end. */
+  /** Waits for its end by itself, so many milliseconds of its own; false where it does not end. */
   async ended(milliseconds: number): Promise<boolean> {
     const child = this.#child;
     if (child === undefined || !this.isAlive) return true;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), milliseconds);
+      const timer = impatient(child, milliseconds, () => resolve(false));
       child.once("exit", () => {
-        clearTimeout(timer);
+        clearInterval(timer);
         resolve(true);
       });
     });
