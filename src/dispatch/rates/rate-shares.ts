@@ -1,7 +1,7 @@
 /**
  * Rates that are spent once among several nodes: each second a node leases what it has given to the payers
- * that take much, and whoever else they ask gives them only the rest; never less than an equal share, so that
- * nobody is kept out who has taken nothing here. A lease ends by itself. With no word from others, a node
+ * that take much, and whoever else they ask gives them only its part of the rest; never less than an equal share,
+ * so that nobody is kept out who has taken nothing here. A lease ends by itself. With no word from others, a node
  * gives the whole rate.   `[limits] work_ms_per_second`, `requests_per_second`
  */
 import { hash } from "node:crypto";
@@ -51,7 +51,7 @@ export const LEASE_EVERY_MS = 1_000;
 const LEASE_MS = 3_000;
 /** Nobody needs what a node that is gone has leased. */
 const KEPT_MS = 600_000;
-/** Less than this part of a rate is not worth a word. */
+/** Less than this part of what a node may give is not worth a word. */
 const LEAST_PART = 0.1;
 /** The most payers that one lease is about. */
 const MAX_PAYERS = 256;
@@ -86,6 +86,24 @@ export async function openRateShares(
   });
   // Entries that the store has from before may be of any age.
   heard.clear();
+  const partOf = (account: string): number => {
+    const whole = limitOf(scopeOf(account));
+    if (heard.size === 0 || whole === 0) return 1;
+    const name = nameOf(account);
+    const at = now();
+    let elsewhere = 0;
+    let nodes = 1;
+    for (const one of heard.values()) {
+      const amount = at - one.at > LEASE_MS ? undefined : one.lease.given[name];
+      if (typeof amount !== "number") continue;
+      nodes += 1;
+      elsewhere += amount;
+    }
+    const left = 1 - elsewhere / whole;
+    const own = (told.get(account) ?? 0) / whole;
+    // Nobody takes all that is over: the others see it as well.
+    return Math.max(1 / nodes, Math.min(left, own + (left - own) / nodes));
+  };
   const renew = async (): Promise<void> => {
     const seconds = Math.max(now() - since, 1) / 1000;
     const counted = given;
@@ -98,8 +116,11 @@ export async function openRateShares(
     for (const [account, rate] of before) {
       rates.set(account, Math.max(rates.get(account) ?? 0, rate / 2));
     }
+    // Of the whole rate an equal share may be little: untold, it would be the whole rate again at every node.
+    const isTold = (account: string, rate: number): boolean =>
+      rate >= LEAST_PART * limitOf(scopeOf(account)) * partOf(account);
     const most = [...rates]
-      .filter(([account, rate]) => rate >= LEAST_PART * limitOf(scopeOf(account)))
+      .filter(([account, rate]) => isTold(account, rate))
       .toSorted(([, one], [, other]) => other - one);
     told = new Map(most.slice(0, MAX_PAYERS));
     if (told.size === 0 && before.size === 0) return;
@@ -108,21 +129,7 @@ export async function openRateShares(
   };
   const timer = setInterval(() => renew().catch(onFault), LEASE_EVERY_MS).unref();
   return {
-    partOf: (scope, payer) => {
-      const whole = limitOf(scope);
-      if (heard.size === 0 || whole === 0) return 1;
-      const name = nameOf(accountOf(scope, payer));
-      const at = now();
-      let elsewhere = 0;
-      let nodes = 1;
-      for (const one of heard.values()) {
-        const amount = at - one.at > LEASE_MS ? undefined : one.lease.given[name];
-        if (typeof amount !== "number") continue;
-        nodes += 1;
-        elsewhere += amount;
-      }
-      return Math.max(1 - elsewhere / whole, 1 / nodes);
-    },
+    partOf: (scope, payer) => partOf(accountOf(scope, payer)),
     took: (scope, payer, amount) => {
       const account = accountOf(scope, payer);
       const before = given.get(account);

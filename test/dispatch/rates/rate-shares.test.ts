@@ -9,6 +9,8 @@ import { alterStore } from "../../support/store.ts";
 const WHOLE = 100;
 const LIMITS = { requestsPerSecond: WHOLE, workMsPerSecond: 0 };
 const PAYER = "agent a";
+const NODES = 10;
+const ALL: readonly number[] = Array.from({ length: NODES }, (_, index) => index);
 
 interface TestNode {
   readonly rates: Rates;
@@ -68,7 +70,7 @@ describe("a rate that several nodes give", () => {
     expect(await ask(10, [0])).toBeGreaterThan(9.5 * WHOLE);
   });
 
-  it.each([2, 3, 5])(
+  it.each([2, 3, 5, 12, 30])(
     "is given once by %i nodes that are all asked, but for the beginning",
     async (count) => {
       const { ask } = await openNodes(count);
@@ -81,6 +83,23 @@ describe("a rate that several nodes give", () => {
       expect(later).toBeLessThan(1.1 * 20 * WHOLE);
     },
   );
+
+  type Asked = (second: number) => readonly number[];
+  const half = NODES / 2;
+  it.each<[string, Asked, Asked]>([
+    ["all, then one", () => ALL, () => [0]],
+    ["one half, then the other", () => ALL.slice(0, half), () => ALL.slice(half)],
+    ["fewer and fewer, then all", (second) => ALL.slice(second % NODES), () => ALL],
+  ])("is given once on the whole where a payer asks %s of ten nodes", async (_, even, odd) => {
+    const { ask } = await openNodes(NODES);
+    const inSecond = (second: number) => ask(1, (second % 2 === 0 ? even : odd)(second));
+    for (let second = 0; second < 4; second += 1) await inSecond(second);
+    const given: number[] = [];
+    for (let second = 4; second < 44; second += 1) given.push(await inSecond(second));
+    expect(given.reduce((sum, one) => sum + one, 0)).toBeLessThan(1.05 * given.length * WHOLE);
+    // The rate, and what is saved up.
+    expect(Math.max(...given)).toBeLessThan(2.1 * WHOLE);
+  });
 
   it("is the whole one again when the other node is gone", async () => {
     const { nodes, ask } = await openNodes(2);
