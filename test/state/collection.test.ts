@@ -479,6 +479,25 @@ function describeCollection(openStore: () => Promise<Store>): void {
     expect(views.map((notes) => notes.ofOwner("ada").length)).toEqual([3, 3, 3]);
   });
 
+  it("gives at each view the room of all owners, and none once it has heard of the others'", async () => {
+    const store = alterStore(await openStore(), { watch: () => undefined });
+    const options = { quota: { open: 2 } };
+    const views = await Promise.all([1, 2, 3].map(() => openNotes(store, options)));
+    const addAll = (round: number) =>
+      Promise.all(
+        views.flatMap((notes, view) =>
+          ["ada", "bob", "eve"].map((owner) =>
+            notes.add(`${owner} ${view} ${round}`, { ...note(owner, ""), isOpen: true }),
+          ),
+        ),
+      );
+    const first = await addAll(1);
+    expect(first.filter(({ kind }) => kind === "added")).toHaveLength(2 * views.length);
+    await Promise.all(views.map((notes) => notes.refresh()));
+    const second = await addAll(2);
+    expect(second.every(({ kind }) => kind === "full")).toBe(true);
+  });
+
   it("asks once its turn has come whether there is room, and keeps out both by owner and by turn", async () => {
     const store = alterStore(await openStore(), { watch: () => undefined });
     const options = { quota: { openPerOwner: 2 } };
