@@ -192,18 +192,22 @@ function registerModuleHooks(): void {
 
 /** The longest file whose imports are looked for, in octets. */
 const MAX_BYTES = 256 * 1024;
-/** An import of Node's own modules, which have neither generations nor TypeScript. */
-const IMPORT_OF_NODE = /\bimport\b[\w\s{},*$]*\bfrom\s*["']node:[\w/]+["']/g;
+/** An import of Node's own modules or of a package, which have neither generations nor TypeScript. */
+const IMPORT_OF_OTHERS = /\bimport\b[\w\s{},*$]*\bfrom\s*["'](?!agtpd\b|file:)[@\w][\w@/.:-]*["']/g;
+/** Comments from the beginning of a line on; those that a template could have as its text are left. */
+const COMMENTS = /^[ \t]*(?:\/\*[^`$]*?\*\/|\/\/[^`$\n]*$)/gm;
 
 /**
- * Tells whether Node loads a handler module by itself: JavaScript that imports nothing but Node's
- * own modules; words in comments count as imports. The others need the hooks of `module-hooks.ts`,
- * whose thread costs a start some 100 ms and every later import a round trip.   AGTP-API §12.2
+ * Tells whether Node loads a handler module by itself: JavaScript that imports nothing but Node's own modules
+ * and packages. The others need the hooks of `module-hooks.ts`, whose thread costs a start some 100 ms and
+ * every later import a round trip.   AGTP-API §12.2
  */
 export function isPlainModule(path: string): boolean {
   if (!/\.m?js$/.test(path)) return false;
   const { text } = readBoundedFile(path, MAX_BYTES);
-  return text !== undefined && !/\b(?:import|from)\b/.test(text.replaceAll(IMPORT_OF_NODE, ""));
+  if (text === undefined) return false;
+  const code = text.replaceAll(COMMENTS, "").replaceAll(IMPORT_OF_OTHERS, "");
+  return !/\b(?:import|from)\b/.test(code);
 }
 
 /** A function that there is, or why there is not. */

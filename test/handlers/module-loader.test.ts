@@ -248,6 +248,18 @@ describe("isPlainModule", () => {
       "rooms.mjs",
       'import {\n  join,\n  sep as slash,\n} from "node:path";\nexport const a = join;',
     ],
+    [
+      "rooms.mjs",
+      'import pg from "pg";\nimport { S } from "@desk/rooms/s.js";\nexport const a = S;',
+    ],
+    [
+      "rooms.mjs",
+      '/** @param {import("agtpd").Call} call */\nexport const book = (call) => ({ body: {} });',
+    ],
+    [
+      "rooms.mjs",
+      '  /*\n   * Imports from nobody: import "./a.js"\n   */\n  // nor from here\nexport const a = 1;',
+    ],
   ])("takes %s: %s", (name, text) => {
     expect(judge(name, text)).toBe(true);
   });
@@ -263,6 +275,12 @@ describe("isPlainModule", () => {
     ["rooms.mjs", 'export const where = import.meta.resolve("agtpd");'],
     ["rooms.mjs", 'import { join } from "node:path"; import { rate } from "./rates.mjs";'],
     ["rooms.mjs", 'import { a } from "./rates.mjs"; const b = 1; import c from "node:path";'],
+    ["rooms.mjs", 'import { createClient } from "agtpd/client";'],
+    ["rooms.mjs", 'import { a } from "file:///desk.mjs";'],
+    ["rooms.mjs", 'const text = "/*"; import { a } from "./rates.mjs"; const b = "*/";'],
+    ["rooms.mjs", "const text = `\n/* `; import('./rates.mjs'); `\n*/`;"],
+    ["rooms.mjs", `const text = \`\n// \${await import("./rates.mjs")}\n\`;`],
+    ["rooms.mjs", "const trim = (s) => s.replace(/\\/*$/, '');\nimport('./rates.mjs'); /* b */"],
   ])("leaves %s to the hooks: %s", (name, text) => {
     expect(judge(name, text)).toBe(false);
   });

@@ -6,6 +6,7 @@ import { checkDeployment } from "../../../src/app/daemon.ts";
 import { createLog } from "../../../src/base/log.ts";
 import { parseToml } from "../../../src/base/toml-document.ts";
 import { VERSION } from "../../../src/base/version.ts";
+import { isPlainModule } from "../../../src/handlers/module-loader.ts";
 import { doctorCommand } from "../../../src/programs/doctor/command.ts";
 import { thisMachine } from "../../../src/programs/doctor/machine.ts";
 import type { Ask } from "../../../src/programs/init/answers.ts";
@@ -86,6 +87,11 @@ describe("agtpd init", () => {
     const examined = await runIn(shop, doctor, []);
     expect(examined.exitCode).toBe(0);
     expect(examined.out).toContain("nothing found");
+  });
+
+  it("makes a handler that Node loads without hooks", async () => {
+    const { shop } = await init(["shop", "--yes"]);
+    expect(isPlainModule(join(shop, "endpoints/items.mjs"))).toBe(true);
   });
 
   it("keeps keys for their owner alone, and out of version control", async () => {
