@@ -24,7 +24,7 @@ const burn = (ms) => {
   }
 };
 export const spin = ({ input }) => {
-  burn(input.ms ?? 40);
+  burn(input.ms ?? 60);
   return { body: {} };
 };
 export const relay = async ({ dispatch }) => {
@@ -67,7 +67,8 @@ function asking(server: TestServer): Ask {
   };
 }
 
-const LITTLE_WORK = { work_ms_per_second: 1 };
+// Enough for a manifest that is made for the first time, on a slow machine.
+const LITTLE_WORK = { work_ms_per_second: 3 };
 
 function expectTooMuchWork(reply: TestReply): void {
   expect(reply.status).toBe(429);
@@ -113,7 +114,7 @@ describe("the work of one agent", () => {
   it("is what is done for it in turns", async () => {
     const server = await openServer(filesOf(LITTLE_WORK));
     const headers = { "Agent-ID": INA };
-    const body = { source: "The inn is old. A barn is red. ".repeat(3000) };
+    const body = { source: "The inn is old. A barn is red. ".repeat(6000) };
     expect((await server.send({ method: "SUMMARIZE", headers, body })).status).toBe(200);
     expect((await asking(server)("/echoes", INA)).status).toBe(429);
   });
