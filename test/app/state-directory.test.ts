@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -79,6 +80,7 @@ describe("a state directory", () => {
       const outside = makeDirectory({ file: "somebody's\n" });
       const path = join(directory, ".agtp", name);
       mkdirSync(join(path, ".."), { recursive: true });
+      rmSync(path, { recursive: true, force: true });
       symlinkSync(name.includes(".") || name === "lock" ? join(outside, "file") : outside, path);
       expect(await refusalOf(configPath)).toEqual([
         expect.stringContaining(

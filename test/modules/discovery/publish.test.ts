@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
@@ -15,6 +15,7 @@ import {
   makeDeployment,
   type TestDeployment,
 } from "../../support/deployment.ts";
+import { writeFiles } from "../../support/directory.ts";
 import { ALICE, discoveryFiles } from "../../support/discovery.ts";
 import {
   createServer,
@@ -342,7 +343,9 @@ describe("what is kept of the manifest", () => {
   it.each([".agtp", ".agtp/manifest.json/file"])(
     "is a warning, once and before it is served, where %s cannot be written",
     async (path) => {
-      const deployment = makeDeployment({ ...discoveryFiles(), [path]: "in the way" });
+      const deployment = makeDeployment(discoveryFiles());
+      rmSync(join(deployment.directory, path), { recursive: true, force: true });
+      writeFiles(deployment.directory, { [path]: "in the way" });
       const server = await createServer(deployment, { isClean: false });
       expect(server.problems).toMatchObject([warning]);
       expect(await server.deployment.warmUp()).toEqual([]);
