@@ -1,4 +1,5 @@
 /** MCP servers that misbehave, behind a daemon that an MCP client calls.   formats §10 */
+import { EventEmitter, once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { definitionPin, readDefinition } from "../../src/handlers/mcp/tool-pins.ts";
 import { endpointFile } from "../support/deployment.ts";
@@ -7,6 +8,7 @@ import {
   sendEvents,
   sendJson,
   serveHostile,
+  writeEvents,
   writeMany,
 } from "../support/hostile-mcp-http.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../support/mcp.ts";
@@ -18,6 +20,7 @@ const UPSTREAM_ERRORS = [
   ...["upstream_malformed_response", "upstream_authentication_failed"],
   "upstream_definition_changed",
 ];
+const SSE = { "content-type": "text/event-stream" };
 const TEXT = { content: [{ type: "text", text: "done" }] };
 /** Servers are started in this time as well. */
 const QUICK = { timeout_ms: 3_000 };
@@ -131,6 +134,7 @@ const HTTP_PLAYS: [string, HttpPlay, string, object][] = [
   ],
   ["sends its caller elsewhere", elsewhere, "upstream_connection_error", {}],
   ["answers what is no JSON", noJson, "upstream_malformed_response", {}],
+  ["answers with a list of messages", list, "upstream_malformed_response", {}],
   ["never answers", () => undefined, "upstream_timeout", QUICK],
 ];
 
@@ -153,6 +157,11 @@ function elsewhere(response: Parameters<HttpPlay>[0]): void {
 
 function noJson(response: Parameters<HttpPlay>[0]): void {
   response.writeHead(200, { "content-type": "application/json" }).end("{");
+}
+
+function list(response: Parameters<HttpPlay>[0], id: unknown): void {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify([{ jsonrpc: "2.0", id, result: TEXT }]));
 }
 
 describe("a server over HTTP behind a tool", () => {
@@ -192,5 +201,63 @@ describe("a server over HTTP behind a tool", () => {
     const url = await serveHostile((response, id) => sendJson(response, { id, result: TEXT }));
     const server = await openBefore({ url, allow_http: true }, undefined);
     expect(await callWork(server)).toMatchObject({ isError: false });
+  });
+
+  it("that asks on and on and takes no replies is left", async () => {
+    let taken: Promise<number> = Promise.resolve(0);
+    const ping = JSON.stringify({ jsonrpc: "2.0", id: "ping", method: "ping" });
+    const pings = Buffer.from(`data: ${ping}\n\n`.repeat(1_000));
+    const play: HttpPlay = (response) => {
+      response.writeHead(200, SSE);
+      taken = writeMany(response, 10_000_000, pings);
+    };
+    const url = await serveHostile(play, { take: () => undefined });
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    await expectFailure(server, "upstream_connection_error");
+    expect(await taken).toBeLessThan(10_000_000);
+  });
+
+  it.each<[string, HttpPlay]>([
+    ["has answered", (response, id) => writeEvents(response, { id, result: TEXT })],
+    ["is late", (response) => void response.writeHead(200, SSE).write(": yes\n\n")],
+  ])("that holds a connection on when it %s loses it", async (_, play) => {
+    const heard = new EventEmitter();
+    const closed = once(heard, "closed");
+    const url = await serveHostile((response, id) => {
+      response.on("close", () => heard.emit("closed"));
+      return play(response, id);
+    });
+    const server = await openBefore({ url, allow_http: true }, undefined, { timeout_ms: 1_000 });
+    await callWork(server);
+    await closed;
+  });
+
+  it("that has forgotten the session is called in another one", async () => {
+    let session = "first";
+    const url = await serveHostile((response, id) => sendJson(response, { id, result: TEXT }), {
+      session: () => session,
+    });
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    expect(await callWork(server)).toMatchObject({ isError: false });
+    session = "second";
+    expect(await callWork(server)).toMatchObject({ isError: false });
+  });
+
+  it("that ends its stream at once is not asked for it again at once", async () => {
+    const asked: number[] = [];
+    const heard = new EventEmitter();
+    const again = once(heard, "again");
+    const stream = (response: Parameters<HttpPlay>[0]): void => {
+      asked.push(performance.now());
+      if (asked.length === 2) heard.emit("again");
+      response.writeHead(200, SSE).end("id: 1\nretry: 0\n\n");
+    };
+    const play: HttpPlay = (response, id) => sendJson(response, { id, result: TEXT });
+    const url = await serveHostile(play, { stream });
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    await callWork(server);
+    await again;
+    const [first = 0, second = 0] = asked;
+    expect(second - first).toBeGreaterThan(900);
   });
 });

@@ -13,14 +13,32 @@ export type HttpPlay = (response: ServerResponse, id: unknown) => Promise<void> 
 
 const TOOL = { name: "work", description: "Works.", inputSchema: { type: "object" } };
 
+/** What else it does in its own way. */
+interface HttpManners {
+  /** Streams events that nobody asked for. */
+  stream?(response: ServerResponse): void;
+  /** Takes a reply to what it asked. */
+  take?(response: ServerResponse): void;
+  /** The session that it begins; a call in another is not found. */
+  session?(): string;
+}
+
 /** A server for the running test. */
-export async function serveHostile(play: HttpPlay): Promise<string> {
+export async function serveHostile(play: HttpPlay, manners: HttpManners = {}): Promise<string> {
+  const { stream, take, session } = manners;
   const server = createServer(async (request, response) => {
     response.on("error", () => undefined);
+    if (request.method === "GET" && stream !== undefined) return stream(response);
     if (request.method !== "POST") return void response.writeHead(405).end();
     const { id, method, params } = (await json(request)) as Sent;
-    if (method === "tools/call") return play(response, id);
-    if (id === undefined) return void response.writeHead(202).end();
+    if (method === undefined && take !== undefined) return take(response);
+    const sessionId = session?.();
+    if (method === "tools/call") {
+      const isKnown = request.headers["mcp-session-id"] === sessionId;
+      return isKnown ? play(response, id) : void response.writeHead(404).end();
+    }
+    if (id === undefined || method === undefined) return void response.writeHead(202).end();
+    if (sessionId !== undefined) response.setHeader("mcp-session-id", sessionId);
     sendJson(response, { id, result: resultOf(method, params) });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -33,7 +51,7 @@ export async function serveHostile(play: HttpPlay): Promise<string> {
 
 interface Sent {
   readonly id?: unknown;
-  readonly method: string;
+  readonly method?: string;
   readonly params?: { readonly protocolVersion?: string };
 }
 
@@ -54,16 +72,26 @@ export function sendJson(response: ServerResponse, message: object): void {
 
 /** Answers with messages, one an event. */
 export function sendEvents(response: ServerResponse, ...messages: readonly object[]): void {
+  writeEvents(response, ...messages);
+  response.end();
+}
+
+/** The same, and the answer goes on. */
+export function writeEvents(response: ServerResponse, ...messages: readonly object[]): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const message of messages) {
     response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
   }
-  response.end();
 }
 
+const FILLING = Buffer.alloc(65_536, "x");
+
 /** Writes so many octets, as fast as they are taken; answers how many were. */
-export async function writeMany(response: ServerResponse, octets: number): Promise<number> {
-  const piece = Buffer.alloc(65_536, "x");
+export async function writeMany(
+  response: ServerResponse,
+  octets: number,
+  piece: Buffer = FILLING,
+): Promise<number> {
   let written = 0;
   const turn = { go: (): void => undefined };
   for (const event of ["drain", "close"]) response.on(event, () => turn.go());

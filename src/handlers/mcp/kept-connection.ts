@@ -99,10 +99,9 @@ export class KeptConnection {
     return this.#connecting;
   }
 
-  /** Ends this connection; the next one who needs it connects anew. */
-  async drop(): Promise<void> {
-    const connection = this.#connection;
-    this.#connection = undefined;
+  /** Ends this connection, if it is still in use; the next one who needs one connects anew. */
+  async drop(connection: McpConnection | undefined = this.#connection): Promise<void> {
+    if (connection === this.#connection) this.#connection = undefined;
     await connection?.close();
   }
 

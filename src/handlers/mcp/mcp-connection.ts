@@ -2,7 +2,12 @@
  * One connection to an MCP server, in the version that the server speaks. A server may ask for the
  * caller's input by a question (elicitation); its sampling is refused, because nobody offers it.
  */
-import { Client, isInputRequiredResult, type StandardSchemaV1 } from "@modelcontextprotocol/client";
+import {
+  Client,
+  isInputRequiredResult,
+  SdkHttpError,
+  type StandardSchemaV1,
+} from "@modelcontextprotocol/client";
 import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { TraceFields } from "../../base/leaving.ts";
 import { VERSION } from "../../base/version.ts";
@@ -156,6 +161,12 @@ export class McpConnection {
     if (!isInputRequiredResult(result)) return { kind: "result", result: { ...result } };
     const { inputRequests = {}, requestState } = result;
     return { kind: "input-required", requests: { ...inputRequests }, ...given({ requestState }) };
+  }
+
+  /** Tells whether a call failed because its server has forgotten the session.   MCP 2025-11-25 "Session Management" */
+  isSessionGone(error: unknown): boolean {
+    const isNotFound = error instanceof SdkHttpError && error.status === 404;
+    return isNotFound && this.#opened.transport.sessionId !== undefined;
   }
 
   /** Ends the connection, a child process with it. Never rejects. */

@@ -100,14 +100,28 @@ export class McpServer {
   }
 
   /** Calls a tool, if it is still the one that was pinned. Throws for a server that fails. */
-  async call({ tool, pin, caller, ...request }: PinnedRequest): Promise<PinnedAnswer> {
+  async call(request: PinnedRequest): Promise<PinnedAnswer> {
     if (this.#calls >= MAX_CALLS) throw new Unreachable("too many calls are under way");
     return this.#counting(async () => {
-      const tools = await this.tools(request.signal);
-      const offered = tools.get(tool);
-      if (offered?.pin !== pin) return { kind: "changed", ...(offered && { offered }) };
-      const connection = await this.#connection.get(request.signal);
-      const { definition } = offered;
+      const answer = (await this.#begin(request)) ?? (await this.#begin(request));
+      if (answer === undefined) throw new Unreachable("the server forgets each session at once");
+      return answer;
+    });
+  }
+
+  /** Undefined: the server knew nothing of the session, and the next call begins another. */
+  async #begin({
+    tool,
+    pin,
+    caller,
+    ...request
+  }: PinnedRequest): Promise<PinnedAnswer | undefined> {
+    const tools = await this.tools(request.signal);
+    const offered = tools.get(tool);
+    if (offered?.pin !== pin) return { kind: "changed", ...(offered && { offered }) };
+    const connection = await this.#connection.get(request.signal);
+    const { definition } = offered;
+    try {
       return await this.held.begin(
         (signal, onProgress) =>
           connection.call({
@@ -117,7 +131,11 @@ export class McpServer {
         caller,
         request,
       );
-    });
+    } catch (error) {
+      if (!connection.isSessionGone(error)) throw error;
+      await this.#connection.drop(connection);
+      return undefined;
+    }
   }
 
   /** Goes on with a call by the answer to its question; undefined: it is gone. */

@@ -13,9 +13,10 @@ import {
 import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
+import { MessageTooLong } from "./bounded-fetch.ts";
+import { ENDED_EARLY, isEndedEarly } from "./call-streams.ts";
 import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
-import { ENDED_EARLY, isEndedEarly, MessageTooLong } from "./open-transport.ts";
 import type { Secrets } from "./read-settings.ts";
 
 /** How an endpoint reads its tool's results. */

@@ -1,0 +1,161 @@
+/**
+ * The way to an MCP server over HTTP: verified connections to that server alone, no redirects, messages
+ * that are read up to a length, and no more of them than the loop can bear. A stream of events may last;
+ * each event is a message.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { Agent, fetch as undiciFetch } from "undici";
+import { connectionOptions } from "../connection-options.ts";
+import type { McpHttpPlace } from "./read-settings.ts";
+
+const MAX_CONNECTIONS = 64;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** An answer may be preceded by this many messages of the full length: its progress. */
+const MESSAGES_IN_ANSWER = 16;
+
+/** A message is longer than was agreed. */
+export class MessageTooLong extends Error {
+  constructor(limit: number) {
+    super(`the upstream's message is longer than ${limit} bytes`);
+  }
+}
+
+/** A fetch from one server, and how to end its connections. */
+export interface BoundedFetch {
+  readonly fetch: typeof globalThis.fetch;
+  close(): Promise<void>;
+}
+
+/** Opens no connection before it is needed. */
+export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: number): BoundedFetch {
+  const agent = new Agent(
+    connectionOptions({
+      ...{ connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS },
+      ca,
+    }),
+  );
+  const fetchFrom = undiciFetch as unknown as typeof globalThis.fetch;
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const options = { ...init, redirect: "error", dispatcher: agent } as unknown as RequestInit;
+    const response = await fetchFrom(input, options);
+    if (response.body === null) return response;
+    const { status, statusText, headers } = response;
+    const isStream = headers.get("content-type")?.startsWith("text/event-stream") === true;
+    const isAnswer = init?.method === "POST";
+    const all = isAnswer ? maxResponseBytes * MESSAGES_IN_ANSWER : Infinity;
+    const bounded = isStream
+      ? boundedEvents({ message: maxResponseBytes, all })
+      : boundedMessage(maxResponseBytes);
+    const body = response.body.pipeThrough(bounded);
+    return new Response(body, { status, statusText, headers });
+  };
+  return { fetch, close: (): Promise<void> => agent.destroy() };
+}
+
+type Bounding = TransformStream<Uint8Array, Uint8Array>;
+
+const WHITESPACE = /^[\t\n\r ]*$/;
+
+/** One message, which is no list of them: a list would be worked off in one turn of the loop. */
+function boundedMessage(most: number): Bounding {
+  let total = 0;
+  let isBegun = false;
+  return new TransformStream({
+    transform(chunk, controller) {
+      total += chunk.length;
+      const text = isBegun ? "" : Buffer.from(chunk).toString("latin1");
+      isBegun ||= !WHITESPACE.test(text);
+      if (total > most) controller.error(new MessageTooLong(most));
+      else if (text.trimStart().startsWith("[")) controller.error(new SyntaxError("a list"));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+interface Bounds {
+  readonly message: number;
+  readonly all: number;
+}
+
+function boundedEvents({ message, all }: Bounds): Bounding {
+  const events = new EventEnds();
+  const pace = new MessagePace();
+  let sinceMessage = 0;
+  let total = 0;
+  return new TransformStream({
+    async transform(chunk, controller) {
+      total += chunk.length;
+      for (let from = 0; from < chunk.length; ) {
+        const { at, count, rest } = events.find(chunk, from, await pace.some());
+        pace.spend(count);
+        sinceMessage = count > 0 ? rest : sinceMessage + rest;
+        if (sinceMessage > message || total > all) throw new MessageTooLong(message);
+        controller.enqueue(chunk.subarray(from, at));
+        from = at;
+      }
+    },
+  });
+}
+
+/** The place up to which octets hold no more messages than asked for. */
+interface FoundEnds {
+  readonly at: number;
+  readonly count: number;
+  /** The number of octets before it that belong to no whole message. */
+  readonly rest: number;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Finds where events end: at an empty line, whose ends may be LF, CR or both, in pieces as they come. */
+class EventEnds {
+  #isLineEmpty = true;
+  #isAfterCr = false;
+
+  find(octets: Uint8Array, from: number, most: number): FoundEnds {
+    let count = 0;
+    let last = from;
+    for (let at = from; at < octets.length; at += 1) {
+      const octet = octets[at];
+      const isOneEnd = octet === LF && this.#isAfterCr;
+      this.#isAfterCr = octet === CR;
+      if (isOneEnd) continue;
+      const isEnd = octet === LF || octet === CR;
+      const isEmpty = isEnd && this.#isLineEmpty;
+      this.#isLineEmpty = isEnd;
+      if (!isEmpty) continue;
+      count += 1;
+      last = at + 1;
+      if (count === most) return { at: last, count, rest: 0 };
+    }
+    return { at: octets.length, count, rest: octets.length - last };
+  }
+}
+
+/** So many messages of a stream are read at once, and so many a second from there on. */
+const AT_ONCE = 256;
+const PER_SECOND = 200;
+const PAUSE_MS = 50;
+
+/** Reads a stream's messages no faster than that: small ones cost the loop far more than their octets. */
+class MessagePace {
+  #left = AT_ONCE;
+  #refilledAt = performance.now();
+
+  /** How many may be read now; waits until it is one. */
+  async some(): Promise<number> {
+    for (;;) {
+      const now = performance.now();
+      const more = ((now - this.#refilledAt) * PER_SECOND) / 1_000;
+      this.#left = Math.min(AT_ONCE, this.#left + more);
+      this.#refilledAt = now;
+      if (this.#left >= 1) return Math.floor(this.#left);
+      await pause(PAUSE_MS, undefined, { ref: false });
+    }
+  }
+
+  spend(messages: number): void {
+    this.#left -= messages;
+  }
+}
