@@ -25,7 +25,9 @@ export function processTerminal(): Terminal {
       get input() {
         return process.stdin;
       },
-      output: process.stdout,
+      get output() {
+        return heard(process.stdout);
+      },
     },
   };
 }
@@ -33,15 +35,20 @@ export function processTerminal(): Terminal {
 /** Results that cannot be written end the process; a daemon writes past it. What is said beside them may be lost. */
 function output(stream: NodeJS.WriteStream): Output {
   const isTerminal = stream.isTTY === true;
-  const onError = stream === process.stdout ? endUnwritten : ignore;
   return {
     write: (text) => {
-      if (!stream.listeners("error").includes(onError)) stream.on("error", onError);
-      stream.write(text);
+      heard(stream).write(text);
     },
     isTerminal,
     hasColour: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
   };
+}
+
+/** The stream, once somebody hears of its errors. */
+function heard(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  const onError = stream === process.stdout ? endUnwritten : ignore;
+  if (!stream.listeners("error").includes(onError)) stream.on("error", onError);
+  return stream;
 }
 
 /** Quietly where the reader stopped early, as `head` does; a result that is lost is none. */

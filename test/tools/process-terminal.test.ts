@@ -37,7 +37,7 @@ const BROKEN = { "endpoints/bad.toml": '[endpoint]\nmethod = "QUERY"\n' };
 // formats §6
 describe.skipIf(!existsSync(FULL))("a program on a full disk", () => {
   it("exits 2, and says that its result is lost", () => {
-    for (const args of [checking(BROKEN), ["agtpd.js", "schema", "server"]]) {
+    for (const args of [checking(BROKEN), ["agtpd.js", "schema", "server"], ["agtp-rpc.js"]]) {
       const { status, stderr } = run(args, "stdout");
       expect(status).toBe(2);
       expect(stderr).toMatch(/^cannot write to standard output: .*ENOSPC/m);
