@@ -3,6 +3,9 @@ import { urlHost } from "../../base/addresses.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ConsoleConfig } from "./config.ts";
 
+/** Hosts that listen where `localhost` leads. */
+const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1", "0.0.0.0", "::"];
+
 /** Known once the port is bound. */
 export class ConsolePlace {
   readonly #config: ConsoleConfig;
@@ -27,11 +30,12 @@ export class ConsolePlace {
     return this.baseUrl.startsWith("https:");
   }
 
-  /** Without a slash at its end. Passkeys need a name, so it is no address by default. */
+  /** Without a slash at its end. Passkeys need a name, so it is no address where `localhost` will do. */
   get baseUrl(): string {
-    const { baseUrl, cert } = this.#config;
+    const { baseUrl, cert, host } = this.#config;
     const scheme = cert === undefined ? "http" : "https";
-    return (baseUrl ?? `${scheme}://localhost:${this.#port}`).replace(/\/$/, "");
+    const name = LOCAL_HOSTS.includes(host) ? "localhost" : urlHost(host);
+    return (baseUrl ?? `${scheme}://${name}:${this.#port}`).replace(/\/$/, "");
   }
 
   /** Tells whether a Host field names this console: a page of another name must not be it. */

@@ -1,0 +1,34 @@
+/** Where the console says that it is. */
+import { describe, expect, it } from "vitest";
+import type { ConsoleConfig } from "../../../src/modules/console/config.ts";
+import { ConsolePlace } from "../../../src/modules/console/place.ts";
+
+function placeAt(config: Partial<ConsoleConfig>): ConsolePlace {
+  const place = new ConsolePlace(config as ConsoleConfig);
+  place.bind(4490, () => undefined as never);
+  return place;
+}
+
+describe("the place of the console", () => {
+  it.each(["localhost", "127.0.0.1", "::1", "0.0.0.0", "::"])(
+    "is localhost where it listens on %s",
+    (host) => {
+      expect(placeAt({ host }).baseUrl).toBe("http://localhost:4490");
+    },
+  );
+
+  it.each([
+    ["127.0.0.2", "http://127.0.0.2:4490"],
+    ["desk.hotel.example", "http://desk.hotel.example:4490"],
+    ["fd00::7", "http://[fd00::7]:4490"],
+  ])("is its host where localhost does not lead to it: %s", (host, url) => {
+    const place = placeAt({ host });
+    expect(place.baseUrl).toBe(url);
+    expect(place.isOurs(new URL(url).host)).toBe(true);
+  });
+
+  it("is what the operator says", () => {
+    const baseUrl = "https://console.hotel.example/";
+    expect(placeAt({ host: "127.0.0.2", baseUrl }).baseUrl).toBe("https://console.hotel.example");
+  });
+});
