@@ -85,6 +85,7 @@ describe("a child process behind a tool", () => {
     ["other-id", "upstream_timeout"],
     ["huge", "upstream_connection_error"],
     ["endless", "upstream_connection_error"],
+    ["floods", "upstream_connection_error"],
     ["exits", "upstream_connection_error"],
     ["odd-content", "upstream_malformed_response"],
     ["lies", "upstream_malformed_response"],

@@ -75,6 +75,8 @@ function call(id) {
     case "endless":
       for (let count = 0; count < 8_000; count += 1) process.stdout.write("x".repeat(1_000));
       return;
+    case "floods":
+      return flood(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/message" })}\n`);
     case "lies":
       return say({ id, result: { content: [], structuredContent: { sum: "many" } } });
     case "forgets":
@@ -154,3 +156,10 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   }
   return say({ id, error: { code: -32601, message: "unknown" } });
 });
+
+function flood(line) {
+  const lines = line.repeat(500);
+  const turn = () => (process.stdout.write(lines) ? setImmediate(turn) : undefined);
+  process.stdout.on("drain", turn);
+  turn();
+}

@@ -19,6 +19,7 @@ const LAST_WORDS = 2_048;
 const RECONNECT_MS = { least: 1_000, most: 60_000 };
 /** So many of our replies may wait for a server to take them. */
 const MAX_REPLIES = 64;
+const MAX_MESSAGES_A_SECOND = 1_024;
 
 /** Starts nothing before it is connected over. */
 export function openTransport({ place, maxResponseBytes }: McpServerSettings): OpenedTransport {
@@ -57,7 +58,27 @@ function overPipes(
   transport.stderr?.on("data", (chunk: Buffer) => {
     words = (words + chunk.toString("utf8")).slice(-LAST_WORDS);
   });
+  endFlood(transport, () => {
+    words = `because it sends more than ${MAX_MESSAGES_A_SECOND} messages a second ${words}`;
+  });
   return { transport, lastWords: () => words, close: () => Promise.resolve() };
+}
+
+/** Ends a child that says more, unasked, than the loop can bear: its pipe cannot be read more slowly. */
+function endFlood(transport: StdioClientTransport, onEnd: () => void): void {
+  let since = 0;
+  let count = 0;
+  // The library keeps it, and calls it before its own.
+  transport.onmessage = (message) => {
+    if (isReply(message)) return;
+    const now = performance.now();
+    if (now - since > 1_000) [since, count] = [now, 0];
+    count += 1;
+    const { pid } = transport;
+    if (count !== MAX_MESSAGES_A_SECOND || pid === null) return;
+    onEnd();
+    process.kill(pid, "SIGKILL");
+  };
 }
 
 /** Closes the way to a server that goes on asking and takes no replies: they would fill the memory. */

@@ -68,7 +68,7 @@ export interface ConsoleConfig {
   /** Without cert and key, plain HTTP. */
   readonly cert?: string;
   readonly key?: string;
-  /** The address that people find it at; `http://localhost:PORT` without this. */
+  /** The address that people find it at; without this `localhost`, or a host elsewhere, and the port. */
   readonly baseUrl?: string;
   /** Counted from the last use. */
   readonly sessionMinutes: number;
