@@ -5,6 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Agent, fetch as undiciFetch } from "undici";
+import { reasonOf } from "../../base/thrown.ts";
 import { connectionOptions } from "../connection-options.ts";
 import type { McpHttpPlace } from "./read-settings.ts";
 
@@ -37,7 +38,9 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
   const fetchFrom = undiciFetch as unknown as typeof globalThis.fetch;
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const options = { ...init, redirect: "error", dispatcher: agent } as unknown as RequestInit;
-    const response = await fetchFrom(input, options);
+    const response = await fetchFrom(input, options).catch((error: unknown) => {
+      throw withReason(error);
+    });
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
     const isStream = headers.get("content-type")?.startsWith("text/event-stream") === true;
@@ -50,6 +53,14 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
     return new Response(body, { status, statusText, headers });
   };
   return { fetch, close: (): Promise<void> => agent.destroy() };
+}
+
+/** The failure of a fetch with its reason, which stands in its cause alone. */
+function withReason(error: unknown): unknown {
+  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return error;
+  const { cause } = error;
+  const [first] = cause instanceof AggregateError ? cause.errors : [cause];
+  return new TypeError(`${error.message}: ${reasonOf(first)}`, { cause });
 }
 
 type Bounding = TransformStream<Uint8Array, Uint8Array>;

@@ -7,11 +7,15 @@ import { createBoundedFetch } from "../../../src/handlers/mcp/bounded-fetch.ts";
 
 const MOST = 1_000;
 
-async function openStream(play: (response: ServerResponse) => void): Promise<Response> {
-  const server = createServer((_, response) => {
+function openStream(play: (response: ServerResponse) => void): Promise<Response> {
+  return fetchFrom((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     play(response);
   });
+}
+
+async function fetchFrom(play: (response: ServerResponse) => void): Promise<Response> {
+  const server = createServer((_, response) => play(response));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const { fetch, close } = createBoundedFetch({ kind: "http", url } as never, MOST);
@@ -40,5 +44,14 @@ describe("a stream of events", () => {
     expect((await well.text()).length).toBe(event.length * 20);
     const long = await openStream((sent) => sent.end(`data: 1${end}`.repeat(200)));
     await expect(long.text()).rejects.toThrow("longer than 1000 bytes");
+  });
+});
+
+describe("a fetch that fails", () => {
+  it.each<[string, (response: ServerResponse) => void]>([
+    ["other side closed", (response) => response.socket?.end()],
+    ["unexpected redirect", (response) => response.writeHead(307, { location: "/" }).end()],
+  ])("says why: %s", async (reason, play) => {
+    await expect(fetchFrom(play)).rejects.toThrow(`fetch failed: ${reason}`);
   });
 });
