@@ -75,7 +75,7 @@ export class HeldCalls {
     const [only, ...others] = this.#followed;
     if (this.#isClosed || only === undefined || others.length > 0) return DECLINED;
     const [call, caller] = only;
-    if (caller === undefined || !this.#hasRoom(caller)) return DECLINED;
+    if (caller === undefined || call.isAsking || !this.#hasRoom(caller)) return DECLINED;
     const id = randomUUID();
     const timer = setTimeout(() => this.drop(id), this.#limits.ms).unref();
     this.#waiting.set(id, { call, caller, timer });
@@ -172,6 +172,11 @@ class HeldCall {
   /** Answers the question, and waits for what comes of that. */
   resume(content: JsonRecord, listener: CallListener): Promise<CallOutcome> {
     return this.#follow(listener, () => this.#say({ action: "accept", content }));
+  }
+
+  /** True while a question of it has no reply: another one would take its answer. */
+  get isAsking(): boolean {
+    return this.#reply !== undefined;
   }
 
   /** Stops to ask; resolves to the reply. */

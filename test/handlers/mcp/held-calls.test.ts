@@ -69,6 +69,24 @@ describe("HeldCalls", () => {
     await held(calls, "carla");
   });
 
+  it("declines a second question before the first has its answer", async () => {
+    const calls = new HeldCalls();
+    const replies: unknown[] = [];
+    const outcome = await calls.begin(
+      async () => {
+        const both = [calls.question(QUESTION), calls.question({ message: "and how?" })];
+        replies.push(...(await Promise.all(both)));
+        return { kind: "result", result: {} };
+      },
+      "alma",
+      LISTENER,
+    );
+    expect(outcome).toMatchObject({ kind: "held", question: QUESTION });
+    const id = outcome.kind === "held" ? outcome.id : "";
+    expect(await calls.resume(id, { seat: 7 }, LISTENER)).toEqual({ kind: "result", result: {} });
+    expect(replies).toEqual([{ action: "accept", content: { seat: 7 } }, { action: "decline" }]);
+  });
+
   it("declines a question that may be of either of two calls", async () => {
     const calls = new HeldCalls();
     const other = new AbortController();
