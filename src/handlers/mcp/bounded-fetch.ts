@@ -65,19 +65,22 @@ function withReason(error: unknown): unknown {
 
 type Bounding = TransformStream<Uint8Array, Uint8Array>;
 
-const WHITESPACE = /^[\t\n\r ]*$/;
+const LF = 0x0a;
+const CR = 0x0d;
+/** What may stand before a JSON value. */
+const BLANKS: readonly number[] = [0x09, LF, CR, 0x20];
+const BRACKET = 0x5b;
 
 /** One message, which is no list of them: a list would be worked off in one turn of the loop. */
 function boundedMessage(most: number): Bounding {
   let total = 0;
-  let isBegun = false;
+  let first: number | undefined;
   return new TransformStream({
     transform(chunk, controller) {
       total += chunk.length;
-      const text = isBegun ? "" : Buffer.from(chunk).toString("latin1");
-      isBegun ||= !WHITESPACE.test(text);
+      first ??= chunk.find((octet) => !BLANKS.includes(octet));
       if (total > most) controller.error(new MessageTooLong(most));
-      else if (text.trimStart().startsWith("[")) controller.error(new SyntaxError("a list"));
+      else if (first === BRACKET) controller.error(new SyntaxError("a list of messages"));
       else controller.enqueue(chunk);
     },
   });
@@ -115,9 +118,6 @@ interface FoundEnds {
   /** The number of octets before it that belong to no whole message. */
   readonly rest: number;
 }
-
-const LF = 0x0a;
-const CR = 0x0d;
 
 /** Finds where events end: at an empty line, whose ends may be LF, CR or both, in pieces as they come. */
 class EventEnds {
