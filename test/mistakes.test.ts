@@ -115,7 +115,7 @@ const MISTAKES: readonly Mistake[] = [
     async () =>
       certified({ cert: (await makeCertificate()).cert, key: (await makeCertificate()).key }),
     "tls/key.pem: ",
-    /\[tls\] key/,
+    /in key, beside cert/,
   ],
   [
     "agents need certificates of nobody",

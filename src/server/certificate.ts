@@ -66,7 +66,7 @@ export function readCertificate(
     report(
       keyPath,
       "is not the certificate's key",
-      "name the key that the certificate was issued for in [tls] key",
+      "name the key that the certificate was issued for in key, beside cert",
     );
   else {
     const fault = findTlsFault(pair);

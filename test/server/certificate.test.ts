@@ -132,7 +132,7 @@ describe("readCertificate", () => {
     expect(readCertificate(cert, key).problems).toEqual([
       {
         ...{ file: key, key: "", message: "is not the certificate's key" },
-        hint: "name the key that the certificate was issued for in [tls] key",
+        hint: "name the key that the certificate was issued for in key, beside cert",
       },
     ]);
   });
