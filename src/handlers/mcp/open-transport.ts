@@ -17,8 +17,8 @@ export interface OpenedTransport {
 const LAST_WORDS = 2_048;
 /** A server says when it wants to be asked again for a stream that it ended; these are the bounds. */
 const RECONNECT_MS = { least: 1_000, most: 60_000 };
-/** So many of our replies may wait for a server to take them. */
-const MAX_REPLIES = 64;
+/** So many of our replies may wait for a server to take them: more than one for each call that is under way. */
+const MAX_REPLIES = 512;
 const MAX_MESSAGES_A_SECOND = 1_024;
 
 /** Starts nothing before it is connected over. */
