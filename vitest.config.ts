@@ -15,8 +15,9 @@ const config: ViteUserConfigFnPromise = defineConfig(async ({ mode }) => ({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
-    // Of a test's time a fifth is garbage collection, on threads that other tests have a use for.
-    execArgv: ["--max-semi-space-size=64", "--single-threaded-gc"],
+    // Of the time of tests a fifth is garbage collection, and a quarter the optimization of what runs seldom, on
+    // threads that others have a use for.
+    execArgv: ["--max-semi-space-size=64", "--single-threaded-gc", "--interrupt-budget=1000000"],
     // Many tests wait: for leases, deadlines, and processes that end.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // A module is loaded once for all files of a worker: none keeps anything of its own.
