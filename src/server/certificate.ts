@@ -161,7 +161,7 @@ function checkValidity(
 /** OpenSSL has the last word: on a broken chain, or a key too small for its security level. */
 function findTlsFault(pair: { readonly cert: string; readonly key: string }): string | undefined {
   try {
-    createSecureContext({ ...pair, minVersion: "TLSv1.3" });
+    createSecureContext({ ...pair, ca: [], minVersion: "TLSv1.3" });
     return undefined;
   } catch (error) {
     return reasonOf(error);

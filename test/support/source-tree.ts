@@ -25,11 +25,17 @@ export interface SourceModule {
   readonly imports: readonly SourceImport[];
 }
 
-/** Every TypeScript module below a directory of the project. */
+const read = new Map<string, readonly SourceModule[]>();
+
+/** Every TypeScript module below a directory of the project, read once. */
 export function readModules(directory: "src" | "tools"): readonly SourceModule[] {
-  return readdirSync(join(ROOT, directory), { recursive: true, encoding: "utf8" })
+  const known = read.get(directory);
+  if (known !== undefined) return known;
+  const modules = readdirSync(join(ROOT, directory), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => readModule(join(directory, name).replaceAll("\\", "/")));
+  read.set(directory, modules);
+  return modules;
 }
 
 function readModule(file: string): SourceModule {

@@ -137,6 +137,8 @@ function createPolicy(from: Compiled): MethodPolicy {
   for (const [name, method] of from.aliases) aliases.set(name, { method });
   const byMethod = new Map<string, Redirect[]>();
   for (const redirect of redirects) addUnder(byMethod, redirect.fromMethod, redirect);
+  // Compiled by the first unknown name: no start waits for it.
+  let matcher: CloseMatcher | undefined;
 
   return {
     alias: (method) => aliases.get(method),
@@ -156,7 +158,10 @@ function createPolicy(from: Compiled): MethodPolicy {
       // Of two for one method the first applies; of two equal keys the last would stay.
       return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));
     },
-    closeMatches: compileCloseMatches([...known]),
+    closeMatches: (name, max) => {
+      matcher ??= compileCloseMatches(known);
+      return matcher(name, max);
+    },
     projection: projectPolicy(from),
   };
 }
