@@ -361,15 +361,15 @@ describe("the failures of createExternalService", () => {
     silent.close();
 
     const own = createUpstreamPools(1);
-    let answer: (() => void) | undefined;
-    upstream.respond((response) => {
-      answer = () => response.end("{}");
+    const asked = new Promise<() => void>((resolve) => {
+      upstream.respond((response) => resolve(() => response.end("{}")));
     });
     const { origin: url, ca } = upstream;
     const slow = createUpstreamHandler(makeUpstreamBinding({ url, ca }), own)(makeCall());
     const brief = makeUpstreamBinding({ url, ca, timeoutMs });
     expect(await createUpstreamHandler(brief, own)(makeCall())).toMatchObject(late);
-    answer?.();
+    const answer = await asked;
+    answer();
     expect(await slow).toEqual({ body: {} });
     await own.close();
   });

@@ -8,6 +8,7 @@ import {
   methodNames,
   templateParameters,
 } from "../../src/catalog/path-grammar.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const file = fileURLToPath(new URL("../../catalog/methods.json", import.meta.url));
 const names = methodNames(loadCatalog(file, "methods.json").catalog!, []);
@@ -102,10 +103,10 @@ describe("the path grammar", () => {
   it("takes a path of 8 KiB without delay, whatever it is made of", () => {
     for (const unit of ["/", "-", "a", "%41", "%", "{", "b-", "/book-", "{a}/"]) {
       const path = `/a/${unit.repeat(8192 / unit.length)}`;
-      const started = performance.now();
+      const started = cpuMs();
       checkPath(path, names);
       checkTemplate(path, names);
-      expect(performance.now() - started, unit).toBeLessThan(500);
+      expect(cpuMs() - started, unit).toBeLessThan(500);
     }
   });
 });

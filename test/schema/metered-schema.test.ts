@@ -5,6 +5,7 @@ import { FORMATS } from "../../src/schema/keywords-and-formats.ts";
 import { prepareMeteredCheck } from "../../src/schema/metered-schema.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { SCHEMA_TYPES } from "../../src/schema/schema-vocabulary.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const BOOKING: JsonSchema = {
   type: "object",
@@ -209,12 +210,12 @@ describe("prepareMeteredCheck", () => {
       "a ".repeat(50_000),
     ],
   ])("stops when %s would take too long", (_, schema, value) => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     expect(prepareMeteredCheck(schema)(value)).toEqual([
       { path: "", keyword: "cost", message: "takes too long to check against this schema" },
     ]);
     // A tenth of this on a machine that does nothing else; without the meter it would be minutes.
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(cpuMs() - startedAt).toBeLessThan(3_000);
   });
 
   it("has time for a body of a megabyte", () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { prepareMeteredCheck } from "../../src/schema/metered-schema.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { PLAIN_STYLE, schemaSample } from "../../src/schema/schema-sample.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const compiler = createSchemaCompiler();
 
@@ -95,11 +96,11 @@ describe("schemaSample", () => {
   it("comes to an end where a schema refers to itself", () => {
     const required = Array.from({ length: 200 }, (_, at) => `p${at}`);
     const properties = Object.fromEntries(required.map((name) => [name, { $ref: "#" }]));
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     schemaSample({ type: "object", required, properties });
     const branch = { allOf: [{ $ref: "#" }, { $ref: "#" }, { $ref: "#" }] };
     schemaSample(branch);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(cpuMs() - startedAt).toBeLessThan(1000);
   });
 });
 
