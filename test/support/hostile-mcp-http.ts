@@ -13,7 +13,7 @@ export type HttpPlay = (response: ServerResponse, id: unknown) => Promise<void> 
 
 const TOOL = { name: "work", description: "Works.", inputSchema: { type: "object" } };
 
-/** What else it does in its own way. */
+/** Its manners beside calls. */
 interface HttpManners {
   /** Streams events that nobody asked for. */
   stream?(response: ServerResponse): void;

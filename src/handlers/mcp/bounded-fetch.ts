@@ -67,7 +67,7 @@ type Bounding = TransformStream<Uint8Array, Uint8Array>;
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** What may stand before a JSON value. */
+/** Whitespace around JSON.   RFC 8259 §2 */
 const BLANKS: readonly number[] = [0x09, LF, CR, 0x20];
 const BRACKET = 0x5b;
 

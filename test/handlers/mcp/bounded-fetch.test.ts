@@ -1,4 +1,4 @@
-/** What an MCP server over HTTP sends, as it is read. */
+/** Answers of an MCP server over HTTP, read in bounds and at a pace. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
