@@ -382,7 +382,7 @@ describe("createContractSchemas", () => {
       return held;
     });
     // Prepared all at once they take some 42 MiB.
-    expect(growth).toBeLessThan(6);
+    expect(growth).toBeLessThan(3);
   });
 
   it("leaves nothing behind of four thousand proposals", () => {
