@@ -80,16 +80,17 @@ const AT_ONCE = 64;
 /** A daemon that ends waits no longer than this for its collector. */
 export const LAST_SENDING_MS = 2_000;
 
-/** The part of the exporters' options that is used. */
+/** Where a collector is, in a form that another thread can be given. */
 export interface CollectorAddress {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly timeoutMillis: number;
   readonly concurrencyLimit: number;
-  readonly httpAgentOptions?: { readonly ca: string };
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca?: string;
 }
 
-/** The options of an exporter. Throws where the file of certificates cannot be read. */
+/** The address of one kind of data. Throws where the file of certificates cannot be read. */
 export function collectorAddress(
   { endpoint, headers, ca }: TracingConfig,
   path: string,
@@ -99,6 +100,6 @@ export function collectorAddress(
     headers: { ...headers },
     timeoutMillis: SEND_TIMEOUT_MS,
     concurrencyLimit: AT_ONCE,
-    ...(ca === undefined ? {} : { httpAgentOptions: { ca: readFileSync(ca, "utf8") } }),
+    ...(ca === undefined ? {} : { ca: readFileSync(ca, "utf8") }),
   };
 }

@@ -5,6 +5,7 @@ import {
   createOtlpHttpExportDelegate,
 } from "@opentelemetry/otlp-exporter-base/node-http";
 import { VERSION } from "../../base/version.ts";
+import { exporterOptions } from "./collector-agent.ts";
 import { traceRequest } from "./span-octets.ts";
 import type { SenderOptions, SpanBatch, SpanSender } from "./thread-sender.ts";
 
@@ -20,7 +21,10 @@ export function createOtlpSender({ collector, resource }: SenderOptions): SpanSe
     // An answer says nothing that anybody would act on.
     deserializeResponse: () => ({}),
   };
-  const options = convertLegacyHttpOptions(collector, "TRACES", "v1/traces", PROTOBUF);
+  const options = convertLegacyHttpOptions(
+    exporterOptions(collector),
+    ...(["TRACES", "v1/traces", PROTOBUF] as const),
+  );
   const counted = { name: "span" as const, countItems: ({ count }: SpanBatch) => count };
   const exporter = createOtlpHttpExportDelegate(options, serializer, COMPONENT, counted, undefined);
   return {

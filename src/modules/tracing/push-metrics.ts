@@ -12,6 +12,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
+import { exporterOptions } from "./collector-agent.ts";
 import type { TracingSections } from "./config.ts";
 import { collectorAddress, LAST_SENDING_MS, serviceResource } from "./config.ts";
 
@@ -32,7 +33,9 @@ export function pushMetrics(
 ): PushedMetrics {
   const resource = resourceFromAttributes(serviceResource(sections));
   const reader = new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(collectorAddress(sections.tracing, "/v1/metrics")),
+    exporter: new OTLPMetricExporter(
+      exporterOptions(collectorAddress(sections.tracing, "/v1/metrics")),
+    ),
     exportIntervalMillis: INTERVAL_MS,
     exportTimeoutMillis: TIMEOUT_MS,
   });
