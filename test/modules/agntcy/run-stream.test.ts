@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { AcpResponse } from "../../../src/modules/agntcy/acp/acp-call.ts";
 import {
   EventStreamParser,
   MAX_FRAME_LENGTH,
+  RunStream,
 } from "../../../src/modules/agntcy/runs/run-stream.ts";
 
 describe("EventStreamParser", () => {
@@ -43,5 +46,21 @@ describe("EventStreamParser", () => {
         },
       ),
     );
+  });
+});
+
+describe("RunStream", () => {
+  it("lets others have their turn while a server floods it with small events", async () => {
+    const events = Buffer.from('data: {"type":"values","values":1}\n\n'.repeat(2_000));
+    const response = { body: Array.from({ length: 20 }, () => events) } as unknown as AcpResponse;
+    const client = { shield: (text: string) => text };
+    const stream = new RunStream(client, () => Promise.resolve(response));
+    let isOver = false;
+    void stream.ended.then(() => {
+      isOver = true;
+    });
+    let turns = 0;
+    for (; !isOver; turns += 1) await nextTurn();
+    expect(turns).toBeGreaterThan(100);
   });
 });

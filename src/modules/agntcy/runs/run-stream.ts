@@ -4,6 +4,7 @@
  * heard before the run is known here waits until it is.   Agent Connect Protocol "RunOutputStream"
  */
 import { isRecord } from "../../../base/json-value.ts";
+import { octetSlices } from "../../../base/octet-slices.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { isId } from "../acp/acp-answers.ts";
 import { type AcpFailure, type AcpResponse, isFailure } from "../acp/acp-call.ts";
@@ -68,7 +69,7 @@ export class RunStream {
     const parser = new EventStreamParser();
     const decoder = new TextDecoder("utf-8");
     let length = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of octetSlices(body as AsyncIterable<Buffer>)) {
       length += chunk.length;
       const frames = parser.push(decoder.decode(chunk, { stream: true }));
       const events = frames.flatMap(({ event, data }) => this.#read(event, data) ?? []);

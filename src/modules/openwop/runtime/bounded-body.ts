@@ -2,7 +2,7 @@
  * The body of a model's answer, received as far as anybody may want it and no further, and handed on
  * in slices: whatever reading one costs, others have their turn in between.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { octetSlices } from "../../../base/octet-slices.ts";
 import { CompletionFault, MAX_ANSWER_BYTES, tooLong } from "./completion.ts";
 
 /** All that there is to receive. */
@@ -13,7 +13,6 @@ interface BodySource {
   discard(): void;
 }
 
-const SLICE_BYTES = 4096;
 /** Each piece of a stream is wrapped in a few hundred octets of JSON. */
 const MAX_STREAM_BYTES = 16 * MAX_ANSWER_BYTES;
 const MAX_STREAM_LINES = 262_144;
@@ -24,7 +23,7 @@ const NEWLINE = 0x0a;
 
 /** The octets in their order; the stream errs when they are too many. */
 export function boundedBody(source: BodySource): ReadableStream<Uint8Array> {
-  const slices = slicesOf(source.body);
+  const slices = octetSlices(source.body);
   const bounds = source.isEventStream ? new StreamBounds() : new DocumentBounds();
   const giveUp = (): void => source.discard();
   return new ReadableStream(
@@ -48,15 +47,6 @@ export function boundedBody(source: BodySource): ReadableStream<Uint8Array> {
     // Nothing is received before somebody reads.
     { highWaterMark: 0 },
   );
-}
-
-async function* slicesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of body) {
-    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
-      if (at > 0) await nextTurn();
-      yield chunk.subarray(at, at + SLICE_BYTES);
-    }
-  }
 }
 
 /** Of one document. */
