@@ -81,6 +81,18 @@ function refused(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(message), { code: "ERR_AGTP_UPSTREAM_ADDRESS" });
 }
 
+/** More than anybody needs who says that a request is under way.   RFC 9110 §15.2 */
+const MAX_INTERIM_RESPONSES = 16;
+
+/** The `onInfo` of one request, which fails where its server sends interim responses on and on. */
+export function limitInterim(): () => void {
+  let count = 0;
+  return () => {
+    count += 1;
+    if (count > MAX_INTERIM_RESPONSES) throw new Error("too many interim responses");
+  };
+}
+
 /** The whole body, or undefined when it is too long; the rest is then never received. */
 export async function readBoundedBody(
   limit: number,

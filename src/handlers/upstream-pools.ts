@@ -5,7 +5,7 @@
 import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { raceAbort } from "../base/deadline.ts";
 import { codeOf } from "../base/thrown.ts";
-import { connectionOptions } from "./connection-options.ts";
+import { connectionOptions, limitInterim } from "./connection-options.ts";
 
 const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -70,7 +70,10 @@ function createPool(
   // undici looks at a signal only once the request has a connection.
   const send = async (request: EndedRequest): Promise<Dispatcher.ResponseData> => {
     request.signal.throwIfAborted();
-    const response = await raceAbort(pool.request(request), request.signal);
+    const response = await raceAbort(
+      pool.request({ ...request, onInfo: limitInterim() }),
+      request.signal,
+    );
     if (response === "aborted") throw request.signal.reason;
     return response;
   };

@@ -347,6 +347,22 @@ describe("the failures of createExternalService", () => {
     expect(result).toMatchObject({ error: "upstream_timeout" });
   });
 
+  it("gives up an upstream that sends interim responses on and on", async () => {
+    upstream.respond((response) => {
+      for (let sent = 0; sent < 100; sent += 1) response.writeProcessing();
+    });
+    const failure = { error: "upstream_connection_error" };
+    expect(await call({ timeoutMs: 5_000 })).toMatchObject(failure);
+  });
+
+  it("waits for the answer behind a few interim responses", async () => {
+    upstream.respond((response) => {
+      for (let sent = 0; sent < 5; sent += 1) response.writeProcessing();
+      response.end('{"done":true}');
+    });
+    expect(await call()).toEqual({ body: { done: true } });
+  });
+
   it("ends in time where there is no connection yet, and where none is free", async () => {
     const silent = createServer();
     const accepted = once(silent, "connection");

@@ -5,7 +5,11 @@
 import { Agent, request } from "undici";
 import { within } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
+import {
+  connectionOptions,
+  limitInterim,
+  readBoundedBody,
+} from "../../handlers/connection-options.ts";
 import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
 
@@ -66,6 +70,7 @@ async function fetchKeys(
   const { statusCode, headers, body } = await request(uri, {
     dispatcher,
     signal,
+    onInfo: limitInterim(),
     headers: {
       accept: "application/jwk-set+json, application/json",
       "accept-encoding": "identity",

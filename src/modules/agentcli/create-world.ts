@@ -9,7 +9,11 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
 import { killGroup, ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
+import {
+  connectionOptions,
+  limitInterim,
+  readBoundedBody,
+} from "../../handlers/connection-options.ts";
 import { KeySets } from "./governance/keys.ts";
 import type { AskJson, JsonAnswer, ProgramCall, ProgramEnd, World } from "./world.ts";
 
@@ -126,6 +130,7 @@ async function ask(agent: Agent, url: string, body: JsonRecord | undefined): Pro
   const { origin, pathname, search } = new URL(url);
   const { statusCode, headers, ...response } = await agent.request({
     ...{ origin, path: `${pathname}${search}`, method: body === undefined ? "GET" : "POST" },
+    onInfo: limitInterim(),
     headers: {
       accept: "application/json",
       ...(body === undefined ? {} : { "content-type": "application/json" }),

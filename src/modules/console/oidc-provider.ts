@@ -5,7 +5,11 @@
 import * as client from "openid-client";
 import { Agent, request } from "undici";
 import { isLoopbackHost } from "../../base/addresses.ts";
-import { connectionOptions, readBoundedBody } from "../../handlers/connection-options.ts";
+import {
+  connectionOptions,
+  limitInterim,
+  readBoundedBody,
+} from "../../handlers/connection-options.ts";
 import type { OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import { type Claims, claimOf, isNamed } from "./person.ts";
@@ -181,6 +185,7 @@ function createOidcFetch(ca: string | undefined) {
       checkAddress(url);
       const answer = await request(url, {
         ...{ dispatcher, method: method as "GET", signal: signal ?? null },
+        onInfo: limitInterim(),
         headers: { ...headers, "accept-encoding": "identity", "user-agent": "agtpd" },
         ...(body === undefined || body === null ? {} : { body: String(body) }),
       });

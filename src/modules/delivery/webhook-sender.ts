@@ -8,7 +8,7 @@ import type { Agent } from "undici";
 import { within } from "../../base/deadline.ts";
 import { loadLate } from "../../base/late-load.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { connectionOptions } from "../../handlers/connection-options.ts";
+import { connectionOptions, limitInterim } from "../../handlers/connection-options.ts";
 import type { SendWebhook, WebhookAttempt } from "./webhook-courier.ts";
 import type { AttemptOutcome } from "./webhook-delivery.ts";
 
@@ -83,7 +83,7 @@ async function postNow(
   const text = JSON.stringify(body);
   const answer = await agent.request({
     ...{ origin, path: `${pathname}${search}`, method: "POST", body: text },
-    signal,
+    ...{ signal, onInfo: limitInterim() },
     headers: {
       accept: "application/json",
       "accept-encoding": "identity",

@@ -8,7 +8,7 @@ import type { Agent } from "undici";
 import { FairSlots } from "../../../base/fair-shares.ts";
 import { given } from "../../../base/json-value.ts";
 import { loadLate } from "../../../base/late-load.ts";
-import { connectionOptions } from "../../../handlers/connection-options.ts";
+import { connectionOptions, limitInterim } from "../../../handlers/connection-options.ts";
 import { type Failure, failed } from "../agent-executor.ts";
 import { type Completion, CompletionFault } from "./completion.ts";
 
@@ -169,6 +169,7 @@ async function post(
   const { origin, pathname, search } = new URL(`${baseUrl}/chat/completions`);
   const response = await agent.request({
     ...{ origin, path: `${pathname}${search}`, method: "POST", body, signal },
+    onInfo: limitInterim(),
     headers: {
       accept: "application/json, text/event-stream",
       "accept-encoding": "identity",
