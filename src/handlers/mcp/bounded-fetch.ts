@@ -4,9 +4,9 @@
  * each event is a message.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { Agent, fetch as undiciFetch } from "undici";
+import { Agent, type Dispatcher, fetch as undiciFetch } from "undici";
 import { reasonOf } from "../../base/thrown.ts";
-import { connectionOptions } from "../connection-options.ts";
+import { connectionOptions, limitInterim } from "../connection-options.ts";
 import type { McpHttpPlace } from "./read-settings.ts";
 
 const MAX_CONNECTIONS = 64;
@@ -35,9 +35,12 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
       ca,
     }),
   );
+  const dispatcher = agent.compose(
+    (dispatch) => (options, handler) => dispatch(options, withoutInterim(handler)),
+  );
   const fetchFrom = undiciFetch as unknown as typeof globalThis.fetch;
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    const options = { ...init, redirect: "error", dispatcher: agent } as unknown as RequestInit;
+    const options = { ...init, redirect: "error", dispatcher } as unknown as RequestInit;
     const response = await fetchFrom(input, options).catch((error: unknown) => {
       throw withReason(error);
     });
@@ -53,6 +56,22 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
     return new Response(body, { status, statusText, headers });
   };
   return { fetch, close: (): Promise<void> => agent.destroy() };
+}
+
+/** Keeps interim responses from a fetch, which would wait for ever for the answer behind them. */
+function withoutInterim(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+  const onInterim = limitInterim();
+  return {
+    onRequestStart: (...all) => handler.onRequestStart?.(...all),
+    onRequestUpgrade: (...all) => handler.onRequestUpgrade?.(...all),
+    onResponseStart(controller, status, ...rest) {
+      if (status < 200) onInterim();
+      else handler.onResponseStart?.(controller, status, ...rest);
+    },
+    onResponseData: (...all) => handler.onResponseData?.(...all),
+    onResponseEnd: (...all) => handler.onResponseEnd?.(...all),
+    onResponseError: (...all) => handler.onResponseError?.(...all),
+  };
 }
 
 /** The failure of a fetch with its reason, which stands in its cause alone. */

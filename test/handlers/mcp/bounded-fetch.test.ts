@@ -47,9 +47,22 @@ describe("a stream of events", () => {
   });
 });
 
+function sendInterim(response: ServerResponse): void {
+  for (let sent = 0; sent < 100; sent += 1) response.writeProcessing();
+}
+
+it("waits for the answer behind a few interim responses", async () => {
+  const response = await fetchFrom((sent) => {
+    for (let count = 0; count < 5; count += 1) sent.writeProcessing();
+    sent.end("well");
+  });
+  expect(await response.text()).toBe("well");
+});
+
 describe("a fetch that fails", () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ["other side closed", (response) => response.socket?.end()],
+    ["too many interim responses", sendInterim],
     ["unexpected redirect", (response) => response.writeHead(307, { location: "/" }).end()],
   ])("says why: %s", async (reason, play) => {
     await expect(fetchFrom(play)).rejects.toThrow(`fetch failed: ${reason}`);
