@@ -2,29 +2,29 @@
  * Connections to a collector. The exporters wait as long as anything comes: here each request has its
  * time, whatever the collector says meanwhile, and whoever holds one on holds up none of the next.
  */
-import http from "node:http";
-import https from "node:https";
 import type { Duplex } from "node:stream";
+import { httpAgentFactoryFromOptions } from "@opentelemetry/otlp-exporter-base/node-http";
+import { given } from "../../base/json-value.ts";
 import type { CollectorAddress } from "./config.ts";
+
+type OpenAgent = ReturnType<typeof httpAgentFactoryFromOptions>;
+type Agent = Awaited<ReturnType<OpenAgent>>;
 
 /** The options of an exporter. */
 interface ExporterOptions extends Omit<CollectorAddress, "ca"> {
-  readonly httpAgentOptions: (protocol: string) => http.Agent;
+  readonly httpAgentOptions: OpenAgent;
 }
 
 /** Opens no connection by itself. */
 export function exporterOptions({ ca, ...address }: CollectorAddress): ExporterOptions {
+  const openAgent = httpAgentFactoryFromOptions({ keepAlive: true, ...given({ ca }) });
   return {
     ...address,
-    httpAgentOptions(protocol) {
-      const options = { keepAlive: true, ...(ca === undefined ? {} : { ca }) };
-      const agent = protocol === "http:" ? new http.Agent(options) : new https.Agent(options);
-      return endLate(agent, address.timeoutMillis);
-    },
+    httpAgentOptions: async (protocol) => endLate(await openAgent(protocol), address.timeoutMillis),
   };
 }
 
-function endLate(agent: http.Agent, timeoutMs: number): http.Agent {
+function endLate(agent: Agent, timeoutMs: number): Agent {
   const timers = new WeakMap<Duplex, NodeJS.Timeout>();
   const begin = (socket: Duplex): void => {
     const end = (): unknown => socket.destroy(new Error("the collector did not answer in time"));
@@ -43,9 +43,9 @@ function endLate(agent: http.Agent, timeoutMs: number): http.Agent {
       stop(socket);
       return keepSocketAlive.call(agent, socket);
     },
-    reuseSocket(socket: Duplex, request: http.ClientRequest) {
-      reuseSocket.call(agent, socket, request);
-      begin(socket);
+    reuseSocket(...args: Parameters<typeof reuseSocket>) {
+      reuseSocket.apply(agent, args);
+      begin(args[0]);
     },
   });
 }
