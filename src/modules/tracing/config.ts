@@ -1,8 +1,8 @@
 /** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry, and how that is reached. */
-import { readFileSync } from "node:fs";
 import { VERSION } from "../../base/version.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
+import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import {
   flag,
   map,
@@ -100,6 +100,12 @@ export function collectorAddress(
     headers: { ...headers },
     timeoutMillis: SEND_TIMEOUT_MS,
     concurrencyLimit: AT_ONCE,
-    ...(ca === undefined ? {} : { ca: readFileSync(ca, "utf8") }),
+    ...(ca === undefined ? {} : { ca: certificatesIn(ca) }),
   };
+}
+
+function certificatesIn(path: string): string {
+  const { text, fault } = readCertificates("", path);
+  if (fault !== undefined) throw new Error(fault);
+  return text;
 }

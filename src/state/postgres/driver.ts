@@ -2,9 +2,9 @@
  * The PostgreSQL driver, loaded where a configuration asks for it, and how it is connected: TLS as
  * the URL and `ca` say, bounded waits, and no statement that a pooler between could not carry.
  */
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Pool, PoolClient, PoolConfig } from "pg";
+import { readBoundedFile } from "../../base/bounded-file.ts";
 import { reasonOf } from "../../base/thrown.ts";
 
 /** The database of `[store]`. */
@@ -31,6 +31,7 @@ type PostgresPool =
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 10_000;
 const MAX_CONNECTIONS = 8;
+const MAX_CA_BYTES = 1_048_576;
 const BARE_PERCENT = /%(?![0-9a-f]{2})/i;
 const PROTOCOLS = ["postgres:", "postgresql:"];
 
@@ -112,11 +113,9 @@ function readTls(
       return faulty("url", 'has another sslmode than "disable", "require" or "verify-full"');
   }
   if (file === undefined) return { options: { rejectUnauthorized: true } };
-  try {
-    return { options: { rejectUnauthorized: true, ca: readFileSync(file) } };
-  } catch (error) {
-    return faulty("ca", `cannot be read: ${reasonOf(error)}`);
-  }
+  const { text, fault } = readBoundedFile(file, MAX_CA_BYTES);
+  if (fault !== undefined) return faulty("ca", `${JSON.stringify(file)} ${fault}`);
+  return { options: { rejectUnauthorized: true, ca: text } };
 }
 
 function faulty(key: string, message: string): Extract<PostgresPool, { pool?: undefined }> {

@@ -1,5 +1,6 @@
 /** Traces, as a collector with other code reads them.   docs/tracing.md, formats §13 */
 
+import { execFileSync } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -465,5 +466,27 @@ describe("a reload", () => {
     const reply = await ask(house, "QUERY", "/parts/7", { traceparent: PARENT });
     const [, payload = ""] = String(reply.headers.get("attribution-record")).split(".");
     expect(Buffer.from(payload, "base64url").toString()).not.toContain("trace_id");
+  });
+});
+
+describe("a reload with certificates of a collector that cannot be had", () => {
+  it("is refused, and leaves what is served: no certificate, and a pipe that nobody writes to", async () => {
+    const { daemon, directory } = await openDaemon(files({ enabled: false }));
+    const text = configFile({ tracing: { enabled: true, ca: "collector.pem" } });
+    writeFileSync(join(directory, "agtp-server.toml"), text);
+    writeFileSync(join(directory, "collector.pem"), "no certificate");
+    const problems = await daemon.reload();
+    expect(problems).toEqual([
+      expect.objectContaining({
+        key: "tracing.ca",
+        message: expect.stringContaining("holds no PEM certificate"),
+      }),
+    ]);
+    execFileSync("mkfifo", [join(directory, "pipe.pem")]);
+    const piped = text.replace("collector.pem", "pipe.pem");
+    writeFileSync(join(directory, "agtp-server.toml"), piped);
+    expect(await daemon.reload()).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("must be a regular file") }),
+    ]);
   });
 });

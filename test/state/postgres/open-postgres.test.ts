@@ -123,6 +123,10 @@ describeWithPostgres("opening a store in PostgreSQL", () => {
     );
     expect(await refusalOf(there.replace("agtp@", "nobody-here@"))).toContain("refuses this role");
     expect(await refusalOf(there.replace("agtp@", "agtp:hu%sh@"))).toContain("has a % that two");
-    expect(await refusalOf(there, { ca: "/nowhere/ca.pem" })).toContain("store.ca: cannot be read");
+    expect(await refusalOf(there, { ca: "/nowhere/ca.pem" })).toContain(
+      'store.ca: "/nowhere/ca.pem" does not exist',
+    );
+    // A pipe or a device would be waited for.
+    expect(await refusalOf(there, { ca: "/dev/null" })).toContain("must be a regular file");
   });
 });
