@@ -11,6 +11,7 @@ import type { McpFront, McpRequest } from "./front.ts";
 import { identify, sendChallenge, sendError, sendFault } from "./identify.ts";
 import type { PlainAnswer } from "./plain-answer.ts";
 import { REFUSED } from "./report-fault.ts";
+import { createWebRequest } from "./web-request.ts";
 
 /** Parsed JSON is walked by what was written without fear for the stack. */
 const MAX_DEPTH = 128;
@@ -142,7 +143,11 @@ function toWebRequest(
     fields.set(name, Array.isArray(value) ? value.join(", ") : value);
   }
   const hasBody = isBodyNeeded && method === "POST" && typeof body === "string";
-  return new Request(ANY_URL, { method, headers: fields, signal, ...(hasBody ? { body } : {}) });
+  return createWebRequest(ANY_URL, signal, {
+    method,
+    headers: fields,
+    ...(hasBody ? { body } : {}),
+  });
 }
 
 /** Nothing is decided by it. */

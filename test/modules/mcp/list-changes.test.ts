@@ -1,8 +1,10 @@
 /** Which MCP clients hear that their tools are others, and which do not.   MCP "List Changed Notification" */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Client } from "@modelcontextprotocol/client";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { agentFile, endpointFile } from "../../support/deployment.ts";
 import { encodeRequest } from "../../support/dispatch.ts";
 import { type McpVersion, VERSIONS } from "../../support/mcp.ts";
@@ -11,6 +13,9 @@ import { JUDGE, NORA, OTTO } from "../../support/negotiation.ts";
 
 const { semantic: _unused, ...PROPOSAL } = JUDGE;
 const PROPOSE = { name: "agtp_propose", arguments: PROPOSAL };
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 /** A client that counts what it hears. */
 interface Hearing {
@@ -160,6 +165,29 @@ describe("streams that listen", () => {
     let again = await post();
     while (again.type !== "text/event-stream") again = await post();
     for (const one of [...open, again]) one.leave();
+  });
+
+  it("end with their clients however much was collected meanwhile", async () => {
+    const server = await openNegotiating();
+    const filter = { notifications: { toolsListChanged: true } };
+    const { length } = Array.from({ length: 64 });
+    const open = await Promise.all(Array.from({ length }, () => server.listen(filter)));
+    collectGarbage();
+    for (const one of open) one.leave();
+    await vi.waitFor(async () => {
+      const again = await server.listen(filter);
+      again.leave();
+      expect(again.type).toBe("text/event-stream");
+    });
+  });
+
+  it("end with the daemon however much was collected meanwhile", async () => {
+    const server = await openNegotiating({ limits: { drain_timeout_ms: 600_000 } });
+    const stream = await server.listen({ notifications: { toolsListChanged: true } });
+    collectGarbage();
+    await server.daemon.drain();
+    // Until then the client has left its stream open.
+    stream.leave();
   });
 
   it("are none for a filter that is none", async () => {

@@ -15,6 +15,7 @@ import {
   withTaskNews,
 } from "../tasks/task-news.ts";
 import { declaresTasks, TASKS_EXTENSION } from "../tasks/task-requests.ts";
+import { createWebRequest } from "../web-request.ts";
 import { type Audience, BoundedNews } from "./audience.ts";
 
 /** A client that hears of tasks has to say that it knows them. */
@@ -68,7 +69,7 @@ export class Subscriptions {
     }
     const parsedBody = hasTasks ? withoutTasks(body) : body;
     const options = { authInfo: authInfoOf(request), parsedBody };
-    const response = await handler.fetch(new Request(http, { signal }), options);
+    const response = await handler.fetch(createWebRequest(http, signal), options);
     if (response.headers.get("content-type") !== "text/event-stream") {
       // It was refused, and nobody listens.
       controller.abort();
