@@ -22,20 +22,20 @@ export class LineReader {
     this.#maxBytes = maxBytes;
   }
 
-  push(octets: Buffer): readonly Line[] {
-    const lines: Line[] = [];
+  /** The lines that end in a piece, each when it is asked for; all of them before the next piece. */
+  *push(octets: Buffer): Generator<Line, void> {
     let start = 0;
     while (start < octets.length) {
       const end = octets.indexOf(LF, start);
       const isEnded = end !== -1;
       const piece = octets.subarray(start, isEnded ? end : octets.length);
-      if (!this.#keep(piece)) lines.push({ kind: "too-long" });
-      if (!isEnded) break;
-      if (!this.#isSkipping) lines.push(this.#line());
+      if (!this.#keep(piece)) yield { kind: "too-long" };
+      if (!isEnded) return;
+      const isWhole = !this.#isSkipping;
       this.#isSkipping = false;
+      if (isWhole) yield this.#line();
       start = end + 1;
     }
-    return lines;
   }
 
   /** The rest when the stream has ended: a last line needs no end. */

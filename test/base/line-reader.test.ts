@@ -4,7 +4,7 @@ import { type Line, LineReader, OctetLines } from "../../src/base/line-reader.ts
 
 function read(chunks: readonly Buffer[], maxBytes: number): readonly string[] {
   const reader = new LineReader(maxBytes);
-  const lines: Line[] = chunks.flatMap((chunk) => reader.push(chunk));
+  const lines: Line[] = chunks.flatMap((chunk) => [...reader.push(chunk)]);
   return [...lines, ...reader.end()].map((line) =>
     line.kind === "line" ? line.octets.toString("latin1") : "too long",
   );
@@ -40,13 +40,23 @@ describe("LineReader", () => {
 
   it("tells of a line that is too long when it becomes so, once, and reads the next", () => {
     const reader = new LineReader(4);
-    expect(reader.push(Buffer.from("1234"))).toEqual([]);
-    expect(reader.push(Buffer.from("56"))).toEqual([{ kind: "too-long" }]);
-    expect(reader.push(Buffer.alloc(1_000_000, "x"))).toEqual([]);
-    expect(reader.push(Buffer.from("\nok\n"))).toEqual([
+    expect([...reader.push(Buffer.from("1234"))]).toEqual([]);
+    expect([...reader.push(Buffer.from("56"))]).toEqual([{ kind: "too-long" }]);
+    expect([...reader.push(Buffer.alloc(1_000_000, "x"))]).toEqual([]);
+    expect([...reader.push(Buffer.from("\nok\n"))]).toEqual([
       { kind: "line", octets: Buffer.from("ok") },
     ]);
     expect(reader.end()).toEqual([]);
+  });
+
+  it("cuts a line off when it is asked for, so that many short ones hold up nobody", () => {
+    const octets = Buffer.from("1\n2\n");
+    const lines = new LineReader(4).push(octets)[Symbol.iterator]();
+    const line = (text: string): Line => ({ kind: "line", octets: Buffer.from(text) });
+    expect(lines.next().value).toEqual(line("1"));
+    octets.write("3", 2);
+    expect(lines.next().value).toEqual(line("3"));
+    expect(lines.next().done).toBe(true);
   });
 
   it("does not count a CR that is part of the end", () => {

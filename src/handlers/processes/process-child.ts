@@ -137,44 +137,24 @@ const SLICE_MS = 2;
 
 function readLines(stream: Readable, maxBytes: number, listener: LineListener): void {
   const reader = new LineReader(maxBytes);
-  let waiting: readonly Line[] = [];
-  let at = 0;
-  let isEnded = false;
 
-  function work(): void {
+  function work(lines: Iterator<Line, void>): void {
     const until = performance.now() + SLICE_MS;
-    while (at < waiting.length) {
-      const line = waiting[at];
-      at += 1;
-      if (line !== undefined) listener.onLine(line);
-      if (at < waiting.length && performance.now() > until) {
-        setImmediate(work);
-        return;
-      }
+    for (let next = lines.next(); next.done !== true; next = lines.next()) {
+      listener.onLine(next.value);
+      if (performance.now() <= until) continue;
+      // A stream that is paused has no end either.
+      stream.pause();
+      setImmediate(work, lines);
+      return;
     }
-    waiting = [];
-    at = 0;
-    if (isEnded) listener.onEnd?.();
-    else stream.resume();
+    stream.resume();
   }
 
-  function take(lines: readonly Line[]): void {
-    const isIdle = waiting.length === 0;
-    waiting = isIdle ? lines : [...waiting.slice(at), ...lines];
-    if (!isIdle) at = 0;
-    else work();
-  }
-
-  stream.on("data", (chunk: Buffer) => {
-    const lines = reader.push(chunk);
-    if (lines.length === 0) return;
-    // More than one may take long.
-    if (lines.length > 1) stream.pause();
-    take(lines);
-  });
+  stream.on("data", (chunk: Buffer) => work(reader.push(chunk)));
   stream.on("end", () => {
-    isEnded = true;
-    take(reader.end());
+    for (const line of reader.end()) listener.onLine(line);
+    listener.onEnd?.();
   });
   stream.on("error", () => undefined);
 }

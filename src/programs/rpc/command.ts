@@ -77,7 +77,7 @@ export async function serveProtocol(options: ServeOptions): Promise<void> {
   const output = new Lines(options.output);
   await output.write({ jsonrpc: "2.0", method: "agentcli.ready", params: READY_PARAMS });
   const reader = new LineReader(MAX_LINE_BYTES);
-  const answer = async (lines: readonly Line[]): Promise<void> => {
+  const answer = async (lines: Iterable<Line>): Promise<void> => {
     for (const line of lines) {
       const response = await answerLine(line, options, report);
       if (response !== undefined) await output.write(response);
