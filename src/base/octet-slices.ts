@@ -1,4 +1,4 @@
-/** What others send, in slices: whatever reading one costs, everybody has a turn in between. */
+/** Slices of what others send: everybody has a turn between two, whatever it costs to read one. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 const SLICE_BYTES = 4096;
