@@ -26,6 +26,16 @@ function spin(durationMs: number): void {
   for (const until = performance.now() + durationMs; performance.now() < until; );
 }
 
+/** A client that has begun a second request; the rest of it is still to be written. */
+async function openHalfAsked() {
+  const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: SHORT_MS } }));
+  const client = await connect();
+  const bytes = echo(1);
+  client.write(Buffer.concat([echo(0), bytes.subarray(0, 10)]));
+  await client.replies(1);
+  return { client, rest: bytes.subarray(10) };
+}
+
 /** How long something took, in milliseconds. */
 async function elapsed(work: Promise<unknown>): Promise<number> {
   const begun = performance.now();
@@ -80,27 +90,19 @@ describe("the header deadline", () => {
   });
 
   it("does not end what arrived while the process was busy", async () => {
-    const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: SHORT_MS } }));
-    const client = await connect();
-    const bytes = echo(1);
-    client.write(Buffer.concat([echo(0), bytes.subarray(0, 10)]));
-    await client.replies(1);
-    client.write(bytes.subarray(10));
+    const { client, rest } = await openHalfAsked();
+    client.write(rest);
     spin(2 * SHORT_MS);
     const replies = await client.replies(2);
     expect(replies.at(-1)?.status).toBe(200);
   });
 
   it("does not end what arrives while a look at the deadlines waits for a busy turn", async () => {
-    const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: SHORT_MS } }));
-    const client = await connect();
-    const bytes = echo(1);
-    client.write(Buffer.concat([echo(0), bytes.subarray(0, 10)]));
-    await client.replies(1);
+    const { client, rest } = await openHalfAsked();
     // Called in the turn in which the look is due: behind its timer, and before its end.
     const isBusy = new Promise<void>((resolve) => {
       stat(".", () => {
-        client.write(bytes.subarray(10));
+        client.write(rest);
         spin(2 * SHORT_MS);
         resolve();
       });

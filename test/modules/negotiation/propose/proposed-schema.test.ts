@@ -374,26 +374,26 @@ describe("createContractSchemas", () => {
     }
   });
 
-  it("keeps as little as it says of three thousand contracts that were called", () => {
+  it("keeps as little as it says of ten thousand contracts that were called", () => {
     const schemas = createContractSchemas(100);
-    const held = Array.from({ length: 3_000 }, (_, index) => schemas.compile(proposal(index)));
+    const held = Array.from({ length: 10_000 }, (_, index) => schemas.compile(proposal(index)));
     const growth = growthOf(() => {
       for (const { check } of held) expect(check(BOOKING)).toBeUndefined();
       return held;
     });
-    // Prepared all at once they take some 42 MiB.
-    expect(growth).toBeLessThan(3);
+    // Prepared all at once they take some 140 MiB.
+    expect(growth).toBeLessThan(10);
   });
 
-  it("leaves nothing behind of four thousand proposals", () => {
+  it("leaves nothing behind of ten thousand proposals", () => {
     const growth = growthOf(() => {
-      for (let index = 0; index < 4_000; index += 1) {
+      for (let index = 0; index < 10_000; index += 1) {
         const result = readProposedSchema(proposal(index), "input_schema");
         if ("fault" in result) throw new Error(result.fault.message);
         if (index % 10 === 0) expect(result.schema.check(BOOKING)).toBeUndefined();
       }
       return true;
     });
-    expect(growth).toBeLessThan(2);
+    expect(growth).toBeLessThan(5);
   });
 });
