@@ -5,16 +5,13 @@
  * fail that docs/mcp-conformance.md gives a reason for. The suite, and the newer Node that it needs, are
  * fetched by npm when it runs.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startDaemon } from "../src/app/daemon.ts";
-import { createLog } from "../src/base/log.ts";
 import { formatProblem } from "../src/base/problem.ts";
+import { SUBJECTS, type Subject, startSubject } from "./conformance-mcp/subject.ts";
 import { inScratch } from "./scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -23,54 +20,16 @@ const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 const NODE = "node@22.23.3";
 const VERSIONS = ["2026-07-28", "2025-11-25"] as const;
 
-/** Whom the suite is run against. */
-interface Subject {
-  /** In front of the version, in the headings of the docs. */
-  readonly heading: string;
-  /** The deployment, below the project. */
-  readonly deployment: string;
-  /** Completes it where it lies. */
-  complete(directory: string): void;
-}
-
-const SUBJECTS: readonly Subject[] = [
-  { heading: "", deployment: "test/conformance/mcp", complete: () => undefined },
-  {
-    heading: "Through the daemon, ",
-    deployment: "test/conformance/mcp-behind",
-    complete: importTools,
-  },
-];
-
-/** The tools of the server behind, as an operator would have them. */
-function importTools(directory: string): void {
-  const program = join(ROOT, "dist/tools/agtp-mcp.js");
-  const args = [program, "import", "fixture", "-o", "endpoints", "--keep-names"];
-  execFileSync(process.execPath, args, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
-}
-
 async function main(): Promise<number> {
   let code = 0;
-  for (const subject of SUBJECTS) {
+  for (const subject of Object.values(SUBJECTS)) {
     code = Math.max(code, await inScratch((directory) => judge(subject, directory)));
   }
   return code;
 }
 
 async function judge(subject: Subject, directory: string): Promise<number> {
-  cpSync(join(ROOT, subject.deployment), directory, { recursive: true });
-  cpSync(join(ROOT, "catalog"), join(directory, "catalog"), { recursive: true });
-  const log = createLog("error", { write: () => undefined, flush: () => Promise.resolve() });
-  const configPath = join(directory, "agtp-server.toml");
-  const port = await freePort();
-  const config = readFileSync(configPath, "utf8");
-  // The suite's own origin has the port in it, and is told before the daemon listens.
-  const known = config
-    .replaceAll(/(?<=localhost:|127\.0\.0\.1:|enabled = true\nport = )0/g, String(port))
-    .replace('"SERVER"', JSON.stringify(join(ROOT, subject.deployment, "server.mjs")));
-  writeFileSync(configPath, known);
-  subject.complete(directory);
-  const started = await startDaemon({ configPath, port: 0, env: process.env, log });
+  const started = await startSubject(ROOT, subject, directory);
   if (started.kind === "refused") {
     process.stderr.write(`${started.problems.map(formatProblem).join("\n")}\n`);
     return 2;
@@ -86,15 +45,6 @@ async function judge(subject: Subject, directory: string): Promise<number> {
   } finally {
     await daemon.drain();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** The verdict on each scenario, by its name; true: it was passed. */
