@@ -5,8 +5,8 @@ import { ROOT } from "./source-tree.ts";
 
 const CHAIN_HOLDS = /signatures +\d+ verified, 0 unsigned\nchain +holds/;
 
-/** At most notes: no warning, no error. */
-const NOTHING_TO_COMPLAIN = /\d+ checks(?:, \d+ notes?)?\n/;
+/** At most notes, as an older Node is worth one: no warning, no error. */
+const NOTHING_TO_COMPLAIN = /\d+ checks, (?:nothing found|\d+ notes?)\n/;
 
 /** Guides that need nothing but the programs, with texts that are among what is printed. */
 export const GUIDES: readonly (readonly [page: string, texts: readonly (string | RegExp)[]])[] = [
