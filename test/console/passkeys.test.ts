@@ -102,4 +102,20 @@ describeInBrowser("a passkey", () => {
     await page.getByText(`Passkeys are for ${house.origin}`).waitFor();
     expect(await page.getByRole("button", { name: "Register passkey" }).count()).toBe(0);
   });
+
+  it("asks for the page to be loaded again where its part is of a console that was updated", async () => {
+    const house = opened();
+    const page = await openPage();
+    await plugIn(page);
+    await signIn(page, await house.link({ name: "Petra" }));
+    await page.goto(`${house.origin}/account`);
+    const library = "**/lib/webauthn/**";
+    await page.route(library, (route) => route.fulfill({ status: 404 }));
+    await page.getByLabel("Name of the passkey").fill("desk key");
+    await page.getByRole("button", { name: "Register passkey" }).click();
+    await page.getByRole("status").getByText("Load the page again.").waitFor();
+    await page.unroute(library);
+    await page.reload();
+    await register(page, "desk key");
+  });
 });

@@ -18,6 +18,9 @@ export class ApiError extends Error {
   }
 }
 
+const OUTDATED =
+  "The console's part for passkeys does not load: it may have been updated since this page was opened. Load the page again.";
+
 /** The person who is signed in. */
 export interface Session {
   readonly name: string;
@@ -164,7 +167,7 @@ export async function registerPasskey(name: string, hasOne: boolean): Promise<vo
   const { options } = await post<{ options: RegistrationOptions }>("/api/passkeys/challenge", {
     for: "registration",
   });
-  const { startRegistration } = await loadPasskeys();
+  const { startRegistration } = await passkeys();
   const registration = await startRegistration({ optionsJSON: options });
   await post("/api/passkeys", { name, registration, ...assertion });
   notePasskeys(true);
@@ -172,6 +175,15 @@ export async function registerPasskey(name: string, hasOne: boolean): Promise<vo
 
 async function sign(subject: Subject): Promise<object> {
   const { options } = await post<{ options: SigningOptions }>("/api/passkeys/challenge", subject);
-  const { startAuthentication } = await loadPasskeys();
+  const { startAuthentication } = await passkeys();
   return startAuthentication({ optionsJSON: options });
+}
+
+/** The library, unless the console has moved on to another version behind a page that was left open. */
+async function passkeys(): Promise<Passkeys> {
+  try {
+    return await loadPasskeys();
+  } catch {
+    throw new ApiError(0, "page-outdated", OUTDATED);
+  }
 }
