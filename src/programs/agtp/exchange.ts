@@ -20,7 +20,7 @@ export const EXCHANGE_OPTIONS = {
   "-H, --header <field>": { help: "'Name: value'; may be repeated", isRepeated: true },
   "--agent-id <id>": "Agent-ID: who asks; default: the agent of --cert",
   "--owner-id <id>": "Owner-ID: for whom",
-  "--scope <scopes>": "Authority-Scope: a:b,c:d",
+  "--scope <scopes>": { help: "Authority-Scope: a:b,c:d", isJoined: true },
   "--cert <file>": "certificate of the agent, PEM",
   "--key <file>": "its key, PEM",
   "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",

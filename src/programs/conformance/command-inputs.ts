@@ -26,7 +26,10 @@ export const CONFORMANCE_ARGS = { "[uri]": "agtp://HOST[:PORT]" } as const;
 export const CONFORMANCE_OPTIONS = {
   "--agent-id <id>": "an agent that the server knows; without it little can be asked",
   "--owner-id <id>": "Owner-ID, sent with it",
-  "--scope <scopes>": "the scopes that the agent holds, sent as Authority-Scope: a:b,c:d",
+  "--scope <scopes>": {
+    help: "the scopes that the agent holds, sent as Authority-Scope: a:b,c:d",
+    isJoined: true,
+  },
   "--other-agent-id <id>": "a second agent, for what must not pass between agents",
   "-H, --header <field>": {
     help: "'Name: value' with every request; may be repeated",

@@ -40,7 +40,10 @@ const CERTIFICATE_OPTIONS = {
   "--name <name>": "common name, and that of the files",
   "--organization <name>": "who answers for the agent; default: the Owner-ID",
   "--owner-id <id>": "Owner-ID",
-  "--scope <scopes>": 'scopes that the agent is committed to: a:b,c:d; "" for none',
+  "--scope <scopes>": {
+    help: 'scopes that the agent is committed to: a:b,c:d; "" for none',
+    isJoined: true,
+  },
   "--governance-zone <zone>": "where it may act",
   "--trust-tier <tier>": "1, 2 or 3",
   "--archetype <word>": "what kind of agent it is",

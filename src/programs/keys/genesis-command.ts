@@ -35,7 +35,7 @@ const OPTIONS = {
   "--principal-id <id>": "stable id of the principal; default: the Owner-ID",
   "--issuer <url>": "who the issuer is; default: a URN of its key",
   "--description <text>": "what it does",
-  "--scope <scopes>": "scopes that it holds: a:b,c:d",
+  "--scope <scopes>": { help: "scopes that it holds: a:b,c:d", isJoined: true },
   "--archetype <word>": "assistant, analyst, executor, orchestrator or monitor",
   "--governance-zone <zone>": { help: "where it may act", default: "zone:default" },
   "--trust-tier <tier>": { help: "1, 2 or 3", default: "2" },

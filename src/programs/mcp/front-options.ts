@@ -8,7 +8,7 @@ export const FRONT_ARGS = {
 /** Its options. */
 export const FRONT_OPTIONS = {
   "--agent-id <id>": "Agent-ID: who asks",
-  "--scope <scopes>": "Authority-Scope: a:b,c:d",
+  "--scope <scopes>": { help: "Authority-Scope: a:b,c:d", isJoined: true },
   "--bearer <token>": "a token of OAuth, or @FILE",
   "--cert <file>": "certificate of the agent, PEM",
   "--key <file>": "its key, PEM",

@@ -89,6 +89,8 @@ export interface OptionDetails {
   readonly isRequired?: true;
   /** It may be written several times, and is a list. */
   readonly isRepeated?: true;
+  /** Its text is a list with commas, to which each time that it is written adds. */
+  readonly isJoined?: true;
   /** @throws InvalidValue for a text that is none. */
   readonly parse?: (text: string) => unknown;
 }

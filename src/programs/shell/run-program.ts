@@ -159,12 +159,15 @@ function camelCase(name: string): string {
 }
 
 function createOption(flags: string, details: OptionDetails): Option {
-  const { help, choices, parse, isRequired = false, isRepeated = false } = details;
+  const { help, choices, parse, isRequired = false } = details;
   const option = new Option(flags, help).makeOptionMandatory(isRequired);
   if (choices !== undefined) option.choices(choices);
   if (parse !== undefined) option.argParser(parse);
-  if (isRepeated) {
+  if (details.isRepeated) {
     option.argParser((text, earlier: readonly string[]) => [...earlier, text]).default([]);
+  }
+  if (details.isJoined) {
+    option.argParser((text, earlier?: string) => [earlier, text].filter(Boolean).join(","));
   }
   if (details.default !== undefined) option.default(details.default);
   return option;

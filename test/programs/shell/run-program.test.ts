@@ -19,6 +19,7 @@ const bake: Command = command({
   options: {
     "-t, --oven-temperature <degrees>": { help: "how hot", parse: readDegrees },
     "--guest <name>": { help: "for whom", isRepeated: true },
+    "--topping <list>": { help: "on it: a,b", isJoined: true },
     "--size <size>": { help: "how big", choices: ["small", "large"], default: "small" },
     "--no-sugar": "leave it out",
     "--box [colour]": "to take away",
@@ -94,6 +95,15 @@ describe("a declared program", () => {
       ...{ cake: "plum", more: ["apple"], ovenTemperature: 180, guest: ["a", "b"] },
       ...{ size: "small", sugar: false, box: true },
     });
+  });
+
+  it("loses nothing of a list with commas that is written in parts", async () => {
+    await run(shop, "bake", "plum", "--topping", "cream,nuts", "--topping", "sugar");
+    expect(seen.at(-1)).toMatchObject({ topping: "cream,nuts,sugar" });
+    await run(shop, "bake", "plum", "--topping", "");
+    expect(seen.at(-1)).toMatchObject({ topping: "" });
+    await run(shop, "bake", "plum");
+    expect(seen.at(-1)).not.toHaveProperty("topping");
   });
 
   it("explains itself, with its notes, and says its version", async () => {
