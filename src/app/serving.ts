@@ -12,8 +12,8 @@ import { SendBudget } from "../server/connection-limits.ts";
 import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
 import type { MeasuringOptions } from "../server/metrics.ts";
+import type { ViewLease } from "../state/state.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import { awaitLease } from "./await-lease.ts";
 import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart, type PortFault, reportingProblems } from "./start-report.ts";
@@ -214,5 +214,19 @@ export class Serving {
       this.#log.logger.error({ event: "fault", error }, message);
       return false;
     }
+  }
+}
+
+/** Without its store a process is ready all the same, and tells each request so. */
+const LONGEST_MS = 10_000;
+
+/**
+ * Waits until a process may serve from what it has in memory: on a busy machine its lease ends while it is
+ * built, and the next one may be over by the time it is heard of.
+ */
+export async function awaitLease(view: ViewLease): Promise<void> {
+  const until = performance.now() + LONGEST_MS;
+  while (!view.isFresh && view.catchUp !== undefined && performance.now() < until) {
+    await view.catchUp().catch(() => undefined);
   }
 }

@@ -3,7 +3,15 @@
  * made once and kept in the deployment, so that a first start needs no preparation. Clients trust
  * the made one by its file or its fingerprint.   AGTP "Transport"
  */
-import { randomUUID, type X509Certificate } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  webcrypto,
+  type X509Certificate,
+} from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
@@ -13,7 +21,6 @@ import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { parsePemCertificate } from "../identity/certificate-chain.ts";
 import { parsePrivateKey } from "../identity/certificate-writer.ts";
-import { isOwnPrivateKey, makePrivateKey, makeSelfSigned } from "./self-signed.ts";
 
 /** A certificate with its key, as `tls.createServer` takes them. */
 export interface ServerCertificate {
@@ -28,7 +35,7 @@ export interface ServerCertificate {
 }
 
 /** A certificate that can be served, or every reason why it cannot. */
-export type CertificateReading =
+type CertificateReading =
   | (ServerCertificate & { readonly problems?: undefined })
   | { readonly problems: readonly Problem[] };
 
@@ -171,4 +178,65 @@ function findTlsFault(pair: { readonly cert: string; readonly key: string }): st
 function describeFailure(problems: readonly Problem[]): string {
   const reasons = problems.map((problem) => `${problem.file} ${problem.message}`);
   return `no certificate could be made: ${reasons.join(", ")}`;
+}
+
+/** The longest life that widely used TLS clients accept. */
+const LIFETIME_DAYS = 825;
+const NAMES = [
+  { type: "dns", value: "localhost" },
+  { type: "ip", value: "127.0.0.1" },
+  { type: "ip", value: "::1" },
+] as const;
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+
+/** A new P-256 private key as PKCS #8 PEM. */
+function makePrivateKey(): string {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+/** Tells whether a text is a private key that `makeSelfSigned` can sign with. */
+function isOwnPrivateKey(pem: string): boolean {
+  return parsePrivateKey(pem)?.asymmetricKeyDetails?.namedCurve === "prime256v1";
+}
+
+/** A certificate in PEM for localhost, 127.0.0.1 and ::1, valid from an hour before `now`. */
+async function makeSelfSigned(keyPem: string, now: number): Promise<string> {
+  // A start that finds its certificate does not pay for the library, and it needs this polyfill.
+  await import("reflect-metadata");
+  const x509 = await import("@peculiar/x509");
+  const { KeyUsageFlags } = x509;
+  const keys = await importKeys(createPrivateKey(keyPem));
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      name: "CN=agtpd",
+      // An hour covers the clocks of clients that run a little behind.
+      notBefore: new Date(now - 3_600_000),
+      notAfter: new Date(now + LIFETIME_DAYS * DAY_MS),
+      signingAlgorithm: ALGORITHM,
+      keys,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, 0, true),
+        new x509.KeyUsagesExtension(
+          KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign,
+          true,
+        ),
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+        new x509.SubjectAlternativeNameExtension([...NAMES]),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
+      ],
+    },
+    webcrypto,
+  );
+  return `${certificate.toString("pem")}\n`;
+}
+
+async function importKeys(privateKey: KeyObject): Promise<webcrypto.CryptoKeyPair> {
+  const { subtle } = webcrypto;
+  const pkcs8 = privateKey.export({ type: "pkcs8", format: "der" });
+  const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" });
+  return {
+    privateKey: await subtle.importKey("pkcs8", pkcs8, ALGORITHM, false, ["sign"]),
+    publicKey: await subtle.importKey("spki", spki, ALGORITHM, true, ["verify"]),
+  };
 }

@@ -7,7 +7,12 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/observer.ts";
+import {
+  CHANNELS,
+  DROPPED_CHANNEL,
+  type RequestEnd,
+  type RequestRefusal,
+} from "../dispatch/observer.ts";
 import type { RateExcess } from "../dispatch/rates/rates.ts";
 import { EXCESS_CHANNEL } from "../dispatch/rates/toll.ts";
 import type { Route } from "../dispatch/routes/route.ts";
@@ -15,7 +20,6 @@ import type { NodeFigures } from "../state/node-figures.ts";
 import type { SendBudget } from "./connection-limits.ts";
 import { pacedResponses } from "./paced-response.ts";
 import { measureNode, measureProcesses } from "./process-metrics.ts";
-import { measureDroppedSpans } from "./trace-metrics.ts";
 
 /** The counts that only the server has. */
 export interface MeasuringOptions {
@@ -26,13 +30,13 @@ export interface MeasuringOptions {
 }
 
 /** Where to serve metrics. */
-export interface MetricsPlace extends Pick<MeasuringOptions, "sendBudget"> {
+interface MetricsPlace extends Pick<MeasuringOptions, "sendBudget"> {
   readonly host: string;
   readonly port: number;
 }
 
 /** Where to serve the metrics of this process. */
-export interface MetricsOptions extends MetricsPlace, MeasuringOptions {}
+interface MetricsOptions extends MetricsPlace, MeasuringOptions {}
 
 /** The measurements, from now until they are closed. */
 export interface Measurements {
@@ -90,7 +94,7 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
 }
 
 /** The metrics of one process or of several, until they are closed. */
-export interface ServedMeasurements {
+interface ServedMeasurements {
   readonly registry: Pick<Registry, "metrics" | "contentType">;
   close(): void;
 }
@@ -225,4 +229,18 @@ function createGauges(
       delay.reset();
     },
   });
+}
+
+/** Counts spans that no collector will see, from now on; answers how to end it. */
+function measureDroppedSpans(registry: Registry): () => void {
+  const dropped = new Counter({
+    name: "agtp_trace_spans_dropped_total",
+    help: "Spans that did not reach the collector.",
+    registers: [registry],
+  });
+  const onDrop = (message: unknown): void => {
+    dropped.inc((message as { readonly count: number }).count);
+  };
+  subscribe(DROPPED_CHANNEL, onDrop);
+  return () => unsubscribe(DROPPED_CHANNEL, onDrop);
 }

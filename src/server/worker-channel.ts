@@ -3,9 +3,8 @@ import { Socket } from "node:net";
 import { type FaultCodec, Link } from "../base/link.ts";
 import type { Passing, PortHandle } from "./shared-port.ts";
 import { emitShared } from "./shared-reading.ts";
-import { stopReading } from "./stop-reading.ts";
 import { WorkerPort, type WorkerPortOptions } from "./worker-port.ts";
-import { LINK_DESCRIPTOR } from "./worker-process.ts";
+import { LINK_DESCRIPTOR, stopReading } from "./worker-process.ts";
 
 /** The way to the parent. */
 export interface WorkerChannel {

@@ -9,13 +9,12 @@ import type { Environment } from "../base/environment.ts";
 import { type FaultCodec, Link } from "../base/link.ts";
 import type { Passing, PortHandle, PortWorker } from "./shared-port.ts";
 import { emitShared } from "./shared-reading.ts";
-import { stopReading } from "./stop-reading.ts";
 
 /** Takes a connection that a worker passes on. */
 export type OnPassed = (socket: Socket, passing: Passing) => void;
 
 /** How a worker is started. */
-export interface WorkerProcessOptions {
+interface WorkerProcessOptions {
   /** A built program, which opens the other end by `openWorkerChannel`. */
   readonly script: string;
   readonly env: Environment;
@@ -28,7 +27,7 @@ export interface WorkerProcessOptions {
 }
 
 /** The end of a worker. */
-export interface WorkerExit {
+interface WorkerExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -119,4 +118,20 @@ function passLines(stream: Readable, onLines: (text: string) => void): void {
     if (length > MAX_LINE_BYTES) pass(Buffer.alloc(0));
   });
   stream.on("error", () => undefined);
+}
+
+interface ReadingHandle {
+  reading: boolean;
+  readStop(): number;
+}
+
+/**
+ * Stops a socket that is to be handed to another process, in the turn of the loop that it was received in: Node
+ * begins to read from one at once, and what it has read would be lost. No call of `node:net` stops it as soon.
+ */
+export function stopReading(socket: Socket): void {
+  const { _handle: handle } = socket as unknown as { readonly _handle?: ReadingHandle | null };
+  if (handle == null) return;
+  handle.reading = false;
+  handle.readStop();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { awaitLease } from "../../src/app/await-lease.ts";
+import { awaitLease } from "../../src/app/serving.ts";
 import { LateLooks } from "../../src/state/late-looks.ts";
 
 describe("awaitLease", () => {
