@@ -4,6 +4,7 @@
  * another writer did is taken in from the store's feed, and the write is decided anew. The owner
  * index, quota, expiry, sweep and the undoing of a failed write are its own, once for all.
  */
+import { hash } from "node:crypto";
 import { KeyedTurns } from "../base/task-queue.ts";
 import { CollectionFeed } from "./collection-feed.ts";
 import type { CollectionOptions } from "./collection-options.ts";
@@ -18,8 +19,7 @@ import {
   type DraftOptions,
   type WriteOptions,
 } from "./collection-write.ts";
-import type { Store } from "./store.ts";
-import { guardChange, guardOf } from "./turn-guard.ts";
+import type { Change, Store } from "./store.ts";
 
 /** A writer that loses against others so often has met a fault, not a race. */
 const ATTEMPTS = 100;
@@ -294,4 +294,22 @@ export class Collection<Item> extends CollectionView<Item> {
     this.#sweptAt = this.now();
     return this.overdue();
   }
+}
+
+/** Names share so many guards: they are never deleted, and two that meet at one only try again. */
+const GUARDS = 256;
+
+/**
+ * The key of the guard of a name: the entry beside the items that keeps apart, over all nodes, those who add
+ * under one name. Whoever adds writes it, and expects it as it was when nobody was found there. It is in
+ * the same collection, since a view takes in a collection as a whole, and comes before the items, since a reading
+ * in pages must have no item that is older than its guard.
+ */
+function guardOf(name: string): string {
+  return `!turn ${hash("sha256", name, "buffer").readUInt8(0) % GUARDS}`;
+}
+
+/** What whoever adds under a guard writes; its revision is all that matters. */
+function guardChange(collection: string, key: string): Change {
+  return { kind: "put", collection, key, value: { isGuard: true } };
 }

@@ -5,8 +5,8 @@
  */
 import { quietened } from "../../base/back-off.ts";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
-import { besideOwn } from "../../base/line-fields.ts";
 import type { Line } from "../../base/line-reader.ts";
+import { besideOwn } from "../../base/log.ts";
 import type { ProcessGroups } from "../../base/process-groups.ts";
 import type { CallLog, HandlerResult } from "../handler.ts";
 import { PendingCalls, ProcessDispatches } from "./pending-calls.ts";

@@ -17,7 +17,7 @@ import type {
   RecordReader,
 } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
-import { DurableWrites, JournalSync } from "./journal-sync.ts";
+import { DurableWrites, JournalSync, writeSyncedMark } from "./journal-sync.ts";
 import {
   ActiveSegment,
   listSegments,
@@ -26,7 +26,6 @@ import {
   segmentName,
 } from "./segment.ts";
 import { type RecordPlaces, readRecords } from "./segment-index.ts";
-import { writeSyncedMark } from "./synced-mark.ts";
 
 export interface FileJournalOptions {
   readonly directory: string;

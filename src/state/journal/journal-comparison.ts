@@ -13,8 +13,8 @@ import type { KnownChains } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/ledger.ts";
 import type { RecordPlace } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
+import { readSyncedMark } from "./journal-sync.ts";
 import { LINE_FEED, readSegment, segmentName, segmentsIn } from "./segment.ts";
-import { readSyncedMark } from "./synced-mark.ts";
 
 /** The result of a comparison. */
 interface JournalComparison {

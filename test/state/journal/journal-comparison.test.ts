@@ -12,7 +12,7 @@ import {
   type JournalDamage,
   JournalDamageError,
 } from "../../../src/state/journal/journal-damage.ts";
-import { readSyncedMark } from "../../../src/state/journal/synced-mark.ts";
+import { readSyncedMark } from "../../../src/state/journal/journal-sync.ts";
 import { openLedger } from "../../../src/state/records/open-ledger.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
