@@ -118,5 +118,5 @@ export type EvidenceReference = Members<"evidence_reference">;
 /** Entries of the lists of profiles. */
 export type IdentityProfile = Members<"identity_profile">;
 export type ProofProfile = Members<"proof_profile">;
-export type AuthorizationProfile = Members<"authorization_profile">;
+type AuthorizationProfile = Members<"authorization_profile">;
 export type EvidenceProfile = Members<"evidence_profile">;

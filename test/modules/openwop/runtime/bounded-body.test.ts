@@ -1,7 +1,7 @@
 /** What is received of a model's answer, however its server cuts it. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { boundedBody } from "../../../../src/modules/openwop/runtime/bounded-body.ts";
+import { boundedBody } from "../../../../src/modules/openwop/runtime/chat-model.ts";
 import { MAX_ANSWER_BYTES } from "../../../../src/modules/openwop/runtime/completion.ts";
 import { countTurns } from "../../../support/event-loop.ts";
 
