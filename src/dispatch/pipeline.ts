@@ -53,7 +53,7 @@ import type { Route } from "./routes/route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
 
 /** The gates of each part of the way, in their order. */
-export interface PipelineGates {
+interface PipelineGates {
   /** Ask who the caller is; a refusal is said after the toll, which everybody has to pass. */
   readonly identity: Gates;
   readonly toll: Gates;

@@ -27,7 +27,7 @@ export function onceRecorded(
 }
 
 /** One answer, of whose record it is known what became. */
-export interface Recorded {
+interface Recorded {
   /** As it may leave. */
   readonly response: Response;
   /** False: the record is not known to be kept. */

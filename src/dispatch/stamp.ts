@@ -22,7 +22,7 @@ export const AGTP_API_VERSION = "1.0";
 export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
 
 /** The values that responses are stamped with. */
-export interface StampOptions {
+interface StampOptions {
   readonly serverId: string;
   /** Undefined: responses carry no record. */
   readonly attributor: Attributor | undefined;

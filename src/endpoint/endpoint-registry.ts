@@ -14,14 +14,14 @@ import { compileTemplate, type Template } from "./path-template.ts";
 import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
 
 /** An endpoint that serves a request. */
-export interface RouteMatch<E> {
+interface RouteMatch<E> {
   readonly entry: E;
   /** Raw segments by parameter name; undefined for a literal path. */
   readonly values: Readonly<Record<string, string>> | undefined;
 }
 
 /** An entry that cannot be told apart from another one, which keeps its place. */
-export interface RouteConflict<E> {
+interface RouteConflict<E> {
   readonly entry: E;
   readonly other: E;
   readonly message: string;
@@ -39,7 +39,7 @@ export interface EndpointRegistry<E extends Pair> {
 }
 
 /** A registry, and the entries that it refused. */
-export interface RegistryResult<E extends Pair> {
+interface RegistryResult<E extends Pair> {
   readonly registry: EndpointRegistry<E>;
   readonly conflicts: readonly RouteConflict<E>[];
 }

@@ -12,7 +12,7 @@ import type { InputShape, ScalarType } from "./input-shape.ts";
 import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
 
 /** How to read a body that is not read as any other. */
-export interface BodyReading {
+interface BodyReading {
   /** Members whose reader refuses by itself what is too deep: they keep as much as shows that. */
   readonly deepMembers?: ReadonlySet<string> | undefined;
   /** Its sender has sent what is no JSON, which is said without a throw. */
@@ -24,12 +24,12 @@ export interface BodyReading {
 }
 
 /** A body as a JSON object, or why it is none. */
-export type ParsedBody =
+type ParsedBody =
   | { readonly kind: "ok"; readonly value: JsonRecord }
   | { readonly kind: "invalid"; readonly message: string };
 
 /** A body without its envelope. */
-export interface Unwrapped {
+interface Unwrapped {
   readonly parameters: JsonRecord;
   readonly taskId?: string;
   readonly sessionId?: string;

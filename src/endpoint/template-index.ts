@@ -14,7 +14,7 @@ function joinSegments(segments: readonly string[], positions: readonly number[])
 }
 
 /** A template, and what was registered under it. */
-export interface Leaf<E> {
+interface Leaf<E> {
   readonly entry: E;
   readonly template: Template;
 }

@@ -17,7 +17,7 @@ import { compileUpstreamResponse, upstreamFailure } from "./upstream-response.ts
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 
 /** The handler, and the check its input has to pass first. */
-export interface ExternalService {
+interface ExternalService {
   readonly handler: Handler;
   /** Checks what a schema cannot say of values that become part of a request. */
   readonly precheck: (

@@ -11,7 +11,7 @@ const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The key of the pool that an endpoint shares. */
-export interface Upstream {
+interface Upstream {
   readonly origin: string;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca: string | undefined;
@@ -21,7 +21,7 @@ export interface Upstream {
 type EndedRequest = Dispatcher.RequestOptions & { readonly signal: AbortSignal };
 
 /** The connections to one upstream. */
-export interface UpstreamPool {
+interface UpstreamPool {
   /**
    * Sends a request; rejects once its signal fires, also before there is a connection for it. A GET or HEAD is
    * sent once more, and never a third time, where the server closed a connection that had served before and

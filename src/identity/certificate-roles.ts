@@ -182,7 +182,7 @@ function isStrongHash(algorithm: DerElement | undefined): boolean {
 }
 
 /** The uses of a certificate's key. An extension that is absent forbids nothing. */
-export interface CertificateConstraints {
+interface CertificateConstraints {
   /** True if it is a CA's. */
   readonly isAuthority: boolean;
   /** The most CAs that may stand below this one; any number if undefined. */

@@ -40,7 +40,7 @@ interface CertificateContent {
 }
 
 /** The signer of a certificate. */
-export interface CertificateIssuer {
+interface CertificateIssuer {
   readonly signer: CertificateSigner;
   /** The Name in DER, byte by byte as in its own certificate. */
   readonly name: Buffer;
@@ -151,7 +151,7 @@ function encodeExtension({ oid, isCritical, value }: EncodedExtension): Buffer {
 export type KeyKind = "p256" | "ed25519";
 
 /** Signs certificates. */
-export interface CertificateSigner {
+interface CertificateSigner {
   readonly key: KeyObject;
   /** The AlgorithmIdentifier of its signatures, in DER. */
   readonly algorithm: Buffer;

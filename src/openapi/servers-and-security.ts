@@ -141,7 +141,7 @@ function join(first: Credentials, second: Credentials): Credentials {
 }
 
 /** A base URL without a slash at its end, or why there is none. */
-export type BaseUrl =
+type BaseUrl =
   | { readonly url: string; readonly fault?: undefined }
   | { readonly url?: undefined; readonly fault: string };
 

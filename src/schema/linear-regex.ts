@@ -24,7 +24,7 @@ export interface RegexLimits {
 }
 
 /** A compiled pattern, or why there is none: ends a sentence that begins with the pattern. */
-export type RegexResult =
+type RegexResult =
   | { readonly kind: "regex"; readonly regex: LinearRegex }
   | { readonly kind: "fault"; readonly message: string };
 

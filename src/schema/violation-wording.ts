@@ -92,7 +92,7 @@ function haveSameParameters({ keyword, params: one }: SchemaError, other: Schema
 }
 
 /** Violations as a refusal tells of them. */
-export interface ViolationReport {
+interface ViolationReport {
   readonly violations: readonly SchemaViolation[];
   /** The first of them, as a sentence. */
   readonly message: string;

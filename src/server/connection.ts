@@ -19,7 +19,7 @@ import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 import { releaseSocket } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
-export interface ConnectionContext {
+interface ConnectionContext {
   /** Those in force; a connection keeps what it began with. */
   limits: LimitsConfig;
   /** The one in force; a reload swaps it between two requests. */
@@ -32,7 +32,7 @@ export interface ConnectionContext {
 }
 
 /** The other end of a connection. */
-export interface OtherEnd {
+interface OtherEnd {
   readonly peer: Peer;
   readonly overhead: TlsOverhead;
 }

@@ -11,7 +11,7 @@ import { isRecord } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 
 /** Options of a command, by their names. */
-export type ControlOptions = Readonly<Record<string, unknown>>;
+type ControlOptions = Readonly<Record<string, unknown>>;
 
 /** Does a command, and answers its result. Throws what the person is told. */
 export type ControlCommand = (options: ControlOptions) => unknown;
@@ -26,7 +26,7 @@ export class ControlLines {
 }
 
 /** The answer to a command, as a line of JSON. */
-export type ControlAnswer =
+type ControlAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly message: string };
 
@@ -45,7 +45,7 @@ const READING_TIMEOUT_MS = 60_000;
 const LAST_ANSWERS_MS = 1_000;
 
 /** The command of a name. */
-export type FindCommand = (name: string) => ControlCommand | undefined;
+type FindCommand = (name: string) => ControlCommand | undefined;
 
 /** Serves commands at a path. Throws where nothing can listen there. */
 export async function openControlSocket(path: string, find: FindCommand): Promise<ControlSocket> {

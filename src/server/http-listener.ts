@@ -27,7 +27,7 @@ export interface HttpTls {
   readonly key: string;
 }
 
-export interface HttpListenerOptions {
+interface HttpListenerOptions {
   /** The name of what it serves, for messages: `the HTTP sidecar`. */
   readonly subject: string;
   /** Undefined: plain HTTP. */

@@ -6,14 +6,14 @@ import { readCertificate } from "./certificate.ts";
 import type { HttpTls } from "./http-listener.ts";
 
 /** The certificate, or what is wrong with it. */
-export interface LoadedHttpTls {
+interface LoadedHttpTls {
   /** Undefined: plain HTTP. */
   readonly tls: HttpTls | undefined;
   readonly problems: readonly Problem[];
 }
 
 /** The section of a listener. */
-export interface HttpTlsSection {
+interface HttpTlsSection {
   readonly enabled: boolean;
   readonly cert?: string;
   readonly key?: string;

@@ -16,7 +16,7 @@ import { RequestParser } from "../wire/request-parser.ts";
 import { readInto } from "./shared-reading.ts";
 
 /** The kinds of waiting that have a deadline each. */
-export type Overdue = "idle" | "header fields" | "body";
+type Overdue = "idle" | "header fields" | "body";
 
 /** So many that were taken keep their places: a peer that always has another waiting must not make it grow. */
 const MAX_PASSED = 256;

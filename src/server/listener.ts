@@ -31,14 +31,14 @@ export interface TlsIdentity extends PeerRules {
 }
 
 /** The parts of a deployment that are served. */
-export interface ServedDeployment {
+interface ServedDeployment {
   readonly identity: TlsIdentity;
   /** New connections take them as they are then. */
   readonly limits: LimitsConfig;
   readonly dispatcher: Dispatcher;
 }
 
-export interface ListenerOptions extends ServedDeployment {
+interface ListenerOptions extends ServedDeployment {
   /** Of all that the daemon sends. */
   readonly sendBudget: SendBudget;
   readonly ledger: Recording;

@@ -17,7 +17,7 @@ import {
 import type { TlsConfig } from "../identity/identity-sections.ts";
 
 /** The proof in the certificate of a connection's peer, or why it proves nothing. */
-export type PeerIdentity = Pick<Peer, "certificate" | "certificateFault">;
+type PeerIdentity = Pick<Peer, "certificate" | "certificateFault">;
 
 /** The rules for asking for certificates and believing them. */
 export interface PeerRules {
@@ -27,7 +27,7 @@ export interface PeerRules {
 }
 
 /** The verdict whether a peer is served at all. */
-export type PeerVerdict =
+type PeerVerdict =
   | { readonly kind: "admitted"; readonly identity: PeerIdentity }
   | { readonly kind: "refused"; readonly reason: string };
 

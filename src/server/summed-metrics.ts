@@ -13,7 +13,7 @@ import {
 export type ProcessMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /** Asks each process for its metrics, undefined where it does not answer; a process has one key all its life. */
-export type CollectMetrics = () => Promise<ReadonlyMap<unknown, ProcessMetrics | undefined>>;
+type CollectMetrics = () => Promise<ReadonlyMap<unknown, ProcessMetrics | undefined>>;
 
 export class SummedMetrics {
   readonly contentType: typeof CONTENT_TYPE = CONTENT_TYPE;

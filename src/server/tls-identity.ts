@@ -13,14 +13,14 @@ import { ensureCertificate, readCertificate, type ServerCertificate } from "./ce
 import type { TlsIdentity } from "./listener.ts";
 
 /** The certificates that the server shows and trusts, or the problems with them. */
-export interface LoadedTlsIdentity {
+interface LoadedTlsIdentity {
   readonly identity: TlsIdentity | undefined;
   readonly fingerprint256: string;
   readonly problems: readonly Problem[];
 }
 
 /** The keys that say so. */
-export interface TlsSource extends ConfigPlace {
+interface TlsSource extends ConfigPlace {
   readonly tls: TlsConfig;
 }
 

@@ -232,7 +232,7 @@ function buildTable(): (KnownField | undefined)[] {
 }
 
 /** The header block of a message, with the empty line, and what it says. */
-export interface KnownFields {
+interface KnownFields {
   readonly octets: Buffer;
   readonly headers: FieldList;
   readonly contentLength: number;

@@ -31,7 +31,7 @@ export interface MessageRules<Start extends { readonly kind: string }, Message e
 }
 
 /** "idle": no octet of a next message is held; "body": one waits for its body. */
-export type ParserPhase = "idle" | "head" | "body" | "failed";
+type ParserPhase = "idle" | "head" | "body" | "failed";
 
 interface Head<Start> {
   readonly kind: "head";

@@ -192,7 +192,7 @@ function asciiText(responses: readonly Response[]): string | undefined {
 }
 
 /** Makes a buffer of so many octets, of whatever content. */
-export type Allocate = (octets: number) => Buffer;
+type Allocate = (octets: number) => Buffer;
 
 /** The head of a response, as latin1; its body is sent apart. */
 export function serializeHead(response: Response): string {

@@ -30,7 +30,7 @@ export interface LoadedConfig {
 }
 
 /** A refused configuration without everything that is malformed. */
-export interface Draft {
+interface Draft {
   readonly config: Config;
   /** A problem that it has, at its place in the file. */
   placed(problem: Problem): Problem;

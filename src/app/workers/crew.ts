@@ -29,7 +29,7 @@ export interface CrewMember {
 }
 
 /** The surroundings of the workers. */
-export interface CrewOptions {
+interface CrewOptions {
   readonly daemon: DaemonOptions;
   readonly shared: SharedState;
   readonly count: number;

@@ -5,7 +5,7 @@ import type { CrewMember } from "./crew.ts";
 import type { AdoptAnswer, PrepareAnswer, PrepareOrder } from "./orders.ts";
 
 /** A reload, and what was found on the way. */
-export interface WholeReload {
+interface WholeReload {
   readonly found: readonly Problem[];
   readonly errors: readonly Problem[];
   /** Undefined: nothing has changed. */

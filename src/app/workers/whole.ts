@@ -8,7 +8,7 @@ import type { Crew } from "./crew.ts";
 import type { CommandAnswer, CommandOrder, WorkerStatus } from "./orders.ts";
 
 /** The daemon that the workers are of. */
-export interface WholeDaemon {
+interface WholeDaemon {
   /** `host:port`. */
   readonly address: string;
   readonly leaseMs: number;

@@ -5,7 +5,7 @@
  */
 import type { Link } from "../../base/link.ts";
 
-export interface WorkerWatchOptions {
+interface WorkerWatchOptions {
   /** It has answered nothing for a few looks. */
   onSilent(): void;
   /** It has answered nothing for half a minute. */

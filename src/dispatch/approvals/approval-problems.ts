@@ -18,7 +18,7 @@ import type { Route } from "../routes/route.ts";
 import { ApprovalPolicy } from "./approval-policy.ts";
 
 /** The rules that the rules are checked against. */
-export interface ApprovalContext {
+interface ApprovalContext {
   /** Name of the configuration file, for problems. */
   readonly file: string;
   readonly names: MethodNames;

@@ -44,7 +44,7 @@ import {
 } from "./call-questions.ts";
 
 /** The parts that approvals are decided by, and kept with. */
-export interface ApprovalParts {
+interface ApprovalParts {
   readonly policy: ApprovalPolicy;
   readonly escalations: EscalationRegister;
   readonly ledger: Pick<Ledger, "currentHeadOf" | "find" | "settled">;

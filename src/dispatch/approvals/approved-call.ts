@@ -16,7 +16,7 @@ import type { Route } from "../routes/route.ts";
 import type { GovernedVersions } from "./approval-policy.ts";
 
 /** The parts that tell one question about a call from another one. */
-export type Question = Pick<ApprovedCall, "expires_at" | "nonce">;
+type Question = Pick<ApprovedCall, "expires_at" | "nonce">;
 
 const VERSIONS: ReadonlySet<keyof ApprovedCall> = new Set(["endpoint_version", "policy_version"]);
 const NONCE_OCTETS = 16;
@@ -108,7 +108,7 @@ export function unreadableFault(
 }
 
 /** The ids that the answer is known by. */
-export interface AnswerMark {
+interface AnswerMark {
   readonly responseId: string;
   /** When the call began, in milliseconds since the epoch. */
   readonly at: number;

@@ -23,7 +23,7 @@ import type { ApprovalPolicy } from "./approval-policy.ts";
 import { approvedCall, callDigest, isReadable, newQuestion, shownCall } from "./approved-call.ts";
 
 /** The parts that keep questions. */
-export interface CallQuestionParts {
+interface CallQuestionParts {
   readonly policy: ApprovalPolicy;
   readonly escalations: Pick<EscalationRegister, "open">;
 }

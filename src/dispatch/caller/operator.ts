@@ -37,7 +37,7 @@ function isListed(
 }
 
 /** The rules that authority is judged by. */
-export interface AuthorityRules {
+interface AuthorityRules {
   readonly policy: Pick<IdentityConfig, "lifecycleAuth" | "operatorCertificates">;
   readonly certificates: Pick<CertificateRegister, "isRevoked">;
 }

@@ -45,7 +45,7 @@ export interface LoggedParts {
 }
 
 /** The fields that the answer before echoed; kept where its request only said who asks. */
-export interface StampedLines {
+interface StampedLines {
   readonly caller: Caller;
   readonly standing: string;
   /** Made for the second such request. */

@@ -5,7 +5,7 @@
 import { uuidv7 } from "../../identity/uuid.ts";
 
 /** An attempt, as INSPECT shows it; keys are the wire's own. */
-export interface NegotiationAttempt {
+interface NegotiationAttempt {
   readonly attempt_id: string;
   readonly agent_id: string;
   readonly method_attempted: string;

@@ -11,7 +11,7 @@ import type { ExchangeView } from "../routes/route.ts";
 import { type CausingRequest, type EventParts, recordStreamEvents } from "../stream-events.ts";
 
 /** An event in an agent's lifecycle stream, about one of its contracts. */
-export interface ContractEvent {
+interface ContractEvent {
   readonly type: "rcns_release" | "rcns_revoke" | "rcns_propose_accepted";
   readonly contract: Contract;
   readonly reason?: string | undefined;

@@ -18,7 +18,7 @@ import { CallContext } from "../handling/call-context.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
 import { createRoute, type ExchangeView, type Route, type RouteHandler } from "../routes/route.ts";
 
-export interface ContractRoutesOptions {
+interface ContractRoutesOptions {
   readonly register: Pick<ContractRegister, "find" | "change">;
   /** Hears of each contract that its agent agreed to, once. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;

@@ -27,7 +27,7 @@ import {
 import type { Gate } from "./gate.ts";
 
 /** The rules that it decides by. */
-export interface CallerGateOptions {
+interface CallerGateOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
   readonly certificates: CallerState["certificates"];

@@ -10,7 +10,7 @@ import type { MethodPolicy } from "../policy/method-policy.ts";
 import { agentRetired, agentSuspended, type Refusal } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
-export interface LifecycleGateOptions {
+interface LifecycleGateOptions {
   readonly directory: Pick<AgentDirectory, "find">;
   readonly methodPolicy: Pick<MethodPolicy, "alias">;
   readonly lifecycle: CallerState["lifecycle"];

@@ -18,7 +18,7 @@ import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** The rules that it decides by. */
-export interface EndpointGateOptions {
+interface EndpointGateOptions {
   readonly registry: EndpointRegistry<Route>;
   readonly anonymousDiscovery: boolean;
   /** Methods that need a principal of `[policies.oauth]`. */

@@ -28,7 +28,7 @@ export interface InvokeServices extends CallServices {
 }
 
 /** Completes a reply; called once, in the same turn as the handler settles. */
-export type Finish<T> = (reply: Reply) => T;
+type Finish<T> = (reply: Reply) => T;
 
 const handling = channel(CHANNELS.handler);
 
@@ -202,7 +202,7 @@ export function faultReply(
 }
 
 /** The part of a route that an outcome is judged by. */
-export type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
+type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
 
 /**
  * The reply that an outcome stands for: a body that the output schema accepts, or an error that the endpoint

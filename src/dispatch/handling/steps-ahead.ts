@@ -18,7 +18,7 @@ import { namedError, type Refusal } from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
 
 /** The endpoints that the steps lead to. */
-export interface StepsAheadParts {
+interface StepsAheadParts {
   readonly policy: ApprovalPolicy;
   readonly registry: Pick<EndpointRegistry<Route>, "find" | "entries">;
   readonly methodPolicy: Pick<MethodPolicy, "alias" | "redirect">;

@@ -50,7 +50,7 @@ function malformed(message: string): Refusal {
 }
 
 /** The parts that answer requests under a key. */
-export interface IdempotencyParts {
+interface IdempotencyParts {
   readonly register: Pick<IdempotencyRegister, "claim">;
   readonly directory: Pick<AgentDirectory, "find">;
   readonly services: InvokeServices;

@@ -15,7 +15,7 @@ export interface HttpPeer {
 }
 
 /** Field lines by lower-case name; a name that came twice has two values. */
-export type AnswerFields = ReadonlyMap<string, readonly string[]>;
+type AnswerFields = ReadonlyMap<string, readonly string[]>;
 
 /** An answer as it is sent. */
 export interface HttpAnswer {

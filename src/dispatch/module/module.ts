@@ -234,7 +234,7 @@ export interface UpstreamAgent {
 }
 
 /** Another agent that it depends on. */
-export interface UpstreamDependency {
+interface UpstreamDependency {
   readonly name: string;
   readonly status: string;
   readonly reason?: string;

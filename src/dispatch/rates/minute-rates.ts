@@ -18,7 +18,7 @@ export interface MinuteTaking {
 }
 
 /** A rate that is kept here. */
-export interface MinuteRate {
+interface MinuteRate {
   /** Counts what other processes have given to an account. */
   add(account: string, count: number): void;
 }
@@ -60,7 +60,7 @@ interface Given {
 }
 
 /** The parts of shares. */
-export interface MinuteSharesOptions {
+interface MinuteSharesOptions {
   readonly holders: Holders;
   readonly rates: MinuteRates;
   onFault(error: unknown): void;

@@ -36,7 +36,7 @@ export interface LeasedShares extends RateShares {
 }
 
 /** The parts of shares. */
-export interface SharesOptions {
+interface SharesOptions {
   readonly holders: Holders;
   /** The rates in force; what is far below them is not told. */
   limitOf(scope: RateScope): number;
@@ -46,7 +46,7 @@ export interface SharesOptions {
 }
 
 /** Between two leases. */
-export const LEASE_EVERY_MS = 1_000;
+const LEASE_EVERY_MS = 1_000;
 /** A lease that was not renewed for so long is over. */
 const LEASE_MS = 3_000;
 /** Nobody needs what a node that is gone has leased. */

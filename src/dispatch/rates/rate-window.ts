@@ -11,7 +11,7 @@ const REMEMBERED_AGENTS = 10_000;
 const MOST = 10_000;
 
 /** A rate among those of the server. */
-export interface RateWindowOptions {
+interface RateWindowOptions {
   /** Unique among them. */
   readonly name: string;
   readonly rates: MinuteRates;

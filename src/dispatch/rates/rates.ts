@@ -13,7 +13,7 @@ import type { Peer } from "../caller/peer.ts";
 import type { RateScope, RateShares } from "./rate-shares.ts";
 
 /** The limits in force; 0 is none. */
-export type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;
+type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;
 
 /** A payer that has to wait. */
 export interface RateExcess {

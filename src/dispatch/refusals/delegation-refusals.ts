@@ -67,7 +67,7 @@ export function chainBroken(
 }
 
 /** Why something may not be delegated. */
-export type ForbiddenDelegation =
+type ForbiddenDelegation =
   | "delegation-not-permitted"
   | "peer-not-configured"
   | "agent-not-allowed"

@@ -13,7 +13,7 @@ import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Route } from "./route.ts";
 
 /** The places that an endpoint is looked up in. */
-export interface LookupParts {
+interface LookupParts {
   readonly catalog: Catalog;
   readonly methodPolicy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;

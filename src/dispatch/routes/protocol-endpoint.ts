@@ -62,7 +62,7 @@ function protocolDefinition(from: ProtocolEndpoint, isReading: boolean): Endpoin
 }
 
 /** The surroundings of protocol endpoints. */
-export interface ProtocolContext {
+interface ProtocolContext {
   readonly state?: { readonly view: Pick<ViewLease, "catchUp"> };
 }
 

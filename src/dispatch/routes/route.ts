@@ -20,7 +20,7 @@ import type { Concealment } from "../concealment.ts";
 import type { Refusal } from "../refusals/refusal.ts";
 
 /** Tier A: the protocol's own. Tier B: the operator's. Tier C: a contract's. */
-export type Tier = "A" | "B" | "C";
+type Tier = "A" | "B" | "C";
 
 /** The contract that an action is done under; keys of the record.   AGTP-API §10.1.6 */
 export interface ContractReference {
@@ -127,7 +127,7 @@ export type LeadsTo = (
 ) => (Pair & { readonly input: Readonly<Record<string, unknown>> }) | undefined;
 
 /** The fault of an input that the schema accepts; undefined: nothing. */
-export type InputRules = (
+type InputRules = (
   input: Readonly<Record<string, unknown>>,
 ) => readonly SchemaViolation[] | undefined;
 

@@ -41,7 +41,7 @@ export function isTool({
 }
 
 /** The hints that MCP has for the effects of a tool. */
-export interface ToolHints {
+interface ToolHints {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
   readonly idempotentHint: boolean;

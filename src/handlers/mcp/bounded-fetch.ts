@@ -22,7 +22,7 @@ export class MessageTooLong extends Error {
 }
 
 /** A fetch from one server, and how to end its connections. */
-export interface BoundedFetch {
+interface BoundedFetch {
   readonly fetch: typeof globalThis.fetch;
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ export function openServerPool(
 }
 
 /** The parts of a deployment's servers. */
-export interface DeployedServersParts extends McpServerOptions {
+interface DeployedServersParts extends McpServerOptions {
   readonly settings: readonly McpServerSettings[];
   readonly pool: McpServerPool;
   readonly pins: ToolPins;

@@ -28,7 +28,7 @@ export interface McpServerOptions {
 }
 
 /** The listener of a connection. */
-export interface ConnectionListener {
+interface ConnectionListener {
   /** Its tools may be others: it is new, it was lost, or it said so. */
   onStale(): void;
   onListChanged(): void;

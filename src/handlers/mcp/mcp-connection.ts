@@ -41,10 +41,10 @@ export interface InputRequired {
 }
 
 /** A question that a server of the older protocol asks in the middle of a call. */
-export type AnswerQuestion = (question: JsonRecord) => Promise<JsonRecord>;
+type AnswerQuestion = (question: JsonRecord) => Promise<JsonRecord>;
 
 /** The events of a connection. */
-export interface ConnectionEvents {
+interface ConnectionEvents {
   /** The server's tools may be others now. */
   onListChanged(): void;
   onClosed(): void;

@@ -23,7 +23,7 @@ export interface OfferedTool {
 export type OfferedTools = ReadonlyMap<string, OfferedTool>;
 
 /** The call of a tool that has to be the one that was pinned. */
-export interface PinnedRequest extends Omit<ToolRequest, "definition"> {
+interface PinnedRequest extends Omit<ToolRequest, "definition"> {
   readonly tool: string;
   readonly pin: string;
   /** The agent that can come back with the answer to a question; undefined: questions are declined. */
@@ -36,7 +36,7 @@ export type PinnedAnswer =
   | { readonly kind: "changed"; readonly offered?: OfferedTool };
 
 /** Hears of a server's tools each time that they were read. */
-export type ToolsListener = (tools: OfferedTools) => void;
+type ToolsListener = (tools: OfferedTools) => void;
 
 /** How old a list may be that a call goes by, and how often a server is asked for it. */
 const FRESH_MS = 60_000;

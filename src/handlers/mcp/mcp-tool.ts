@@ -27,7 +27,7 @@ import type { ToolPins } from "./tool-pins.ts";
 import { type ResultOptions, readToolResult, toolFailure } from "./tool-result.ts";
 
 /** The parts that a tool is bound with. */
-export interface McpToolParts {
+interface McpToolParts {
   readonly server: McpServer;
   readonly pins: Pick<ToolPins, "pinOf">;
   readonly outputSchema: JsonSchema;

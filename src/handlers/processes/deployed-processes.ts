@@ -20,7 +20,7 @@ import { type ProcessHealth, ProcessPool } from "./process-pool.ts";
 import { type ProcessConfig, processSettings } from "./processes-section.ts";
 
 /** The parts that outlive a reload. */
-export interface ProcessHouse {
+interface ProcessHouse {
   readonly groups: ProcessGroups;
   /** The pools that were started last, by name. */
   readonly latest: Map<string, ProcessPool>;
@@ -32,7 +32,7 @@ export function openProcessHouse(): ProcessHouse {
 }
 
 /** The parts of a deployment's processes. */
-export interface DeployedProcessesParts {
+interface DeployedProcessesParts {
   readonly processes: readonly ProcessConfig[];
   /** The deployment's directory. */
   readonly directory: string;

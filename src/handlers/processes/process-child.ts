@@ -9,7 +9,7 @@ import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { ProcessSettings } from "./processes-section.ts";
 
 /** The listener of a process. */
-export interface ChildListener {
+interface ChildListener {
   /** A line of its standard output. */
   onLine(line: Line): void;
   /** A line of its standard error, bounded. */

@@ -9,7 +9,7 @@ import type { SignedIn } from "./sessions.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** The sources of the events. */
-export interface EventParts {
+interface EventParts {
   readonly traffic: Traffic;
   /** Milliseconds from one news to the next. */
   readonly tickMs?: number;

@@ -2,7 +2,7 @@
 import { codeOf } from "../../base/thrown.ts";
 
 /** One way. */
-export type OidcFailureKind =
+type OidcFailureKind =
   | "state"
   | "declined"
   | "no-role"

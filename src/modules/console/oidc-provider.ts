@@ -15,7 +15,7 @@ import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import { type Claims, claimOf, isNamed } from "./person.ts";
 
 /** The parts of a provider. */
-export interface OidcProviderOptions {
+interface OidcProviderOptions {
   readonly oidc: OidcConfig;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca: string | undefined;

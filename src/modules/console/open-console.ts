@@ -40,7 +40,7 @@ import type { Sources } from "./views/sources.ts";
 import { upstreamRoutes } from "./views/upstreams.ts";
 
 /** The console, its commands, and its end. */
-export interface OpenedConsole {
+interface OpenedConsole {
   readonly side: ConsoleSide;
   readonly commands: ReadonlyMap<string, (options: JsonRecord) => unknown>;
   readonly problems: readonly Problem[];
@@ -119,7 +119,7 @@ const openTraffic = (): Traffic => {
 };
 
 /** The records that can be looked at, and the console for them. */
-export interface InspectionParts extends Pick<ProcessState, "collection"> {
+interface InspectionParts extends Pick<ProcessState, "collection"> {
   readonly config: { readonly console: ConsoleConfig; readonly server: ServerConfig };
   readonly journal: Pick<
     InspectedJournal,

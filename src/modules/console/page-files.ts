@@ -11,7 +11,7 @@ import { dirname, extname, join } from "node:path";
 import { shippedPath } from "../../base/paths.ts";
 
 /** A file as it is sent. */
-export interface PageFile {
+interface PageFile {
   readonly type: string;
   readonly body: Buffer;
 }

@@ -27,7 +27,7 @@ import type { ConsolePlace } from "./place.ts";
 import type { SignedIn } from "./sessions.ts";
 
 /** The parts of the ceremonies. */
-export interface CeremonyParts {
+interface CeremonyParts {
   readonly passkeys: Passkeys;
   readonly challenges: PasskeyChallenges;
   readonly place: Pick<ConsolePlace, "baseUrl">;
@@ -182,7 +182,7 @@ function octetsOf(text: string): Uint8Array<ArrayBuffer> {
 const LABEL = { alg: 3, crv: -1, x: -2, y: -3, n: -1, e: -2 } as const;
 
 /** The public key of a passkey as a JWK, which every library of signatures reads.   RFC 9052, RFC 7517 */
-export function jwkOfCose(cose: Uint8Array<ArrayBuffer>): JsonRecord | undefined {
+function jwkOfCose(cose: Uint8Array<ArrayBuffer>): JsonRecord | undefined {
   const key = decodeCredentialPublicKey(cose) as unknown as ReadonlyMap<number, unknown>;
   const text = (label: number): string => {
     const value = key.get(label);

@@ -4,7 +4,7 @@ import { htmlText } from "../../base/html-text.ts";
 import type { Person } from "./person.ts";
 
 /** The link that was followed, and whom it signs in. */
-export interface SignInView {
+interface SignInView {
   readonly link: string | undefined;
   readonly person: Person | undefined;
   /** The host of the provider; undefined where there is none. */

@@ -211,7 +211,7 @@ interface HttpHealth {
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** The health of the HTTP APIs behind endpoints, by the outcome of the calls to them. */
-export class UpstreamHealth {
+class UpstreamHealth {
   readonly #byOrigin = new Map<string, Mutable<HttpHealth>>();
   readonly #byEndpoint = new WeakMap<EndpointDefinition, Mutable<HttpHealth>>();
 

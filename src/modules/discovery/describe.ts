@@ -49,7 +49,7 @@ interface DescribeOptions extends DescribedAgents {
 }
 
 /** DESCRIBE on "/", and every method that describes an agent on its own path. */
-export interface Description {
+interface Description {
   readonly method: FloorMethod;
   readonly endpoints: readonly ProtocolEndpoint[];
 }

@@ -242,7 +242,7 @@ const TYPE = "application/json; charset=utf-8";
  * `GET /openapi.json`: the operator's endpoints as HTTP clients of this sidecar find them. Made when
  * it is first asked for, because a port that the system chose is not known before.   AGTP-API §14.2
  */
-export function createOpenapiRoutes(source: () => ExportSource, toll: Toll): HttpPlugin {
+function createOpenapiRoutes(source: () => ExportSource, toll: Toll): HttpPlugin {
   let made: { readonly bytes: Buffer; readonly tag: string } | undefined;
   const make = () => {
     const bytes = Buffer.from(JSON.stringify(exportOpenapi(source())));

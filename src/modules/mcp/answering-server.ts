@@ -20,7 +20,7 @@ import { invalidParams } from "./protocol-errors.ts";
 import { type ClientTasks, handleTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
 
 /** The answers of a server to its clients. */
-export interface ServerAnswers {
+interface ServerAnswers {
   readonly report: ReportThrown;
   list(
     cursor: string | undefined,

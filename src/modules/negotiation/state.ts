@@ -14,7 +14,7 @@ import type { LateSynthesis } from "./late-synthesis.ts";
 import { PendingProposals } from "./propose/pending-proposals.ts";
 
 /** The state of negotiation. */
-export interface NegotiationState {
+interface NegotiationState {
   readonly proposals: PendingProposals;
   readonly turns: NegotiationTurns;
   readonly rate: RateWindow;

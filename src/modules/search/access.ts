@@ -24,7 +24,7 @@ const FOR_NAMED_AGENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** The policy that the gates go by. */
-export type AccessPolicy = Pick<
+type AccessPolicy = Pick<
   PoliciesConfig,
   "anonymousDiscovery" | "scopeRequiredForInvocation" | "oauth" | "identity"
 >;

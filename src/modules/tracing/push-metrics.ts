@@ -91,7 +91,7 @@ function hrTime(ms: number): [number, number] {
 }
 
 /** A metric of prom-client, as it describes it. */
-export interface PromMetric {
+interface PromMetric {
   readonly name: string;
   readonly help: string;
   readonly type: string;
@@ -107,13 +107,13 @@ interface PromValue {
 type Attributes = Readonly<Record<string, string>>;
 
 /** A point of a counter or a gauge. */
-export interface Point {
+interface Point {
   readonly attributes: Attributes;
   readonly value: number;
 }
 
 /** A point of a histogram; counts are of one bucket each. */
-export interface HistogramPoint {
+interface HistogramPoint {
   readonly attributes: Attributes;
   readonly value: {
     readonly count: number;
@@ -123,7 +123,7 @@ export interface HistogramPoint {
 }
 
 /** Reads the points of a counter or a gauge. */
-export function readPoints({ values }: PromMetric): readonly Point[] {
+function readPoints({ values }: PromMetric): readonly Point[] {
   return values.map(({ value, labels }) => ({ attributes: texts(labels), value }));
 }
 
@@ -135,7 +135,7 @@ interface Gathered {
 }
 
 /** Reads a histogram; each of its buckets counts the ones below it as well. */
-export function readHistogram({ name, values }: PromMetric): readonly HistogramPoint[] {
+function readHistogram({ name, values }: PromMetric): readonly HistogramPoint[] {
   const gathered = new Map<string, Gathered>();
   for (const { value, labels, metricName } of values) {
     const { le, ...rest } = labels;

@@ -59,7 +59,7 @@ export function spanShape(
 }
 
 /** The sender, as the collector knows it. */
-export interface SpanSource {
+interface SpanSource {
   readonly resource: Readonly<Record<string, AttributeValue>>;
   readonly scope: { readonly name: string; readonly version: string };
 }

@@ -37,7 +37,7 @@ const OPTIONS = {
 type ExportLine = Line<typeof ARGS, typeof OPTIONS>;
 
 /** The command. */
-export const exportCommand: Command = command({
+const exportCommand: Command = command({
   name: "export",
   description: "Writes the endpoints of a deployment, or of a server, as OpenAPI 3.1.",
   args: ARGS,

@@ -12,7 +12,7 @@ import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import type { Binding } from "../manifest/manifest.ts";
 
 /** The credentials of a program, and how to take them back. */
-export interface PresentedCredentials {
+interface PresentedCredentials {
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string | null;
   /** The secrets that must not be seen in the output. */

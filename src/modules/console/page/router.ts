@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** Goes to an address of the console. */
-export function navigate(address: string): void {
+function navigate(address: string): void {
   history.pushState(null, "", address);
   dispatchEvent(new Event(MOVED));
 }

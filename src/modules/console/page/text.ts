@@ -86,7 +86,7 @@ export function wholeMomentText(time: string, now: number = Date.now()): string 
 }
 
 /** The distance of a moment in words: `in 5 min`, `3 d 2 h ago`. */
-export function relativeText(ms: number): string {
+function relativeText(ms: number): string {
   const distance = durationText(Math.abs(ms) / 1000);
   return ms > 0 ? `in ${distance}` : `${distance} ago`;
 }

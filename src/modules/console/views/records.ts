@@ -10,7 +10,7 @@ import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
 
 /** The sources of these routes. */
-export interface RecordParts {
+interface RecordParts {
   readonly state: {
     readonly ledger: Pick<Ledger, "currentHeadOf" | "currentHeadsOf" | "openReader" | "whereCut">;
   };

@@ -19,7 +19,7 @@ export interface ListedRecord {
 }
 
 /** The list so far. */
-export interface ListedChain {
+interface ListedChain {
   readonly records: readonly ListedRecord[] | undefined;
   readonly error: ApiError | undefined;
   /** The record behind the last one, which retention took away. */
@@ -33,7 +33,7 @@ export interface ListedChain {
 }
 
 /** Where a page begins: at a record, or behind a gap at the newest record before another one. */
-export interface PageStart {
+interface PageStart {
   readonly from?: string;
   readonly behind?: string;
 }

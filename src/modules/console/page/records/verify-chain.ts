@@ -16,7 +16,7 @@ import {
 import type { PinnedKey } from "./keys.ts";
 
 /** The chain, and what it is checked with. */
-export interface ChainSource {
+interface ChainSource {
   readonly agentId: string;
   readonly keys: readonly PinnedKey[];
   /** A record that this browser has seen in the chain. */
