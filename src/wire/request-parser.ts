@@ -4,11 +4,10 @@
  */
 import { nameText } from "../base/kept-text.ts";
 import type { HeaderFields } from "./fields.ts";
+import type { ReceivedText } from "./head-scanner.ts";
 import { isToken, quote, SINGLETON_FIELDS } from "./header-fields.ts";
 import type { Request, WireFault, WireLimits } from "./message.ts";
-import { MessageParser, type MessageRules } from "./message-parser.ts";
-import type { ReceivedText } from "./received-text.ts";
-import { StartLineMemory } from "./start-line-memory.ts";
+import { MessageParser, type MessageRules, StartLineMemory } from "./message-parser.ts";
 
 /** The three things a request line says. */
 interface RequestLine {

@@ -7,8 +7,7 @@ import { nameText } from "../base/kept-text.ts";
 import type { HeaderFields, ResponseLimits } from "./fields.ts";
 import { quote } from "./header-fields.ts";
 import type { WireFault } from "./message.ts";
-import { MessageParser, type MessageRules } from "./message-parser.ts";
-import { StartLineMemory } from "./start-line-memory.ts";
+import { MessageParser, type MessageRules, StartLineMemory } from "./message-parser.ts";
 
 /** A response as a client reads it. */
 export interface ReceivedResponse {

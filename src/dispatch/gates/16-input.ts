@@ -2,9 +2,9 @@
  * Gate 16. Does the merged input satisfy the endpoint's input schema, and then the handler's own rules?
  * 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
-import { watch } from "../caller/watched-peer.ts";
+
 import type { Exchange } from "../exchange.ts";
-import { readInput } from "../read-input.ts";
+import { readInput, watch } from "../read-input.ts";
 import { schemaViolation } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
