@@ -4,7 +4,7 @@
  * database that serves, exports and verifies; the next one to cut finishes its cut.
  * AGTP-IDENTIFIERS "Audit Log"
  */
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 import { makeDirectory } from "../../base/paths.ts";
 import { HolderLostError, type Holders } from "../holders.ts";
 import { archiveCuts, archiveSegment } from "../journal/archive-segment.ts";
@@ -19,7 +19,6 @@ import {
   type RetentionRun,
 } from "../journal/retention.ts";
 import { segmentName } from "../journal/segment.ts";
-import { CutClaim } from "./cut-claim.ts";
 import {
   cutRow,
   inSnapshot,
@@ -27,6 +26,7 @@ import {
   readHeadRows,
   readingSnapshot,
   readLastCutRow,
+  readMeta,
 } from "./cut-rows.ts";
 import {
   changePending,
@@ -35,6 +35,7 @@ import {
   readPending,
   stageHeads,
 } from "./cut-writing.ts";
+import { inTransaction } from "./driver.ts";
 import { deleteRange, readRange, surveyedRange } from "./record-range.ts";
 import { measuredSegments, type RecordSegment, RecordSegments } from "./record-segments.ts";
 
@@ -239,5 +240,63 @@ export class RecordRetention implements RetainedRecords {
 
   #step(step: RecordCutStep): void {
     this.#options.onStep?.(step);
+  }
+}
+
+/** The name of its row in `meta`. */
+const HOLDER = "cut_holder";
+/** How long the server waits for the next statement of a transaction. */
+const IDLE_MS = 3_000;
+
+/**
+ * The claim of the one node that cuts. It stays that node's until its process is gone; each step that
+ * counts is a transaction that finds the claim as it was, so that a node that was stopped and goes on
+ * when another has taken over changes nothing.
+ */
+class CutClaim {
+  readonly #pool: Pool;
+  /** The schema, quoted. */
+  readonly #name: string;
+  readonly #holders: Holders;
+  readonly #self: string;
+
+  constructor(pool: Pool, name: string, holders: Holders & { readonly self: string }) {
+    this.#pool = pool;
+    this.#name = name;
+    this.#holders = holders;
+    this.#self = holders.self;
+  }
+
+  /** True where this process is the one that cuts. */
+  async take(): Promise<boolean> {
+    const holder = await readMeta(this.#pool, this.#name, HOLDER);
+    if (holder === this.#self) return true;
+    if (holder !== undefined && !this.#holders.isGone(holder)) return false;
+    const { rowCount } = await this.#pool.query(
+      `INSERT INTO ${this.#name}.meta AS m VALUES ('${HOLDER}', $1)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE m.value = $2`,
+      [this.#self, holder ?? null],
+    );
+    return rowCount === 1;
+  }
+
+  /** Lets another process cut. */
+  async release(): Promise<void> {
+    await this.#pool.query(
+      `DELETE FROM ${this.#name}.meta WHERE name = '${HOLDER}' AND value = $1`,
+      [this.#self],
+    );
+  }
+
+  /** Writes as the one that cuts. @throws HolderLostError where another does by now */
+  change<Done>(write: (client: PoolClient) => Promise<Done>): Promise<Done> {
+    const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
+    return inTransaction(this.#pool, begin, async (client) => {
+      const { rows } = await client.query<{ value: string }>(
+        `SELECT value FROM ${this.#name}.meta WHERE name = '${HOLDER}' FOR UPDATE`,
+      );
+      if (rows[0]?.value !== this.#self) throw new HolderLostError();
+      return write(client);
+    });
   }
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Pool } from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { PoolEnd } from "../../../src/state/postgres/pool-end.ts";
+import { PoolEnd } from "../../../src/state/postgres/store.ts";
 
 /** A pool whose connections never end by themselves. */
 class SilentPool extends EventEmitter {
