@@ -14,13 +14,14 @@ import {
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
+import { verifyRecord } from "../../state/records/verify-record.ts";
 import { isStatus, isSuccess } from "../../wire/message.ts";
 import { isCredible, type VouchingRules } from "./chain.ts";
 import type { Performance } from "./delegate.ts";
 import { failed, type Outcome } from "./outcome.ts";
-import type { PeerCaller, PeerMessage } from "./peer-clients.ts";
-import { type Answered, priorActionsOf, verifyPeerRecord } from "./peer-record.ts";
+import type { PeerAnswer, PeerCaller, PeerMessage } from "./peer-clients.ts";
 import type { PeerServer } from "./peers.ts";
 import { taskHash } from "./request.ts";
 import { signToken } from "./token.ts";
@@ -199,4 +200,67 @@ function linkOf({ links }: Delegation, { serverId }: PeerServer) {
   const { agentId = "", target = "" } = links.at(-1) ?? {};
   const index = links.length - 1;
   return { index, server_id: serverId, agent_id: agentId, target_agent_id: target };
+}
+
+/** An answer. */
+export type Answered = Extract<PeerAnswer, { readonly kind: "answered" }>;
+
+/** The action that a record proves, or what is wrong with it, in words. */
+type PeerRecord =
+  | { readonly auditId: string; readonly jws: string; readonly payload: JsonRecord }
+  | string;
+
+/**
+ * Judges if a peer's Attribution-Record proves its answer: signed by the peer's key, about this request and this
+ * answer.   AGTP-IDENTIFIERS "Attribution-Record", AGTP "DELEGATE"
+ */
+export function verifyPeerRecord(
+  { auditId, record, status, text }: Answered,
+  { agentId, body }: Pick<PeerMessage, "agentId" | "body">,
+  { serverId, publicKey }: PeerServer,
+): PeerRecord {
+  if (record === undefined || auditId === undefined) return "the answer has no record";
+  if (sha256Hex(record) !== auditId) return "the Audit-ID is not the record's hash";
+  const verdict = verifyRecord(record, [publicKey]);
+  if (verdict.kind === "unsigned") return "the record is not signed";
+  if (verdict.kind !== "verified") return "the record is not signed by the peer's key";
+  const { payload } = verdict;
+  const { agent_id: subject } = payload;
+  // An agent that a server turns away at its gate is nobody there.
+  if (subject !== agentId && (isSuccess(status) || subject !== "")) {
+    return "the record is about another agent";
+  }
+  const expected: JsonRecord = {
+    server_id: serverId,
+    method: "DELEGATE",
+    status,
+    request_hash: `sha256:${sha256Hex(body)}`,
+    result_hash: `sha256:${sha256Hex(text)}`,
+  };
+  const wrong = Object.entries(expected).find(([name, value]) => payload[name] !== value);
+  if (wrong !== undefined) return `the record is about another answer: its ${wrong[0]} differs`;
+  return { auditId, jws: record, payload };
+}
+
+const AUDIT_ID = /^[0-9a-f]{64}$/;
+const MAX_ACTIONS = 32;
+const MAX_URI_LENGTH = 512;
+
+/** The actions that a record depends on, each with where it can be asked for. */
+export function priorActionsOf(payload: JsonRecord, peer: PeerServer): readonly PriorAction[] {
+  const { prior_actions: written } = payload;
+  if (!Array.isArray(written)) return [];
+  return written.slice(0, MAX_ACTIONS).flatMap((one: unknown) => readAction(one, peer) ?? []);
+}
+
+function readAction(written: unknown, { address }: PeerServer): PriorAction | undefined {
+  if (!isRecord(written)) return undefined;
+  const { agent_id: agentId, audit_id: auditId, agent_uri: uri } = written;
+  if (typeof agentId !== "string" || !isAgentId(agentId)) return undefined;
+  if (typeof auditId !== "string" || !AUDIT_ID.test(auditId)) return undefined;
+  const isUri = typeof uri === "string" && uri.length <= MAX_URI_LENGTH && /^agtp:\/\//.test(uri);
+  if (isUri) return { agent_id: agentId, audit_id: auditId, agent_uri: uri };
+  const host = address?.host.includes(":") ? `[${address.host}]` : address?.host;
+  const own = `agtp://${agentId}@${host}:${address?.port}`;
+  return { agent_id: agentId, audit_id: auditId, agent_uri: own };
 }

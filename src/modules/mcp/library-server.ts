@@ -6,24 +6,28 @@
 import {
   type AuthInfo,
   type CallToolResult,
+  type InputRequests,
   type ReadResourceResult,
   type Resource,
   ResourceNotFoundError,
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { raceAbort } from "../../base/deadline.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { createAnsweringServer } from "./answering-server.ts";
 import { ask, type ToolCall } from "./ask.ts";
-import { callAsking } from "./contracts/ask-user.ts";
+import { QUESTION } from "./contracts/contract-question.ts";
+import { LIFE_MS } from "./contracts/front-contracts.ts";
 import type { McpRequest } from "./front.ts";
 import { canElicit } from "./opaque-server.ts";
 import { refuseRequest } from "./protocol-errors.ts";
 import { tasksOf } from "./tasks/run-task.ts";
 import { knowsTasks } from "./tasks/task-requests.ts";
 import { answerMeta } from "./tools/answer-meta.ts";
-import { isDone } from "./tools/call-result.ts";
+import { isDone, type Result } from "./tools/call-result.ts";
 import { callTool } from "./tools/call-tool.ts";
 import { bodyText } from "./tools/content.ts";
 import { listTools } from "./tools/list-tools.ts";
@@ -150,4 +154,53 @@ export function listResources(serverId: string): Resource[] {
 /** The one that a URI names. */
 export function findResource(serverId: string, uri: string): Described | undefined {
   return DESCRIBED.find(({ path }) => uri === `agtp://${serverId}${path}`);
+}
+
+type Send = ServerContext["mcpReq"]["send"];
+
+/** How a call begins, and the way to its client. */
+interface AskingCall {
+  begin(): Promise<JsonRecord>;
+  readonly context: Pick<ServerContext, "mcpReq">;
+}
+
+/**
+ * Calls a tool, and asks the user of a client of 2025-11-25 where that takes a word of the user's: on the stream
+ * of the call, which goes on once the question is answered, under the deployment that is served then. A user who
+ * says nothing in time, a client that cannot ask after all and a server that stops have not accepted.
+ * MCP 2025-11-25 "Elicitation"
+ */
+async function callAsking(
+  request: McpRequest,
+  call: ToolCall,
+  { begin, context: { mcpReq } }: AskingCall,
+): Promise<Result> {
+  const result = await begin();
+  if (result["resultType"] !== "input_required") return result as Result;
+  const response = await askUser(result["inputRequests"], mcpReq.send, request.front.stopping);
+  // A reload may have changed what is allowed while the user thought it over.
+  const later: McpRequest = { ...request, front: request.front.latest() };
+  try {
+    return await callTool(later, {
+      ...call,
+      requestState: String(result["requestState"]),
+      inputResponses: { [QUESTION]: response },
+    });
+  } finally {
+    request.challenge = later.challenge;
+  }
+}
+
+const CLOSED: JsonRecord = { action: "cancel" };
+
+async function askUser(requests: unknown, send: Send, stopping: AbortSignal): Promise<JsonRecord> {
+  const { params } = (requests as Required<InputRequests>)[QUESTION] as { params: JsonRecord };
+  const options = { timeout: LIFE_MS, resetTimeoutOnProgress: false };
+  try {
+    const asked = { method: "elicitation/create" as const, params: params as never };
+    const answer: unknown = await raceAbort(send(asked, options), stopping);
+    return isRecord(answer) ? answer : CLOSED;
+  } catch {
+    return CLOSED;
+  }
 }

@@ -4,7 +4,7 @@ import {
   type Answered,
   priorActionsOf,
   verifyPeerRecord,
-} from "../../../src/modules/delegation/peer-record.ts";
+} from "../../../src/modules/delegation/forward.ts";
 import type { PeerServer } from "../../../src/modules/delegation/peers.ts";
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { keyOf } from "../../support/genesis.ts";
