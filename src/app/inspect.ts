@@ -12,7 +12,7 @@ import { publicKeyOf } from "../identity/ed25519.ts";
 import { SendBudget } from "../server/connection-limits.ts";
 import { type ControlSocket, openControlSocket } from "../server/control-socket.ts";
 import { HttpListener } from "../server/http-listener.ts";
-import { loadHttpTls } from "../server/http-tls.ts";
+import { loadHttpTls } from "../server/tls-identity.ts";
 import { InspectedJournal } from "../state/journal/inspected-journal.ts";
 import { compareJournal } from "../state/journal/journal-comparison.ts";
 import { createMemoryStore } from "../state/memory-store.ts";

@@ -35,7 +35,7 @@ export interface ServerCertificate {
 }
 
 /** A certificate that can be served, or every reason why it cannot. */
-type CertificateReading =
+export type CertificateReading =
   | (ServerCertificate & { readonly problems?: undefined })
   | { readonly problems: readonly Problem[] };
 

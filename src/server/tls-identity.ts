@@ -1,6 +1,6 @@
 /**
- * The certificate, key and client CA of `[tls]`, from files or self-made. Everything wrong with
- * them stops the start.
+ * The certificates of listeners: certificate, key and client CA of `[tls]`, from files or self-made, and those
+ * that `[gateway]` and `[console]` name. Everything wrong with them stops the start.
  */
 import { join, relative } from "node:path";
 import type { ConfigPlace } from "../base/deployment-files.ts";
@@ -9,7 +9,13 @@ import { reasonOf } from "../base/thrown.ts";
 import { readCertificates } from "../endpoint/upstream-ca.ts";
 import { checkTrustAnchor, readTrustAnchors } from "../identity/client-certificate-verification.ts";
 import type { TlsConfig } from "../identity/identity-sections.ts";
-import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
+import {
+  type CertificateReading,
+  ensureCertificate,
+  readCertificate,
+  type ServerCertificate,
+} from "./certificate.ts";
+import type { HttpTls } from "./http-listener.ts";
 import type { TlsIdentity } from "./listener.ts";
 
 /** The certificates that the server shows and trusts, or the problems with them. */
@@ -67,14 +73,9 @@ async function loadCertificate(
   problems: Problem[],
 ): Promise<ServerCertificate | undefined> {
   if (tls.cert !== undefined && tls.key !== undefined) {
-    const reading = readCertificate(tls.cert, tls.key);
+    const reading = readNamed(tls.cert, tls.key, directory);
     if (reading.problems === undefined) return reading;
-    problems.push(
-      ...reading.problems.map((problem) => ({
-        ...problem,
-        file: relative(directory, problem.file) || problem.file,
-      })),
-    );
+    problems.push(...reading.problems);
     return undefined;
   }
   if (!isPersistent) return undefined;
@@ -86,4 +87,41 @@ async function loadCertificate(
     problems.push({ file: relative(directory, file), key: "tls.cert", message });
     return undefined;
   }
+}
+
+/** The certificate of an HTTP listener, or what is wrong with it. */
+interface LoadedHttpTls {
+  /** Undefined: plain HTTP. */
+  readonly tls: HttpTls | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** The section of an HTTP listener. */
+interface HttpTlsSection {
+  readonly enabled: boolean;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** Loads the certificate that a section names, where it is needed.   `[gateway]`, `[console]` */
+export function loadHttpTls(
+  { enabled, cert, key }: HttpTlsSection,
+  { directory }: Pick<ConfigPlace, "directory">,
+): LoadedHttpTls {
+  if (!enabled || cert === undefined || key === undefined) return { tls: undefined, problems: [] };
+  const reading = readNamed(cert, key, directory);
+  return reading.problems === undefined
+    ? { tls: reading, problems: [] }
+    : { tls: undefined, problems: reading.problems };
+}
+
+/** Reads a pair of the configuration; problems name its files as that does. */
+function readNamed(cert: string, key: string, directory: string): CertificateReading {
+  const reading = readCertificate(cert, key);
+  if (reading.problems === undefined) return reading;
+  const problems = reading.problems.map((problem) => ({
+    ...problem,
+    file: relative(directory, problem.file) || problem.file,
+  }));
+  return { problems };
 }
