@@ -117,7 +117,7 @@ export function hasLoneSurrogate(text: string): boolean {
 }
 
 /** Tells whether a value is a number from 0 to 1. */
-export function isFraction(value: unknown): boolean {
+export function isFraction(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= 1;
 }
 

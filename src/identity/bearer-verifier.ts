@@ -7,6 +7,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
+import { memberOf } from "../base/json-value.ts";
 import { recentlyUsed } from "../base/recently-used.ts";
 import { isScopeToken } from "./authority-scope.ts";
 import type { KeySource } from "./bearer-keys.ts";
@@ -215,11 +216,11 @@ function readClaims(
   if (iat !== undefined && !isPlausibleIssueTime(iat, exp, now)) {
     return "the token's issue time is not plausible";
   }
-  const principal = claimOf(payload, principalClaim);
+  const principal = memberOf(payload, principalClaim);
   if (typeof principal !== "string" || !PRINCIPAL.test(principal)) {
     return "the token names no usable principal";
   }
-  const agent = agentClaim === undefined ? undefined : claimOf(payload, agentClaim);
+  const agent = agentClaim === undefined ? undefined : memberOf(payload, agentClaim);
   const audiences = [payload.aud ?? []].flat();
   const scopes = scopesOf(payload);
   return {
@@ -230,14 +231,9 @@ function readClaims(
   };
 }
 
-/** The names that an issuer may choose are also those of what every object has. */
-function claimOf(payload: JWTPayload, name: string): unknown {
-  return Object.hasOwn(payload, name) ? payload[name] : undefined;
-}
-
 /** Issuers write scopes as one text or as a list; those of other protocols narrow nothing here. */
 function scopesOf(payload: JWTPayload): readonly string[] {
-  const written = claimOf(payload, "scope") ?? claimOf(payload, "scp");
+  const written = memberOf(payload, "scope") ?? memberOf(payload, "scp");
   const tokens = typeof written === "string" ? written.split(" ") : written;
   if (!Array.isArray(tokens)) return [];
   return tokens.filter((token) => typeof token === "string" && isScopeToken(token));

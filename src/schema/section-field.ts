@@ -172,6 +172,19 @@ export function scopeToken(description: string): Schema {
   return word("", pattern, 'a scope token like "booking:room"', description);
 }
 
+/** A key that somebody signs with. */
+export function publicKey(description: string): Schema {
+  const pattern =
+    "^(?:[A-Za-z0-9_-]{43}=?|-----BEGIN PUBLIC KEY-----[\\sA-Za-z0-9+/=]+-----END PUBLIC KEY-----\\s*)$";
+  return word("", pattern, "an Ed25519 public key, base64url or PEM", description);
+}
+
+/** Of a certificate or a public key. */
+export function fingerprint(description: string): Schema {
+  const pattern = "^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$";
+  return word("", pattern, "a SHA-256 fingerprint of 64 hex digits, colons allowed", description);
+}
+
 /** A text that no message and no log may quote. */
 export function secret(description: string): Schema {
   return { ...word("", "^[^\\u0000-\\u001f]+$", "a text", description), writeOnly: true };

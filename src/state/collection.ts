@@ -113,8 +113,8 @@ export class Collection<Item> extends CollectionView<Item> {
   }
 
   /** Keeps an item under a key, whatever was there. */
-  async put(key: string, item: Item, options: WriteOptions = {}): Promise<void> {
-    await this.#inTurn(key, () => this.#write([{ key, item }], options));
+  async put(key: string, item: Item): Promise<void> {
+    await this.#inTurn(key, () => this.#write([{ key, item }], {}));
   }
 
   /** Keeps several items in one commit, whatever was there; what they are is asked for each attempt. */

@@ -42,6 +42,11 @@ export function mayHold(holders: Holders, item: object): boolean {
   return holds(holders, item) || heldBy === undefined || holders.isGone(heldBy);
 }
 
+/** Tells whether this process may take an item over: another one worked at it, and is gone. */
+export function isLeft(holders: Holders, item: object): boolean {
+  return !holds(holders, item) && mayHold(holders, item);
+}
+
 /** The item with this process as its holder. */
 export function holding<Item extends object>({ self }: Holders, item: Item): Item {
   return self === undefined ? item : { ...item, heldBy: self };

@@ -7,12 +7,14 @@ import {
   choice,
   count,
   dottedPath,
+  fingerprint,
   flag,
   list,
   map,
   methodName,
   optional,
   path,
+  publicKey,
   type Schema,
   safeUrl,
   scopeToken,
@@ -45,12 +47,7 @@ const identity = table("Whose word counts", {
     "Who may change an agent's lifecycle: the issuer of its Genesis, or anybody (every listener on loopback)",
   ),
   trusted_issuers: list(
-    word(
-      "",
-      "^(?:[A-Za-z0-9_-]{43}=?|-----BEGIN PUBLIC KEY-----[\\sA-Za-z0-9+/=]+-----END PUBLIC KEY-----\\s*)$",
-      "an Ed25519 public key, base64url or PEM",
-      "",
-    ),
+    publicKey(""),
     "Ed25519 public keys, base64url or PEM; the server's own signing key is always one",
   ),
   inspect_acl: choice(
@@ -58,15 +55,7 @@ const identity = table("Whose word counts", {
     ["public", "agent_only", "operator_only"],
     "Who may INSPECT an agent's records: anybody, the agent itself, or operators",
   ),
-  operator_certificates: list(
-    word(
-      "",
-      "^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$",
-      "a SHA-256 fingerprint of 64 hex digits, colons allowed",
-      "",
-    ),
-    "SHA-256 fingerprints of operators' public keys",
-  ),
+  operator_certificates: list(fingerprint(""), "SHA-256 fingerprints of operators' public keys"),
 });
 
 const methods = table("The method policy, published in the manifest", {

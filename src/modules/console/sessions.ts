@@ -3,10 +3,11 @@
  * not used for `session_minutes`, at once when somebody logs out, and when nobody may have it any more.
  * With them the links that begin one, and the cookies that name one.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
 import { recentlyUsed } from "../../base/recently-used.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
+import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Collection } from "../../state/collection.ts";
 import type { ConsoleConfig } from "./config.ts";
 import { type Grant, isGranted, type Person, ROLES } from "./person.ts";
@@ -61,13 +62,13 @@ export class Sessions {
     const token = randomBytes(32).toString("base64url");
     const csrf = randomBytes(32).toString("base64url");
     const session = { person, csrf, usedAt: Date.now(), ...(grant && { grant }) };
-    await this.#kept.add(digestOf(token), session);
+    await this.#kept.add(sha256Hex(token), session);
     return token;
   }
 
   /** The session of a cookie; undefined: it is over, or never was. */
   find(token: string): Session | undefined {
-    const session = this.#kept.get(digestOf(token));
+    const session = this.#kept.get(sha256Hex(token));
     const isOver = session === undefined || overAt(session, this.#rules) <= Date.now();
     return isOver ? undefined : session;
   }
@@ -77,12 +78,12 @@ export class Sessions {
     const now = Date.now();
     const session = this.find(token);
     if (session === undefined || now - session.usedAt < NOTED_EVERY_MS) return;
-    await this.#kept.change(digestOf(token), (known) => ({ ...known, usedAt: now }));
+    await this.#kept.change(sha256Hex(token), (known) => ({ ...known, usedAt: now }));
   }
 
   /** Ends it. */
   async end(token: string): Promise<void> {
-    await this.#kept.delete([digestOf(token)]);
+    await this.#kept.delete([sha256Hex(token)]);
   }
 
   /** Ends for good those that the rules end, which other rules could let stand again. */
@@ -140,26 +141,21 @@ export class LoginLinks {
   /** The secret of a new link. */
   create(person: Person): string {
     const token = randomBytes(32).toString("base64url");
-    this.#links.set(digestOf(token), person);
+    this.#links.set(sha256Hex(token), person);
     return token;
   }
 
   /** The person that a link signs in; it uses nothing up. */
   find(token: string): Person | undefined {
-    return this.#links.peek(digestOf(token));
+    return this.#links.peek(sha256Hex(token));
   }
 
   /** Finds the person of a link, and uses the link up. */
   redeem(token: string): Person | undefined {
     const person = this.find(token);
-    this.#links.delete(digestOf(token));
+    this.#links.delete(sha256Hex(token));
     return person;
   }
-}
-
-/** The key of a secret, from which nobody gets the secret. */
-function digestOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }
 
 /**

@@ -168,7 +168,7 @@ class History {
   }
 
   /** Ends a step. */
-  step(now: number = Date.now()): void {
+  step(): void {
     const { last, refusals } = this.#source;
     const requests = last - this.#requests;
     const refused = refusals - this.#refusals;
@@ -176,7 +176,7 @@ class History {
     this.#refusals = refusals;
     const durations = this.#source.sortedDurations(Math.min(requests, MAX_DURATIONS));
     const at = (share: number): number | null => quantile(durations, share);
-    this.#points.push([Math.round(now / 1000), requests, refused, at(0.5), at(0.99)]);
+    this.#points.push([Math.round(Date.now() / 1000), requests, refused, at(0.5), at(0.99)]);
     if (this.#points.length > MAX_POINTS) this.#points.shift();
   }
 

@@ -3,9 +3,11 @@ import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
   count,
+  fingerprint,
   list,
   optional,
   path,
+  publicKey,
   type Schema,
   scopeToken,
   table,
@@ -46,12 +48,7 @@ const peer = table(
     ),
     server_id: optional(text("", "What it calls itself: the iss and aud of tokens")),
     public_key: optional(
-      word(
-        "",
-        "^(?:[A-Za-z0-9_-]{43}=?|-----BEGIN PUBLIC KEY-----[\\sA-Za-z0-9+/=]+-----END PUBLIC KEY-----\\s*)$",
-        "an Ed25519 public key, base64url or PEM",
-        "Its signing key, by which its tokens and records are believed",
-      ),
+      publicKey("Its signing key, by which its tokens and records are believed"),
     ),
     uri: optional(
       word(
@@ -69,14 +66,7 @@ const peer = table(
     accept_scopes: list(scopeToken(""), "What tasks from it may use, at most"),
     zone: optional(text("", "Its governance zone")),
     ca: optional(path("", "The CA of its certificate; without it, those of the system")),
-    fingerprint: optional(
-      word(
-        "",
-        "^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$",
-        "a SHA-256 fingerprint of 64 hex digits, colons allowed",
-        "Of its certificate, which must then be this very one",
-      ),
-    ),
+    fingerprint: optional(fingerprint("Of its certificate, which must then be this very one")),
     cert: optional(path("", "Our certificate for it, in PEM")),
     key: optional(path("", "The private key of cert, in PEM")),
     timeout_seconds: count(30, "How long it may take to answer", 86_400),

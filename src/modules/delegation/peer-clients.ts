@@ -206,19 +206,19 @@ interface Asked {
  * that nobody has listed, signed by the peer's key, and kept for a minute. It is asked for over connections
  * of its own, lest a task that waits for an answer keep the answer back.   AGTP-API §8.8
  */
-export function createPeerManifests(now: () => number = () => performance.now()): PeerManifests {
+export function createPeerManifests(): PeerManifests {
   const pool = new PeerPool({ timeoutMs: TIMEOUT_MS, connectTimeoutMs: TIMEOUT_MS });
   const asked = new Map<string, Asked>();
 
   return {
     agentsOf(peer) {
       const known = asked.get(peer.name);
-      if (known !== undefined && known.expiresAt > now()) return known.agents;
+      if (known !== undefined && known.expiresAt > performance.now()) return known.agents;
       const agents = readAgents(pool.find(peer), peer);
       const entry: Asked = { agents, expiresAt: Number.POSITIVE_INFINITY };
       asked.set(peer.name, entry);
       void agents.then((shown) => {
-        entry.expiresAt = now() + (shown === undefined ? FAILURE_KEPT_MS : KEPT_MS);
+        entry.expiresAt = performance.now() + (shown === undefined ? FAILURE_KEPT_MS : KEPT_MS);
       });
       return agents;
     },

@@ -14,7 +14,7 @@ import type {
 } from "../../dispatch/module/webhook-queue.ts";
 import { Collection } from "../../state/collection.ts";
 import { commitDrafts, type Draft } from "../../state/collection-write.ts";
-import { type Holders, holding, holds, mayHold, SOLE_HOLDER } from "../../state/holders.ts";
+import { type Holders, holding, holds, isLeft, SOLE_HOLDER } from "../../state/holders.ts";
 import type { Store } from "../../state/store.ts";
 import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
 import {
@@ -209,18 +209,15 @@ export class WebhookOutbox implements WebhookQueue {
   /** Takes what waits from processes that are gone, in batches. */
   async #takeOver(): Promise<void> {
     const waiting = this.#deliveries.inGroup("queued", "");
-    const left = waiting.filter((one) => this.#isLeft(one)).map(({ id }) => id);
+    const left = waiting.filter((one) => isLeft(this.#holders, one)).map(({ id }) => id);
     const take = (one: WebhookDelivery): WebhookDelivery | undefined =>
-      isQueued(one) && this.#isLeft(one) ? recover(holding(this.#holders, one)) : undefined;
+      isQueued(one) && isLeft(this.#holders, one)
+        ? recover(holding(this.#holders, one))
+        : undefined;
     for (let at = 0; at < left.length; at += TAKEN_AT_ONCE) {
       const batch = left.slice(at, at + TAKEN_AT_ONCE);
       await Promise.all(batch.map((id) => this.#deliveries.change(id, take)));
     }
-  }
-
-  /** Another process had it, and is gone. */
-  #isLeft(delivery: WebhookDelivery): boolean {
-    return !holds(this.#holders, delivery) && mayHold(this.#holders, delivery);
   }
 
   #find(id: string): WebhookDelivery | undefined {

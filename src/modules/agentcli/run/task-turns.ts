@@ -6,7 +6,7 @@ import { type Ends, within } from "../../../base/deadline.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { Collection } from "../../../state/collection.ts";
-import { type Holders, holding, holds, mayHold } from "../../../state/holders.ts";
+import { type Holders, holding, isLeft } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
 
@@ -52,7 +52,7 @@ export class TaskTurns {
   /** Takes the turn of a task where nobody has it; undefined: somebody has. */
   async take(taskId: string): Promise<TakenTurn | undefined> {
     const key = sha256Hex(taskId);
-    await this.#turns.take(key, (turn) => this.#isLeft(turn));
+    await this.#turns.take(key, (turn) => isLeft(this.#holders, turn));
     const turn = holding(this.#holders, { turnId: uuidv7() });
     const adding = await this.#turns.add(key, turn);
     if (adding.kind !== "added") return undefined;
@@ -73,10 +73,6 @@ export class TaskTurns {
     });
   }
 
-  #isLeft(turn: TaskTurn): boolean {
-    return !holds(this.#holders, turn) && mayHold(this.#holders, turn);
-  }
-
   #untilFree(key: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const leave = (): void => {
@@ -86,7 +82,7 @@ export class TaskTurns {
       };
       const look = (): void => {
         const turn = this.#turns.get(key);
-        if (turn === undefined || this.#isLeft(turn)) leave();
+        if (turn === undefined || isLeft(this.#holders, turn)) leave();
       };
       signal.addEventListener("abort", leave, { once: true });
       this.#waiting.add(look);

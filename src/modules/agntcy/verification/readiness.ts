@@ -77,23 +77,16 @@ export interface SearchOptions {
   readonly log: Pick<CallLog, "info" | "warn">;
   /** Ends it. */
   readonly signal: AbortSignal;
-  readonly pausesMs?: readonly number[];
 }
 
 /** The last one is kept to. */
 const PAUSES_MS = [2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
 
 /** Ends when the agent is found, whoever has found it. Never rejects. */
-export async function lookAgain({
-  readiness,
-  base,
-  log,
-  signal,
-  pausesMs = PAUSES_MS,
-}: SearchOptions): Promise<void> {
+export async function lookAgain({ readiness, base, log, signal }: SearchOptions): Promise<void> {
   let told = readiness.fault;
   for (let count = 0; !readiness.isReady; count += 1) {
-    const pauseMs = pausesMs[Math.min(count, pausesMs.length - 1)] ?? 0;
+    const pauseMs = PAUSES_MS[Math.min(count, PAUSES_MS.length - 1)] ?? 0;
     if (!(await pause(pauseMs, signal))) return;
     const found = await readiness.ready(signal).catch(() => undefined);
     if (signal.aborted) return;

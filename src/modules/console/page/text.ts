@@ -79,10 +79,10 @@ const WHOLE = new Intl.DateTimeFormat(undefined, {
 });
 
 /** A moment with its day and its zone, how far off it is, and as it was written. */
-export function wholeMomentText(time: string, now: number = Date.now()): string {
+export function wholeMomentText(time: string): string {
   const at = Date.parse(time);
   if (Number.isNaN(at)) return visible(time);
-  return `${WHOLE.format(at)}, ${relativeText(at - now)} (${visible(time)})`;
+  return `${WHOLE.format(at)}, ${relativeText(at - Date.now())} (${visible(time)})`;
 }
 
 /** The distance of a moment in words: `in 5 min`, `3 d 2 h ago`. */
@@ -118,8 +118,8 @@ export function durationText(seconds: number): string {
 }
 
 /** The time until a moment, or that it is over. */
-export function untilText(time: string | null | undefined, now: number = Date.now()): string {
-  const left = Date.parse(time ?? "") - now;
+export function untilText(time: string | null | undefined): string {
+  const left = Date.parse(time ?? "") - Date.now();
   if (Number.isNaN(left)) return "–";
   return left <= 0 ? "over" : `in ${durationText(left / 1000)}`;
 }

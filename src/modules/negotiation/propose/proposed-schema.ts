@@ -31,11 +31,8 @@ type ProposedSchemaResult =
  * no `additionalProperties` they become false, and they must not be anything else. A schema that
  * says `unevaluatedProperties = false` is closed already. An output schema may also be a boolean.
  */
-export function readProposedSchema(
-  value: unknown,
-  place: ProposedPlace,
-  schemas: ContractSchemas = createContractSchemas(1),
-): ProposedSchemaResult {
+export function readProposedSchema(value: unknown, place: ProposedPlace): ProposedSchemaResult {
+  const schemas = createContractSchemas(1);
   const proposed = place === "output_schema" && typeof value === "boolean" ? spell(value) : value;
   if (!isRecord(proposed)) return refuse("", `${describeValue(value)}, expected a JSON Schema`);
   const excess = findProposedExcess(proposed);

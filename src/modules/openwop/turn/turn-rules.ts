@@ -2,7 +2,7 @@
  * A run's `configurable` about its agents' turns. Keys are read one by one, since callers
  * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { isFraction, type JsonRecord } from "../../../base/json-value.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
 import { type Failure, failed } from "../agent-executor.ts";
@@ -46,19 +46,15 @@ interface Confidence {
 
 /** The threshold of a turn. */
 export function resolveThreshold(ofRun: unknown, ofManifest: number | undefined): number {
-  return isConfidence(ofRun) ? ofRun : (ofManifest ?? USUAL_THRESHOLD);
+  return isFraction(ofRun) ? ofRun : (ofManifest ?? USUAL_THRESHOLD);
 }
 
 /** Undefined: nothing was stated. */
 export function readConfidence(value: unknown): Confidence | undefined {
   if (value === undefined || value === null || Number.isNaN(value)) return undefined;
-  if (isConfidence(value)) return { observed: value };
+  if (isFraction(value)) return { observed: value };
   const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "");
   return { observed: LOWEST, stated: text.slice(0, MAX_TOLD_LENGTH) };
-}
-
-function isConfidence(value: unknown): value is number {
-  return typeof value === "number" && value >= 0 && value <= 1;
 }
 
 /** A task or a result that its schema does not take. */
