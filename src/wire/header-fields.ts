@@ -136,7 +136,8 @@ export function collectFields(
   return isRepeated ? joinRepeated(fields, singletons) : fields;
 }
 
-function joinRepeated(
+/** Fields of lower-case names, those that are repeated joined; a fault for one that may stand once. */
+export function joinRepeated(
   lines: Iterable<readonly [name: string, value: string]>,
   singletons: ReadonlySet<string>,
 ): HeaderFields | WireFault {

@@ -6,14 +6,11 @@
  * which DESCRIBE alone still gives.
  * AGTP "DESCRIBE", "URI Resolution"
  */
+
 import type { JsonRecord } from "../../base/json-value.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
-import {
-  agentRetired,
-  agentSuspended,
-  notFound,
-  type Refusal,
-} from "../../dispatch/refusals/refusal.ts";
+import { refuseInactive } from "../../dispatch/gates/03-lifecycle.ts";
+import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import {
   type DescribeMethod,
   describeBy,
@@ -208,11 +205,7 @@ function refuseLapsed(
   agent: AgentDocument,
   { method }: Call,
 ): Refusal | undefined {
-  if (method === "DESCRIBE") return undefined;
-  const status = standing.statusOf(agent);
-  if (status === "suspended") return agentSuspended(agent.agentId);
-  if (status === "retired") return agentRetired(agent.agentId, standing.statusSince(agent));
-  return undefined;
+  return method === "DESCRIBE" ? undefined : refuseInactive(agent, standing);
 }
 
 /** The agents there are to describe. */

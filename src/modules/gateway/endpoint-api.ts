@@ -8,7 +8,7 @@ import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { HeaderFields } from "../../wire/fields.ts";
-import { quote, SINGLETON_FIELDS } from "../../wire/header-fields.ts";
+import { joinRepeated, SINGLETON_FIELDS } from "../../wire/header-fields.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import type { Response, WireFault } from "../../wire/message.ts";
 import { isWireFault } from "../../wire/message-parser.ts";
@@ -153,18 +153,11 @@ export function passFields(
   raw: readonly string[],
   { agentId, ownerId }: Pick<AgentDocument, "agentId" | "ownerId">,
 ): HeaderFields | WireFault {
-  const fields = new Map<string, string>([["agent-id", agentId]]);
-  if (ownerId !== undefined) fields.set("owner-id", ownerId);
+  const fields: (readonly [name: string, value: string])[] = [["agent-id", agentId]];
+  if (ownerId !== undefined) fields.push(["owner-id", ownerId]);
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] ?? "").toLowerCase();
-    if (!PASSED.has(name)) continue;
-    const value = raw[at + 1] ?? "";
-    const earlier = fields.get(name);
-    if (earlier !== undefined && SINGLETON_FIELDS.has(name)) {
-      const message = `header field ${quote(name)} may stand once only`;
-      return { kind: "wire-fault", code: "invalid-wire-format", message };
-    }
-    fields.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+    if (PASSED.has(name)) fields.push([name, raw[at + 1] ?? ""]);
   }
-  return fields;
+  return joinRepeated(fields, SINGLETON_FIELDS);
 }

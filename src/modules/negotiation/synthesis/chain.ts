@@ -3,7 +3,7 @@
  * is not needed, and compares two chains.
  */
 import { IMPACTS } from "../../../endpoint/endpoint.ts";
-import type { IndexedEndpoint, Input } from "./endpoint-index.ts";
+import { compareNumbers, type IndexedEndpoint, type Input } from "./endpoint-index.ts";
 import type { Levels } from "./levels.ts";
 import { type Ask, gives, type SynthesisTask } from "./synthesis-task.ts";
 
@@ -119,7 +119,7 @@ export function compareChains(
     a.length - b.length ||
     impactRank(a) - impactRank(b) ||
     countUnneeded(a, offered) - countUnneeded(b, offered) ||
-    compareIndexes(a, b)
+    compareNumbers(indexesOf(a), indexesOf(b))
   );
 }
 
@@ -136,13 +136,6 @@ function countUnneeded(steps: readonly Candidate[], offered: number): number {
   const taken = new Set(steps.flatMap(({ takes }) => takes));
   const unfed = steps.reduce((sum, step) => sum + step.unfed, 0);
   return offered - taken.size + unfed;
-}
-
-function compareIndexes(a: readonly Candidate[], b: readonly Candidate[]): number {
-  const ours = indexesOf(a);
-  const theirs = indexesOf(b);
-  const at = ours.findIndex((index, place) => index !== theirs[place]);
-  return at === -1 ? 0 : (ours[at] ?? 0) - (theirs[at] ?? 0);
 }
 
 function indexesOf(steps: readonly Candidate[]): readonly number[] {

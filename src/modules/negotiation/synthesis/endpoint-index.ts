@@ -80,6 +80,12 @@ export function comparePairs(a: EndpointDefinition, b: EndpointDefinition): numb
   return compareTexts(a.method, b.method) || compareTexts(a.path, b.path);
 }
 
+/** By the first place in which two lists of numbers differ. */
+export function compareNumbers(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, place) => value !== b[place]);
+  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
+}
+
 /** The order of texts by their code units. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);

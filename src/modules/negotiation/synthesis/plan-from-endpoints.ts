@@ -10,7 +10,7 @@ import {
   type SynthesisLog,
   type SynthesisPlan,
 } from "../../../endpoint/synthesis-plan.ts";
-import { type IndexedEndpoint, subjectOf } from "./endpoint-index.ts";
+import { compareNumbers, type IndexedEndpoint, subjectOf } from "./endpoint-index.ts";
 import { findChain, type NoChain } from "./find-chain.ts";
 import { strongestImpact } from "./impact.ts";
 import { type Ask, giversOf, gives, type SynthesisTask } from "./synthesis-task.ts";
@@ -130,7 +130,7 @@ function findPassthrough(task: SynthesisTask, log: SynthesisLog): IndexedEndpoin
       continue;
     }
     const ranked = { endpoint, rank: rankOf(endpoint, task) };
-    if (best === undefined || compareRanks(ranked, best) < 0) best = ranked;
+    if (best === undefined || compareNumbers(ranked.rank, best.rank) < 0) best = ranked;
   }
   return best?.endpoint;
 }
@@ -200,9 +200,4 @@ function unusedOffers(
 
 function firstSegment(path: string): string {
   return path.split("/")[1] ?? "";
-}
-
-function compareRanks({ rank: a }: Ranked, { rank: b }: Ranked): number {
-  const at = a.findIndex((value, place) => value !== b[place]);
-  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 }
