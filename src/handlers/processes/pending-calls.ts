@@ -21,7 +21,6 @@ const ANSWER_MS = 2_000;
 interface Pending {
   readonly call: ProcessCall;
   readonly settle: (result: HandlerResult | Error) => void;
-  readonly abort: () => void;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -54,7 +53,7 @@ export class PendingCalls {
         if (result instanceof Error) reject(result);
         else resolve(result);
       };
-      this.#pending.set(id, { call, settle, abort, timer: undefined });
+      this.#pending.set(id, { call, settle, timer: undefined });
       signal.addEventListener("abort", abort, { once: true });
       this.#write(callLine(id, paramsOf(call)));
     });

@@ -23,7 +23,6 @@ export interface ProcessHealth {
 }
 
 interface Waiter {
-  readonly call: ProcessCall;
   take(session: ProcessSession): void;
   fail(fault: Error): void;
 }
@@ -146,7 +145,6 @@ export class ProcessPool {
         signal.removeEventListener("abort", abort);
       };
       const waiter: Waiter = {
-        call,
         take: (session) => {
           leave();
           session.call(call).then(resolve, reject);
