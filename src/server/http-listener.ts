@@ -3,6 +3,7 @@
  * request to the sidecar of the deployment in force. Plain, or TLS 1.2 and 1.3.   `[gateway]`
  */
 import { constants } from "node:crypto";
+import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -91,18 +92,14 @@ export class HttpListener {
     return this.#caps.count;
   }
 
-  listen(host: string, port: number): Promise<AddressInfo> {
+  async listen(host: string, port: number): Promise<AddressInfo> {
     const server = this.#server;
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host, port, backlog: 1024 }, () => {
-        server.off("error", reject);
-        server.on("error", quietened(this.#options.onFault));
-        if (this.#options.tls !== undefined)
-          this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
-        resolve(server.address() as AddressInfo);
-      });
-    });
+    server.listen({ host, port, backlog: 1024 });
+    await once(server, "listening");
+    server.on("error", quietened(this.#options.onFault));
+    if (this.#options.tls !== undefined)
+      this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    return server.address() as AddressInfo;
   }
 
   /** Takes over the limits of another deployment, and its certificate for new connections. */

@@ -3,6 +3,7 @@
  * before its handshake, and a slow handshake holds up nobody.   AGTP "Transport"
  */
 
+import { once } from "node:events";
 import net from "node:net";
 import tls from "node:tls";
 import { quietened } from "../base/back-off.ts";
@@ -122,10 +123,11 @@ export function createListener(options: ListenerOptions): Listener {
 
   return {
     async listen(host, port) {
-      const address = await bind(acceptor, host, port);
+      acceptor.listen({ host, port, backlog: 1024 });
+      await once(acceptor, "listening");
       acceptor.on("error", quietened(options.onFault));
       takeHandles(acceptor, accept);
-      return address;
+      return acceptor.address() as net.AddressInfo;
     },
     take,
     replace({ identity, limits, dispatcher }) {
@@ -210,16 +212,6 @@ function guarded(
       return { kind: "refused", reason: "the certificate could not be verified" };
     }
   };
-}
-
-function bind(acceptor: net.Server, host: string, port: number): Promise<net.AddressInfo> {
-  return new Promise((resolve, reject) => {
-    acceptor.once("error", reject);
-    acceptor.listen({ host, port, backlog: 1024 }, () => {
-      acceptor.off("error", reject);
-      resolve(acceptor.address() as net.AddressInfo);
-    });
-  });
 }
 
 /**

@@ -3,6 +3,7 @@
  * not know it exists. Labels come from closed sets: nobody who calls can make a new time series.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -118,10 +119,8 @@ export async function serveMetrics(
     );
   });
   server.maxConnections = MAX_SCRAPERS;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.host, resolve);
-  });
+  server.listen(options.port, options.host);
+  await once(server, "listening");
   // Running out of descriptors costs a scrape, not the daemon.
   server.on("error", () => undefined);
   return {

@@ -4,6 +4,7 @@
  * than the others, or its full share of the limits, passes a connection on to another by way of here.
  * `[limits] max_connections`
  */
+import { once } from "node:events";
 import net from "node:net";
 import { getSystemErrorName } from "node:util";
 import { ToldCount } from "./told-count.ts";
@@ -169,15 +170,14 @@ export class SharedPort {
 }
 
 /** Finds out whether a port is free, and its number where the system chooses one. */
-function probe(host: string, port: number): Promise<net.AddressInfo> {
+async function probe(host: string, port: number): Promise<net.AddressInfo> {
   const server = net.createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port, exclusive: true }, () => {
-      const bound = server.address() as net.AddressInfo;
-      server.close(() => resolve(bound));
-    });
-  });
+  server.listen({ host, port, exclusive: true });
+  await once(server, "listening");
+  const bound = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, "close");
+  return bound;
 }
 
 /** The part of `node:net` by which `node:cluster` binds ports for its workers; it has no types. */
