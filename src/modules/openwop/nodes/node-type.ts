@@ -2,7 +2,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { compileOwn } from "../../../schema/schema.ts";
-import type { AgentEvent, Failure, Handoff, RunError } from "../agent-executor.ts";
+import type { AgentEvent, AgentOutcome, Failure, RunError } from "../agent-executor.ts";
 import type { EventDraft, Run } from "../runs/run.ts";
 import type { RunState, StandingRun } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
@@ -51,15 +51,7 @@ export type NodeOutcome =
   | { readonly kind: "waiting"; readonly events: readonly EventDraft[] }
   | Failure
   /** RFC 0002 §F: it waits for an answer, and comes to `result` if that is yes. */
-  | {
-      readonly kind: "low-confidence";
-      readonly agentId: string;
-      readonly threshold: number;
-      readonly observed: number;
-      readonly decision: unknown;
-      readonly result: unknown;
-      readonly handoff?: Handoff;
-    };
+  | (Extract<AgentOutcome, { readonly kind: "low-confidence" }> & { readonly agentId: string });
 
 /** The fault of a node of a definition; the key is the node's. */
 export interface NodeFault {
