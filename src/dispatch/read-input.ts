@@ -149,7 +149,7 @@ function doubt(peer: Peer): void {
  * Marks a connection whose request was refused and named a member that the refused one before did not: its
  * next requests are looked at. A mistake that is repeated names nothing new.
  */
-export function watch({ inner, peer, input, undeclared }: Exchange, { shape }: Route): void {
+export function watchPeer({ inner, peer, input, undeclared }: Exchange, { shape }: Route): void {
   if (inner !== undefined) return;
   const name = undeclared === undefined ? shape.declared?.firstBeyond(input) : undeclared.first;
   if (name === undefined) return;

@@ -4,7 +4,7 @@
  */
 
 import type { Exchange } from "../exchange.ts";
-import { readInput, watch } from "../read-input.ts";
+import { readInput, watchPeer } from "../read-input.ts";
 import { schemaViolation } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
@@ -14,10 +14,11 @@ export const inputGate: Gate = (exchange) => {
   if (route === undefined) return undefined;
   const violations = route.input.check(exchange.input, isSmall(exchange), undeclared);
   if (violations !== undefined) {
-    watch(exchange, route);
+    watchPeer(exchange, route);
     return schemaViolation(violations);
   }
   if (undeclared?.isPreliminary === true) {
+    // The handler is given what was sent, and not what stood in its place for the schema.
     exchange.undeclared = undefined;
     readInput(exchange, route);
   }
