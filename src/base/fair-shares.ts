@@ -1,5 +1,6 @@
 /** Places that owners have between them, by two rules of what is fair. */
 
+import { Tally } from "./tally.ts";
 import type { TaskOwner } from "./task-queue.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { TaskOwner } from "./task-queue.ts";
 export class FairShares {
   readonly #all: number;
   readonly #perOwner: number;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Tally();
   /** When each owner took its last place, the latest of them last. */
   readonly #servedAt = new Map<string, number>();
   #taken = 0;
@@ -30,7 +31,7 @@ export class FairShares {
     if (this.isFull) return undefined;
     let first: { readonly owner: string; readonly held: number; readonly at: number } | undefined;
     for (const owner of owners) {
-      const held = this.#held.get(owner) ?? 0;
+      const held = this.#held.of(owner);
       if (held >= this.#perOwner && owner !== "") continue;
       const at = this.#servedAt.get(owner) ?? 0;
       const isBefore = first === undefined || held < first.held;
@@ -43,16 +44,14 @@ export class FairShares {
   take(owner: string): () => void {
     this.#taken += 1;
     this.#services += 1;
-    this.#held.set(owner, (this.#held.get(owner) ?? 0) + 1);
+    this.#held.add(owner);
     this.#remember(owner);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#taken -= 1;
-      const left = (this.#held.get(owner) ?? 1) - 1;
-      if (left > 0) this.#held.set(owner, left);
-      else this.#held.delete(owner);
+      this.#held.remove(owner);
     };
   }
 

@@ -2,7 +2,9 @@
  * Bounds of what connections take: how many come in and stay, what a peer may send beside its
  * requests, and how much waits to be sent to all peers of a daemon.   `[limits]`
  */
+
 import type { Socket } from "node:net";
+import { Tally } from "../base/tally.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 
 /** A connection that was let in. */
@@ -22,7 +24,7 @@ export interface Admitted {
 export class ConnectionCaps {
   readonly #limits: () => LimitsConfig;
   readonly #all = new Set<Admitted>();
-  readonly #perAddress = new Map<string, number>();
+  readonly #perAddress = new Tally();
   #sayEmpty: () => void = () => undefined;
   /** Oldest first. */
   readonly #handshakes = new Set<Admitted>();
@@ -37,15 +39,14 @@ export class ConnectionCaps {
 
   hasRoom(address: string): boolean {
     const { maxConnections, maxConnectionsPerAddress } = this.#limits();
-    if (this.count >= maxConnections) return false;
-    return (this.#perAddress.get(address) ?? 0) < maxConnectionsPerAddress;
+    return this.count < maxConnections && this.#perAddress.of(address) < maxConnectionsPerAddress;
   }
 
   /** Takes a socket in, for which there is room. */
   admit(socket: Socket, address: string, onClosed?: () => void): Admitted {
     const admitted: Admitted = { socket, address, since: performance.now(), onClosed };
     this.#all.add(admitted);
-    this.#perAddress.set(address, (this.#perAddress.get(address) ?? 0) + 1);
+    this.#perAddress.add(address);
     this.#handshakes.add(admitted);
     socket.on("close", () => this.#release(admitted));
     return admitted;
@@ -86,9 +87,7 @@ export class ConnectionCaps {
     const { address } = admitted;
     this.#all.delete(admitted);
     this.#handshakes.delete(admitted);
-    const left = (this.#perAddress.get(address) ?? 1) - 1;
-    if (left > 0) this.#perAddress.set(address, left);
-    else this.#perAddress.delete(address);
+    this.#perAddress.remove(address);
     admitted.onClosed?.();
     if (this.count === 0) this.#sayEmpty();
   }

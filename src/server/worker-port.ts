@@ -3,8 +3,10 @@
  * what it accepts unless another has clearly fewer connections, or its own share of the limits is full.
  * The shares of all workers are the limits of the whole.   `[limits] max_connections`
  */
+
 import net from "node:net";
 import { quietened } from "../base/back-off.ts";
+import { Tally } from "../base/tally.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import {
   type Accepted,
@@ -56,7 +58,7 @@ export class WorkerPort {
   readonly #acceptor: net.Server;
   readonly #accept = (lower: Lower): void => this.accept(lower);
   readonly #told: ToldCount;
-  readonly #perAddress = new Map<string, number>();
+  readonly #perAddress = new Tally();
   /** The addresses whose connections nobody has room for; undefined: no address's. */
   readonly #full = new Set<string | undefined>();
   #count = 0;
@@ -123,9 +125,8 @@ export class WorkerPort {
       return;
     }
     const { address } = peer;
-    const held = this.#perAddress.get(address) ?? 0;
     const isWhole = this.#count >= shareOf(maxConnections, seat);
-    if (isWhole || held >= shareOf(maxConnectionsPerAddress, seat)) {
+    if (isWhole || this.#perAddress.of(address) >= shareOf(maxConnectionsPerAddress, seat)) {
       if (this.#full.has(isWhole ? undefined : address)) discard(lower);
       else {
         const tried = [...before.tried, seat.number];
@@ -134,7 +135,7 @@ export class WorkerPort {
       return;
     }
     this.#count += 1;
-    this.#perAddress.set(address, held + 1);
+    this.#perAddress.add(address);
     this.#told.changed(this.#count);
     take({ lower, peer, onClosed: () => this.#release(address) });
   }
@@ -149,9 +150,7 @@ export class WorkerPort {
   #release(address: string): void {
     this.#count -= 1;
     this.#ended += 1;
-    const left = (this.#perAddress.get(address) ?? 1) - 1;
-    if (left > 0) this.#perAddress.set(address, left);
-    else this.#perAddress.delete(address);
+    this.#perAddress.remove(address);
     this.#told.changed(this.#count);
   }
 }

@@ -3,7 +3,9 @@
  * them, few of them to one URL, each when its pause is over. Asked to stop it begins nothing more, lets what
  * runs end for a moment, and then breaks it off: what was broken off is sent again by the next.
  */
+
 import { FairShares } from "../../base/fair-shares.ts";
+import { Tally } from "../../base/tally.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import {
   type AttemptOutcome,
@@ -68,7 +70,7 @@ export class WebhookCourier {
   readonly #options: CourierOptions;
   readonly #running = new Map<string, Promise<void>>();
   readonly #shares = new FairShares(MAX_AT_ONCE);
-  readonly #runningByUrl = new Map<string, number>();
+  readonly #runningByUrl = new Tally();
   readonly #closing = new AbortController();
   #isStopped = false;
   #cancelTimer: () => void = () => undefined;
@@ -110,7 +112,7 @@ export class WebhookCourier {
   }
 
   #isUrlFree({ url }: WebhookDelivery): boolean {
-    return (this.#runningByUrl.get(url) ?? 0) < MAX_AT_ONCE_PER_URL;
+    return this.#runningByUrl.of(url) < MAX_AT_ONCE_PER_URL;
   }
 
   /** Resolves when nothing runs any more. */
@@ -136,11 +138,11 @@ export class WebhookCourier {
       .then(() => {
         release();
         this.#running.delete(id);
-        this.#runningByUrl.set(url, (this.#runningByUrl.get(url) ?? 1) - 1);
+        this.#runningByUrl.remove(url);
         this.wake();
       });
     this.#running.set(id, done);
-    this.#runningByUrl.set(url, (this.#runningByUrl.get(url) ?? 0) + 1);
+    this.#runningByUrl.add(url);
   }
 
   async #carry(delivery: WebhookDelivery): Promise<void> {

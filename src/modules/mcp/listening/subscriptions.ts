@@ -2,8 +2,10 @@
  * `subscriptions/listen` of 2026-07-28: each stream has news of its own, since its caller's tools are.
  * It ends with its client, and when the daemon begins to stop.   MCP "Subscriptions"
  */
+
 import { createMcpHandler, type Server } from "@modelcontextprotocol/server";
 import { recordIn } from "../../../base/json-value.ts";
+import { Tally } from "../../../base/tally.ts";
 import type { McpFront, McpRequest } from "../front.ts";
 import { authInfoOf } from "../library-server.ts";
 import { jsonError } from "../sessions.ts";
@@ -34,7 +36,7 @@ export class Subscriptions {
   readonly #create: () => Server;
   readonly #audience: Audience;
   readonly #open = new Set<AbortController>();
-  readonly #byCaller = new Map<string, number>();
+  readonly #byCaller = new Tally();
   readonly #served: () => McpFront | undefined;
 
   /** `served` is the deployment of the moment. */
@@ -54,8 +56,7 @@ export class Subscriptions {
     const taskIds = ownTasks(request, asked ?? []);
     const hasTasks = taskIds.length > 0;
     const hearsTools = asksForTools(body);
-    const hasRoom =
-      this.#open.size < MAX_OPEN && (this.#byCaller.get(caller.key) ?? 0) < MAX_PER_CALLER;
+    const hasRoom = this.#open.size < MAX_OPEN && this.#byCaller.of(caller.key) < MAX_PER_CALLER;
     const handler = createMcpHandler(this.#create, {
       legacy: "reject",
       maxSubscriptions: hasRoom ? 1 : 0,
@@ -90,12 +91,10 @@ export class Subscriptions {
   #hold(leaving: AbortSignal, key: string): AbortController {
     const controller = new AbortController();
     this.#open.add(controller);
-    this.#byCaller.set(key, (this.#byCaller.get(key) ?? 0) + 1);
+    this.#byCaller.add(key);
     const release = (): void => {
       this.#open.delete(controller);
-      const left = (this.#byCaller.get(key) ?? 1) - 1;
-      if (left > 0) this.#byCaller.set(key, left);
-      else this.#byCaller.delete(key);
+      this.#byCaller.remove(key);
     };
     controller.signal.addEventListener("abort", release, { once: true });
     const end = (): void => controller.abort();

@@ -4,6 +4,7 @@
  */
 
 import { createHash, timingSafeEqual } from "node:crypto";
+import { Tally } from "../../../base/tally.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { OpenwopApiKey } from "../config.ts";
 
@@ -75,7 +76,7 @@ const LIMITS: AudienceLimits = { all: 1024, perTenant: 256 };
 
 export class Audience {
   readonly #limits: AudienceLimits;
-  readonly #byTenant = new Map<string, number>();
+  readonly #byTenant = new Tally();
   #all = 0;
 
   constructor(limits: AudienceLimits = LIMITS) {
@@ -84,15 +85,13 @@ export class Audience {
 
   /** Undefined: there is no place left. Whoever got one gives it back once. */
   enter(tenant: string): (() => void) | undefined {
-    const there = this.#byTenant.get(tenant) ?? 0;
-    if (this.#all >= this.#limits.all || there >= this.#limits.perTenant) return undefined;
+    const { all, perTenant } = this.#limits;
+    if (this.#all >= all || this.#byTenant.of(tenant) >= perTenant) return undefined;
     this.#all += 1;
-    this.#byTenant.set(tenant, there + 1);
+    this.#byTenant.add(tenant);
     return () => {
       this.#all -= 1;
-      const left = (this.#byTenant.get(tenant) ?? 1) - 1;
-      if (left === 0) this.#byTenant.delete(tenant);
-      else this.#byTenant.set(tenant, left);
+      this.#byTenant.remove(tenant);
     };
   }
 }

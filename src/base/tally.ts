@@ -1,0 +1,21 @@
+/** Counts of what there is now, such as the connections of an address; of a key without any nothing is kept. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+
+  /** How many there are of a key. */
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  /** There is one more. */
+  add(key: string): void {
+    this.#counts.set(key, this.of(key) + 1);
+  }
+
+  /** There is one less. */
+  remove(key: string): void {
+    const left = this.of(key) - 1;
+    if (left > 0) this.#counts.set(key, left);
+    else this.#counts.delete(key);
+  }
+}
