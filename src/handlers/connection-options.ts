@@ -3,11 +3,12 @@
  * pipelining, verified, to no address that an upstream may not have, and read no further than was
  * agreed.   AGTP-API §12.3
  */
-import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
+import { type LookupAddress, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Dispatcher, Pool } from "undici";
 import { isLoopbackAddress, isNobodysAddress } from "../base/addresses.ts";
 import { within } from "../base/deadline.ts";
+import { type Resolve, shareLookUps } from "./shared-look-ups.ts";
 
 /** The options in which connections differ. */
 interface ConnectionNeeds {
@@ -41,12 +42,8 @@ export function connectionOptions({
   };
 }
 
-/** Asks the system; what `node:dns` has. */
-export type Resolve = (
-  hostname: string,
-  options: LookupOptions & { readonly all: true },
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
+/** Those of all connections, over the system's resolver. */
+const SYSTEM = shareLookUps(lookup);
 
 /**
  * A look-up for connections, over the system's resolver unless another is given. Names are somebody
@@ -54,7 +51,7 @@ export type Resolve = (
  * stands for this machine, and no name for addresses of a link, of nobody or of many.   RFC 6761
  * §6.3, RFC 6890
  */
-export function createUpstreamLookup(resolve: Resolve = lookup): LookupFunction {
+export function createUpstreamLookup(resolve: Resolve = SYSTEM): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, "");

@@ -1,11 +1,8 @@
 import { type LookupAddress, lookup } from "node:dns";
 import { Agent, request } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  connectionOptions,
-  createUpstreamLookup,
-  type Resolve,
-} from "../../src/handlers/connection-options.ts";
+import { connectionOptions, createUpstreamLookup } from "../../src/handlers/connection-options.ts";
+import type { Resolve } from "../../src/handlers/shared-look-ups.ts";
 import { startUpstream } from "../support/https-upstream.ts";
 
 function asFound(address: string): LookupAddress {
