@@ -8,6 +8,7 @@ import type { LookupFunction } from "node:net";
 import type { Dispatcher, Pool } from "undici";
 import { isLoopbackAddress, isNobodysAddress } from "../base/addresses.ts";
 import { within } from "../base/deadline.ts";
+import { turnOfLong } from "./paced-answers.ts";
 import { type Resolve, shareLookUps } from "./shared-look-ups.ts";
 
 /** The options in which connections differ. */
@@ -90,7 +91,10 @@ export function limitInterim(): () => void {
   };
 }
 
-/** The whole body, or undefined when it is too long; the rest is then never received. */
+/**
+ * The whole body, in a turn of its own where it is long; or undefined when it is too long, and the rest is then
+ * never received.
+ */
 export async function readBoundedBody(
   limit: number,
   { body, headers }: Pick<Dispatcher.ResponseData, "body" | "headers">,
@@ -108,6 +112,7 @@ export async function readBoundedBody(
     if (length > limit) return undefined;
     chunks.push(chunk);
   }
+  await turnOfLong(length);
   return Buffer.concat(chunks, length);
 }
 

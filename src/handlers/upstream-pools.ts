@@ -6,6 +6,7 @@ import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { raceAbort } from "../base/deadline.ts";
 import { codeOf } from "../base/thrown.ts";
 import { connectionOptions, limitInterim } from "./connection-options.ts";
+import { pacePieces } from "./paced-answers.ts";
 
 const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -67,11 +68,12 @@ function createPool(
     ...connectionOptions({ connections, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca }),
     factory: (url, options) => createConnection(url, options as ConnectionParts, givenUp),
   });
+  const paced = pool.compose(pacePieces);
   // undici looks at a signal only once the request has a connection.
   const send = async (request: EndedRequest): Promise<Dispatcher.ResponseData> => {
     request.signal.throwIfAborted();
     const response = await raceAbort(
-      pool.request({ ...request, onInfo: limitInterim() }),
+      paced.request({ ...request, onInfo: limitInterim() }),
       request.signal,
     );
     if (response === "aborted") throw request.signal.reason;

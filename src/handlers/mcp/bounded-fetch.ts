@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Agent, type Dispatcher, fetch as undiciFetch } from "undici";
 import { reasonOf } from "../../base/thrown.ts";
 import { connectionOptions, limitInterim } from "../connection-options.ts";
+import { pacePieces, turnOfLong } from "../paced-answers.ts";
 import type { McpHttpPlace } from "./read-settings.ts";
 
 const MAX_CONNECTIONS = 64;
@@ -36,6 +37,7 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
     }),
   );
   const dispatcher = agent.compose(
+    pacePieces,
     (dispatch) => (options, handler) => dispatch(options, withoutInterim(handler)),
   );
   const fetchFrom = undiciFetch as unknown as typeof globalThis.fetch;
@@ -102,6 +104,8 @@ function boundedMessage(most: number): Bounding {
       else if (first === BRACKET) controller.error(new SyntaxError("a list of messages"));
       else controller.enqueue(chunk);
     },
+    // Whoever waits for the end reads it then.
+    flush: async () => void (await turnOfLong(total)),
   });
 }
 
@@ -121,6 +125,7 @@ function boundedEvents({ message, all }: Bounds): Bounding {
       for (let from = 0; from < chunk.length; ) {
         const { at, count, rest } = events.find(chunk, from, await pace.some());
         pace.spend(count);
+        if (count > 0) await turnOfLong(sinceMessage + at - from);
         sinceMessage = count > 0 ? rest : sinceMessage + rest;
         if (sinceMessage > message || total > all) throw new MessageTooLong(message);
         controller.enqueue(chunk.subarray(from, at));

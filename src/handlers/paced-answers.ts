@@ -1,0 +1,126 @@
+/**
+ * Answers that are read no faster than others can bear. A server may send each octet as a piece of its own, and a
+ * piece costs the loop far more than its octets: so many of an answer are read in one turn. And an answer that is
+ * long has the turn in which it is worked off for itself.   RFC 9112 §7.1
+ */
+import type { Dispatcher } from "undici";
+import { ownTurn } from "../base/own-turn.ts";
+
+/** Shorter answers are worked off together. */
+const LONG_BYTES = 16_384;
+/** Pieces of one answer in one turn; those of a server that means well have thousands of octets. */
+const PIECES_A_TURN = 128;
+
+/** The turn in which an answer of so many octets may be worked off; undefined: at once. */
+export function turnOfLong(octets: number): Promise<unknown> | undefined {
+  return octets > LONG_BYTES ? ownTurn() : undefined;
+}
+
+/** Requests whose answers come in so many pieces a turn. */
+export const pacePieces: Dispatcher.DispatcherComposeInterceptor =
+  (dispatch) => (options, handler) =>
+    dispatch(options, new PacedHandler(handler));
+
+type Controller = Dispatcher.DispatchController;
+
+class PacedHandler implements Dispatcher.DispatchHandler {
+  readonly #handler: Dispatcher.DispatchHandler;
+  #controller: PacedController | undefined;
+
+  constructor(handler: Dispatcher.DispatchHandler) {
+    this.#handler = handler;
+  }
+
+  onRequestStart(controller: Controller, context: unknown): void {
+    this.#controller = undefined;
+    this.#handler.onRequestStart?.(this.#pacing(controller), context);
+  }
+
+  onRequestUpgrade(controller: Controller, ...rest: Upgraded): void {
+    this.#handler.onRequestUpgrade?.(this.#pacing(controller), ...rest);
+  }
+
+  onResponseStart(controller: Controller, ...rest: Started): void {
+    this.#handler.onResponseStart?.(this.#pacing(controller), ...rest);
+  }
+
+  onResponseData(controller: Controller, piece: Buffer): void {
+    const pacing = this.#pacing(controller);
+    this.#handler.onResponseData?.(pacing, piece);
+    pacing.count();
+  }
+
+  onResponseEnd(controller: Controller, trailers: Ended): void {
+    this.#handler.onResponseEnd?.(this.#pacing(controller), trailers);
+  }
+
+  onResponseError(controller: Controller, error: Error): void {
+    this.#handler.onResponseError?.(this.#pacing(controller), error);
+  }
+
+  #pacing(controller: Controller): PacedController {
+    this.#controller ??= new PacedController(controller);
+    return this.#controller;
+  }
+}
+
+type Rest<Method extends keyof Dispatcher.DispatchHandler> =
+  Required<Dispatcher.DispatchHandler>[Method] extends (
+    controller: Controller,
+    ...rest: infer Rest
+  ) => void
+    ? Rest
+    : never;
+type Upgraded = Rest<"onRequestUpgrade">;
+type Started = Rest<"onResponseStart">;
+type Ended = Rest<"onResponseEnd">[0];
+
+/** A connection that stands still while its reader wants it to, or while it has had its turn. */
+class PacedController implements Controller {
+  readonly #controller: Controller;
+  #pieces = 0;
+  #isOver = false;
+  #isPaused = false;
+
+  constructor(controller: Controller) {
+    this.#controller = controller;
+  }
+
+  get aborted(): boolean {
+    return this.#controller.aborted;
+  }
+
+  get paused(): boolean {
+    return this.#controller.paused;
+  }
+
+  get reason(): Error | null {
+    return this.#controller.reason;
+  }
+
+  abort(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#controller.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    if (!this.#isOver) this.#controller.resume();
+  }
+
+  /** One more piece was read; after some of them the turn is over. */
+  count(): void {
+    this.#pieces += 1;
+    if (this.#pieces % PIECES_A_TURN !== 0) return;
+    this.#isOver = true;
+    this.#controller.pause();
+    setImmediate(() => {
+      this.#isOver = false;
+      if (!this.#isPaused) this.#controller.resume();
+    });
+  }
+}
