@@ -1,7 +1,7 @@
 /** MCP servers that misbehave, behind a daemon that an MCP client calls.   formats §10 */
 import { EventEmitter, once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { definitionPin, readDefinition } from "../../src/handlers/mcp/tool-pins.ts";
+import { readTool } from "../../src/handlers/mcp/tool-pins.ts";
 import { endpointFile } from "../support/deployment.ts";
 import {
   type HttpPlay,
@@ -37,7 +37,7 @@ function openBefore(
     ...{ name: "work", description: "Works.", inputSchema: { type: "object" } },
     ...(output === undefined ? {} : { outputSchema: output }),
   };
-  const definition = definitionPin(readDefinition(tool) as never);
+  const definition = readTool(tool)?.pin;
   const endpoint = endpointFile({
     ...{ method: "CREATE", path: "/work", errors: UPSTREAM_ERRORS, output_schema: output ?? {} },
     handler: { type: "mcp_tool", server: "tools", tool: "work", definition },

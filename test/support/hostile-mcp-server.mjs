@@ -34,6 +34,10 @@ function tools() {
     case "lies":
     case "forgets":
       return [TOLD];
+    case "long-list": {
+      const description = "x".repeat(200_000);
+      return [1, 2, 3, 4].map((one) => ({ ...TOOL, name: `t-${lists}-${one}`, description }));
+    }
     case "odd":
       return [TOOL, { name: 7 }, "no tool", { ...TOOL, name: "bare", inputSchema: undefined }];
     default:
@@ -148,7 +152,10 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       },
     });
   }
-  if (method === "tools/list") return say({ id, result: { tools: tools() } });
+  if (method === "tools/list") {
+    const more = play === "long-list" && lists < 12 ? { nextCursor: "more" } : {};
+    return say({ id, result: { tools: tools(), ...more } });
+  }
   if (method === "tools/call") {
     pending = id;
     token = params._meta?.progressToken;

@@ -13,7 +13,7 @@ import type { TraceFields } from "../../base/leaving.ts";
 import { VERSION } from "../../base/version.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
 import type { McpServerSettings } from "./read-settings.ts";
-import { readDefinition, type ToolDefinition } from "./tool-pins.ts";
+import { type OfferedTool, readTool, type ToolDefinition } from "./tool-pins.ts";
 
 /** One call of a tool. */
 export interface ToolRequest {
@@ -54,6 +54,8 @@ interface ConnectionEvents {
 /** A page of tools is short of this many; a server with more of them is refused. */
 const MAX_PAGES = 64;
 const MAX_TOOLS = 4_096;
+/** Of all of them in their canonical form: they are kept, and take up to twenty times as many octets. */
+const MAX_LIST_CHARACTERS = 8_388_608;
 /** How often a call is made again where its server asks for no more than that. */
 const MAX_REPEATS = 8;
 /** The SDK's timer never fires first: deadlines are the caller's. */
@@ -107,8 +109,9 @@ export class McpConnection {
   }
 
   /** All tools of the server; throws where they are too many, or no tools. */
-  async listTools(signal: AbortSignal): Promise<ReadonlyMap<string, ToolDefinition>> {
-    const tools = new Map<string, ToolDefinition>();
+  async listTools(signal: AbortSignal): Promise<ReadonlyMap<string, OfferedTool>> {
+    const tools = new Map<string, OfferedTool>();
+    let characters = 0;
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
@@ -117,11 +120,15 @@ export class McpConnection {
       const listed = recordIn(answer)["tools"];
       if (!Array.isArray(listed)) throw new MalformedAnswer("its list of tools is no list");
       for (const item of listed) {
-        const tool = readDefinition(item);
+        const tool = readTool(item);
         if (tool === undefined) continue;
-        if (tools.has(tool.name)) throw new MalformedAnswer("two of its tools have one name");
-        tools.set(tool.name, tool);
+        const { name } = tool.definition;
+        if (tools.has(name)) throw new MalformedAnswer("two of its tools have one name");
+        tools.set(name, tool);
+        characters += tool.characters;
       }
+      if (characters > MAX_LIST_CHARACTERS)
+        throw new MalformedAnswer("its list of tools is too long");
       if (tools.size > MAX_TOOLS) break;
       const next = recordIn(answer)["nextCursor"];
       if (typeof next !== "string" || next === "") return tools;

@@ -11,13 +11,7 @@ import {
 } from "./kept-connection.ts";
 import type { ToolRequest } from "./mcp-connection.ts";
 import { type McpServerSettings, Secrets } from "./read-settings.ts";
-import { definitionPin, type ToolDefinition } from "./tool-pins.ts";
-
-/** A tool as it is offered now. */
-export interface OfferedTool {
-  readonly definition: ToolDefinition;
-  readonly pin: string;
-}
+import type { OfferedTool } from "./tool-pins.ts";
 
 /** All tools of a server, by name. */
 export type OfferedTools = ReadonlyMap<string, OfferedTool>;
@@ -213,11 +207,7 @@ export class McpServer {
     try {
       const connection = await this.#connection.open();
       this.#isListStale = false;
-      const listed = await connection.listTools(deadline.signal);
-      const tools = new Map<string, OfferedTool>();
-      for (const [name, definition] of listed) {
-        tools.set(name, { definition, pin: definitionPin(definition) });
-      }
+      const tools = await connection.listTools(deadline.signal);
       this.#tools = tools;
       this.#listedAt = this.#connection.now();
       for (const listener of this.#listeners) listener(tools);

@@ -132,8 +132,16 @@ const MAX_DEPTH = 64;
 const MAX_DEFINITION_CHARACTERS = 262_144;
 const MAX_DIFFERENCES = 100;
 
+/** A tool as it is offered now. */
+export interface OfferedTool {
+  readonly definition: ToolDefinition;
+  readonly pin: string;
+  /** The length of its canonical form. */
+  readonly characters: number;
+}
+
 /** The pinned members of what a server lists; undefined: it is no tool. */
-export function readDefinition(listed: unknown): ToolDefinition | undefined {
+export function readTool(listed: unknown): OfferedTool | undefined {
   if (!isRecord(listed) || isTooDeep(listed, MAX_DEPTH)) return undefined;
   const { name, title, description, inputSchema, outputSchema, annotations } = listed;
   const isNamed = typeof name === "string" && name !== "" && name.length <= MAX_NAME;
@@ -144,7 +152,8 @@ export function readDefinition(listed: unknown): ToolDefinition | undefined {
   const definition = { name, inputSchema, ...others };
   // Without a canonical form it has no pin.
   const text = canonicalTextOf(definition);
-  return text === undefined || text.length > MAX_DEFINITION_CHARACTERS ? undefined : definition;
+  if (text === undefined || text.length > MAX_DEFINITION_CHARACTERS) return undefined;
+  return { definition, pin: pinOfText(text), characters: text.length };
 }
 
 /**
@@ -152,7 +161,11 @@ export function readDefinition(listed: unknown): ToolDefinition | undefined {
  * digest is the pin; a definition with another digest is another tool, whatever its name.
  */
 export function definitionPin(definition: ToolDefinition): string {
-  return `sha256:${sha256Hex(canonicalText(definition))}`;
+  return pinOfText(canonicalText(definition));
+}
+
+function pinOfText(canonical: string): string {
+  return `sha256:${sha256Hex(canonical)}`;
 }
 
 /** The places in which a definition has become another one, in the order of the pinned members. */

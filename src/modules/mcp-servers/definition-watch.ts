@@ -10,9 +10,10 @@ import {
   changedToolOf,
   changeFingerprint,
 } from "../../handlers/mcp/changed-tool.ts";
-import type { McpServer, OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
+import type { McpServer, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import {
   definitionDifferences,
+  type OfferedTool,
   type PinnedTool,
   type ToolPins,
 } from "../../handlers/mcp/tool-pins.ts";

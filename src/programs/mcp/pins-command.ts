@@ -8,10 +8,11 @@ import type { Config } from "../../app/config/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
-import type { OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
+import type { OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import {
   type DefinitionDifference,
   definitionDifferences,
+  type OfferedTool,
   type PinnedTool,
   ToolPins,
 } from "../../handlers/mcp/tool-pins.ts";

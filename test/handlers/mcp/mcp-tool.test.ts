@@ -161,6 +161,11 @@ describe("a tool behind an endpoint", () => {
       await expect(server.tools(NEVER)).rejects.toThrow();
     }
   });
+
+  it("is none where all that a server lists is too long to be kept", async () => {
+    const { server } = open(scriptSettings(HOSTILE, ["long-list"]));
+    await expect(server.tools(NEVER)).rejects.toThrow("its list of tools is too long");
+  });
 });
 
 describe("a server that fails", () => {

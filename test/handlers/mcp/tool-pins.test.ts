@@ -1,6 +1,6 @@
 /** The pins that operators accept, on several nodes of one store. */
 import { describe, expect, it } from "vitest";
-import { readDefinition, ToolPins } from "../../../src/handlers/mcp/tool-pins.ts";
+import { readTool, ToolPins } from "../../../src/handlers/mcp/tool-pins.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { alterStore } from "../../support/store.ts";
 
@@ -34,8 +34,8 @@ describe("an accepted pin", () => {
 describe("a definition", () => {
   it("that has no canonical form, and so no pin, is none of a tool", () => {
     const tool = { name: "read", inputSchema: { type: "object" } };
-    expect(readDefinition(tool)).toEqual(tool);
-    expect(readDefinition({ ...tool, description: "\ud800" })).toBeUndefined();
-    expect(readDefinition({ ...tool, inputSchema: { default: "\udc00" } })).toBeUndefined();
+    expect(readTool(tool)?.definition).toEqual(tool);
+    expect(readTool({ ...tool, description: "\ud800" })).toBeUndefined();
+    expect(readTool({ ...tool, inputSchema: { default: "\udc00" } })).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 /** Schemas of tools as those of the endpoints that they become.   formats §10 */
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { readDefinition } from "../../../src/handlers/mcp/tool-pins.ts";
+import { readTool } from "../../../src/handlers/mcp/tool-pins.ts";
 import { loadShippedCatalog } from "../../../src/openapi/import-files.ts";
 import { draftTools } from "../../../src/programs/mcp/draft-tools.ts";
 import type { EndpointTable } from "../../support/openapi-program.ts";
@@ -11,7 +11,7 @@ const { catalog } = loadShippedCatalog();
 /** The endpoint that a tool with these schemas becomes. */
 function draft(inputSchema: object, outputSchema?: object): Readonly<Record<string, unknown>> {
   const listed = { name: "work", inputSchema, ...(outputSchema && { outputSchema }) };
-  const definition = readDefinition(listed);
+  const definition = readTool(listed)?.definition;
   if (definition === undefined) throw new Error("this is no tool");
   const drafted = draftTools([definition], { server: "tools", catalog, keepsNames: false });
   expect(drafted.leftOut).toEqual([]);
