@@ -3,6 +3,7 @@
  * reconnects to peers that close after each response. A request whose connection closed before any
  * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
  */
+import { type JsonBounds, jsonExcess } from "../base/json-bounds.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { HeaderField } from "../wire/fields.ts";
 import { isFieldValue, isToken } from "../wire/header-fields.ts";
@@ -19,8 +20,14 @@ import { AgtpClientError } from "./client-error.ts";
 import { ClientConnection, type ConnectionOptions } from "./connection.ts";
 import { Exchange, readResponse } from "./exchange.ts";
 
+/** The options of clients that the daemon has. */
+interface BoundedOptions extends ClientOptions {
+  /** Bodies of answers that are beyond them are not parsed: there is no answer then. */
+  readonly bodyBounds?: JsonBounds;
+}
+
 /** No connection is made before the first request. */
-export function createClient(options: ClientOptions): AgtpClient {
+export function createClient(options: BoundedOptions): AgtpClient {
   return new PooledClient(options);
 }
 
@@ -30,6 +37,7 @@ const MAX_PIPELINED = 64;
 class PooledClient implements AgtpClient {
   readonly #timeoutMs: number;
   readonly #maxConnections: number;
+  readonly #bodyBounds: JsonBounds | undefined;
   readonly #connectionOptions: ConnectionOptions;
   readonly #connections = new Set<ClientConnection>();
   #waiting: Exchange[] = [];
@@ -38,10 +46,11 @@ class PooledClient implements AgtpClient {
   #isClosed = false;
   #onEmpty: () => void = () => {};
 
-  constructor(options: ClientOptions) {
+  constructor(options: BoundedOptions) {
     const { timeoutMs = 30_000, connectTimeoutMs = 10_000, idleTimeoutMs = 30_000 } = options;
     this.#timeoutMs = timeoutMs;
     this.#maxConnections = options.maxConnections ?? 1;
+    this.#bodyBounds = options.bodyBounds;
     this.#connectionOptions = {
       peer: options,
       limits: options.limits ?? DEFAULT_RESPONSE_LIMITS,
@@ -66,7 +75,10 @@ class PooledClient implements AgtpClient {
     );
     this.#waiting.push(exchange);
     this.#assign();
-    return readResponse(await exchange.response);
+    const received = await exchange.response;
+    const excess = this.#bodyBounds && jsonExcess(received.body, this.#bodyBounds);
+    if (excess === undefined) return readResponse(received);
+    throw new AgtpClientError("ERR_AGTP_RESPONSE", `the response ${excess}`);
   }
 
   close(): Promise<void> {

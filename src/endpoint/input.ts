@@ -5,6 +5,13 @@
  * words; 400 and 422 are the gate's to give.   AGTP "Request Body", AGTP-API §5.3, §5.5, §6.4
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
+import {
+  excessInWords,
+  type JsonBounds,
+  type JsonExcess,
+  REQUEST_BOUNDS,
+  scanJson,
+} from "../base/json-bounds.ts";
 import { mayBeJson } from "../base/json-octets.ts";
 import { isRecord, type JsonRecord, parseJson, setMember } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
@@ -39,25 +46,8 @@ interface Unwrapped {
 /** The message about a body that cannot be parsed. */
 export const NO_JSON = "the body is not JSON";
 
-/** Of all objects together: what is made of each costs some microseconds. */
-const MAX_MEMBERS = 10_000;
-/** Members and items together; most items are numbers or short texts, and cost less. */
-const MAX_VALUES = 50_000;
-
-/** The bound that a body exceeds. */
-type Excess = "depth" | "members" | "values";
-
-/** The depth at which a body is cut off: too deep wherever its envelope puts it. */
-const CUT_DEPTH = MAX_DEPTH + 16;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const COMMA = 0x2c;
-const COLON = 0x3a;
+/** A body is cut off where it is too deep wherever its envelope puts it. */
+const BOUNDS: JsonBounds = { ...REQUEST_BOUNDS, cutDepth: REQUEST_BOUNDS.depth + 16 };
 
 const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   "method",
@@ -76,10 +66,9 @@ export function parseBody(
   { deepMembers, undeclared, text, isDoubtful = false }: BodyReading = {},
 ): ParsedBody {
   if (bytes.length === 0) return { kind: "ok", value: {} };
-  const { excess, cuts } = scan(bytes);
+  const { excess, cuts } = scanJson(bytes, BOUNDS);
   const isDeep = excess === "depth";
-  if (excess !== undefined && !isDeep) return tooMany(excess);
-  if (isDeep && deepMembers === undefined) return tooDeep();
+  if (excess !== undefined && (!isDeep || deepMembers === undefined)) return tooMuch(excess);
   if (text !== undefined && !isDeep && !isDoubtful && undeclared === undefined) {
     return parsed(parseJson(text));
   }
@@ -92,7 +81,7 @@ export function parseBody(
       ? parseJson(buffer.toString(encoding))
       : undeclared.parse(buffer, encoding, text);
   const isBeyond = isDeep && value !== undefined && isTooDeep(value, MAX_DEPTH, deepMembers);
-  return isBeyond ? tooDeep() : parsed(value);
+  return isBeyond ? tooMuch("depth") : parsed(value);
 }
 
 /** Undefined is what is no JSON. */
@@ -117,54 +106,8 @@ function invalid(message: string): ParsedBody {
   return { kind: "invalid", message };
 }
 
-function tooDeep(): ParsedBody {
-  return invalid(`the body is nested deeper than ${MAX_DEPTH} levels`);
-}
-
-function tooMany(excess: "members" | "values"): ParsedBody {
-  const most = excess === "members" ? MAX_MEMBERS : MAX_VALUES;
-  return invalid(`the body has more than ${most} ${excess}`);
-}
-
-/** The brackets of a body. */
-interface Nesting {
-  readonly excess: Excess | undefined;
-  /** By turns where the inside of a bracket of the last level begins, and where it ends. */
-  readonly cuts: readonly number[];
-}
-
-const SHALLOW: Nesting = { excess: undefined, cuts: [] };
-
-/**
- * Finds the bound that a body is beyond before anything is made of it. One pass over the
- * bytes; what is no JSON may be misjudged, and the parser refuses it anyway.
- */
-function scan(bytes: Uint8Array): Nesting {
-  if (bytes.length <= 2 * MAX_DEPTH) return SHALLOW;
-  const cuts: number[] = [];
-  let depth = 0;
-  let deepest = 0;
-  let members = 0;
-  let values = 0;
-  for (let index = 0; index < bytes.length; index += 1) {
-    const byte = bytes[index];
-    if (byte === QUOTE) index = endOfText(bytes, index);
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      depth += 1;
-      if (depth > deepest) deepest = depth;
-      // Anything deeper is refused or cut off before it is parsed.
-      if (depth <= CUT_DEPTH) values += 1;
-      if (depth === CUT_DEPTH) cuts.push(index + 1);
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (depth === CUT_DEPTH) cuts.push(index);
-      depth -= 1;
-    } else if (byte === COLON && depth <= CUT_DEPTH) members += 1;
-    else if (byte === COMMA && depth <= CUT_DEPTH) values += 1;
-    else continue;
-    if (members > MAX_MEMBERS) return { excess: "members", cuts };
-    if (values > MAX_VALUES) return { excess: "values", cuts };
-  }
-  return { excess: deepest > MAX_DEPTH ? "depth" : undefined, cuts };
+function tooMuch(excess: JsonExcess): ParsedBody {
+  return invalid(`the body ${excessInWords(excess, BOUNDS)}`);
 }
 
 /** The bytes without what is in the brackets of the last level: parsing half a million takes a second. */
@@ -177,14 +120,6 @@ function cutDeep(bytes: Uint8Array, cuts: readonly number[]): Uint8Array {
     from = cuts[at] ?? from;
   }
   return Buffer.concat([...kept, bytes.subarray(from)]);
-}
-
-/** The index at which a text ends that starts at another. */
-function endOfText(bytes: Uint8Array, start: number): number {
-  let index = start + 1;
-  while (index < bytes.length && bytes[index] !== QUOTE)
-    index += bytes[index] === BACKSLASH ? 2 : 1;
-  return index;
 }
 
 /**

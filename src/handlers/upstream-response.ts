@@ -4,6 +4,7 @@
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
+import { ANSWER_BOUNDS, jsonExcess } from "../base/json-bounds.ts";
 import { isRecord, parseJson } from "../base/json-value.ts";
 import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
@@ -13,9 +14,6 @@ import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
 import { discardBody, readBoundedBody } from "./connection-options.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./upstream-request.ts";
-
-/** Deeper bodies would exhaust the stack of whoever walks them, and be a fault of ours. */
-const MAX_DEPTH = 512;
 
 /** Compiles a binding into what turns its upstream's responses into results. */
 export function compileUpstreamResponse(
@@ -85,11 +83,14 @@ function readJson(
   names: ReadonlyMap<string, string>,
   fail: (fault: string) => HandlerError,
 ): HandlerResult {
+  const excess = jsonExcess(bytes, ANSWER_BOUNDS);
+  if (excess !== undefined) return fail(excess);
   const text = decodeUtf8(bytes);
   const value = text === undefined ? undefined : parseJson(text);
   if (value === undefined) return fail("is not JSON");
-  if (isTooDeep(value, MAX_DEPTH)) {
-    return fail(`is nested deeper than ${MAX_DEPTH} levels`);
+  // Deeper ones would exhaust the stack of whoever walks them, and be a fault of ours.
+  if (isTooDeep(value, ANSWER_BOUNDS.depth)) {
+    return fail(`is nested deeper than ${ANSWER_BOUNDS.depth} levels`);
   }
   return { body: renameOutput(value, names) };
 }

@@ -6,6 +6,7 @@
 
 import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
+import { LONG_TURNS } from "../base/long-turns.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
@@ -56,6 +57,7 @@ export class Connection implements BatchedWriter {
   #isPaused = false;
   /** It has had its share of this round of the event loop. */
   #isWaitingItsTurn = false;
+  #hasLongTurn = false;
   /** Requests since the last sweep. */
   #requests = 0;
   /** When something was answered last, as of `performance.now()`. */
@@ -111,8 +113,10 @@ export class Connection implements BatchedWriter {
         this.#yield();
         break;
       }
+      if (this.#inbox.isNextLong && !this.#mayBeginLong()) break;
       const message = this.#inbox.take();
       if (message === undefined) break;
+      this.#hasLongTurn = false;
       now = this.#answer(message, now);
     }
     this.#workedAt = now;
@@ -130,6 +134,18 @@ export class Connection implements BatchedWriter {
       this.#isWaitingItsTurn = false;
       if (!this.#socket.destroyed) this.#proceed();
     });
+  }
+
+  /** False: another connection has begun what is long in this turn of the loop, and it waits for its own. */
+  #mayBeginLong(): boolean {
+    if (this.#hasLongTurn || LONG_TURNS.begin()) return true;
+    this.#isWaitingItsTurn = true;
+    LONG_TURNS.take(() => {
+      this.#isWaitingItsTurn = false;
+      this.#hasLongTurn = true;
+      if (!this.#socket.destroyed) this.#proceed();
+    });
+    return false;
   }
 
   /** Answers with when that was done, as of `performance.now()`. */

@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
+import { LONG_OCTETS } from "../base/json-bounds.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
@@ -59,6 +60,13 @@ export class Inbox {
   /** Nothing waits to be taken. */
   get isEmpty(): boolean {
     return this.#count() === 0;
+  }
+
+  /** The next message has a long body. */
+  get isNextLong(): boolean {
+    const message = this.#waiting[this.#next];
+    if (message === undefined || isWireFault(message)) return false;
+    return message.body.length > LONG_OCTETS;
   }
 
   /** A method, as a getter that is private is a call into V8. */

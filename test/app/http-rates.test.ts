@@ -120,3 +120,18 @@ describe("a key of OpenWOP", () => {
     expect((await ask(server, "/v1/agents", { key: OTHER_KEY })).status).toBe(200);
   });
 });
+
+describe("who sends MCP long messages that nothing is done about", () => {
+  it("pays for their reading", async () => {
+    const server = await openDaemon(filesOf({ mcp: { enabled: true, anonymous: true } }));
+    const names = Array.from({ length: 9_000 }, (_, at) => [`n${at}${"x".repeat(60)}`, 0] as const);
+    const message = { jsonrpc: "2.0", id: 1, method: "no/such", a: Object.fromEntries(names) };
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify(message),
+    };
+    expect((await ask(server, "/mcp", init)).status).toBe(400);
+    expect((await ask(server, "/mcp", init)).status).toBe(429);
+  });
+});

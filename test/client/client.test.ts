@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import type { AgtpClient, ClientOptions } from "../../src/client/agtp-client.ts";
+import type { AgtpClient } from "../../src/client/agtp-client.ts";
 import { createClient } from "../../src/client/client.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../support/agtp-peer.ts";
 import { makeCertificate } from "../support/certificate.ts";
@@ -15,7 +15,7 @@ afterEach(async () => {
 
 async function start(
   answer: Answer,
-  options: Partial<ClientOptions> = {},
+  options: Partial<Parameters<typeof createClient>[0]> = {},
 ): Promise<{ client: AgtpClient; peer: AgtpPeer }> {
   const peer = await startPeer(answer);
   cleanups.push(() => peer.close());
@@ -250,6 +250,16 @@ describe("a peer that misbehaves", () => {
     );
     const asked = client.request({ method: "QUERY" });
     await expect(asked).rejects.toMatchObject({ code: "ERR_AGTP_RESPONSE" });
+  });
+
+  it("by saying more than its client parses is an error", async () => {
+    const { client } = await start((socket) => socket.write(reply(`[${"0,".repeat(20_000)}0]`)), {
+      bodyBounds: { depth: 64, members: 1_000, values: 10_000 },
+    });
+    const asked = client.request({ method: "QUERY" });
+    await expect(asked).rejects.toMatchObject({
+      ...{ code: "ERR_AGTP_RESPONSE", message: "the response has more than 10000 values" },
+    });
   });
 
   it("is not kept as a connection when its peer goes on where nothing was asked", async () => {

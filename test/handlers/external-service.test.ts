@@ -214,6 +214,7 @@ describe("the errors of createExternalService", () => {
     ["truncated JSON", Buffer.from('{"a":')],
     ["white space", Buffer.from("  ")],
     ["invalid UTF-8", Buffer.from([0x22, 0xff, 0x22])],
+    ["too many names", `{${Array.from({ length: 60_000 }, (_, at) => `"n${at}":0`).join()}}`],
   ])("calls a 2xx of %s malformed", async (_, body) => {
     upstream.respond((response) => response.end(body));
     expect(await call()).toMatchObject({

@@ -4,6 +4,7 @@
  */
 import { within } from "../../base/deadline.ts";
 import { Places } from "../../base/fair-shares.ts";
+import { ANSWER_BOUNDS } from "../../base/json-bounds.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { type TraceFields, tellingOf } from "../../base/leaving.ts";
 import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
@@ -55,7 +56,10 @@ export interface PeerCaller {
   close(): Promise<void>;
 }
 
-const LIMITS = { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 };
+const BOUNDS = {
+  limits: { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 },
+  bodyBounds: ANSWER_BOUNDS,
+};
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The clients of peers by name, each made when it is first needed. */
@@ -71,7 +75,7 @@ class PeerPool {
   find({ name, address }: PeerServer): AgtpClient | undefined {
     const known = this.#clients.get(name);
     if (known !== undefined || address === undefined) return known;
-    const made = createClient({ ...address, ...this.#timing, limits: LIMITS });
+    const made = createClient({ ...address, ...this.#timing, ...BOUNDS });
     this.#clients.set(name, made);
     return made;
   }

@@ -4,6 +4,7 @@
  * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { inLongTurn } from "../../base/long-turns.ts";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -42,8 +43,8 @@ export function createEndpointApi(parts: EndpointApiParts): HttpPlugin {
     for (const method of FURTHER_METHODS) app.addHttpMethod(method, { hasBody: true });
     app.removeAllContentTypeParsers();
     // A gate says what a body must be, once it is known whether anybody asks for one.
-    app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) =>
-      done(null, body),
+    app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (_request, body, done) =>
+      inLongTurn(body.length, () => done(null, body)),
     );
     app.setErrorHandler((error: FastifyError, request, reply) =>
       answerError(error, request, reply),

@@ -5,7 +5,11 @@
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type JsonBounds, jsonExcess, REQUEST_BOUNDS } from "../../base/json-bounds.ts";
+import { inLongTurn } from "../../base/long-turns.ts";
 import { isTooDeep } from "../../base/nesting.ts";
+import type { TaskOwner } from "../../base/task-queue.ts";
+import type { Toll } from "../../dispatch/rates/toll.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { identify, sendChallenge, sendError, sendFault } from "./identify.ts";
@@ -14,19 +18,26 @@ import { REFUSED } from "./report-fault.ts";
 import { createWebRequest } from "./web-request.ts";
 
 /** Parsed JSON is walked by what was written without fear for the stack. */
-const MAX_DEPTH = 128;
+const BOUNDS: JsonBounds = { ...REQUEST_BOUNDS, depth: 128 };
 const METHODS = ["GET", "POST", "DELETE"];
 
+/** The parts of the API. */
+export interface McpApiParts {
+  readonly endpoint: McpEndpoint;
+  readonly toll: Toll;
+  frontOf(): McpFront;
+  /** Whose account a message is on. */
+  payerOf(request: FastifyRequest): TaskOwner;
+}
+
 /** The API, as a plugin for its path. */
-export function createMcpApi(
-  frontOf: () => McpFront,
-  endpoint: McpEndpoint,
-): (app: FastifyInstance) => void {
+export function createMcpApi(parts: McpApiParts): (app: FastifyInstance) => void {
+  const { frontOf } = parts;
   return (app) => {
     app.removeAllContentTypeParsers();
     // The library says what a body must be.
-    app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) =>
-      done(null, body),
+    app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (_request, body, done) =>
+      inLongTurn(body.length, () => done(null, body)),
     );
     app.setErrorHandler<Error & { readonly statusCode?: number }>((error, request, reply) => {
       const status = error.statusCode ?? 500;
@@ -41,7 +52,7 @@ export function createMcpApi(
     app.route({
       method: [...METHODS],
       url: "/",
-      handler: (request, reply) => answer(frontOf(), endpoint, request, reply),
+      handler: (request, reply) => answer(parts, request, reply),
     });
     app.setNotFoundHandler((_request, reply) => {
       reply.header("allow", METHODS.join(", "));
@@ -54,11 +65,11 @@ const PARSE_ERROR = -32_700;
 const REQUEST_INVALID = -32_600;
 
 async function answer(
-  front: McpFront,
-  endpoint: McpEndpoint,
+  { frontOf, endpoint, toll, payerOf }: McpApiParts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const front = frontOf();
   if (isForeignPage(request, reply)) {
     return sendError(reply, 403, REFUSED, "Pages of this origin may not call this server.");
   }
@@ -69,11 +80,22 @@ async function answer(
     port: socket.remotePort ?? 0,
   });
   if ("status" in caller) return sendChallenge(reply, caller, front);
+  // What is done of it at once, the pipeline's part included, is one slice of the loop.
+  return toll.measure(payerOf(request), () =>
+    answerMessage(endpoint, request, reply, { front, caller, challenge: undefined }),
+  );
+}
+
+async function answerMessage(
+  endpoint: McpEndpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: McpRequest,
+): Promise<FastifyReply> {
   const body = readBody(request);
   if (body instanceof Error) return sendError(reply, 400, PARSE_ERROR, body.message);
-  const asked: McpRequest = { front, caller, challenge: undefined };
   const plain = await answerPlain(endpoint, request, reply, { asked, body });
-  if (asked.challenge !== undefined) return sendChallenge(reply, asked.challenge, front);
+  if (asked.challenge !== undefined) return sendChallenge(reply, asked.challenge, asked.front);
   if (plain !== undefined) {
     if (plain.sessionId !== undefined) reply.header("mcp-session-id", plain.sessionId);
     return reply.header("content-type", plain.type).send(plain.body);
@@ -103,11 +125,15 @@ function isForeignPage({ headers }: FastifyRequest, reply: FastifyReply): boolea
 
 /** The message; undefined where there is none, or where it is for the library to say why. */
 function readBody({ body, headers }: FastifyRequest): unknown {
-  if (typeof body !== "string" || body === "") return undefined;
-  if (!JSON_TYPE.test(headers["content-type"] ?? "")) return undefined;
+  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
+  const type = headers["content-type"] ?? "";
+  // The library takes other types that have JSON's in them.
+  const excess = /json/i.test(type) ? jsonExcess(body, BOUNDS) : undefined;
+  if (excess !== undefined) return new Error(`the message ${excess}`);
+  if (!JSON_TYPE.test(type)) return undefined;
   try {
-    const value: unknown = JSON.parse(body);
-    return isTooDeep(value, MAX_DEPTH) ? new Error("the message is nested too deeply") : value;
+    const value: unknown = JSON.parse(body.toString());
+    return isTooDeep(value, BOUNDS.depth) ? new Error("the message is nested too deeply") : value;
   } catch {
     return new Error("Parse error: the request body is not valid JSON");
   }
@@ -142,11 +168,11 @@ function toWebRequest(
     if (value === undefined || name === "authorization" || name.startsWith(":")) continue;
     fields.set(name, Array.isArray(value) ? value.join(", ") : value);
   }
-  const hasBody = isBodyNeeded && method === "POST" && typeof body === "string";
+  const hasBody = isBodyNeeded && method === "POST" && Buffer.isBuffer(body);
   return createWebRequest(ANY_URL, signal, {
     method,
     headers: fields,
-    ...(hasBody ? { body } : {}),
+    ...(hasBody ? { body: body.toString() } : {}),
   });
 }
 

@@ -8,7 +8,7 @@ import { RequestStates } from "./contracts/front-contracts.ts";
 import { creatingFront, McpState } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
 import { createMetadataApi, METADATA_PREFIX, payerOfMessage } from "./identify.ts";
-import { createMcpApi } from "./mcp-api.ts";
+import { createMcpApi, type McpApiParts } from "./mcp-api.ts";
 import { openMcpTasks } from "./tasks/task.ts";
 
 /** It goes behind the gateway, which serves it, and whose agent its clients speak as. */
@@ -28,14 +28,11 @@ export const mcpModule: Module<McpSections> = {
       return front;
     };
     let isServed = false;
+    const { toll } = context;
+    const payerOf: McpApiParts["payerOf"] = (request) => payerOfMessage(context.tokens, request);
+    const plugin = createMcpApi({ endpoint, toll, frontOf, payerOf });
     return {
-      httpRoutes: [
-        {
-          ...{ prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
-          payerOf: (request) => payerOfMessage(context.tokens, request),
-        },
-        ...metadata(context, frontOf),
-      ],
+      httpRoutes: [{ prefix: mcp.path, api: API, plugin, payerOf }, ...metadata(context, frontOf)],
       complete: async () => {
         front = await context.drive(creatingFront(context, http, kept));
         return [];

@@ -16,6 +16,9 @@ import {
 const anyText: unknown = expect.any(String);
 const LIST = currentFields("tools/list");
 
+const ITEMS = new Array<number>(60_000).fill(0);
+const NAMES = Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`n${at}`, 0]));
+
 interface Outcome {
   readonly status: number;
   readonly code: unknown;
@@ -31,6 +34,9 @@ describe("a body that is no message", () => {
     ["is no JSON", "{", 400, -32_700],
     ["is empty", "", 400, -32_700],
     ["is nested too deeply", `${"[".repeat(5_000)}${"]".repeat(5_000)}`, 400, -32_700],
+    ["is long and nested too deeply", "[".repeat(500_000) + "]".repeat(500_000), 400, -32_700],
+    ["has too many items", JSON.stringify({ ...message("tools/list"), a: ITEMS }), 400, -32_700],
+    ["has too many members", JSON.stringify({ ...message("tools/list"), a: NAMES }), 400, -32_700],
     ["is a number", "7", 400, -32_600],
     ["is a batch", [message("tools/list"), message("tools/list", {}, 2)], 400, -32_600],
     ["is an empty batch", "[]", 400, -32_600],
@@ -41,6 +47,14 @@ describe("a body that is no message", () => {
     expect(await outcome(await post(server, body, LIST))).toMatchObject({ status });
     const id = await beginSession(server);
     expect(await outcome(await post(server, body, inSession(id)))).toMatchObject({ status });
+  });
+
+  it("because it is more than is read is refused as what type of JSON soever it comes", async () => {
+    const server = await openMcp();
+    const body = JSON.stringify({ ...current("tools/list"), a: ITEMS });
+    const fields = { ...LIST, "content-type": "text/x; like=application/json" };
+    const { status, code } = await outcome(await post(server, body, fields));
+    expect([status, code]).toEqual([400, -32_700]);
   });
 
   it("because it is over the limit is 413", async () => {

@@ -4,6 +4,7 @@
  * answer that says no is handed on with its status.   Agent Connect Protocol, AGTP-API §12.3
  */
 import { Deadline } from "../../../base/deadline.ts";
+import { ANSWER_BOUNDS, jsonExcess } from "../../../base/json-bounds.ts";
 import { isRecord, parseJson } from "../../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
 import { discardBody, readBoundedBody } from "../../../handlers/connection-options.ts";
@@ -200,6 +201,8 @@ function parseBody(
   shield: CredentialShield,
 ): JsonDocument | { readonly value: undefined; readonly fault?: undefined } {
   if (bytes.length === 0) return { value: undefined };
+  const excess = jsonExcess(bytes, ANSWER_BOUNDS);
+  if (excess !== undefined) return { fault: excess };
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

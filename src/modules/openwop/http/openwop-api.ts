@@ -6,6 +6,7 @@
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordIn } from "../../../base/json-value.ts";
+import { inLongTurn } from "../../../base/long-turns.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";
@@ -116,11 +117,13 @@ function readBodies(
 ): void {
   scope.removeAllContentTypeParsers();
   const json = { parseAs: "buffer", bodyLimit } as const;
-  scope.addContentTypeParser<Buffer>("application/json", json, (request, bytes, done) => {
-    const parsed = measure(request, () => parseBody(bytes));
-    if (parsed.kind === "ok") done(null, parsed.value);
-    else done(Object.assign(new Error(parsed.message), { statusCode: 400 }));
-  });
+  scope.addContentTypeParser<Buffer>("application/json", json, (request, bytes, done) =>
+    inLongTurn(bytes.length, () => {
+      const parsed = measure(request, () => parseBody(bytes));
+      if (parsed.kind === "ok") done(null, parsed.value);
+      else done(Object.assign(new Error(parsed.message), { statusCode: 400 }));
+    }),
+  );
 }
 
 function callOf(request: FastifyRequest, reply: FastifyReply, authorized: Authorized): ApiCall {

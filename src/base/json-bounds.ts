@@ -1,0 +1,154 @@
+/**
+ * What is in a text of JSON, counted before anything is made of it: its size says little of what that costs. A million
+ * octets of one text are parsed in a millisecond, of brackets or of names that differ in a hundred.
+ */
+import { MAX_DEPTH } from "./nesting.ts";
+
+/** How much may be in a text; of brackets, members and items, those no deeper than a level count. */
+export interface JsonBounds {
+  readonly depth: number;
+  /** Of all objects together: what is made of each may cost a microsecond or more. */
+  readonly members: number;
+  /** Names of members that differ, of which V8 keeps a table; as many as there are members unless it says. */
+  readonly names?: number;
+  /** Members and items together; most items are numbers or short texts, and cost less. */
+  readonly values: number;
+  /** What is deeper is not counted; the level of `depth` unless it says. */
+  readonly cutDepth?: number;
+}
+
+/** The bound that a text exceeds. */
+export type JsonExcess = "depth" | "members" | "names" | "values";
+
+/** What was found in a text. */
+export interface JsonScan {
+  readonly excess: JsonExcess | undefined;
+  /** By turns where the inside of a bracket of the last level that counts begins, and where it ends. */
+  readonly cuts: readonly number[];
+}
+
+/** Bounds of a request: what its schema and its record make of it costs more than parsing. */
+export const REQUEST_BOUNDS: JsonBounds = { depth: MAX_DEPTH, members: 10_000, values: 50_000 };
+/** Bounds of an answer of another server: whatever it says is parsed in two tenths of a second or so. */
+export const ANSWER_BOUNDS: JsonBounds = {
+  ...{ depth: 512, members: 1_000_000, names: 50_000, values: 1_000_000 },
+};
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+const SHALLOW: JsonScan = { excess: undefined, cuts: [] };
+
+/**
+ * Finds the bound that octets are beyond. One pass over them; what is no JSON may be misjudged, and the parser
+ * refuses it anyway.
+ */
+export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
+  const { depth: maxDepth, members: maxMembers, values: maxValues, cutDepth = maxDepth } = bounds;
+  if (bytes.length <= 2 * maxDepth) return SHALLOW;
+  const names = bounds.names === undefined ? undefined : new DifferentNames();
+  const maxNames = bounds.names ?? maxMembers;
+  let nameAt = 0;
+  let nameEnd = 0;
+  const cuts: number[] = [];
+  let depth = 0;
+  let deepest = 0;
+  let members = 0;
+  let values = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) {
+      nameAt = index + 1;
+      index = endOfText(bytes, index);
+      nameEnd = index;
+      continue;
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+      // Anything deeper is refused or cut off before it is parsed.
+      if (depth <= cutDepth) values += 1;
+      if (depth === cutDepth) cuts.push(index + 1);
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === cutDepth) cuts.push(index);
+      depth -= 1;
+    } else if (byte === COLON && depth <= cutDepth) {
+      members += 1;
+      if (names !== undefined && names.add(bytes, nameAt, nameEnd) > maxNames)
+        return { excess: "names", cuts };
+    } else if (byte === COMMA && depth <= cutDepth) values += 1;
+    else continue;
+    if (members > maxMembers) return { excess: "members", cuts };
+    if (values > maxValues) return { excess: "values", cuts };
+  }
+  return { excess: deepest > maxDepth ? "depth" : undefined, cuts };
+}
+
+/** The index at which a text ends that starts at another. */
+function endOfText(bytes: Uint8Array, start: number): number {
+  let index = start + 1;
+  while (index < bytes.length && bytes[index] !== QUOTE)
+    index += bytes[index] === BACKSLASH ? 2 : 1;
+  return index;
+}
+
+/** So many names are told apart, nearly. */
+const NAME_BITS = 2 ** 19;
+/** Nobody outside knows which names are taken for the same. */
+const SEED = Math.trunc(Math.random() * 2 ** 31);
+const PRIME = 0x01000193;
+
+/** Counts names that differ by their hashes: a few of many are taken for the same, which is near enough. */
+class DifferentNames {
+  readonly #seen = new Uint8Array(NAME_BITS / 8);
+  #count = 0;
+
+  /** Takes in the name that stands from one octet to another; answers with how many differ by now. */
+  add(bytes: Uint8Array, from: number, end: number): number {
+    let hash = SEED;
+    for (let at = from; at < end; at += 1) hash = Math.imul(hash ^ bytes[at]!, PRIME);
+    const bit = (hash ^ (hash >>> 15)) & (NAME_BITS - 1);
+    const mask = 1 << (bit & 7);
+    const octet = this.#seen[bit >> 3]!;
+    if ((octet & mask) === 0) {
+      this.#seen[bit >> 3] = octet | mask;
+      this.#count += 1;
+    }
+    return this.#count;
+  }
+}
+
+/** What is wrong with octets that are beyond bounds, in words; undefined: nothing. Short ones can be beyond none. */
+export function jsonExcess(bytes: Uint8Array, bounds: JsonBounds): string | undefined {
+  return bytes.length > LONG_OCTETS
+    ? excessInWords(scanJson(bytes, bounds).excess, bounds)
+    : undefined;
+}
+
+/** A bound that was exceeded, in words. */
+export function excessInWords(
+  excess: JsonExcess | undefined,
+  { depth, members, names = members, values }: JsonBounds,
+): string | undefined {
+  switch (excess) {
+    case undefined:
+      return undefined;
+    case "depth":
+      return `is nested deeper than ${depth} levels`;
+    case "members":
+      return `has more than ${members} members`;
+    case "names":
+      return `has more than ${names} names of members`;
+    case "values":
+      return `has more than ${values} values`;
+  }
+}
+
+/** What is no longer than this costs little, whatever is in it. */
+export const LONG_OCTETS = 16_384;

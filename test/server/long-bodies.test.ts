@@ -1,0 +1,61 @@
+/** Long bodies that come at once: each is read in a turn of the loop of its own.   docs/limits.md */
+import { describe, expect, it } from "vitest";
+import { openDaemon } from "../support/daemon.ts";
+import { configFile, endpointFile } from "../support/deployment.ts";
+
+/** Answers with the number of the turn in which it was called. */
+const TURN_MODULE = `
+let turn = 0;
+const count = () => { turn += 1; setImmediate(count).unref(); };
+count();
+export const when = () => ({ body: { turn } });
+`;
+
+const ENDPOINT = endpointFile({
+  ...{ method: "EXECUTE", path: "/things", properties: { text: { type: "string" } } },
+  handler: { type: "registered_function", function: "handlers.when" },
+});
+const BODY = JSON.stringify({ text: "x".repeat(40_000) });
+const CALLERS = 12;
+const REQUEST = `AGTP/1.0 EXECUTE /things\r\nAgent-ID: ${"a".repeat(64)}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+
+const FILES = {
+  "agtp-server.toml": configFile({
+    policies: { scope_required_for_invocation: false, identity: { unknown_agents: "accept" } },
+    gateway: { enabled: true, port: 0 },
+  }),
+  "endpoints/things.toml": ENDPOINT,
+  "handlers.mjs": TURN_MODULE,
+};
+
+describe("long bodies", () => {
+  it("of many connections are read one a turn of the loop", async () => {
+    const daemon = await openDaemon(FILES);
+    const clients = await Promise.all(Array.from({ length: CALLERS }, () => daemon.connect()));
+    for (const client of clients) client.write(REQUEST);
+    const answers = await Promise.all(clients.map((client) => client.replies(1)));
+    const turns = answers.map(([reply]) => reply?.body["turn"]);
+    expect(new Set(turns).size).toBe(CALLERS);
+  });
+
+  it("of one connection that pipelines are read one a turn of the loop, in their order", async () => {
+    const daemon = await openDaemon(FILES);
+    const client = await daemon.connect();
+    client.write(REQUEST.repeat(5));
+    const turns = (await client.replies(5)).map(({ body }) => Number(body["turn"]));
+    expect(new Set(turns).size).toBe(5);
+    expect(turns).toEqual(turns.toSorted((a, b) => a - b));
+  });
+
+  it("of the HTTP sidecar are read one a turn of the loop", async () => {
+    const { daemon } = await openDaemon(FILES);
+    const post = async (): Promise<unknown> => {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: BODY };
+      const response = await fetch(`http://127.0.0.1:${daemon.gatewayPort}/things/execute`, init);
+      return ((await response.json()) as { readonly turn: number }).turn;
+    };
+    const turns = await Promise.all(Array.from({ length: CALLERS }, post));
+    expect(new Set(turns).size).toBe(CALLERS);
+  });
+});
