@@ -31,12 +31,23 @@ export function parseBoundedJson(text: string): JsonDocument {
 function freezeBounded(value: unknown, depth: number): string | undefined {
   if (typeof value !== "object" || value === null) return findScalarFault(value);
   if (depth === 0) return `must not be nested deeper than ${MAX_DEPTH} levels`;
+  if (Array.isArray(value)) return freezeList(value, depth);
   for (const [key, member] of Object.entries(value)) {
     if (key === "__proto__") return 'must have no member "__proto__"';
     const fault = findScalarFault(key) ?? freezeBounded(member, depth - 1);
     if (fault !== undefined) return fault;
   }
   Object.freeze(value);
+  return undefined;
+}
+
+/** Items have no names to be looked at, which took as long as all else. */
+function freezeList(items: readonly unknown[], depth: number): string | undefined {
+  for (const item of items) {
+    const fault = freezeBounded(item, depth - 1);
+    if (fault !== undefined) return fault;
+  }
+  Object.freeze(items);
   return undefined;
 }
 
@@ -50,35 +61,42 @@ function findScalarFault(value: unknown): string | undefined {
   return undefined;
 }
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COLON = 0x3a;
+
 /** The name of the first repeated member; the text has been parsed and bounded before. */
 export function findRepeatedMember(json: string): string | undefined {
   /** The names of each open object so far; undefined for an open array. */
   const open: (Set<string> | undefined)[] = [];
-  let lastString = "";
+  let start = 0;
+  let end = 0;
   for (let at = 0; at < json.length; at += 1) {
-    switch (json[at]) {
-      case '"': {
-        const end = endOfString(json, at);
-        lastString = json.slice(at, end);
+    switch (json.charCodeAt(at)) {
+      case QUOTE:
+        start = at;
+        end = endOfString(json, at);
         at = end - 1;
         break;
-      }
-      case ":": {
-        // Escapes make one name out of many spellings.
-        const name = String(JSON.parse(lastString));
+      case COLON: {
+        const name = readName(json.slice(start, end));
         const names = open.at(-1);
         if (names?.has(name)) return name;
         names?.add(name);
         break;
       }
-      case "{":
+      case OPEN_BRACE:
         open.push(new Set());
         break;
-      case "[":
+      case OPEN_BRACKET:
         open.push(undefined);
         break;
-      case "}":
-      case "]":
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
         open.pop();
         break;
     }
@@ -86,9 +104,16 @@ export function findRepeatedMember(json: string): string | undefined {
   return undefined;
 }
 
+/** Escapes make one name out of many spellings. */
+function readName(written: string): string {
+  return written.includes("\\") ? String(JSON.parse(written)) : written.slice(1, -1);
+}
+
 /** Behind the closing quote of the string that opens at `start`. */
 function endOfString(json: string, start: number): number {
   let at = start + 1;
-  while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  while (at < json.length && json.charCodeAt(at) !== QUOTE) {
+    at += json.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  }
   return at + 1;
 }
