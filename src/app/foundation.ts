@@ -32,6 +32,9 @@ import {
 } from "./contents.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks/keys.ts";
 
+/** A module that takes longer is told of: everybody's reload waits for it. */
+const SLOW_MODULE_MS = 2_000;
+
 interface Closable {
   close(): Promise<unknown>;
 }
@@ -107,7 +110,9 @@ export async function layFoundation(
     closing.add(processes);
     stopping.add({ close: async () => processes.retire() });
   }
-  const modules = createModuleLoader({ root: config.handlers.root });
+  const tell = (message: string): void => log.warn({ event: "module-slow" }, message);
+  const onSlow = { afterMs: SLOW_MODULE_MS, tell };
+  const modules = createModuleLoader({ root: config.handlers.root, onSlow });
   const loader = withProcesses(modules, processes ?? NO_PROCESSES);
   const pools = closing.add(await openUpstreamPools(endpoints));
   const mcpServers = await openMcpServers(config, kept, log);

@@ -49,6 +49,8 @@ interface ModuleLoaderOptions {
   readonly root: string;
   /** The longest that a module's top level may wait for something; 30 seconds unless given. */
   readonly importTimeoutMs?: number;
+  /** Hears of a module that has not loaded after so long, in words: a reload waits for it. */
+  readonly onSlow?: { readonly afterMs: number; tell(message: string): void };
 }
 
 type ModuleExports = Readonly<Record<string, unknown>>;
@@ -61,7 +63,7 @@ type Attempt<T> =
 /** A loader for one configuration; a reload creates another. */
 export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   const root = resolveRoot(options.root);
-  const timeoutMs = options.importTimeoutMs ?? 30_000;
+  const { importTimeoutMs: timeoutMs = 30_000, onSlow } = options;
   const generation = randomBytes(6).toString("hex");
   const imports = new Map<string, Promise<Attempt<ModuleExports>>>();
   const handlers = new Map<string, Promise<Attempt<Handler>>>();
@@ -70,7 +72,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   function importOnce(path: string, below: string): Promise<Attempt<ModuleExports>> {
     let imported = imports.get(path);
     if (imported === undefined) {
-      imported = importModule(path, { root: below, generation, timeoutMs });
+      imported = importModule(path, { root: below, generation, timeoutMs, onSlow });
       imports.set(path, imported);
     }
     return imported;
@@ -131,12 +133,15 @@ interface ImportContext {
   readonly root: string;
   readonly generation: string;
   readonly timeoutMs: number;
+  readonly onSlow: ModuleLoaderOptions["onSlow"];
 }
 
 async function importModule(path: string, context: ImportContext): Promise<Attempt<ModuleExports>> {
   process.setSourceMapsEnabled(true);
   if (!isPlainModule(path)) registerModuleHooks();
   const url = `${pathToFileURL(path).href}?agtpd=${context.generation}`;
+  const { onSlow } = context;
+  const slow = onSlow && setTimeout(() => onSlow.tell(slowWords(path, context)), onSlow.afterMs);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const message = `its top level was not done within ${context.timeoutMs} ms`;
@@ -148,7 +153,13 @@ async function importModule(path: string, context: ImportContext): Promise<Attem
     return { fault: describeImportFault(error, path, context.root) };
   } finally {
     clearTimeout(timer);
+    clearTimeout(slow);
   }
+}
+
+function slowWords(path: string, { root, timeoutMs }: ImportContext): string {
+  const where = relativePath(path, root);
+  return `the top level of "${where}" waits for something: it has ${timeoutMs / 1000} s in all`;
 }
 
 function selectExport(exports: ModuleExports, name: string, modulePath: string): Attempt<Handler> {

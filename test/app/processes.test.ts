@@ -387,6 +387,22 @@ describe("a process that misbehaves", () => {
     expect(logged(daemon)).toContain("is not there");
   });
 
+  it("floods the log: so much of it is logged, and it is told how much is not", async () => {
+    const daemon = await openDaemon(filesOf(["noise"]));
+    expect((await ask(daemon, "noise")).body).toEqual({ ok: true });
+    const told = (): number =>
+      daemon.log
+        .filter(({ event }) => event === "process-output-dropped")
+        .reduce((total, { lines }) => total + Number(lines), 0);
+    const logged = (): number =>
+      daemon.log.filter(({ event }) => event === "process-output" || event === "process-log")
+        .length;
+    await vi.waitFor(() => expect(logged() + told()).toBe(80_000), 20_000);
+    expect(told()).toBeGreaterThan(40_000);
+    const [line] = daemon.log.filter(({ event }) => event === "process-output-dropped");
+    expect(line).toMatchObject({ level: "warn", process: "rooms" });
+  });
+
   it("floods its standard output: everybody is served meanwhile", async () => {
     const daemon = await openDaemon(filesOf(["flood"]));
     const flooding = ask(daemon, "flood");

@@ -20,6 +20,7 @@ interface Phase {
   readonly files?: Readonly<Record<string, string>>;
   readonly references: readonly string[];
   readonly importTimeoutMs?: number;
+  readonly slowAfterMs?: number;
 }
 
 type Outcomes = Readonly<Record<string, Outcome>>;
@@ -187,6 +188,16 @@ describe("createModuleLoader, for modules that do not", () => {
     expect(waiting?.["waits.f"]?.problems[0]?.message).toBe(
       '"waits.ts" threw on import: Error: its top level was not done within 50 ms',
     );
+  });
+
+  it("tells of a top level that is slow, long before it is given up", async () => {
+    const files = { "waits.mjs": "await new Promise(() => {});\nexport const f = 1;\n" };
+    const [waiting] = await run(makeRoot(), [
+      { files, references: ["waits.f"], importTimeoutMs: 1_000, slowAfterMs: 20 },
+    ]);
+    expect(waiting?.["told"]).toEqual([
+      'the top level of "waits.mjs" waits for something: it has 1 s in all',
+    ]);
   });
 
   it("names a root that does not exist", async () => {

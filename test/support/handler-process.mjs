@@ -106,6 +106,13 @@ const functions = {
     for (let i = 0; i < 200_000; i += 1) process.stdout.write(`garbage ${i}\n`);
     answer(id, { ok: true });
   },
+  noise: ({ id }) => {
+    const text = "n".repeat(100);
+    for (let i = 0; i < 60_000; i += 1) process.stderr.write(`${text} ${i}\n`);
+    for (let i = 0; i < 20_000; i += 1)
+      send({ method: "log", params: { call: id, message: text } });
+    answer(id, { ok: true });
+  },
   greedy: ({ id }) => {
     process.stdin.pause();
     for (let i = 0; i < 20_000; i += 1) {

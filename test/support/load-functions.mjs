@@ -20,14 +20,19 @@ async function loadAndCall(loader, reference) {
 }
 
 const outcomes = [];
-for (const { files = {}, references, importTimeoutMs = 30_000 } of JSON.parse(phases)) {
+for (const { files = {}, references, importTimeoutMs = 30_000, slowAfterMs } of JSON.parse(
+  phases,
+)) {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
-  const loader = createModuleLoader({ root, importTimeoutMs });
+  const told = [];
+  const onSlow = slowAfterMs && { afterMs: slowAfterMs, tell: (message) => told.push(message) };
+  const loader = createModuleLoader({ root, importTimeoutMs, onSlow });
   const outcome = {};
   for (const reference of references) outcome[reference] = await loadAndCall(loader, reference);
+  if (slowAfterMs) outcome.told = told;
   outcomes.push(outcome);
 }
 process.stdout.write(JSON.stringify(outcomes));

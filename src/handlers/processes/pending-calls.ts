@@ -115,6 +115,8 @@ function over(): Error {
 const MAX_AT_ONCE = 256;
 /** The most answers that wait to be read; a process that asks for more is ended. */
 const MAX_UNREAD = 1_024;
+/** And their characters; one answer by itself may be longer. */
+const MAX_UNREAD_LENGTH = 67_108_864;
 
 /**
  * Requests that a process makes in the course of a call: through every gate, as the agent of that
@@ -126,6 +128,7 @@ export class ProcessDispatches {
   readonly #onFlood: () => void;
   #underWay = 0;
   #unread = 0;
+  #unreadLength = 0;
 
   /** `onFlood` hears of a process that asks and does not read. */
   constructor(calls: Pick<PendingCalls, "find">, write: WriteLine, onFlood: () => void) {
@@ -170,13 +173,16 @@ export class ProcessDispatches {
   }
 
   #send(line: string): void {
-    if (this.#unread >= MAX_UNREAD) {
+    const isTooMuch = this.#unread > 0 && this.#unreadLength + line.length > MAX_UNREAD_LENGTH;
+    if (isTooMuch || this.#unread >= MAX_UNREAD) {
       this.#onFlood();
       return;
     }
     this.#unread += 1;
+    this.#unreadLength += line.length;
     this.#write(line, () => {
       this.#unread -= 1;
+      this.#unreadLength -= line.length;
     });
   }
 }

@@ -9,6 +9,7 @@ import type { Line } from "../../base/line-reader.ts";
 import { besideOwn } from "../../base/log.ts";
 import type { ProcessGroups } from "../../base/process-groups.ts";
 import type { CallLog, HandlerResult } from "../handler.ts";
+import { LOGGED_OCTETS_PER_SECOND, LogAllowance } from "./log-allowance.ts";
 import { PendingCalls, ProcessDispatches } from "./pending-calls.ts";
 import { type ProcessCall, ProcessFault, type ProcessLog } from "./process-call.ts";
 import { ProcessChild } from "./process-child.ts";
@@ -55,6 +56,7 @@ export class ProcessSession {
   readonly #warnStray: (reason: string, excerpt: string) => void;
   #state: "starting" | "ready" | "over" = "starting";
   readonly #lastLines: string[] = [];
+  readonly #allowance: LogAllowance;
 
   /** Starts the process. */
   constructor(parts: SessionParts, listener: SessionListener) {
@@ -78,7 +80,12 @@ export class ProcessSession {
     this.#helloTimer = setTimeout(() => void this.end(late), helloTimeoutMs);
     this.#warnStray = quietened((reason, excerpt) => {
       const message = `process "${settings.name}" printed a line that is dropped: it ${reason}`;
-      this.#warn({ reason, line: excerpt }, message);
+      this.#warn("process-stray", { reason, line: excerpt }, message);
+    });
+    this.#allowance = new LogAllowance(({ lines, octets }) => {
+      const most = `more than ${LOGGED_OCTETS_PER_SECOND} octets of log a second`;
+      const message = `process "${settings.name}" writes ${most}: ${lines} lines were dropped`;
+      this.#warn("process-output-dropped", { lines, octets }, message);
     });
   }
 
@@ -129,14 +136,14 @@ export class ProcessSession {
       void this.end(`wrote a line of more than ${this.#parts.maxLineBytes} bytes`);
       return;
     }
-    const reason = this.#take(readProcessLine(line.octets));
+    const reason = this.#take(readProcessLine(line.octets), line.octets.length);
     if (reason === undefined) return;
     const excerpt = line.octets.subarray(0, MAX_EXCERPT).toString("utf8");
     this.#warnStray(reason, excerpt);
   }
 
   /** Why a message is dropped; undefined: it is not. */
-  #take(message: ProcessMessage): string | undefined {
+  #take(message: ProcessMessage, octets: number): string | undefined {
     switch (message.kind) {
       case "hello":
         return this.#greet(message);
@@ -148,7 +155,9 @@ export class ProcessSession {
         this.#dispatches.take(message.id, message.params);
         return undefined;
       case "log":
-        writeProcessLog(message.params, this.#calls, { ...this.#parts, pid: this.pid });
+        if (this.#allowance.admits(octets)) {
+          writeProcessLog(message.params, this.#calls, { ...this.#parts, pid: this.pid });
+        }
         return undefined;
       case "unknown":
         this.#dispatches.refuseMethod(message.id, message.method);
@@ -195,13 +204,14 @@ export class ProcessSession {
     if (text.trim() === "") return;
     this.#lastLines.push(text);
     if (this.#lastLines.length > MAX_LINES) this.#lastLines.shift();
+    if (!this.#allowance.admits(text.length)) return;
     const { settings, log } = this.#parts;
     log.info({ event: "process-output", process: settings.name, pid: this.pid }, text);
   }
 
-  #warn(fields: object, message: string): void {
+  #warn(event: string, fields: object, message: string): void {
     const { settings, log } = this.#parts;
-    const place = { event: "process-stray", process: settings.name, pid: this.pid };
+    const place = { event, process: settings.name, pid: this.pid };
     log.warn({ ...place, ...fields }, message);
   }
 }
