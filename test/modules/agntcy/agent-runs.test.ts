@@ -1,10 +1,11 @@
 /** Places of runs that are about to begin, shared by whoever has the same store. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   type AgentRuns,
   openAgentRuns,
   type WantedRun,
 } from "../../../src/modules/agntcy/runs/agent-runs.ts";
+import { RunFollower } from "../../../src/modules/agntcy/runs/run-follower.ts";
 import { openTestStore } from "../../support/store.ts";
 
 const BEGUN = { upstreamAgentId: "there", upstreamRunId: "theirs", deadlineAt: 9e15 };
@@ -53,5 +54,33 @@ describe("AgentRuns", () => {
     expect(begun).toMatchObject({ runId, ...BEGUN, status: "pending", eventCount: 1 });
     await here.giveBack(runId);
     expect([here.find(runId), here.newestOf("ada")]).toEqual([begun, [begun]]);
+  });
+});
+
+describe("RunFollower", () => {
+  it("gives back the places of runs that a gone process was about to begin, and none of its own", async () => {
+    const store = await openTestStore("memory");
+    const gone = await openAgentRuns(store);
+    const begun = wanted("begun");
+    await gone.take(begun);
+    await gone.keep(begun.runId, BEGUN);
+    expect(await takeAll([gone], 70, { owner: "ada" })).toBe(63);
+    expect(await gone.take(wanted("of bob", { owner: "bob", threadId: "thread" }))).toBe("added");
+
+    const register = await openAgentRuns(store);
+    expect(await register.take(wanted("too many"))).toBe("full");
+    const reportFault = vi.fn();
+    const follower = new RunFollower({ register, log: { info: vi.fn(), warn: reportFault } });
+    onTestFinished(() => follower.close());
+    follower.start([]);
+    await vi.waitFor(() => {
+      expect(register.inPhase("active").map(({ runId }) => runId)).toEqual(["begun"]);
+    });
+    const ours = wanted("of cy", { owner: "cy", threadId: "thread" });
+    expect(await register.take(ours)).toBe("added");
+    follower.start([]);
+    expect(await register.take(wanted("next", { owner: "dan", threadId: "thread" }))).toBe("busy");
+    expect(await register.keep(ours.runId, BEGUN)).toMatchObject({ status: "pending" });
+    expect(reportFault).not.toHaveBeenCalled();
   });
 });
