@@ -6,6 +6,8 @@
 /** So much of a second's lines is logged. */
 export const LOGGED_OCTETS_PER_SECOND: number = 1_048_576;
 const WINDOW_MS = 1_000;
+/** What a line costs beside its text: its time, its level and whose it is. */
+const LINE_OCTETS = 128;
 
 /** What was dropped within a second. */
 export interface DroppedLines {
@@ -25,14 +27,14 @@ export class LogAllowance {
     this.#onDropped = onDropped;
   }
 
-  /** False: a line of so many octets is dropped. */
+  /** False: a line with a text of so many octets is dropped. */
   admits(octets: number): boolean {
     const now = performance.now();
     if (now - this.#since >= WINDOW_MS) {
       this.#since = now;
       this.#octets = 0;
     }
-    this.#octets += octets;
+    this.#octets += octets + LINE_OCTETS;
     if (this.#octets <= LOGGED_OCTETS_PER_SECOND) return true;
     this.#drop(octets);
     return false;
