@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RequestParser } from "../../src/wire/request-parser.ts";
 import { StartLineMemory } from "../../src/wire/message-parser.ts";
+import { RequestParser } from "../../src/wire/request-parser.ts";
 
 const LIMITS = { requestLineBytes: 8192, headerBytes: 65_536, headerCount: 128, bodyBytes: 1024 };
 
