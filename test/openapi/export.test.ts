@@ -13,6 +13,7 @@ import { importDocument } from "../../src/openapi/import-document.ts";
 import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
+import { reply, startPeer } from "../support/agtp-peer.ts";
 import { createDaemon } from "../support/daemon.ts";
 import { configFile, ECHO_MODULE, endpointFile } from "../support/deployment.ts";
 import { makeEndpoint } from "../support/endpoint-definition.ts";
@@ -142,6 +143,24 @@ function accepts(schema: JsonSchema, value: unknown): boolean {
   const { compiled } = createSchemaCompiler().compile(schema, { file: "x", key: "" });
   return compiled?.check(value) === undefined;
 }
+
+describe("agtp-openapi export", () => {
+  it.each([undefined, null, 7, { v: 1 }])(
+    "says nothing of a version that a server says as %j",
+    async (document_version) => {
+      const manifest = { server: { server_id: "s.example" }, endpoints: [], document_version };
+      const peer = await startPeer((socket) => socket.write(reply(JSON.stringify(manifest))));
+      onTestFinished(() => peer.close());
+      const { run } = makeOpenApiProgram();
+      const uri = `agtp://localhost:${peer.port}`;
+      const { exitCode, out } = await run("export", uri, "--insecure");
+      expect(exitCode).toBe(0);
+      const document = JSON.parse(out) as Document;
+      expect(document).toMatchObject({ info: { version: "1.0.0" } });
+      expect(document["x-agtp-derived-from"]).not.toHaveProperty("document_version");
+    },
+  );
+});
 
 describe("exportOpenapi", () => {
   const document = exportAll(ENDPOINTS, {

@@ -110,7 +110,7 @@ function readManifest(manifest: JsonRecord, uri: string): ExportSource {
   return {
     endpoints: endpoints.flatMap((entry) => readManifestEndpoint(entry) ?? []),
     ...{ serverId, operator: textIn(operator) },
-    documentVersion: String(manifest["document_version"]),
+    documentVersion: textIn(manifest["document_version"]),
     catalog: typeof version === "string" ? { ...catalog, version } : catalog,
     manifestUri: uri,
     aliases: new Map(
