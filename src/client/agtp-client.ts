@@ -78,7 +78,10 @@ export interface ClientResponse {
   /** Informational: nothing may be decided by it. */
   readonly statusText: string;
   readonly headers: HeaderFields;
-  /** The body when it is JSON; undefined when it is not, or empty. */
+  /**
+   * The body when it is JSON; undefined when it is not, or empty, or has more than 512 levels or 1,048,576 lists and
+   * objects.
+   */
   readonly body: unknown;
   /** The body as UTF-8. */
   readonly text: string;

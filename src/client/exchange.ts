@@ -3,6 +3,7 @@
  * caller. Whoever carries it asks `isSettled` before doing more for it.
  */
 import { MAX_TIMER_MS } from "../base/deadline.ts";
+import { isWithinBounds } from "../base/json-octets.ts";
 import { parseJson } from "../base/json-value.ts";
 import type { ReceivedResponse } from "../wire/response-parser.ts";
 import type { ClientResponse } from "./agtp-client.ts";
@@ -76,11 +77,15 @@ export class Exchange {
   }
 }
 
+/** Beyond them a server would fill its client's memory, or the stack of whoever walks the body. */
+const BODY_BOUNDS = { levels: 512, containers: 1_048_576 } as const;
+
 /** Reads the body once, for a caller that would do it anyway. */
 export function readResponse(received: ReceivedResponse): ClientResponse {
-  const { status, statusText, headers } = received;
-  const text = new TextDecoder().decode(received.body);
-  return { status, statusText, headers, body: parseJson(text), text, bytes: received.body };
+  const { status, statusText, headers, body: bytes } = received;
+  const text = new TextDecoder().decode(bytes);
+  const body = isWithinBounds(bytes, BODY_BOUNDS) ? parseJson(text) : undefined;
+  return { status, statusText, headers, body, text, bytes };
 }
 
 /** Tells whether the call did what it was asked to, or is still at it (261).   AGTP "Status Codes" */

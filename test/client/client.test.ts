@@ -49,6 +49,15 @@ describe("a request", () => {
     });
   });
 
+  it.each([
+    ["nested without end", "[".repeat(1_000) + "]".repeat(1_000)],
+    ["of more lists and objects than can be borne", `[${"{},".repeat(1_048_576)}1]`],
+    ["that never closes what it opens", "[".repeat(2_000_000)],
+  ])("has none either where the text is JSON %s", async (_, text) => {
+    const { client } = await start((socket) => socket.write(reply(text)));
+    expect(await client.request({ method: "QUERY" })).toMatchObject({ body: undefined, text });
+  });
+
   it("carries identity, scopes, a UUIDv7 and its own length", async () => {
     const { client, peer } = await start(echoPath);
     await client.request({

@@ -181,6 +181,14 @@ describe("what agtp answers", () => {
     expect(JSON.parse(out)).toMatchObject({ status: 459, body: { a: 1 } });
   });
 
+  it("has a body that is nested without end as it came", async () => {
+    const body = "[".repeat(100_000) + "]".repeat(100_000);
+    const uri = await serve(reply(body));
+    const { exitCode, out } = await run([uri, "--json"]);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ status: 200, body });
+  });
+
   it("lays JSON out in colour on a terminal", async () => {
     const uri = await serve(reply('{"a":[1,"b",null]}'));
     const { out } = await run([uri], { isTerminal: true });
