@@ -14,6 +14,7 @@ type ReadDocument =
 
 /** Deeper documents would exhaust the stack of whoever walks them; real ones have 40 levels. */
 const MAX_DEPTH = 200;
+const TOO_DEEP = `is nested deeper than ${MAX_DEPTH} levels`;
 /** The largest documents in public use have about two million values. */
 const MAX_VALUES = 8_000_000;
 const MAX_ALIASES = 1000;
@@ -50,8 +51,9 @@ function parseJson(text: string): Parsed {
 }
 
 async function parseYaml(text: string): Promise<Parsed> {
-  const { parseDocument } = await import("yaml");
+  const { Lexer, parseDocument } = await import("yaml");
   try {
+    if (opensTooMuch(new Lexer().lex(text))) return { fault: TOO_DEEP };
     const document = parseDocument(text, { merge: true, prettyErrors: true, logLevel: "error" });
     const [error] = document.errors;
     if (error !== undefined) return { fault: yamlFault(error) };
@@ -62,9 +64,23 @@ async function parseYaml(text: string): Promise<Parsed> {
   }
 }
 
+/** What is nested without end takes the parser minutes, and its lexer a moment. */
+function opensTooMuch(lexemes: Iterable<string>): boolean {
+  let brackets = 0;
+  let indicators = 0;
+  for (const lexeme of lexemes) {
+    if (lexeme === "[" || lexeme === "{") brackets += 1;
+    else if (lexeme === "]" || lexeme === "}") brackets -= 1;
+    else if (lexeme === "-" || lexeme === "?") indicators += 1;
+    else if (lexeme === "\n" || lexeme === "\r\n") indicators = 0;
+    if (brackets > MAX_DEPTH || indicators > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
 function yamlFault(error: unknown): string {
   const [reason = ""] = reasonOf(error).split("\n", 1);
-  if (/call stack/i.test(reason)) return `is nested deeper than ${MAX_DEPTH} levels`;
+  if (/call stack/i.test(reason)) return TOO_DEEP;
   return `is not YAML: ${reason.replace(/:$/, "")}`;
 }
 
@@ -73,7 +89,7 @@ class ExcessError extends Error {}
 function copyPlain(value: unknown, budget: { left: number }, depth: number): unknown {
   budget.left -= 1;
   if (budget.left < 0) throw new ExcessError(`has more than ${MAX_VALUES} values`);
-  if (depth > MAX_DEPTH) throw new ExcessError(`is nested deeper than ${MAX_DEPTH} levels`);
+  if (depth > MAX_DEPTH) throw new ExcessError(TOO_DEEP);
   if (Array.isArray(value)) return value.map((item) => copyPlain(item, budget, depth + 1));
   if (typeof value === "object" && value !== null) {
     // fromEntries defines members, so that one named __proto__ stays a member.

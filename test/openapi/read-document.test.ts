@@ -15,6 +15,24 @@ const BOMB = Array.from({ length: 10 }, (_, level) => {
 }).join("\n");
 
 describe("readDocument", () => {
+  it.each(["\n", "\r\n"])("takes marks beside each other for no depth, behind %j", async (end) => {
+    const lines = [
+      "flow:",
+      ...Array(300).fill("  - [{ a: b }, c]"),
+      `text: "${"[".repeat(300)}"`,
+      ...[
+        "block: |",
+        ...Array(300).fill("  - [{"),
+        `# ${"[".repeat(300)}`,
+        `plain: a${"[".repeat(300)}`,
+      ],
+    ];
+    expect(await readDocument(lines.join(end))).toMatchObject({
+      kind: "document",
+      document: { flow: Array(300).fill([{ a: "b" }, "c"]), plain: `a${"[".repeat(300)}` },
+    });
+  });
+
   it("reads JSON and YAML as the same values, keys and numbers included", async () => {
     const yaml = `
 openapi: 3.1.0
@@ -44,6 +62,8 @@ x-date: 2020-01-01
     ["a: *nobody", "is not YAML: "],
     ["a: &a { b: *a }", "is nested deeper than 200 levels"],
     [`a: ${"[".repeat(30_000)}`, "is nested deeper than 200 levels"],
+    [`a: ${"[".repeat(3_000_000)}`, "is nested deeper than 200 levels"],
+    ["- ".repeat(1_000_000), "is nested deeper than 200 levels"],
     [`${'{"a":'.repeat(300)}1${"}".repeat(300)}`, "is nested deeper than 200 levels"],
     [BOMB, "is not YAML: Excessive alias count"],
   ])("refuses the text of case %# in words", async (text, message) => {
