@@ -68,6 +68,8 @@ export class RunLog {
   readonly run: Run;
   readonly #options: RunLogOptions;
   readonly #rules: EventRules<Omit<RunEvent, "sequence">>;
+  /** By what is read: the readings that are under way. */
+  readonly #readings = new Map<string, Promise<readonly RunEvent[]>>();
   #state: RunState;
 
   constructor(options: RunLogOptions) {
@@ -137,9 +139,20 @@ export class RunLog {
     return events;
   }
 
-  /** Events behind a sequence, in order. */
+  /**
+   * Events behind a sequence, in order. Listeners that hear of an event all want the same: they are given one
+   * reading of it, which took as long for each of them as all else about it.
+   */
   events(after: number, limit: number): Promise<readonly RunEvent[]> {
-    return this.#options.register.events(this.run.runId, after, limit);
+    const wanted = `${after} ${limit}`;
+    const underWay = this.#readings.get(wanted);
+    if (underWay !== undefined) return underWay;
+    const { register, run } = this.#options;
+    const reading = register
+      .events(run.runId, after, limit)
+      .finally(() => this.#readings.delete(wanted));
+    this.#readings.set(wanted, reading);
+    return reading;
   }
 
   /** All events behind a sequence, in order; some of them are read at once. */

@@ -199,3 +199,27 @@ describe("executing a node", () => {
     expect(executions).toBe(0);
   });
 });
+
+describe("events of a run that many listen to", () => {
+  it("are read once for all who want the same at once, and again for who comes later", async () => {
+    const memory = createMemoryStore();
+    let readings = 0;
+    const store = alterStore(memory, {
+      list: (collection, options) => {
+        if (options?.prefix === `${RUN.runId}/`) readings += 1;
+        return memory.list(collection, options);
+      },
+    });
+    const log = await logOf(await openWorkflowRuns(store));
+    await log.append([{ type: "run.started", payload: {} }]);
+    readings = 0;
+    const pages = await Promise.all(Array.from({ length: 50 }, () => log.events(-1, 100)));
+    expect(readings).toBe(1);
+    expect(new Set(pages).size).toBe(1);
+    expect(pages[0]?.map(({ type }) => type)).toEqual(["run.started"]);
+    await Promise.all([log.events(0, 100), log.events(-1, 10)]);
+    expect(readings).toBe(3);
+    await log.append([{ type: "node.started", payload: {}, nodeId: "one" }]);
+    expect(await log.events(-1, 100)).toHaveLength(2);
+  });
+});
