@@ -80,12 +80,12 @@ export class ProcessSession {
     this.#helloTimer = setTimeout(() => void this.end(late), helloTimeoutMs);
     this.#warnStray = quietened((reason, excerpt) => {
       const message = `process "${settings.name}" printed a line that is dropped: it ${reason}`;
-      this.#warn("process-stray", { reason, line: excerpt }, message);
+      this.#warn({ event: "process-stray", reason, line: excerpt }, message);
     });
     this.#allowance = new LogAllowance(({ lines, octets }) => {
       const most = `more than ${LOGGED_OCTETS_PER_SECOND} octets of log a second`;
       const message = `process "${settings.name}" writes ${most}: ${lines} lines were dropped`;
-      this.#warn("process-output-dropped", { lines, octets }, message);
+      this.#warn({ event: "process-output-dropped", lines, octets }, message);
     });
   }
 
@@ -209,10 +209,9 @@ export class ProcessSession {
     log.info({ event: "process-output", process: settings.name, pid: this.pid }, text);
   }
 
-  #warn(event: string, fields: object, message: string): void {
+  #warn(fields: object, message: string): void {
     const { settings, log } = this.#parts;
-    const place = { event, process: settings.name, pid: this.pid };
-    log.warn({ ...place, ...fields }, message);
+    log.warn({ ...fields, process: settings.name, pid: this.pid }, message);
   }
 }
 
