@@ -13,12 +13,14 @@ export interface JsonBounds {
   readonly names?: number;
   /** Members and items together; most items are numbers or short texts, and cost less. */
   readonly values: number;
+  /** Of lists and objects: what is made of one takes up to fifty times as many octets as there are; no bound unless it says. */
+  readonly containers?: number;
   /** What is deeper is not counted; the level of `depth` unless it says. */
   readonly cutDepth?: number;
 }
 
 /** The bound that a text exceeds. */
-export type JsonExcess = "depth" | "members" | "names" | "values";
+export type JsonExcess = "depth" | "members" | "names" | "values" | "containers";
 
 /** What was found in a text. */
 export interface JsonScan {
@@ -54,6 +56,7 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
   if (bytes.length <= 2 * maxDepth) return SHALLOW;
   const names = bounds.names === undefined ? undefined : new DifferentNames();
   const maxNames = bounds.names ?? maxMembers;
+  const maxContainers = bounds.containers ?? Number.POSITIVE_INFINITY;
   let nameAt = 0;
   let nameEnd = 0;
   const cuts: number[] = [];
@@ -61,6 +64,7 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
   let deepest = 0;
   let members = 0;
   let values = 0;
+  let containers = 0;
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index];
     if (byte === QUOTE) {
@@ -74,6 +78,7 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
       if (depth > deepest) deepest = depth;
       // Anything deeper is refused or cut off before it is parsed.
       if (depth <= cutDepth) values += 1;
+      containers += 1;
       if (depth === cutDepth) cuts.push(index + 1);
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       if (depth === cutDepth) cuts.push(index);
@@ -86,6 +91,7 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
     else continue;
     if (members > maxMembers) return { excess: "members", cuts };
     if (values > maxValues) return { excess: "values", cuts };
+    if (containers > maxContainers) return { excess: "containers", cuts };
   }
   return { excess: deepest > maxDepth ? "depth" : undefined, cuts };
 }
@@ -134,7 +140,7 @@ export function jsonExcess(bytes: Uint8Array, bounds: JsonBounds): string | unde
 /** A bound that was exceeded, in words. */
 export function excessInWords(
   excess: JsonExcess | undefined,
-  { depth, members, names = members, values }: JsonBounds,
+  { depth, members, names = members, values, containers }: JsonBounds,
 ): string | undefined {
   switch (excess) {
     case undefined:
@@ -147,6 +153,8 @@ export function excessInWords(
       return `has more than ${names} names of members`;
     case "values":
       return `has more than ${values} values`;
+    case "containers":
+      return `has more than ${containers} lists and objects`;
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Tells whether octets are JSON, or more of it than can be borne, without making anything of them. `JSON.parse` throws for what is none,
+ * Tells whether octets are JSON, without making anything of them. `JSON.parse` throws for what is none,
  * which costs 4 µs: more than all else that is done about it.   RFC 8259
  */
 
@@ -24,40 +24,6 @@ const LITERALS: ReadonlyMap<number, Uint8Array> = new Map(
   ["true", "false", "null"].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
 );
 const ESCAPED: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
-
-/** The most that is made of octets. */
-interface ValueBounds {
-  readonly levels: number;
-  /** Of lists and objects. */
-  readonly containers: number;
-}
-
-/**
- * Tells whether a value that octets may be is within bounds: what `JSON.parse` makes of a list takes up to fifty times
- * as many octets as there are, also where it ends in a fault.
- */
-export function isWithinBounds(bytes: Uint8Array, { levels, containers }: ValueBounds): boolean {
-  let depth = 0;
-  let count = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const octet = bytes[at];
-    if (octet === QUOTE) at = passText(bytes, at);
-    else if (octet === CLOSE_BRACE || octet === CLOSE_BRACKET) depth -= 1;
-    else if (octet === OPEN_BRACE || octet === OPEN_BRACKET) {
-      depth += 1;
-      count += 1;
-      if (depth > levels || count > containers) return false;
-    }
-  }
-  return true;
-}
-
-/** The place of the quote that ends a text. */
-function passText(bytes: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at;
-}
 
 /** Octets that are known to be UTF-8; deeper than so many levels they are taken for JSON. */
 export function mayBeJson(bytes: Uint8Array, levels: number): boolean {

@@ -23,6 +23,11 @@ export class LongTurns {
     else this.#waiting.push(work);
   }
 
+  /** Resolves at once, or when its turn comes. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.take(resolve));
+  }
+
   #next(): void {
     this.#isTaken = false;
     const work = this.#waiting.shift();
@@ -30,7 +35,7 @@ export class LongTurns {
   }
 }
 
-/** The turns of the loop, of which a process has one. */
+/** The turns of requests. */
 export const LONG_TURNS: LongTurns = new LongTurns();
 
 /** Does what is made of so many octets: at once where they are few, else when its turn comes. */

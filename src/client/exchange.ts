@@ -3,7 +3,7 @@
  * caller. Whoever carries it asks `isSettled` before doing more for it.
  */
 import { MAX_TIMER_MS } from "../base/deadline.ts";
-import { isWithinBounds } from "../base/json-octets.ts";
+import { type JsonBounds, scanJson } from "../base/json-bounds.ts";
 import { parseJson } from "../base/json-value.ts";
 import type { ReceivedResponse } from "../wire/response-parser.ts";
 import type { ClientResponse } from "./agtp-client.ts";
@@ -78,13 +78,16 @@ export class Exchange {
 }
 
 /** Beyond them a server would fill its client's memory, or the stack of whoever walks the body. */
-const BODY_BOUNDS = { levels: 512, containers: 1_048_576 } as const;
+const BODY_BOUNDS: JsonBounds = {
+  ...{ depth: 512, containers: 1_048_576 },
+  ...{ members: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY },
+};
 
 /** Reads the body once, for a caller that would do it anyway. */
 export function readResponse(received: ReceivedResponse): ClientResponse {
   const { status, statusText, headers, body: bytes } = received;
   const text = new TextDecoder().decode(bytes);
-  const body = isWithinBounds(bytes, BODY_BOUNDS) ? parseJson(text) : undefined;
+  const body = scanJson(bytes, BODY_BOUNDS).excess === undefined ? parseJson(text) : undefined;
   return { status, statusText, headers, body, text, bytes };
 }
 

@@ -4,16 +4,17 @@
  * long has the turn in which it is worked off for itself.   RFC 9112 §7.1
  */
 import type { Dispatcher } from "undici";
-import { ownTurn } from "../base/own-turn.ts";
+import { LONG_OCTETS } from "../base/json-bounds.ts";
+import { LongTurns } from "../base/long-turns.ts";
 
-/** Shorter answers are worked off together. */
-const LONG_BYTES = 16_384;
+/** Beside those of requests: whoever sends long ones holds up no answer. */
+const turns = new LongTurns();
 /** Pieces of one answer in one turn; those of a server that means well have thousands of octets. */
 const PIECES_A_TURN = 128;
 
-/** The turn in which an answer of so many octets may be worked off; undefined: at once. */
-export function turnOfLong(octets: number): Promise<unknown> | undefined {
-  return octets > LONG_BYTES ? ownTurn() : undefined;
+/** The turn in which an answer of so many octets may be worked off; undefined: at once, together with others. */
+export function turnOfLong(octets: number): Promise<void> | undefined {
+  return octets > LONG_OCTETS ? turns.turn() : undefined;
 }
 
 /** Requests whose answers come in so many pieces a turn. */

@@ -53,3 +53,23 @@ describe("scanJson", () => {
     expect(cuts).toEqual([25, deep.length - 25]);
   });
 });
+
+describe("scanJson of lists and objects", () => {
+  const all = Number.POSITIVE_INFINITY;
+  const bounds: JsonBounds = { depth: 3, members: all, values: all, containers: 5 };
+  it.each<[string, string | undefined]>([
+    ["[[[]]]", undefined],
+    ["[[[[]]]]", "depth"],
+    ['{"a":{"b":{"c":1}}}', undefined],
+    ['{"a":{"b":{"c":{}}}}', "depth"],
+    ["[[],[],[],[]]", undefined],
+    ["[[],[],[],[],[]]", "containers"],
+    ["[[[[[[[", "containers"],
+    ['["[[[[", "\\"[[[["]', undefined],
+    ['["\\\\", [[[]]]]', "depth"],
+    ['"[[[[[[[["', undefined],
+    ["[0,0,0,0,0,0,0,0]", undefined],
+  ])("of %s is %j", (text, expected) => {
+    expect(scanJson(Buffer.from(text), bounds).excess).toBe(expected);
+  });
+});

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWithinBounds, mayBeJson } from "../../src/base/json-octets.ts";
+import { mayBeJson } from "../../src/base/json-octets.ts";
 
 function isJson(text: string): boolean {
   try {
@@ -74,24 +74,5 @@ describe("mayBeJson", () => {
   it("leaves to the platform what is nested too deeply to be followed", () => {
     expect(mayBeJson(Buffer.from("[".repeat(65)), 64)).toBe(true);
     expect(mayBeJson(Buffer.from("[".repeat(64)), 64)).toBe(false);
-  });
-});
-
-describe("isWithinBounds", () => {
-  const bounds = { levels: 3, containers: 5 };
-  it.each<[string, boolean]>([
-    ["[[[]]]", true],
-    ["[[[[]]]]", false],
-    ['{"a":{"b":{"c":1}}}', true],
-    ['{"a":{"b":{"c":{}}}}', false],
-    ["[[],[],[],[]]", true],
-    ["[[],[],[],[],[]]", false],
-    ["[[[[", false],
-    ['["[[[[", "\\"[[[["]', true],
-    ['["\\\\", [[[]]]]', false],
-    ['"[[[[', true],
-    ["", true],
-  ])("of %s is %j", (text, expected) => {
-    expect(isWithinBounds(Buffer.from(text), bounds)).toBe(expected);
   });
 });
