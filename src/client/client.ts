@@ -3,7 +3,6 @@
  * reconnects to peers that close after each response. A request whose connection closed before any
  * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
  */
-import { type JsonBounds, jsonExcess } from "../base/json-bounds.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { HeaderField } from "../wire/fields.ts";
 import { isFieldValue, isToken } from "../wire/header-fields.ts";
@@ -22,8 +21,8 @@ import { Exchange, readResponse } from "./exchange.ts";
 
 /** The options of clients that the daemon has. */
 interface BoundedOptions extends ClientOptions {
-  /** Bodies of answers that are beyond them are not parsed: there is no answer then. */
-  readonly bodyBounds?: JsonBounds;
+  /** Says what there is too much of in the body of an answer: it is not parsed, and there is no answer then. */
+  readonly excessOf?: (body: Uint8Array) => string | undefined;
 }
 
 /** No connection is made before the first request. */
@@ -37,7 +36,7 @@ const MAX_PIPELINED = 64;
 class PooledClient implements AgtpClient {
   readonly #timeoutMs: number;
   readonly #maxConnections: number;
-  readonly #bodyBounds: JsonBounds | undefined;
+  readonly #excessOf: BoundedOptions["excessOf"];
   readonly #connectionOptions: ConnectionOptions;
   readonly #connections = new Set<ClientConnection>();
   #waiting: Exchange[] = [];
@@ -50,7 +49,7 @@ class PooledClient implements AgtpClient {
     const { timeoutMs = 30_000, connectTimeoutMs = 10_000, idleTimeoutMs = 30_000 } = options;
     this.#timeoutMs = timeoutMs;
     this.#maxConnections = options.maxConnections ?? 1;
-    this.#bodyBounds = options.bodyBounds;
+    this.#excessOf = options.excessOf;
     this.#connectionOptions = {
       peer: options,
       limits: options.limits ?? DEFAULT_RESPONSE_LIMITS,
@@ -76,7 +75,7 @@ class PooledClient implements AgtpClient {
     this.#waiting.push(exchange);
     this.#assign();
     const received = await exchange.response;
-    const excess = this.#bodyBounds && jsonExcess(received.body, this.#bodyBounds);
+    const excess = this.#excessOf?.(received.body);
     if (excess === undefined) return readResponse(received);
     throw new AgtpClientError("ERR_AGTP_RESPONSE", `the response ${excess}`);
   }

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
+import { jsonExcess } from "../../src/base/json-bounds.ts";
 import type { AgtpClient } from "../../src/client/agtp-client.ts";
 import { createClient } from "../../src/client/client.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../support/agtp-peer.ts";
@@ -263,7 +264,7 @@ describe("a peer that misbehaves", () => {
 
   it("by saying more than its client parses is an error", async () => {
     const { client } = await start((socket) => socket.write(reply(`[${"0,".repeat(20_000)}0]`)), {
-      bodyBounds: { depth: 64, members: 1_000, values: 10_000 },
+      excessOf: (body) => jsonExcess(body, { depth: 64, members: 1_000, values: 10_000 }),
     });
     const asked = client.request({ method: "QUERY" });
     await expect(asked).rejects.toMatchObject({

@@ -4,7 +4,7 @@
  */
 import { within } from "../../base/deadline.ts";
 import { Places } from "../../base/fair-shares.ts";
-import { ANSWER_BOUNDS } from "../../base/json-bounds.ts";
+import { ANSWER_BOUNDS, jsonExcess } from "../../base/json-bounds.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { type TraceFields, tellingOf } from "../../base/leaving.ts";
 import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
@@ -58,7 +58,7 @@ export interface PeerCaller {
 
 const BOUNDS = {
   limits: { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 },
-  bodyBounds: ANSWER_BOUNDS,
+  excessOf: (body: Uint8Array): string | undefined => jsonExcess(body, ANSWER_BOUNDS),
 };
 const CONNECT_TIMEOUT_MS = 10_000;
 
