@@ -1,5 +1,5 @@
 /**
- * What is in a text of JSON, counted before anything is made of it: its size says little of what that costs. A million
+ * Counts what a text of JSON holds before it is parsed: its size says little of what that costs. A million
  * octets of one text are parsed in a millisecond, of brackets or of names that differ in a hundred.
  */
 import { MAX_DEPTH } from "./nesting.ts";
@@ -15,14 +15,14 @@ export interface JsonBounds {
   readonly values: number;
   /** Of lists and objects: what is made of one takes up to fifty times as many octets as there are; no bound unless it says. */
   readonly containers?: number;
-  /** What is deeper is not counted; the level of `depth` unless it says. */
+  /** Deeper values are not counted; the level of `depth` unless it says. */
   readonly cutDepth?: number;
 }
 
 /** The bound that a text exceeds. */
 export type JsonExcess = "depth" | "members" | "names" | "values" | "containers";
 
-/** What was found in a text. */
+/** The result of a count. */
 export interface JsonScan {
   readonly excess: JsonExcess | undefined;
   /** By turns where the inside of a bracket of the last level that counts begins, and where it ends. */
@@ -130,7 +130,7 @@ class DifferentNames {
   }
 }
 
-/** What is wrong with octets that are beyond bounds, in words; undefined: nothing. Short ones can be beyond none. */
+/** Says in words which bound octets exceed; undefined: none. Short ones exceed none. */
 export function jsonExcess(bytes: Uint8Array, bounds: JsonBounds): string | undefined {
   return bytes.length > LONG_OCTETS
     ? excessInWords(scanJson(bytes, bounds).excess, bounds)
@@ -158,5 +158,5 @@ export function excessInWords(
   }
 }
 
-/** What is no longer than this costs little, whatever is in it. */
+/** A shorter text costs little, whatever is in it. */
 export const LONG_OCTETS = 16_384;

@@ -104,7 +104,7 @@ function boundedMessage(most: number): Bounding {
       else if (first === BRACKET) controller.error(new SyntaxError("a list of messages"));
       else controller.enqueue(chunk);
     },
-    // Whoever waits for the end reads it then.
+    // The reader parses it at its end.
     flush: async () => void (await turnOfLong(total)),
   });
 }

@@ -6,10 +6,10 @@
 /** So much of a second's lines is logged. */
 export const LOGGED_OCTETS_PER_SECOND: number = 1_048_576;
 const WINDOW_MS = 1_000;
-/** What a line costs beside its text: its time, its level and whose it is. */
+/** The octets of a line beside its text: its time, its level and its process. */
 const LINE_OCTETS = 128;
 
-/** What was dropped within a second. */
+/** The lines and octets that were dropped within a second. */
 export interface DroppedLines {
   readonly lines: number;
   readonly octets: number;
