@@ -64,7 +64,7 @@ async function parseYaml(text: string): Promise<Parsed> {
   }
 }
 
-/** What is nested without end takes the parser minutes, and its lexer a moment. */
+/** A document that is nested without end takes the parser minutes, and its lexer a moment. */
 function opensTooMuch(lexemes: Iterable<string>): boolean {
   let brackets = 0;
   let indicators = 0;

@@ -309,7 +309,7 @@ function guardOf(name: string): string {
   return `!turn ${hash("sha256", name, "buffer").readUInt8(0) % GUARDS}`;
 }
 
-/** What whoever adds under a guard writes; its revision is all that matters. */
+/** The text of a guard, of which the revision alone matters. */
 function guardChange(collection: string, key: string): Change {
   return { kind: "put", collection, key, value: { isGuard: true } };
 }

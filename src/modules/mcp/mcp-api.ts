@@ -80,7 +80,7 @@ async function answer(
     port: socket.remotePort ?? 0,
   });
   if ("status" in caller) return sendChallenge(reply, caller, front);
-  // What is done of it at once, the pipeline's part included, is one slice of the loop.
+  // Its work, the part of the pipeline included, is one slice of the loop.
   return toll.measure(payerOf(request), () =>
     answerMessage(endpoint, request, reply, { front, caller, challenge: undefined }),
   );
