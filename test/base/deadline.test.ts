@@ -55,11 +55,13 @@ describe("a deadline", () => {
   });
 
   it("leaves signals such that an HTTP client can still listen to them", () => {
+    // Node's own bound, which is another one in each of its versions.
+    const usual = getMaxListeners(new AbortController().signal);
     const followed = new AbortController().signal;
     new Deadline({ signals: [followed], timeoutMs: 1_000 }).clear();
     expect(getMaxListeners(followed)).toBe(Number.POSITIVE_INFINITY);
     new Deadline({ signals: [], timeoutMs: 1_000 }).clear();
-    expect(getMaxListeners(new AbortController().signal)).toBe(10);
+    expect(getMaxListeners(new AbortController().signal)).toBe(usual);
   });
 
   it("may follow a signal with a hundred others", () => {
