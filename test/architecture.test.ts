@@ -132,6 +132,14 @@ describe("the folders of src", () => {
     expect(offenders).toEqual([]);
   });
 
+  it("follow no call through its awaits, but where traces do", () => {
+    const followers = sources
+      .filter(({ imports }) => imports.some(({ specifier }) => specifier === "node:async_hooks"))
+      .map(({ file }) => file);
+    const others = followers.filter((file) => !file.startsWith("src/modules/tracing/"));
+    expect(others).toEqual([]);
+  });
+
   it("connect to others' HTTP servers by the options that look at addresses", () => {
     const offenders = sources.flatMap(({ file, text }) =>
       [...text.matchAll(/new (?:undici\.)?(?:Agent|Pool)\(([^;]*);/g)]

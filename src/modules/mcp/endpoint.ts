@@ -3,7 +3,6 @@
  * where sessions do, on one URL. The library tells them apart, and neither is answered by the rules
  * of the other. What clients hold open lives through a reload.   MCP "Streamable HTTP"
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import {
   classifyInboundRequest,
   createMcpHandler,
@@ -29,31 +28,22 @@ import {
 import { jsonError, Sessions } from "./sessions.ts";
 import { disagreement } from "./tools/tool-description.ts";
 
-/** The library says that it failed, and tells the reason elsewhere. */
-interface Failure {
-  cause: Error | undefined;
-}
-
 /** Answers HTTP requests of MCP clients. */
 export class McpEndpoint {
   readonly #serverId: string;
-  readonly #current: McpHttpHandler;
+  readonly #create: () => Server;
+  /** Those of what is being answered, and of the streams of it. */
+  readonly #handlers = new Set<McpHttpHandler>();
   readonly #envelopes = new KnownEnvelopes();
   readonly #sessions: Sessions;
   readonly #subscriptions: Subscriptions;
-  readonly #failures = new AsyncLocalStorage<Failure>();
 
   /** `serverId` is what the server is called for as long as the process runs. */
   constructor(serverId: string, audience: Audience, served: () => McpFront | undefined) {
     this.#serverId = serverId;
-    const create = (): Server => createMcpServer(serverId, "current");
-    const onerror = (error: Error): void => {
-      const failure = this.#failures.getStore();
-      if (failure !== undefined) failure.cause = error;
-    };
-    this.#current = createMcpHandler(create, { legacy: "reject", onerror });
+    this.#create = () => createMcpServer(serverId, "current");
     this.#sessions = new Sessions(audience);
-    this.#subscriptions = new Subscriptions(create, audience, served);
+    this.#subscriptions = new Subscriptions(this.#create, audience, served);
   }
 
   /** Answers one that needs no second look, with 200 and this; undefined: it is for `handle`. */
@@ -75,9 +65,8 @@ export class McpEndpoint {
 
   /** Answers any; `body` is the JSON of it, where it is JSON. Rejects where the library fails. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
-    const failure: Failure = { cause: undefined };
-    const response = await this.#failures.run(failure, () => this.#handle(http, request, body));
-    if (response.status === 500) throw failure.cause ?? new Error("the library answered 500");
+    const response = await this.#handle(http, request, body);
+    if (response.status === 500) throw new Error("the library answered 500");
     return response;
   }
 
@@ -91,10 +80,34 @@ export class McpEndpoint {
     if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
       return this.#sessions.handle(http, request, body);
     if (isListening(body)) return this.#subscriptions.handle(http, request, body);
-    return this.#current.fetch(http, {
-      authInfo: authInfoOf(request),
-      ...(body === undefined ? {} : { parsedBody: body }),
-    });
+    return this.#handleCurrent(http, request, body);
+  }
+
+  /**
+   * Has the library answer by a handler of its own, which tells the reason of a 500 apart from others'. An
+   * AsyncLocalStorage would, too, and on Node 20 and 22 make every await of the process dearer.
+   */
+  async #handleCurrent(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    let cause: Error | undefined;
+    const onerror = (error: Error): void => {
+      cause = error;
+    };
+    const handler = createMcpHandler(this.#create, { legacy: "reject", onerror });
+    const release = (): void => void this.#handlers.delete(handler);
+    this.#handlers.add(handler);
+    http.signal.addEventListener("abort", release, { once: true });
+    let isStream = false;
+    try {
+      const response = await handler.fetch(http, {
+        authInfo: authInfoOf(request),
+        ...(body === undefined ? {} : { parsedBody: body }),
+      });
+      isStream = response.headers.get("content-type") === "text/event-stream";
+      if (response.status === 500 && cause !== undefined) throw cause;
+      return response;
+    } finally {
+      if (!isStream || http.signal.aborted) release();
+    }
   }
 
   /** Ends the streams that nothing is answered on; what is being answered goes on. */
@@ -107,7 +120,7 @@ export class McpEndpoint {
   async close(): Promise<void> {
     this.endStreams();
     this.#sessions.close();
-    await this.#current.close();
+    await Promise.all([...this.#handlers].map((handler) => handler.close()));
   }
 }
 
