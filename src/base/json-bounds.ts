@@ -2,6 +2,16 @@
  * Counts what a text of JSON holds before it is parsed: its size says little of what that costs. A million
  * octets of one text are parsed in a millisecond, of brackets or of names that differ in a hundred.
  */
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  endOfText,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "./json-octets.ts";
 import { MAX_DEPTH } from "./nesting.ts";
 
 /** How much may be in a text; of brackets, members and items, those no deeper than a level count. */
@@ -36,15 +46,6 @@ export const ANSWER_BOUNDS: JsonBounds = {
   ...{ depth: 512, members: 1_000_000, names: 50_000, values: 1_000_000 },
 };
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-
 const SHALLOW: JsonScan = { excess: undefined, cuts: [] };
 
 /**
@@ -69,7 +70,7 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
     const byte = bytes[index];
     if (byte === QUOTE) {
       nameAt = index + 1;
-      index = endOfText(bytes, index);
+      index = endOfText(bytes, nameAt);
       nameEnd = index;
       continue;
     }
@@ -94,14 +95,6 @@ export function scanJson(bytes: Uint8Array, bounds: JsonBounds): JsonScan {
     if (containers > maxContainers) return { excess: "containers", cuts };
   }
   return { excess: deepest > maxDepth ? "depth" : undefined, cuts };
-}
-
-/** The index at which a text ends that starts at another. */
-function endOfText(bytes: Uint8Array, start: number): number {
-  let index = start + 1;
-  while (index < bytes.length && bytes[index] !== QUOTE)
-    index += bytes[index] === BACKSLASH ? 2 : 1;
-  return index;
 }
 
 /** So many names are told apart, nearly. */

@@ -3,27 +3,34 @@
  * which costs 4 µs: more than all else that is done about it.   RFC 8259
  */
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 const PLUS = 0x2b;
-const COMMA = 0x2c;
+export const COMMA = 0x2c;
 const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
+export const COLON = 0x3a;
+export const OPEN_BRACKET = 0x5b;
+export const BACKSLASH = 0x5c;
+export const CLOSE_BRACKET = 0x5d;
 const SMALL_E = 0x65;
 const SMALL_U = 0x75;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
 const UPPER_CASE = ~0x20;
 
 const LITERALS: ReadonlyMap<number, Uint8Array> = new Map(
   ["true", "false", "null"].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
 );
 const ESCAPED: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
+
+/** The place of the quote that ends a text, of which the inside starts at another; the end of octets that have none. */
+export function endOfText(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
 
 /** Octets that are known to be UTF-8; deeper than so many levels they are taken for JSON. */
 export function mayBeJson(bytes: Uint8Array, levels: number): boolean {

@@ -3,6 +3,16 @@
  * the place of its own. Whoever is refused for a member hears of the name that was sent; an input that
  * is accepted is read once more, as it was sent.   AGTP-API §13.2
  */
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  endOfText,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "../base/json-octets.ts";
 import { type JsonRecord, parseJson } from "../base/json-value.ts";
 import type { SentNames } from "../schema/schema-violation.ts";
 import { type DeclaredMembers, STAND_IN_MARK, spells } from "./declared-members.ts";
@@ -16,14 +26,6 @@ const PLACES: ReadonlyMap<string, number> = new Map(
 
 /** The longest body whose members are replaced: of a longer one they are not what it costs. */
 export const MAX_REPLACED_OCTETS = 8192;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const COLON = 0x3a;
 
 const PARAMETERS = Buffer.from("parameters");
 /** Such names have an order of their own, and are kept nowhere. */
@@ -191,12 +193,6 @@ function copy(bytes: Uint8Array, from: number, end: number, to: number): number 
     written += 1;
   }
   return written;
-}
-
-function endOfText(bytes: Buffer, start: number): number {
-  let at = start;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at;
 }
 
 /** A name with escapes; undefined: it is none, and its body is no JSON. */

@@ -3,6 +3,15 @@
  * free of what has no canonical form and of the one member name that reaches an object's prototype,
  * and frozen all the way down.   RFC 8785 §3.1, RFC 7493
  */
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "../base/json-octets.ts";
 import { hasLoneSurrogate, quoteValue } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 
@@ -60,14 +69,6 @@ function findScalarFault(value: unknown): string | undefined {
   }
   return undefined;
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const COLON = 0x3a;
 
 /** The name of the first repeated member; the text has been parsed and bounded before. */
 export function findRepeatedMember(json: string): string | undefined {
