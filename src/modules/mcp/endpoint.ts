@@ -84,8 +84,8 @@ export class McpEndpoint {
   }
 
   /**
-   * Has the library answer by a handler of its own, which tells the reason of a 500 apart from others'. An
-   * AsyncLocalStorage would, too, and on Node 20 and 22 make every await of the process dearer.
+   * The library answers each request by a handler of its own, so that the reason of a 500 is this request's.
+   * Why not an AsyncLocalStorage: on Node 20 and 22 it makes every await of the process dearer.
    */
   async #handleCurrent(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     let cause: Error | undefined;
