@@ -33,6 +33,8 @@ export interface AddOptions<Item> extends WriteOptions {
   readonly turn?: string;
   /** Another item that keeps it out, once its turn has come; on no node is one added meanwhile. */
   unless?(): Item | undefined;
+  /** Others that change with it, once its turn has come: by their keys, as they are then. */
+  alters?(): ReadonlyMap<string, Item>;
   /** Asked for besides the quota, once its turn has come. */
   hasRoom?(): boolean;
 }

@@ -79,7 +79,8 @@ export class Collection<Item> extends CollectionView<Item> {
       if (taken !== undefined) return { kind: "taken", item: taken };
       const making = options.hasRoom?.() === false ? undefined : this.#makeRoom(key, item);
       if (making === undefined) return { kind: "full" };
-      const { writes, surplus: gone } = making;
+      const { surplus: gone } = making;
+      const writes = [...making.writes, ...alterations(options, gone)];
       const release = this.reserve(writes);
       try {
         const isDone = await this.#write(writes, { ...options, guards });
@@ -294,6 +295,15 @@ export class Collection<Item> extends CollectionView<Item> {
     this.#sweptAt = this.now();
     return this.overdue();
   }
+}
+
+/** The writes of others that change with a new item; those that made room for it are gone. */
+function alterations<Item>(
+  { alters }: AddOptions<Item>,
+  gone: readonly string[],
+): readonly Write<Item>[] {
+  const altered = [...(alters?.() ?? [])].map(([key, item]) => ({ key, item }));
+  return altered.filter(({ key }) => !gone.includes(key));
 }
 
 /** Names share so many guards: they are never deleted, and two that meet at one only try again. */

@@ -6,7 +6,7 @@
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../collection.ts";
 import type { AddOptions } from "../collection-write.ts";
-import type { Quota } from "../quota.ts";
+import type { Quota, Rank } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";
@@ -86,7 +86,7 @@ export class EscalationRegister {
       indexes: { pause: pauseNameOf, question: questionNameOf },
       forgottenAt: (one) => (isOpen(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
       quota: { ...LIMITS, ...limits },
-      rankOf: (one, at) => (isAwaited(one, at) ? undefined : RANKS[statusAt(one, at)]),
+      rankOf,
       onChange: (_, after) => {
         if (after !== undefined) for (const watcher of watchers) watcher(after);
       },
@@ -237,10 +237,11 @@ export class EscalationRegister {
       };
     }
     if (taskId === undefined) return {};
-    const find = (): Escalation | undefined => this.pauseOf(agentId, taskId);
+    const turn = pauseName(agentId, taskId);
     return {
-      turn: pauseName(agentId, taskId),
-      unless: () => only(find(), (one) => isOpen(one, now())),
+      turn,
+      unless: () => only(this.pauseOf(agentId, taskId), (one) => isOpen(one, now())),
+      alters: () => superseded(this.#escalations.find("pause", turn)),
     };
   }
 
@@ -261,6 +262,16 @@ export class EscalationRegister {
     if (approval?.use === undefined || outcome === undefined) return current;
     return { ...current, approval: { ...approval, use: { ...approval.use, outcome } } };
   }
+}
+
+function rankOf(one: Escalation, now: number): Rank {
+  if (isAwaited(one, now)) return undefined;
+  return one.isSuperseded === true ? 0 : RANKS[statusAt(one, now)];
+}
+
+/** The escalation that a task has waited for until it escalates again. */
+function superseded(one: Escalation | undefined): ReadonlyMap<string, Escalation> {
+  return new Map(one === undefined ? [] : [[one.escalationId, { ...one, isSuperseded: true }]]);
 }
 
 /** The task that waits for an escalation; undefined for one that holds up nothing. */

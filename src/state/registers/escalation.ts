@@ -81,6 +81,8 @@ export interface Escalation {
   readonly decision?: Decision;
   /** Equal for two that ask the same. */
   readonly fingerprint: string;
+  /** The task has escalated again, and waits for that instead. */
+  readonly isSuperseded?: true;
   /** Set where one call waits to be approved; no task waits for it. */
   readonly approval?: Approval;
   /** The news of it that people were told last; undefined: none. */
@@ -90,7 +92,7 @@ export interface Escalation {
 /** An escalation that somebody wants. */
 export type EscalationRequest = Omit<
   Escalation,
-  "escalationId" | "openedAt" | "status" | "decision" | "toldId"
+  "escalationId" | "openedAt" | "status" | "decision" | "toldId" | "isSuperseded"
 >;
 
 /** The outcome of opening an escalation. */
@@ -122,8 +124,9 @@ export function isUsable({ status, deadlineAt, approval }: Escalation, now: numb
 }
 
 /** Tells whether its task waits for it. */
-export function isHoldingTask({ taskId, status, approval }: Escalation): boolean {
-  return taskId !== undefined && status !== "accepted" && approval === undefined;
+export function isHoldingTask(escalation: Escalation): boolean {
+  const { taskId, status, approval, isSuperseded = false } = escalation;
+  return taskId !== undefined && status !== "accepted" && approval === undefined && !isSuperseded;
 }
 
 /** Tells whether somebody can still decide. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { escalationView } from "../../../src/state/registers/escalation.ts";
 import { makeLastingStore } from "../../support/state.ts";
 import { openTestStore } from "../../support/store.ts";
 import { openRegisters, wish, word } from "../../support/tasks.ts";
@@ -161,6 +162,41 @@ describe("EscalationRegister", () => {
       expect(next.escalations.pauseOf(ALICE, "t-2")).toMatchObject({ status: "rejected" });
       expect((await next.escalations.decide(open, word("accepted"))).kind).toBe("decided");
     }
+  });
+
+  it("holds no task by what was escalated before, in the next process and in another", async () => {
+    const store = makeLastingStore();
+    const clock = { at: 0 };
+    const first = await openRegisters(store, clock);
+    for (const status of ["rejected", "accepted"] as const) {
+      const opening = await first.escalations.open(wish(ALICE, "t-1"));
+      if (opening.kind !== "opened") throw new Error(`it was ${opening.kind}`);
+      await first.escalations.decide(opening.escalation.escalationId, word(status));
+    }
+    const held = first.escalations.list().map((one) => escalationView(one, 0)["task_paused"]);
+    expect(held).toEqual([false, false]);
+    const next = await openRegisters(store, clock);
+    expect(next.escalations.pauseOf(ALICE, "t-1")).toBeUndefined();
+  });
+
+  it("does without what was escalated before, sooner than without what let a task go on", async () => {
+    const { escalations, idOf } = await openFresh({ perOwner: 2 });
+    const rejected = await idOf(ALICE, "t-1");
+    await escalations.decide(rejected, word("rejected"));
+    const accepted = await idOf(ALICE, "t-1");
+    await escalations.decide(accepted, word("accepted"));
+    await idOf(ALICE, "t-2");
+    expect(escalations.find(rejected)).toBeUndefined();
+    expect(escalations.find(accepted)).toBeDefined();
+  });
+
+  it("tells of the end of one whose task escalates again before anybody looked", async () => {
+    const { escalations, idOf, clock } = await openFresh();
+    const expired = await idOf(ALICE, "t-1");
+    clock.at = 1_000;
+    await escalations.open(wish(ALICE, "t-1", { deadlineAt: 2_000 }));
+    const swept = await escalations.sweep();
+    expect(swept.map(({ escalationId }) => escalationId)).toEqual([expired]);
   });
 
   it("takes nothing for an escalation that is none", async () => {
