@@ -1,4 +1,5 @@
 /** The traffic as it comes, and those of it that meet the filters. */
+import { EventEmitter, once } from "node:events";
 import { expect, it } from "vitest";
 import { ALMA, BORIS } from "../support/approving.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
@@ -47,4 +48,28 @@ describeInBrowser("the traffic", () => {
     await page.getByRole("link", { name: "FROBNICATE /x" }).click();
     await page.getByText("refused: method-not-in-catalog").waitFor();
   });
+
+  it.each([
+    ["7", ""],
+    ["8", "?agent=boris"],
+  ])(
+    "lacks nothing that came before its events began: room %s, filters %s",
+    async (room, query) => {
+      const house = opened();
+      await look(house, "6", BORIS);
+      const page = await openPage();
+      const begin = new EventEmitter();
+      const mayBegin = once(begin, "now");
+      await page.route("**/api/events", async (route) => {
+        await mayBegin;
+        await route.continue();
+      });
+      await signIn(page, await house.link());
+      await page.goto(`${house.origin}/traffic${query}`);
+      await page.getByRole("link", { name: "QUERY /free/6" }).first().waitFor();
+      await look(house, room, BORIS);
+      begin.emit("now");
+      await page.getByRole("link", { name: `QUERY /free/${room}` }).waitFor();
+    },
+  );
 });

@@ -8,6 +8,8 @@ import { useEffect, useRef } from "./preact.ts";
 
 /** Each kind of event, by its name. */
 export interface EventKinds {
+  /** The stream begins, or begins again: it does not tell what came before. */
+  readonly open: undefined;
   readonly traffic: { readonly entries: readonly TrafficEntry[]; readonly skipped: number };
   readonly overview: Overview;
   readonly approvals: { readonly waiting: number };
@@ -58,11 +60,9 @@ function open(): void {
   const opened = new EventSource("/api/events");
   stream = opened;
   for (const name of NAMES) {
-    opened.addEventListener(name, (event) => {
-      const data: unknown = JSON.parse(event.data);
-      for (const listener of listeners.get(name) ?? []) listener(data as never);
-    });
+    opened.addEventListener(name, (event) => tell(name, JSON.parse(event.data)));
   }
+  opened.addEventListener("open", () => tell("open", undefined));
   opened.addEventListener("error", () => {
     if (opened.readyState !== EventSource.CLOSED || stream !== opened) return;
     close();
@@ -70,6 +70,10 @@ function open(): void {
     get("/api/session").catch(() => undefined);
     retry = setTimeout(adjust, RETRY_MS);
   });
+}
+
+function tell(name: keyof EventKinds, data: unknown): void {
+  for (const listener of listeners.get(name) ?? []) listener(data as never);
 }
 
 function close(): void {

@@ -5,7 +5,7 @@
  */
 import type { Agent, TrafficAnswer, TrafficEntry } from "../answers.ts";
 import { type ApiError, asApiError, get, useApi } from "./api.ts";
-import { type EventKinds, useEvents } from "./events.ts";
+import { useEvents } from "./events.ts";
 import { html, useEffect, useMemo, useRef, useState, type VNode } from "./preact.ts";
 import { replaceQuery } from "./router.ts";
 import { visible } from "./text.ts";
@@ -35,78 +35,105 @@ export function useTraffic(query: URLSearchParams): Traffic {
   const isNamed = filters.agent !== "";
   const isReady = !isNamed || agents.data !== undefined || agents.error !== undefined;
   const wanted = isReady ? apiQuery(filters, agents.data?.agents ?? []).toString() : undefined;
-  const { entries, error, add } = useEntries(wanted);
-  const [isPaused, setPaused] = useState(false);
-  const held = useRef<TrafficEntry[]>([]);
-  const [heldCount, setHeldCount] = useState(0);
+  const { entries, error, ask, add } = useEntries(wanted);
+  const { isPaused, held, hold, toggle } = usePause(wanted);
   const [skipped, setSkipped] = useState(0);
+  useEvents("open", () => ask(hold));
   useEvents("traffic", (event) => {
     setSkipped((count) => count + event.skipped);
-    void newEntries(event, wanted, entries?.[0]?.number ?? 0).then((fresh) => {
-      if (!isPaused) return add(fresh);
-      held.current = merge(held.current, fresh);
-      setHeldCount(held.current.length);
-    });
+    if (wanted !== "") ask(hold);
+    else if (!hold(event.entries)) add(event.entries);
   });
-  const pause = (): void => {
-    if (isPaused) add(held.current);
-    held.current = [];
-    setHeldCount(0);
-    setPaused(!isPaused);
-  };
   const change = (next: TrafficFilters): void => {
     replaceQuery(addressQuery(next));
-    held.current = [];
-    setHeldCount(0);
     setFilters(next);
   };
   const known = agents.data?.agents;
   const names = useMemo(() => new Map(known?.map((one) => [one.agent_id, one.name])), [known]);
   return {
-    ...{ entries, error, isPaused, held: heldCount, skipped, pause, filters, names },
+    ...{ entries, error, isPaused, held: held.length, skipped, filters, names },
+    pause: () => add(toggle()),
     setFilters: change,
   };
 }
 
+/** Entries that meet a query; an earlier one's are none of it. */
+interface Found {
+  readonly query: string | undefined;
+  readonly entries: readonly TrafficEntry[];
+  /** The daemon has listed those that it remembers. */
+  readonly isListed: boolean;
+  readonly error?: ApiError;
+}
+
+/** Keeps a pause: entries that come meanwhile are held, and are none of another query. */
+function usePause(query: string | undefined) {
+  const [held, setHeld] = useState<readonly TrafficEntry[]>([]);
+  const [isPaused, setPaused] = useState(false);
+  // Answers come later than the function that asked was made.
+  const latest = useRef(false);
+  useEffect(() => setHeld([]), [query]);
+  /** Answers whether it has taken them. */
+  const hold = (fresh: readonly TrafficEntry[]): boolean => {
+    if (latest.current) setHeld((before) => merge(before, fresh));
+    return latest.current;
+  };
+  /** Answers what was held until now. */
+  const toggle = (): readonly TrafficEntry[] => {
+    latest.current = !latest.current;
+    setPaused(latest.current);
+    setHeld([]);
+    return held;
+  };
+  return { isPaused, held, hold, toggle };
+}
+
 /** The entries that meet a query, from the newest. */
 function useEntries(query: string | undefined) {
-  const [entries, setEntries] = useState<readonly TrafficEntry[] | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  useEffect(() => {
-    if (query === undefined) return;
-    const abort = new AbortController();
-    setEntries(undefined);
-    setError(undefined);
-    get<TrafficAnswer>(`/api/traffic?${query}`, abort.signal).then(
-      (answer) => setEntries((known) => merge(known ?? [], answer.entries)),
-      (fault: unknown) => {
-        if (!abort.signal.aborted) setError(asApiError(fault));
-      },
-    );
-    return () => abort.abort();
-  }, [query]);
+  const [found, setFound] = useState<Found>(() => nothingFound(query));
+  const current = useRef(query);
+  current.current = query;
+  /** Changes what is found of the query, unless another has taken its place. */
+  const update = (change: (known: Found) => Found): void => {
+    if (current.current !== query) return;
+    setFound((known) => change(known.query === query ? known : nothingFound(query)));
+  };
   const add = (fresh: readonly TrafficEntry[]): void =>
-    setEntries((known) => (known === undefined ? known : merge(known, fresh)));
-  return { entries, error, add };
+    update((known) => ({ ...known, entries: merge(known.entries, fresh) }));
+  const { entries, isListed, error } = found.query === query ? found : nothingFound(query);
+  /** Asks for what came since, and adds it unless somebody takes it. */
+  const ask = (isTaken: (fresh: readonly TrafficEntry[]) => boolean = () => false): void => {
+    if (query === undefined) return;
+    const after = isListed ? (entries[0]?.number ?? 0) : 0;
+    get<TrafficAnswer>(`/api/traffic?${query}&after=${after}`).then(
+      ({ entries: fresh }) => {
+        if (current.current !== query || isTaken(fresh)) return;
+        update((known) => ({ query, entries: merge(known.entries, fresh), isListed: true }));
+      },
+      // Where there is a list, the next event asks again.
+      (fault: unknown) =>
+        update((known) => (known.isListed ? known : { ...known, error: asApiError(fault) })),
+    );
+  };
+  useEffect(() => ask(), [query]);
+  return { entries: isListed ? entries : undefined, error, add, ask };
 }
 
-async function newEntries(
-  event: EventKinds["traffic"],
-  query: string | undefined,
-  newest: number,
-): Promise<readonly TrafficEntry[]> {
-  if (query === undefined || query === "") return event.entries;
-  const path = `/api/traffic?${query}&after=${newest}`;
-  const answer = await get<TrafficAnswer>(path).catch(() => undefined);
-  return answer?.entries ?? [];
+function nothingFound(query: string | undefined): Found {
+  return { query, entries: [], isListed: false };
 }
 
-/** Two lists as one, the newest first, each entry once. */
+/** Two lists as one, the newest first, each entry once; of what is too much the oldest go. */
 function merge(known: readonly TrafficEntry[], fresh: readonly TrafficEntry[]): TrafficEntry[] {
   const newest = known[0]?.number ?? 0;
-  const later = fresh.filter(({ number }) => number > newest);
-  later.sort((a, b) => b.number - a.number);
-  return [...later, ...known].slice(0, MAX_KEPT);
+  // Mostly all that is fresh comes behind what is known.
+  const isLater = fresh.every(({ number }) => number > newest);
+  const numbers = new Set(isLater ? [] : known.map(({ number }) => number));
+  const others = fresh.filter(({ number }) => !numbers.has(number));
+  others.sort((a, b) => b.number - a.number);
+  const all = [...others, ...known];
+  if (!isLater) all.sort((a, b) => b.number - a.number);
+  return all.slice(0, MAX_KEPT);
 }
 
 /** The filters by their names in the interface; an empty text lets all pass. */
