@@ -198,7 +198,11 @@ function registerModuleHooks(): void {
   isRegistered = true;
   // Run from its TypeScript source, the daemon has a loader already that reads TypeScript.
   if (import.meta.url.endsWith(".ts")) return;
+  // Node 26 warns of hooks on a thread of their own; on this one, reading TypeScript would stop every caller.
+  const { noDeprecation } = process;
+  process.noDeprecation = true;
   register("./module-hooks.js", import.meta.url);
+  process.noDeprecation = noDeprecation ?? false;
 }
 
 /** The longest file whose imports are looked for, in octets. */

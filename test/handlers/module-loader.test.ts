@@ -35,11 +35,12 @@ function makeRoot(): string {
 }
 
 async function run(root: string, phases: readonly Phase[]): Promise<Outcomes[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
     DRIVER,
     root,
     JSON.stringify(phases),
   ]);
+  expect(stderr, "what an operator is warned of").not.toContain("DeprecationWarning");
   return JSON.parse(stdout) as Outcomes[];
 }
 

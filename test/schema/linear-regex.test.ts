@@ -61,11 +61,10 @@ const PATTERNS = [
 describe("compileLinearRegex", () => {
   it.each(PATTERNS)("means by %j what ECMAScript means", (source) => {
     const regex = compile(source);
-    const native = new RegExp(source, "u");
     const texts = fc.string({ unit: fc.constantFrom(...CHARACTERS), maxLength: 12 });
     fc.assert(
       fc.property(fc.oneof(texts, fc.string({ unit: "binary" })), (text) => {
-        expect(regex.test(text)).toBe(native.test(text));
+        expect(regex.test(text)).toBe(isMatch(source, text));
       }),
       { numRuns: 40, examples: [[""], ["😀"], ["\ud83d"], ["abc\n"], ["2024-01"]] },
     );
@@ -77,8 +76,7 @@ describe("compileLinearRegex", () => {
       fc.property(anyPattern(), fc.array(anyText(), { maxLength: 5 }), (source, texts) => {
         const result = compileLinearRegex(source, LARGE);
         if (result.kind === "fault" || !isEcmaScript(source)) return;
-        const native = new RegExp(source, "u");
-        for (const text of texts) expect(result.regex.test(text)).toBe(native.test(text));
+        for (const text of texts) expect(result.regex.test(text)).toBe(isMatch(source, text));
       }),
       { numRuns: 400 },
     );
@@ -174,6 +172,16 @@ const CHARACTERS = [..."abcxyz019-_/.: \t\n\r", ..."AZéλΛ\u00a0\u2028\ufeff\v
 
 function anyText(): fc.Arbitrary<string> {
   return fc.string({ unit: fc.constantFrom(...CHARACTERS), maxLength: 8 });
+}
+
+/** Tries each place for itself: where a class stands before `$`, V8 14 overlooks what is beyond U+FFFF. */
+function isMatch(source: string, text: string): boolean {
+  const native = new RegExp(source, "uy");
+  const points = [...text];
+  return [...points, ""].some((_, count) => {
+    native.lastIndex = points.slice(0, count).join("").length;
+    return native.test(text);
+  });
 }
 
 function isEcmaScript(source: string): boolean {
