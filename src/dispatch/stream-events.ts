@@ -9,6 +9,7 @@ import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor } from "../state/records/ledger.ts";
 import { NO_REQUEST, type RecordFacts } from "../state/records/record.ts";
 import type { ServerState } from "../state/state.ts";
+import { isStoreUnavailable, StoreUnavailableError } from "../state/store-fault.ts";
 import type { ExchangeView } from "./routes/route.ts";
 
 /** One event. */
@@ -44,17 +45,26 @@ export interface EventParts {
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;
 }
 
-/** Records events, those of one cause together. */
+/**
+ * Records events, those of one cause together. What they tell of has been done: where a record is not kept, the
+ * request that caused it is not answered as if nothing was.
+ */
 export function recordStreamEvents({
   attributor,
   state: { ledger, lifecycle },
 }: EventParts): RecordStreamEvents {
   return async (events, cause) => {
+    cause?.exchange.markActed();
     const drafts = events.map((event) => attributor.chained(eventFacts(event, cause)));
-    await ledger.settled();
+    await ledger.settled().catch(rethrowUndecided);
     await Promise.all(drafts.map((draft) => lifecycle.append(draft)));
     return drafts.map(({ auditId }) => auditId);
   };
+}
+
+/** What has been done is not on record, or nobody can tell; the ledger has told why. */
+function rethrowUndecided(error: unknown): never {
+  throw isStoreUnavailable(error) ? error : new StoreUnavailableError("undecided", error);
 }
 
 function eventFacts(event: StreamEvent, cause: CausingRequest | undefined): RecordFacts {

@@ -1,6 +1,7 @@
 /**
  * Why a store cannot be used for now, or not any more: what its driver threw, in the few kinds that
- * an operator can do something about. The one error by which a server knows that nothing was kept.
+ * an operator can do something about. The one error by which a server knows that nothing was kept, unless
+ * it is `undecided`.
  */
 import { codeOf, reasonOf } from "../base/thrown.ts";
 
@@ -44,14 +45,19 @@ const MESSAGES: Readonly<Record<StoreFaultKind, string>> = {
 /** How many causes deep an error is looked into. */
 const MAX_DEPTH = 8;
 
-/** Tells whether a store that cannot be used is what was thrown, or what led to it. */
-export function isStoreUnavailable(thrown: unknown): boolean {
+/** The fault of a store in what was thrown, or in what led to it. */
+export function findStoreFault(thrown: unknown): StoreUnavailableError | undefined {
   let one = thrown;
   for (let depth = 0; depth < MAX_DEPTH && one instanceof Error; depth += 1) {
-    if (one instanceof StoreUnavailableError) return true;
+    if (one instanceof StoreUnavailableError) return one;
     one = one.cause;
   }
-  return false;
+  return undefined;
+}
+
+/** Tells whether a store that cannot be used is what was thrown, or what led to it. */
+export function isStoreUnavailable(thrown: unknown): boolean {
+  return findStoreFault(thrown) !== undefined;
 }
 
 /** Leaves out of what is reported the one fault that the store tells of itself, once. */

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { endpointFile } from "../support/deployment.ts";
 import { openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
+import { BreakableJournal } from "../support/ledger.ts";
 import {
   JUDGE,
   NORA,
@@ -12,6 +13,7 @@ import {
   ROSA,
   SEMANTIC,
 } from "../support/negotiation.ts";
+import { openBreakableState } from "../support/state.ts";
 
 const AUDIT = { method: "AUDIT", path: "/reviews", body: { subject: "barn" } };
 
@@ -393,11 +395,6 @@ describe("what there is to negotiate, and was", () => {
 
 // AGTP-API §10.6
 describe("PROPOSE", () => {
-  const propose = (endpoint: object, more: object = {}) => ({
-    method: "PROPOSE",
-    body: { endpoint, ...more },
-  });
-
   it("approves what a recipe answers for, with its version", async () => {
     const server = await openServer(negotiationFiles());
     const endpoint = { ...JUDGE, method: "AUDIT", path: "/reviews", output_schema: {} };
@@ -517,6 +514,57 @@ describe("PROPOSE", () => {
     expect(bad.status).toBe(400);
   });
 });
+
+// 503 outcome-unknown
+describe("a contract whose record cannot be kept", () => {
+  /** The journal breaks once there is a contract. */
+  async function openBreaking(tables: Readonly<Record<string, object>> = {}) {
+    const journal = new BreakableJournal();
+    const state = await openBreakableState(journal);
+    const stop = state.contracts.watch(() => {
+      stop();
+      journal.fault = new Error("the disk is full");
+    });
+    const server = await openServer(negotiationFiles(tables), { state });
+    return { server, journal, contracts: () => state.contracts.active(NORA) };
+  }
+
+  it("may have been made, and its agent is told that", async () => {
+    const { server, contracts } = await openBreaking();
+    const reply = await ask(server, NORA, propose(JUDGE));
+    expect([reply.status, errorCode(reply)]).toEqual([503, "outcome-unknown"]);
+    expect(contracts()).toHaveLength(1);
+  });
+
+  it("is answered once it can be, and is the only one, where its agent does not wait", async () => {
+    const { server, journal, contracts } = await openBreaking({
+      synthesis: { async_evaluation: true },
+    });
+    const { body } = await ask(server, NORA, propose(JUDGE));
+    const poll = { method: "QUERY", path: `/proposals/${body["proposal_id"]}` };
+    await vi.waitFor(() => expect(journal.fault).toBeDefined());
+    journal.fault = undefined;
+    const answer = await vi.waitFor(
+      async () => {
+        const reply = await ask(server, NORA, poll);
+        expect(reply).toMatchObject({ status: 263, body: { proposed: true } });
+        return reply;
+      },
+      { timeout: 30_000 },
+    );
+    expect(contracts().map(({ synthesisId }) => synthesisId)).toEqual([
+      answer.body["synthesis_id"],
+    ]);
+  });
+});
+
+function propose(endpoint: object, more: object = {}) {
+  return { method: "PROPOSE", body: { endpoint, ...more } };
+}
+
+function errorCode({ body }: TestReply): unknown {
+  return (body["error"] as { readonly code?: unknown } | undefined)?.code;
+}
 
 /** Asks until the answer is no longer that there is none yet. */
 async function settled(poll: () => Promise<TestReply>): Promise<TestReply> {

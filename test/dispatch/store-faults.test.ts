@@ -5,28 +5,36 @@ import { faultReply } from "../../src/dispatch/handling/invoke.ts";
 import { openSqliteFile } from "../../src/state/sqlite/file.ts";
 import { createSqliteStore } from "../../src/state/sqlite/store.ts";
 import { openState } from "../../src/state/state.ts";
-import { StoreUnavailableError } from "../../src/state/store-fault.ts";
+import { type StoreFaultKind, StoreUnavailableError } from "../../src/state/store-fault.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { openServer } from "../support/dispatch.ts";
 import { makeExchange } from "../support/exchange.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
 
-const FAULT = new Error("a handler's own", {
-  cause: new StoreUnavailableError("full", new Error("database or disk is full")),
-});
+function faultOf(kind: StoreFaultKind): Error {
+  return new Error("a handler's own", {
+    cause: new StoreUnavailableError(kind, new Error("the driver's words")),
+  });
+}
 
 describe("a handler that the store failed", () => {
   it.each([
-    [false, "store-unavailable"],
-    [true, "outcome-unknown"],
-  ])(
-    "having acted before: %s, is answered 503 %s, and is no fault of its own",
-    (hasActed, code) => {
+    [false, "full", "store-unavailable"],
+    [true, "full", "outcome-unknown"],
+    [false, "undecided", "outcome-unknown"],
+  ] as const)(
+    "having acted before: %s, by a fault that is %s, is answered 503 %s, and is no fault of its own",
+    (hasActed, kind, code) => {
       const exchange = makeExchange();
       exchange.hasActed = hasActed;
       const faults: unknown[] = [];
       const services = { reportFault: (fault: unknown) => void faults.push(fault) };
-      const { status, headers, refusal } = faultReply(exchange, services, "it threw", FAULT);
+      const { status, headers, refusal } = faultReply(
+        exchange,
+        services,
+        "it threw",
+        faultOf(kind),
+      );
       expect([status, refusal?.code, headers?.["Retry-After"]]).toEqual([503, code, "1"]);
       expect(faults).toEqual([]);
     },

@@ -8,7 +8,7 @@ import { channel } from "node:diagnostics_channel";
 import { AwaitedAnswer } from "../../handlers/call-upstream.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import { isStoreUnavailable } from "../../state/store-fault.ts";
+import { findStoreFault } from "../../state/store-fault.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/message.ts";
 import { concealRefusal } from "../concealment.ts";
@@ -186,15 +186,20 @@ function replyTo(
   }
 }
 
-/** Logs a fault and answers 500 with its id; 503 for a store that fails, which is told of once. */
+/**
+ * Logs a fault and answers 500 with its id; 503 for a store that fails, which is told of once: nothing was
+ * done, unless something had been by then, or the store does not say what became of a change.
+ */
 export function faultReply(
   exchange: Exchange,
   services: Pick<InvokeServices, "reportFault">,
   message: string,
   cause?: unknown,
 ): Reply {
-  if (isStoreUnavailable(cause)) {
-    return replyToRefusal(exchange.hasActed ? storeOutcomeUnknown() : storeUnavailable());
+  const storeFault = findStoreFault(cause);
+  if (storeFault !== undefined) {
+    const mayBeDone = exchange.hasActed || storeFault.kind === "undecided";
+    return replyToRefusal(mayBeDone ? storeOutcomeUnknown() : storeUnavailable());
   }
   const errorId = uuidv7();
   services.reportFault({ errorId, exchange, message, cause });

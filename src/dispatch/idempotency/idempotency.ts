@@ -17,7 +17,14 @@ import { type CallHandler, faultReply, type InvokeServices } from "../handling/i
 import { badRequest, idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import type { Route } from "../routes/route.ts";
-import { encodeReply, isLasting, keepReply, mayBeKept, replayReply } from "./idempotent-reply.ts";
+import {
+  encodeReply,
+  isLasting,
+  isOpenOutcome,
+  keepReply,
+  mayBeKept,
+  replayReply,
+} from "./idempotent-reply.ts";
 
 /**
  * The Idempotency-Key that a request is under, for what may change something and is asked for by an
@@ -81,7 +88,7 @@ async function answerOnce(
   switch (claim.kind) {
     case "claimed":
       if (await claim.execution.begin()) return execute(parts, exchange, route, claim.execution);
-      // Another process was faster; what became of its request is known now.
+      // Another process was faster, and may still be at it.
       return answerOnce(parts, exchange, route, key);
     case "running":
       return wait(parts, exchange, claim.execution);
@@ -108,6 +115,8 @@ function claimFor({ register }: IdempotencyParts, exchange: Exchange, key: strin
   if (presented === undefined || claim.kind !== "answered" || claim.status !== OFFERED) {
     return claim;
   }
+  // The answer to the first turn is not read.
+  claim.response.catch(() => undefined);
   // No key of a caller has a space.
   const accepting = { key: `${key} accepted`, fingerprint: `${fingerprint} ${presented}` };
   return register.claim({ agentId, ...accepting });
@@ -141,7 +150,8 @@ async function settle(
   reply: Reply,
 ): Promise<void> {
   const response = keepReply(reply, exchange);
-  if (!isLasting(reply)) await execution.release(response);
+  if (isOpenOutcome(reply)) execution.abandon();
+  else if (!isLasting(reply)) await execution.release(response);
   else if (isGivenUp(exchange, reply)) execution.abandon();
   else await execution.answer(response, mayBeKept(reply));
 }

@@ -16,7 +16,8 @@ const REPLAYED = { "Idempotency-Replayed": "true" };
 
 /**
  * Refusals that stand as long as the request is the same, or that something was done before. All
- * others say that nothing was done, for a reason that may pass: who asks, or where the server stands.
+ * others but `outcome-unknown` say that nothing was done, for a reason that may pass: who asks, or where the
+ * server stands.
  */
 const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500, 550, 551]);
 /** Another Escalation-ID makes another answer of the same request. */
@@ -28,6 +29,11 @@ const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
 export function isLasting({ refusal, isPassing }: Reply): boolean {
   if (refusal === undefined) return isPassing !== true;
   return LASTING.has(refusal.status) && !PASSING.has(refusal.code);
+}
+
+/** Tells whether a reply leaves open what was done. */
+export function isOpenOutcome({ refusal }: Reply): boolean {
+  return refusal?.code === ("outcome-unknown" satisfies RefusalCode);
 }
 
 /** Tells whether a reply may be kept: one with `Cache-Control: no-store` has a secret in it. */

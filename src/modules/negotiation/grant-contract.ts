@@ -24,22 +24,34 @@ import type { SubmittedProposal } from "./propose/read-proposal.ts";
 import type { NegotiationParts } from "./state.ts";
 import { strongestImpact } from "./synthesis/impact.ts";
 
-/** Makes and keeps the contract. */
+/** A proposal that is evaluated while its agent waits, or one that was taken on, maybe evaluated before. */
+type ProposalCause = { readonly cause: CausingRequest } | { readonly proposalId: string };
+
+/** Makes and keeps the contract; of a proposal that was taken on there is one, however often it is evaluated. */
 export async function grantContract(
   { context, record }: NegotiationParts,
   submitted: SubmittedProposal,
   plan: SynthesisPlan,
-  cause: CausingRequest | undefined,
+  by: ProposalCause,
 ): Promise<HandlerSuccess> {
   const semantic = honestSemantic(submitted.proposal.semantic, plan);
   const agreement = { ...agreementOf(submitted, context), state: "active" as const, semantic };
-  const contract = makeContract(agreement, plan);
-  await context.state.contracts.add(contract);
+  const cause = "cause" in by ? by.cause : undefined;
+  const named = "proposalId" in by ? { synthesisId: synthesisIdOf(by.proposalId) } : {};
+  const contract = await context.state.contracts.add({
+    ...makeContract(agreement, plan),
+    ...named,
+  });
   await recordAccepted(record, contract, cause);
   const { lifetimeSeconds } = agreement;
   const { negotiationId } = submitted;
   const body = grantedBody(contract, plan, { negotiationId, lifetimeSeconds });
   return { status: 263, body };
+}
+
+/** The contract of a proposal that was taken on has the proposal's own UUID. */
+function synthesisIdOf(proposalId: string): string {
+  return proposalId.replace(/^prop-/, "syn-");
 }
 
 /** Keeps the contract as an offer, which says of its effects what the plan has. */

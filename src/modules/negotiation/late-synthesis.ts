@@ -46,9 +46,11 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Hears of faults of a synthesis that its caller does not. */
-export function synthesisFaults({ log }: NegotiationContext): (error: unknown) => void {
-  return exceptStoreFaults((error) => log.warn({ error }, "a synthesis failed"));
+/** Hears of faults of a synthesis that its caller does not; one that the server's stop cut off is none. */
+export function synthesisFaults({ log, stopping }: NegotiationContext): (error: unknown) => void {
+  return exceptStoreFaults((error) => {
+    if (!stopping.signal.aborted) log.warn({ error }, "a synthesis failed");
+  });
 }
 
 function* creatingSynthesis(context: NegotiationContext): Paced<PreparedSynthesis> {

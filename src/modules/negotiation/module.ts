@@ -71,7 +71,7 @@ export const negotiationModule: Module<NegotiationSections> = {
  */
 function takeUp(parts: NegotiationParts): void {
   const onFault = synthesisFaults(parts.context);
-  const evaluate = (submitted: SubmittedProposal) => evaluatePending(parts, submitted);
+  const evaluate = (...asked: [SubmittedProposal, string]) => evaluatePending(parts, ...asked);
   parts.proposals.evaluateBy({ evaluate, onFault });
   void endContractsWithoutMethod(parts).catch(onFault);
 }

@@ -146,10 +146,11 @@ export class ContractRegister {
     return this.#contracts.size;
   }
 
-  /** Keeps a new contract. */
-  async add(contract: Contract): Promise<void> {
-    await this.#contracts.add(contract.synthesisId, contract);
+  /** Keeps a new contract, and answers it; or the one that is kept by its id. */
+  async add(contract: Contract): Promise<Contract> {
+    const adding = await this.#contracts.add(contract.synthesisId, contract);
     await this.#contracts.everywhere(contract.synthesisId);
+    return adding.kind === "taken" ? adding.item : contract;
   }
 
   /** Moves a contract on that is not over; undefined when it is not there any more. */

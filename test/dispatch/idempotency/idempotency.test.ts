@@ -14,6 +14,7 @@ import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { IdempotencyRegister } from "../../../src/state/registers/idempotency-register.ts";
 import type { Store } from "../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { makeExchange, makeRoute, type RouteOptions } from "../../support/exchange.ts";
 import { alterStore } from "../../support/store.ts";
 
@@ -277,6 +278,20 @@ describe("a store that fails", () => {
     expect([calls.count, faults.length]).toEqual([0, 1]);
     state.isBroken = false;
     expect(await ask()).toMatchObject({ status: 200 });
+  });
+
+  it("leaves the key taken where the call may have been carried out, and frees it where it was not", async () => {
+    const fault = new StoreUnavailableError("full", new Error("the disk is full"));
+    for (const hasActed of [true, false]) {
+      const { ask, calls } = await makeBench((_, exchange) => {
+        if (hasActed) exchange.markActed();
+        throw fault;
+      });
+      const first = hasActed ? "outcome-unknown" : "store-unavailable";
+      const again = hasActed ? "idempotency-outcome-unknown" : "store-unavailable";
+      expect([codeOf(await ask()), codeOf(await ask())]).toEqual([first, again]);
+      expect(calls.count).toBe(hasActed ? 1 : 2);
+    }
   });
 
   it("after it was called does not take the reply from whoever asked first", async () => {

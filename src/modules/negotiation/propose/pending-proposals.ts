@@ -39,7 +39,8 @@ interface PendingProposal {
 
 /** The evaluator of proposals, as long as its deployment is served. */
 interface ProposalEvaluator {
-  evaluate(request: SubmittedProposal): Promise<ProposalAnswer>;
+  /** @throws where it is evaluated later */
+  evaluate(request: SubmittedProposal, proposalId: string): Promise<ProposalAnswer>;
   onFault(error: unknown): void;
 }
 
@@ -122,7 +123,7 @@ export class PendingProposals implements RunExecutor {
     const proposal = isOurs ? this.#register.find(proposalId) : undefined;
     if (evaluator === undefined || proposal?.request === undefined) return;
     const { agentId, negotiationId, request } = proposal;
-    const answer = this.#answers.get(proposalId) ?? (await evaluator.evaluate(request));
+    const answer = this.#answers.get(proposalId) ?? (await evaluator.evaluate(request, proposalId));
     this.#answers.set(proposalId, answer);
     const run = { proposalId, agentId, negotiationId, answer };
     await this.#register.advance(proposalId, () => ({ run }), { isHolders: true });

@@ -28,6 +28,7 @@ import type { Contract } from "../../../endpoint/contract.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { NegotiationContext } from "../config.ts";
 import { acceptedBody, grantContract, offerContract, previewContract } from "../grant-contract.ts";
 import type { NegotiationParts } from "../state.ts";
@@ -121,7 +122,7 @@ async function evaluate(
   const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
   if (planned.kind === "refusal") return planned;
   if (isOffering) return offerContract(context, submitted, planned.plan);
-  return grantContract(parts, submitted, planned.plan, request);
+  return grantContract(parts, submitted, planned.plan, { cause: request });
 }
 
 function unknownAgent(): Refusal {
@@ -143,15 +144,18 @@ function withNegotiation(answer: Answer, negotiationId: string): Answer {
 
 /**
  * Answers a proposal that was taken on with 261, under the authority that it was made with: what
- * PROPOSE would have said, and 500 where that was a fault. Never rejects.   AGTP-API §10.6, §11
+ * PROPOSE would have said, and 500 where that was a fault.   AGTP-API §10.6, §11
+ * @throws where the store fails, or the server stops: it is evaluated later
  */
 export async function evaluatePending(
   parts: NegotiationParts,
   submitted: SubmittedProposal,
+  proposalId: string,
 ): Promise<ProposalAnswer> {
   try {
-    return await answerPending(parts, submitted);
+    return await answerPending(parts, submitted, proposalId);
   } catch (error) {
+    if (isStoreUnavailable(error) || parts.context.stopping.signal.aborted) throw error;
     // A caller that asks for the answer must not ask for ever.
     const errorId = uuidv7();
     parts.context.log.warn({ error, error_id: errorId }, "a proposal could not be evaluated");
@@ -162,6 +166,7 @@ export async function evaluatePending(
 async function answerPending(
   parts: NegotiationParts,
   submitted: SubmittedProposal,
+  proposalId: string,
 ): Promise<ProposalAnswer> {
   const { agentId, negotiationId, scopes, proposal } = submitted;
   // Only agents that this server knows have their proposals taken on.
@@ -169,7 +174,8 @@ async function answerPending(
   const authority = compileGrants(scopes);
   const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
   if (planned.kind === "planned") {
-    const { status = 200, body } = await grantContract(parts, submitted, planned.plan, undefined);
+    const granted = await grantContract(parts, submitted, planned.plan, { proposalId });
+    const { status = 200, body } = granted;
     return { status, body };
   }
   if (planned.status === 463) parts.turns.reject(agentId, negotiationId);
