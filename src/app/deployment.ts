@@ -22,6 +22,7 @@ import type { McpServers } from "../handlers/call-upstream.ts";
 import { createModuleLoader, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
+import { loadCompiledAhead } from "../schema/schema.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { RecordSigner } from "../state/records/sealer.ts";
 import type { LifecycleRegister } from "../state/registers/lifecycle-register.ts";
@@ -201,14 +202,17 @@ function deploymentOf(
     },
     warmUp: async () => {
       const keeping = Promise.all(contributions.map((one) => one.keep?.() ?? []));
-      for (const one of contributions) one.warmUp?.();
-      // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
-      const { signal } = kept.stopping;
-      void kept.work
-        .pace(preparingInputs(served.registry.entries), THE_SERVER, signal)
-        .catch(() => undefined);
-      void prepare().catch(() => undefined);
-      return (await keeping).flat();
+      const preparing = loadCompiledAhead().then(() => {
+        for (const one of contributions) one.warmUp?.();
+        // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
+        const { signal } = kept.stopping;
+        void kept.work
+          .pace(preparingInputs(served.registry.entries), THE_SERVER, signal)
+          .catch(() => undefined);
+        void prepare().catch(() => undefined);
+      });
+      const [found] = await Promise.all([keeping, preparing]);
+      return found.flat();
     },
     documentVersion: () => served.documentVersion(),
     console: contributions.find((one) => one.console !== undefined)?.console,

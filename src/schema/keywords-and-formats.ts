@@ -2,45 +2,80 @@
  * Keywords and formats of JSON Schema that mean here what the validator's own do not, or cost less:
  * they stand in the place of its own, and the interpreter of strangers' schemas has the same.
  */
-import { _, type Format, type FuncKeywordDefinition, str } from "ajv";
+import {
+  _,
+  type CodeKeywordDefinition,
+  type Format,
+  type KeywordCxt,
+  Name,
+  nil,
+  str,
+  stringify,
+} from "ajv";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 
 /**
  * `enum`, `const` and `uniqueItems`, which compare whole values. The validator's own comparison can
  * be made to throw by a member named `valueOf`, and compares each item with every other one, so
  * that a body of a megabyte could keep the daemon busy for minutes. Here values are compared by
- * their canonical text, in time linear in their size.
+ * their canonical text, in time linear in their size. `multipleOf` means the decimals that were
+ * written: 19.99 is a multiple of 0.01, although the quotient of the two floating-point numbers is
+ * not whole, and the validator's own keyword divides. The code of each names what is in this file.
  */
-export const EQUALITY_KEYWORDS: readonly (FuncKeywordDefinition & { readonly keyword: string })[] =
-  [
-    {
-      keyword: "enum",
-      schemaType: "array",
-      errors: false,
-      error: {
-        message: "must be one of the allowed values",
-        params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}`,
-      },
-      compile: compileMembership,
+export const KEYWORDS: readonly (CodeKeywordDefinition & { readonly keyword: string })[] = [
+  {
+    keyword: "enum",
+    schemaType: "array",
+    error: {
+      message: "must be one of the allowed values",
+      params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}`,
     },
-    {
-      keyword: "const",
-      errors: false,
-      error: {
-        message: "must be the allowed value",
-        params: ({ schemaCode }) => _`{allowedValue: ${schemaCode}}`,
-      },
-      compile: (value: unknown) => compileMembership([value]),
+    code: (context) => requireMembership(context, context.schema),
+  },
+  {
+    keyword: "const",
+    error: {
+      message: "must be the allowed value",
+      params: ({ schemaCode }) => _`{allowedValue: ${schemaCode}}`,
     },
-    {
-      keyword: "uniqueItems",
-      type: "array",
-      schemaType: "boolean",
-      errors: false,
-      error: { message: "must not have duplicate items" },
-      compile: (isRequired: boolean) => (isRequired ? hasUniqueItems : () => true),
+    code: (context) => requireMembership(context, [context.schema]),
+  },
+  {
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    error: { message: "must not have duplicate items" },
+    code(context) {
+      if (context.schema === false) return;
+      context.pass(_`${useFunction(context, hasUniqueItems)}(${context.data})`);
     },
-  ];
+  },
+  {
+    keyword: "multipleOf",
+    type: "number",
+    schemaType: "number",
+    error: {
+      message: ({ schemaCode }) => str`must be multiple of ${schemaCode}`,
+      params: ({ schemaCode }) => _`{multipleOf: ${schemaCode}}`,
+    },
+    code(context) {
+      const { data, schemaCode } = context;
+      context.pass(_`${useFunction(context, isMultipleOf)}(${data}, ${schemaCode})`);
+    },
+  },
+];
+
+function requireMembership(context: KeywordCxt, values: readonly unknown[]): void {
+  const { gen, it } = context;
+  const makes = new Name(compileMembership.name);
+  const code = it.opts.code.source ? _`${makes}(${stringify(values)})` : nil;
+  const isMember = gen.scopeValue("keyword", { ref: compileMembership(values), code });
+  context.pass(_`${isMember}(${context.data})`);
+}
+
+function useFunction({ gen }: KeywordCxt, ref: { readonly name: string }): Name {
+  return gen.scopeValue("keyword", { ref, code: _`${new Name(ref.name)}` });
+}
 
 /** Tells whether a value equals one of those. */
 export function compileMembership(values: readonly unknown[]): (value: unknown) => boolean {
@@ -76,22 +111,6 @@ export function sortedText(value: unknown): string {
   );
   return `{${members.sort().join(",")}}`;
 }
-
-/**
- * `multipleOf`, as the decimals that were written mean it: 19.99 is a multiple of 0.01, although
- * the quotient of the two floating-point numbers is not whole. The validator's own keyword divides.
- */
-export const MULTIPLE_OF: FuncKeywordDefinition & { readonly keyword: string } = {
-  keyword: "multipleOf",
-  type: "number",
-  schemaType: "number",
-  errors: false,
-  error: {
-    message: ({ schemaCode }) => str`must be multiple of ${schemaCode}`,
-    params: ({ schemaCode }) => _`{multipleOf: ${schemaCode}}`,
-  },
-  compile: (factor: number) => (value: number) => isMultipleOf(value, factor),
-};
 
 /** Value, factor and their product are each off by half of this at most, relatively. */
 const TOLERANCE = 2 * Number.EPSILON;

@@ -5,13 +5,12 @@
  * schema: a quick one that stops at the first error and gives the verdict, and a thorough one that
  * lists the errors of a value that is invalid already.   AGTP-API §13.2, §13.3
  */
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import type { RegExpEngine } from "ajv/dist/types/index.js";
+import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import type { Place } from "../base/document-place.ts";
+import { loadLate } from "../base/late-load.ts";
 import type { Problem } from "../base/problem.ts";
+import { createGenerators } from "./generator.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { EQUALITY_KEYWORDS, FORMATS, MULTIPLE_OF } from "./keywords-and-formats.ts";
-import { compileLinearRegex, type LinearRegex } from "./linear-regex.ts";
 import { OPERATOR_SCHEMA_BOUNDS } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-references.ts";
@@ -23,65 +22,6 @@ import {
   type Wording,
 } from "./schema-violation.ts";
 import { createWording } from "./violation-wording.ts";
-
-/** In texts of this length three repetitions in a row find their end soon; of more of them, in shorter ones. */
-const SHORT = 128;
-const MAX_STEPS = SHORT ** 3 / 6;
-const REPEATS_GROUP = /\)[*+{]/;
-/** An escape or a class, in which nothing repeats; or a repetition of no fixed length. */
-const REPETITION = /\\.|\[(?:\\.|[^\]\\])*\]|[*+]|\{\d+,\d*\}/gs;
-
-/** The longest text that the platform's engine may have: repetitions share it in so many ways. */
-function longestNative(source: string): number {
-  const repetitions = (source.match(REPETITION) ?? []).filter((one) => /^[*+{]/.test(one)).length;
-  if (repetitions === 0) return Number.POSITIVE_INFINITY;
-  // The engine tries a pattern without an anchor at every place.
-  const ways = repetitions + (source.startsWith("^") ? 0 : 1);
-  let steps = MAX_STEPS;
-  for (let one = 2; one <= ways; one += 1) steps *= one;
-  return Math.min(SHORT, Math.floor(steps ** (1 / ways)));
-}
-
-/**
- * A pattern of an operator's schema, matched against what callers send. The platform's engine is quick with
- * most texts, and takes time beyond all bounds where a pattern repeats a repetition or a text is long: there
- * RE2 matches, as far as it can read the pattern.   AGTP-API §13.2
- */
-class TextPattern {
-  readonly #native: RegExp;
-  readonly #longestNative: number;
-  /** Made for the first text that needs it; undefined: RE2 cannot read it. */
-  #linear: { readonly regex: LinearRegex | undefined } | undefined;
-
-  constructor(source: string, flags: string) {
-    this.#native = new RegExp(source, flags);
-    this.#longestNative = REPEATS_GROUP.test(source) ? -1 : longestNative(source);
-  }
-
-  test(text: string): boolean {
-    const linear = text.length > this.#longestNative ? this.#makeLinear() : undefined;
-    return linear === undefined ? this.#native.test(text) : linear.test(text);
-  }
-
-  /** The key that the validator tells patterns apart by. */
-  toString(): string {
-    return this.#native.toString();
-  }
-
-  #makeLinear(): LinearRegex | undefined {
-    if (this.#linear === undefined) {
-      const result = compileLinearRegex(this.#native.source);
-      this.#linear = { regex: result.kind === "regex" ? result.regex : undefined };
-    }
-    return this.#linear.regex;
-  }
-}
-
-/** The engine, for the validator. */
-const TEXT_PATTERNS: RegExpEngine = Object.assign(
-  (source: string, flags: string) => new TextPattern(source, flags),
-  { code: "textPattern" },
-);
 
 export type { SchemaViolation } from "./schema-violation.ts";
 
@@ -225,18 +165,22 @@ type ValidatorFactory = (schema: JsonSchema) => Validator;
 /** Above this, finding every error could fill the memory; the first one has to do. */
 const MAX_LISTED_NODES = 5000;
 
+const loadAhead = loadLate(async () => (await import("./compiled-ahead.ts")).compiledAhead);
+/** By the text of its schema, what makes a thorough validator. */
+let compiledAhead: Awaited<ReturnType<typeof loadAhead>> = new Map();
+
+/** Loads the validators that the build has made of the protocol's own schemas; the others are generated. */
+export async function loadCompiledAhead(): Promise<void> {
+  compiledAhead = await loadAhead().catch(() => compiledAhead);
+}
+
 /** Creates a factory; what it makes lives as long as it. */
 function createValidatorFactory(): ValidatorFactory {
-  const generators = new Map<string, Ajv2020>();
+  const generatorOf = createGenerators();
   const generate = (schema: JsonSchema, isThorough: boolean): ValidateFunction => {
     const text = JSON.stringify(schema);
-    const tracksMembers = text.includes('"unevaluated');
-    const looksForOwn = !isThorough || INHERITED_NAMES.some((name) => text.includes(name));
-    const name = `${isThorough} ${tracksMembers} ${looksForOwn}`;
-    const generator =
-      generators.get(name) ?? createGenerator({ isThorough, tracksMembers, looksForOwn });
-    generators.set(name, generator);
-    return generator.compile(schema);
+    const ahead = isThorough ? compiledAhead.get(text) : undefined;
+    return ahead?.(schema) ?? generatorOf(text, isThorough).compile(schema);
   };
   return (schema) => {
     let quick: ValidateFunction | undefined;
@@ -256,44 +200,6 @@ function createValidatorFactory(): ValidatorFactory {
       return errors === "failed" ? first : (errors ?? first);
     };
   };
-}
-
-/** The names of members that every object of parsed JSON inherits, as they stand in the text of a schema. */
-const INHERITED_NAMES: readonly string[] = Object.getOwnPropertyNames(Object.prototype).map(
-  (name) => `"${name}"`,
-);
-
-/** The properties in which generators differ. */
-interface GeneratorOptions {
-  readonly isThorough: boolean;
-  readonly tracksMembers: boolean;
-  readonly looksForOwn: boolean;
-}
-
-/** Everything that strict mode would refuse, `checkSchema` has refused with a better message. */
-function createGenerator(options: GeneratorOptions): Ajv2020 {
-  const { isThorough, tracksMembers, looksForOwn } = options;
-  const generator = new Ajv2020({
-    allErrors: isThorough,
-    strict: false,
-    // 1e999 is JSON, and no number that anybody could store or send on.
-    strictNumbers: true,
-    meta: false,
-    validateSchema: false,
-    logger: false,
-    // Otherwise a required "constructor" is there already, inherited. What a thorough one gives the verdict on is
-    // parsed JSON, which inherits little: to look for its own members takes a third of a check.
-    ownProperties: looksForOwn,
-    // The optimizer drops declarations that `unevaluatedProperties` needs; V8 has one anyway.
-    code: { optimize: false, regExp: TEXT_PATTERNS },
-  });
-  // Tracking which members were looked at costs time, and is needed by two keywords only.
-  generator.opts.unevaluated = tracksMembers;
-  for (const definition of [...EQUALITY_KEYWORDS, MULTIPLE_OF]) {
-    generator.removeKeyword(definition.keyword).addKeyword(definition);
-  }
-  for (const [name, format] of FORMATS) generator.addFormat(name, format);
-  return generator;
 }
 
 /** "failed": listing trips over itself, and the quick validator has to give the verdict. */

@@ -85,10 +85,10 @@ export function protocolRoutes(
   return endpoints.map((endpoint) => protocolRoute(endpoint, context));
 }
 
-/** A shorter schema's validator is generated in a few milliseconds. */
+/** A shorter schema's validator is generated in a few milliseconds, where the build has made none. */
 const LONG_SCHEMA = 1000;
 
-/** Generates the validators of the protocol's long schemas, so that the first who calls does not wait for that. */
+/** Makes the validators of the protocol's long schemas, so that the first who calls does not wait for that. */
 export function* preparingInputs(routes: readonly Route[]): Paced<void> {
   const own = yield* filterPaced(routes, ({ tier }) => tier === "A");
   const long = own
