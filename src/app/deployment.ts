@@ -5,6 +5,7 @@
  */
 
 import { relative } from "node:path";
+import { setImmediate as nextRound } from "node:timers/promises";
 import type { Environment } from "../base/environment.ts";
 import { type Drive, type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
@@ -202,7 +203,11 @@ function deploymentOf(
     },
     warmUp: async () => {
       const keeping = Promise.all(contributions.map((one) => one.keep?.() ?? []));
-      const preparing = loadCompiledAhead().then(() => {
+      // Loading a file takes a turn.
+      const loaded = nextRound()
+        .then(loadCompiledAhead)
+        .then(() => nextRound());
+      const preparing = loaded.then(() => {
         for (const one of contributions) one.warmUp?.();
         // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
         const { signal } = kept.stopping;
