@@ -23,7 +23,7 @@ import type { McpServers } from "../handlers/call-upstream.ts";
 import { createModuleLoader, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
-import { loadCompiledAhead } from "../schema/schema.ts";
+import { loadCompiledAhead, preparingGenerators } from "../schema/schema.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { RecordSigner } from "../state/records/sealer.ts";
 import type { LifecycleRegister } from "../state/registers/lifecycle-register.ts";
@@ -184,7 +184,7 @@ interface Assembled extends Progress, Pick<FoundationSources, "kept"> {
 }
 
 function deploymentOf(
-  { config, signer, tokens }: Foundation,
+  { config, signer, tokens, compiler }: Foundation,
   { contributions, directory, http }: Provisioned,
   { kept, served, stopping, closing }: Assembled,
 ): Deployment {
@@ -203,11 +203,12 @@ function deploymentOf(
     },
     warmUp: async () => {
       const keeping = Promise.all(contributions.map((one) => one.keep?.() ?? []));
-      // Loading a file takes a turn.
-      const loaded = nextRound()
-        .then(loadCompiledAhead)
-        .then(() => nextRound());
-      const preparing = loaded.then(() => {
+      const preparing = async (): Promise<void> => {
+        // Each of these has a turn to itself.
+        await nextRound();
+        await loadCompiledAhead();
+        for (const _ of preparingGenerators(compiler)) await nextRound();
+        await nextRound();
         for (const one of contributions) one.warmUp?.();
         // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
         const { signal } = kept.stopping;
@@ -215,8 +216,8 @@ function deploymentOf(
           .pace(preparingInputs(served.registry.entries), THE_SERVER, signal)
           .catch(() => undefined);
         void prepare().catch(() => undefined);
-      });
-      const [found] = await Promise.all([keeping, preparing]);
+      };
+      const [found] = await Promise.all([keeping, preparing()]);
       return found.flat();
     },
     documentVersion: () => served.documentVersion(),

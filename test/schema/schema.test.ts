@@ -1,6 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
-import { type CompiledSchema, compileOwn, createSchemaCompiler } from "../../src/schema/schema.ts";
+import {
+  type CompiledSchema,
+  compileOwn,
+  createSchemaCompiler,
+  preparingGenerators,
+} from "../../src/schema/schema.ts";
 
 const WHERE = { file: "endpoints/x.toml", key: "endpoint.input_schema" };
 
@@ -464,6 +470,18 @@ describe("a pattern of an operator's schema", () => {
     expect(matches(schema, { aaa: 1 })).toBe(true);
     expect(matches(schema, { aaa: "x" })).toBe(false);
     expect(matches(schema, { [`${"a".repeat(40)}!`]: "x" })).toBe(true);
+  });
+});
+
+describe("a compiler that is prepared", () => {
+  it("has its generators before the first value", () => {
+    const compiler = createSchemaCompiler();
+    expect([...preparingGenerators(compiler)]).toHaveLength(2);
+    const made = vi.spyOn(Ajv2020.prototype, "addFormat");
+    onTestFinished(() => made.mockRestore());
+    const { compiled } = compiler.compile(BOOKING, WHERE);
+    expect([compiled?.check({}, true), compiled?.check({})]).toHaveLength(2);
+    expect(made).not.toHaveBeenCalled();
   });
 });
 
