@@ -83,12 +83,12 @@ const NO_CONTRACTS: AssembledDeployment["contracts"] = {
 
 const NO_NEGOTIATION: Negotiation = {
   ...{ route: undefined, offers: undefined },
-  routes: {
-    routeOf: () => {
-      throw new Error("no contract can be called");
-    },
-  },
+  routes: { bind: noContract, routeOf: noContract },
 };
+
+function noContract(): never {
+  throw new Error("no contract can be called");
+}
 
 function* creatingApprovals(
   { methodPolicy }: Foundation,

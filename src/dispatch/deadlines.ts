@@ -1,6 +1,6 @@
 /**
- * Ends what takes longer than allowed. All entries of one instance have the same time to live, so
- * they expire in the order they came, and one timer serves them all.
+ * Ends what takes longer than allowed. All entries of one instance have the same time to live: one timer serves
+ * them in the order in which they were added. One that waited before that may end as much later.
  */
 
 /** Something that can be told that its time is over. */

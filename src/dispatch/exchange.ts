@@ -1,7 +1,7 @@
 /**
  * One request on its way through the pipeline. Each gate fills in the fields that stand under its
  * name; a handler of the protocol sets what its `ExchangeView` lets it. It also carries the abort
- * signal of the call, made only when somebody asks. Behind it: the contract that a request presents.
+ * signal of the call, made only when somebody asks. `presentedContract` reads the contract that a request presents.
  */
 import type { UndeclaredMembers } from "../endpoint/undeclared-members.ts";
 import type { CallUpstream } from "../handlers/call-upstream.ts";

@@ -2,13 +2,15 @@
  * One request through the gates, its handler and the stamp. No socket: a request goes in, a response
  * comes out. Work done at once is a slice of the loop, which the caller pays for.
  *
- *   answer      reads credentials, the one wait before the gates
- *     #handle   asks who arrives: identity and toll, gates 00 to 05
- *       #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch)
- *         #performInSession   waits for the session that the request begins
- *         #answerOnce   keeps the answer of an Idempotency-Key
- *         #callHandler  asks gate 18 and calls the handler
- *     #finish   stamps the reply and tells the observer
+ *   answer    reads credentials, the one wait before the gates
+ *     #answerInSession   measures the time, and has the answer wait for a session that is new
+ *       #handle   asks who arrives: identity and toll, gates 00 to 05
+ *         #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch)
+ *           #performInSession   waits for the session that the request begins
+ *           #perform   looks for an Idempotency-Key
+ *             #answerOnce   calls the handler once for its key
+ *             #callHandler  asks gate 18, and calls the handler
+ *       #finish   stamps the reply and tells the observer
  */
 
 import type { DispatchResult } from "../handlers/handler.ts";
@@ -47,7 +49,7 @@ import {
 import type { Observer } from "./observer.ts";
 import type { LoopTime } from "./rates/loop-time.ts";
 import { payerOf } from "./rates/rates.ts";
-import { badRequest, type Refusal } from "./refusals/refusal.ts";
+import { badRequest } from "./refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./routes/route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
@@ -94,10 +96,8 @@ interface EndpointParts {
 
 const UNJUDGED = "a token could not be judged";
 
-/** The first refusal; no gate behind it is asked. */
-type Row = (exchange: Exchange) => Refusal | undefined;
-
-function rowOf(named: Gates): Row {
+/** The gates of a row as one: the first refusal is its own, and no gate behind that is asked. */
+function rowOf(named: Gates): Gate {
   const names = Object.keys(named);
   const gates = Object.values(named);
   return (exchange) => {
@@ -113,7 +113,7 @@ function rowOf(named: Gates): Row {
 
 export class Pipeline {
   readonly #parts: PipelineParts;
-  readonly #rows: Readonly<Record<keyof PipelineGates, Row>>;
+  readonly #rows: Readonly<Record<keyof PipelineGates, Gate>>;
   readonly #lookUp: (exchange: Exchange) => void;
   readonly #stamp: Stamp;
   readonly #services: InvokeServices;
@@ -174,14 +174,14 @@ export class Pipeline {
    */
   #answerInSession(
     exchange: Exchange,
-    arrivalGates: Gate,
+    askArrival: Gate,
     isWhole: boolean,
   ): Response | Promise<Response> {
     const { time } = this.#parts;
     const began = time.begin(isWhole ? exchange.startedAt : undefined);
     let answer: Response | Promise<Response>;
     try {
-      answer = this.#handle(exchange, arrivalGates);
+      answer = this.#handle(exchange, askArrival);
     } finally {
       if (began) time.end(exchange, payerOf, isWhole ? exchange.toldAt : undefined);
     }
@@ -208,10 +208,10 @@ export class Pipeline {
   };
 
   /** Asks the arrival gates, and serves whom they let in. */
-  #handle(exchange: Exchange, arrivalGates: Gate): Response | Promise<Response> {
+  #handle(exchange: Exchange, askArrival: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
-      const refusal = arrivalGates(exchange) ?? exchange.entryRefusal;
+      const refusal = askArrival(exchange) ?? exchange.entryRefusal;
       if (refusal === undefined) return this.#serve(exchange, finish);
       // A caller that has had enough is not told about deprecations.
       if (refusal.status !== 429) this.#lookUp(exchange);
@@ -242,10 +242,14 @@ export class Pipeline {
   ): Promise<T> {
     const refusal = await refuseLostSession(exchange, sessionKept);
     if (refusal !== undefined) return finish(replyToRefusal(refusal));
-    return this.#parts.time.slice(
-      () => payerOf(exchange),
-      () => this.#perform(exchange, route, finish),
-    );
+    const perform = (): T | Promise<T> => {
+      try {
+        return this.#perform(exchange, route, finish);
+      } catch (error) {
+        return finish(this.#fault(exchange, "a gate threw", error));
+      }
+    };
+    return this.#parts.time.slice(() => payerOf(exchange), perform);
   }
 
   /** Performs a request that the gates let pass. */

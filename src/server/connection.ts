@@ -210,8 +210,8 @@ export class Connection implements BatchedWriter {
   }
 
   /**
-   * A peer that ends its side has left: what runs is aborted, and what has not begun is not
-   * started. A message cut short is still answered.
+   * A peer that ends its side has left: a handler that runs is aborted, and nothing behind it is begun. Where
+   * none runs, what was read is answered, a message that is cut short too.
    */
   #peerEnded(): void {
     if (this.#running === undefined) this.#inbox.end();

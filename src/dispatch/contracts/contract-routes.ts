@@ -5,6 +5,7 @@
  */
 import { recentlyUsed } from "../../base/recently-used.ts";
 import { type Contract, contractDefinition } from "../../endpoint/contract.ts";
+import { matchTemplate } from "../../endpoint/endpoint-registry.ts";
 import { createComposition, type FloorCheck } from "../../handlers/composition.ts";
 import {
   type Call,
@@ -14,8 +15,9 @@ import {
 } from "../../handlers/handler.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import type { Exchange } from "../exchange.ts";
 import { CallContext } from "../handling/call-context.ts";
-import { namedError, type Refusal } from "../refusals/refusal.ts";
+import { badRequest, namedError, type Refusal } from "../refusals/refusal.ts";
 import { createRoute, type ExchangeView, type Route, type RouteHandler } from "../routes/route.ts";
 
 interface ContractRoutesOptions {
@@ -50,6 +52,22 @@ export class ContractRoutes {
     const route = this.#build(contract);
     this.#routes.set(contract.synthesisId, route);
     return route;
+  }
+
+  /**
+   * Puts a contract in the place of an endpoint: by the header that presents it, or by its owner's call. 400
+   * `contract-mismatch` where it is for another pair.   AGTP-API §10.1.4
+   */
+  bind(exchange: Exchange, contract: Contract): Refusal | undefined {
+    const { method, path } = contract.endpoint;
+    const values = matchTemplate(path, exchange.path);
+    if (method !== exchange.method || values === undefined) {
+      const reason = "contract-mismatch";
+      return badRequest(reason, `the contract is for ${method} ${path}`, { reason });
+    }
+    exchange.route = this.routeOf(contract);
+    exchange.pathValues = values;
+    return undefined;
   }
 
   #build(contract: Contract): Route {

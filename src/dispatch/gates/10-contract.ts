@@ -6,7 +6,6 @@
 import type { Contract } from "../../endpoint/contract.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
-import { bindContract } from "../contracts/bind-contract.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import { presentedContract } from "../exchange.ts";
 import { notFound } from "../refusals/refusal.ts";
@@ -16,7 +15,7 @@ import type { Gate } from "./gate.ts";
 /** The contracts there are, and what remembers those that could not be had. */
 export interface ContractGateOptions {
   readonly register: Pick<ContractRegister, "present">;
-  readonly routes: Pick<ContractRoutes, "routeOf">;
+  readonly routes: Pick<ContractRoutes, "bind">;
   readonly attempts: Attempts;
 }
 
@@ -29,7 +28,7 @@ export function contractGate({ register, routes, attempts }: ContractGateOptions
     const found = register.present(presented, exchange.caller.document?.agentId);
     switch (found.kind) {
       case "usable":
-        return bindContract(exchange, found.contract, routes);
+        return routes.bind(exchange, found.contract);
       case "unknown":
         return notFound("contract-not-found", "no contract with this synthesis_id");
       case "foreign":

@@ -7,7 +7,6 @@ import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
-import { bindContract } from "../contracts/bind-contract.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
@@ -21,7 +20,7 @@ import type { Gate } from "./gate.ts";
 /** The contracts there are, and what decides about new ones. */
 export interface NegotiationGateOptions {
   readonly register: Pick<ContractRegister, "activeFor">;
-  readonly routes: Pick<ContractRoutes, "routeOf">;
+  readonly routes: Pick<ContractRoutes, "bind">;
   readonly attempts: Attempts;
   readonly policy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;
@@ -45,7 +44,7 @@ export function negotiationGate(options: NegotiationGateOptions): Gate {
     if (exchange.route !== undefined) return undefined;
     if (exchange.inner === undefined) {
       const contract = resolveContract(register, exchange);
-      if (contract !== undefined) return bindContract(exchange, contract, routes);
+      if (contract !== undefined) return routes.bind(exchange, contract);
       if (exchange.header("allow-rcns") === "true") return tryLocks(exchange, options, needs);
     }
     if (registry.methodsFor(exchange.path).length > 0) {

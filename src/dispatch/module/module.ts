@@ -2,8 +2,9 @@
  * A module: a capability of the daemon that is not the pipeline, such as search or delegation. It is
  * provisioned anew for every deployment, and says what it adds; `app` puts the contributions together.
  * Modules know nothing of each other: a module sees in its context what those before it in the list
- * have contributed, and what all of them have through `dispatch`, once that is put together.
+ * have contributed, and what all of them have by `deployment()`, once it is put together.
  */
+
 import type { KeyObject } from "node:crypto";
 import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { Environment } from "../../base/environment.ts";
@@ -27,9 +28,8 @@ import type { ContractRegister } from "../../state/registers/contract-register.t
 import type { ApprovalKind } from "../approvals/approval-kind.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { DelegationReader } from "../caller/delegation.ts";
+import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import type { Dispatcher } from "../dispatcher.ts";
-import type { ContractGateOptions } from "../gates/10-contract.ts";
-import type { NegotiationGateOptions } from "../gates/12-negotiation.ts";
 import type { ActAs } from "../handling/acting.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ProcessState } from "../process-state.ts";
@@ -209,11 +209,12 @@ export interface Contribution {
 }
 
 /** The parts of the gates about contracts that a module decides. */
-export type Negotiation = Pick<ContractGateOptions & NegotiationGateOptions, "routes"> & {
+export interface Negotiation {
+  readonly routes: Pick<ContractRoutes, "bind" | "routeOf">;
   readonly route: Route | undefined;
   /** Undefined: nothing is negotiated. */
   readonly offers: ContractOffers | undefined;
-};
+}
 
 /** An agent elsewhere that endpoints call, as operators are shown it; keys are the wire's own. */
 export interface UpstreamAgent {

@@ -34,11 +34,11 @@ export type LateSynthesis = () => Promise<PreparedSynthesis>;
  */
 export function createLateSynthesis(context: NegotiationContext): LateSynthesis {
   const { work, stopping } = context;
-  return once(() => work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal));
+  return lazily(() => work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal));
 }
 
-/** Makes something when it is first asked for. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
+/** Makes something when it is first asked for; a failure is kept, too, until the next reload. */
+export function lazily<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
     made ??= make();

@@ -23,7 +23,7 @@ interface NegotiationState {
 /** Opens it over a store. */
 export async function openNegotiation(
   store: Store,
-  _: unknown,
+  _clock: unknown,
   { holders, minuteRates: rates }: Pick<KeptParts, "holders" | "minuteRates">,
 ): Promise<NegotiationState> {
   return {

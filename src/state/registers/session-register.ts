@@ -157,7 +157,11 @@ export class SessionRegister {
     for (let from = 0; from < used.length; from += GROUP) {
       const group = used.slice(from, from + GROUP);
       await this.#stored.putAll(() => {
-        const left = group.filter(({ id }) => this.#stored.get(id) !== undefined);
+        // Another process may have bound one to another certificate meanwhile.
+        const left = group.filter((session) => {
+          const stored = this.#stored.get(session.id);
+          return stored !== undefined && isHeldBy(stored, session);
+        });
         return new Map(left.map((session) => [session.id, toStored(session)]));
       });
     }

@@ -155,6 +155,21 @@ describe("SessionRegister over a store", () => {
     expect(register.admit("s-2", { ...ALICE, tlsIdentity: undefined })).toBe(true);
   });
 
+  it("leaves a session with the certificate that another process has bound it to", async () => {
+    const store = makeStore();
+    const clock = { at: 0 };
+    const now = (): number => clock.at;
+    const register = await SessionRegister.open(store, { now });
+    await register.admit("s-1", ALICE);
+    const other = await SessionRegister.open(store, { now });
+    await other.rebind("s-1", ALICE.agentId, "f9");
+    clock.at = MINUTE;
+    register.admit("s-1", ALICE);
+    await register.save();
+    const after = await SessionRegister.open(store, { now });
+    expect(after.admit("s-1", { ...ALICE, tlsIdentity: "f9" })).toBe(true);
+  });
+
   it("writes a session once in ten minutes, however often it is used", async () => {
     const clock = { at: 0 };
     const store = makeStore();

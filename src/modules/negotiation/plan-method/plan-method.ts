@@ -21,7 +21,7 @@ import type { NegotiationContext } from "../config.ts";
 import {
   filteringOperators,
   type LateSynthesis,
-  once,
+  lazily,
   type PreparedSynthesis,
 } from "../late-synthesis.ts";
 import { strongestImpact } from "../synthesis/impact.ts";
@@ -154,7 +154,7 @@ export function createLatePlanPlaces(
   prepared: LateSynthesis,
 ): () => Promise<PlanPlaces> {
   const { work, stopping } = context;
-  return once(async () => {
+  return lazily(async () => {
     const creating = creatingPlanPlaces(context, await prepared());
     return work.pace(creating, THE_SERVER, stopping.signal);
   });

@@ -53,7 +53,7 @@ const MOST_SECONDS = 60;
 
 const KIND: RunKind<PendingProposal, "pending" | "answered"> = {
   name: "proposals",
-  read: readProposal,
+  read: readPending,
   statuses: {
     // The oldest goes first, whether or not it has its answer.
     pending: { phase: "active", next: ["answered"], rank: 0 },
@@ -169,7 +169,7 @@ const readWhole = recordReader<PendingProposal>({
   negotiationId: "string",
 });
 
-function readProposal(value: unknown): PendingProposal | undefined {
+function readPending(value: unknown): PendingProposal | undefined {
   const proposal = readWhole(value);
   return proposal?.request === undefined && proposal?.answer === undefined ? undefined : proposal;
 }

@@ -28,7 +28,7 @@ import { readProposedSchema } from "../propose/proposed-schema.ts";
 const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
 
 /** The plan of a request, or why there is none. */
-type Synthesized =
+type PlannedRequest =
   | {
       readonly kind: "planned";
       readonly plan: SynthesisPlan;
@@ -48,7 +48,7 @@ export function synthesizeRequest(
   context: NegotiationContext,
   call: Call,
   exchange: ExchangeView,
-): Synthesized {
+): PlannedRequest {
   const { method, path, caller } = exchange;
   const { attempts } = context;
   const impossible = (explanation: string): Refusal =>
