@@ -234,6 +234,7 @@ export class EscalationRegister {
       return {
         turn: `call ${fingerprint}`,
         unless: () => only(find(), (one) => isAwaited(one, now())),
+        alters: () => superseded(find()),
       };
     }
     if (taskId === undefined) return {};
@@ -269,7 +270,7 @@ function rankOf(one: Escalation, now: number): Rank {
   return one.isSuperseded === true ? 0 : RANKS[statusAt(one, now)];
 }
 
-/** The escalation that a task has waited for until it escalates again. */
+/** The escalation that a task, or a call, has waited for until it asks again. */
 function superseded(one: Escalation | undefined): ReadonlyMap<string, Escalation> {
   return new Map(one === undefined ? [] : [[one.escalationId, { ...one, isSuperseded: true }]]);
 }
@@ -280,9 +281,10 @@ function pauseNameOf(escalation: Escalation): string | undefined {
   return isHoldingTask(escalation) ? pauseName(agentId, taskId) : undefined;
 }
 
-/** The call that an escalation is about; undefined where it is about something else. */
-function questionNameOf({ approval, fingerprint }: Escalation): string | undefined {
-  return approval === undefined ? undefined : fingerprint;
+/** The call that waits for an escalation; undefined where it is about something else. */
+function questionNameOf(escalation: Escalation): string | undefined {
+  const { approval, fingerprint, isSuperseded = false } = escalation;
+  return approval === undefined || isSuperseded ? undefined : fingerprint;
 }
 
 /** Tells whether somebody waits for it: for a word, or to use the approval that was given. */

@@ -81,7 +81,7 @@ export interface Escalation {
   readonly decision?: Decision;
   /** Equal for two that ask the same. */
   readonly fingerprint: string;
-  /** The task has escalated again, and waits for that instead. */
+  /** The task, or the call, has asked again, and waits for that instead. */
   readonly isSuperseded?: true;
   /** Set where one call waits to be approved; no task waits for it. */
   readonly approval?: Approval;

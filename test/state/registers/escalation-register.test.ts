@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escalationView } from "../../../src/state/registers/escalation.ts";
+import { escalationView, type Opening } from "../../../src/state/registers/escalation.ts";
 import { makeLastingStore } from "../../support/state.ts";
 import { openTestStore } from "../../support/store.ts";
 import { openRegisters, wish, word } from "../../support/tasks.ts";
@@ -7,6 +7,18 @@ import { openRegisters, wish, word } from "../../support/tasks.ts";
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
 const DAY = 24 * 3_600_000;
+
+/** A call that waits to be approved. */
+function call(agentId: string, fingerprint: string): ReturnType<typeof wish> {
+  const approval = { digest: "sha256:0", nonce: "n", payer: agentId };
+  const { taskId: _, ...asked } = wish(agentId, "", { fingerprint, approval });
+  return asked;
+}
+
+function idOfOpened(opening: Opening): string {
+  if (opening.kind !== "opened") throw new Error(`it was ${opening.kind}`);
+  return opening.escalation.escalationId;
+}
 
 async function openFresh(limits = {}) {
   const store = makeLastingStore();
@@ -169,14 +181,25 @@ describe("EscalationRegister", () => {
     const clock = { at: 0 };
     const first = await openRegisters(store, clock);
     for (const status of ["rejected", "accepted"] as const) {
-      const opening = await first.escalations.open(wish(ALICE, "t-1"));
-      if (opening.kind !== "opened") throw new Error(`it was ${opening.kind}`);
-      await first.escalations.decide(opening.escalation.escalationId, word(status));
+      const id = idOfOpened(await first.escalations.open(wish(ALICE, "t-1")));
+      await first.escalations.decide(id, word(status));
     }
     const held = first.escalations.list().map((one) => escalationView(one, 0)["task_paused"]);
     expect(held).toEqual([false, false]);
     const next = await openRegisters(store, clock);
     expect(next.escalations.pauseOf(ALICE, "t-1")).toBeUndefined();
+  });
+
+  it("finds the call's own approval that is waited for, whatever the clocks of the nodes say", async () => {
+    const store = makeLastingStore();
+    const ahead = await openRegisters(store, { at: 10 });
+    const node = await openRegisters(store, { at: 0 });
+    const rejected = idOfOpened(await ahead.escalations.open(call(ALICE, "f")));
+    await ahead.escalations.decide(rejected, word("rejected"));
+    const awaited = idOfOpened(await node.escalations.open(call(ALICE, "f")));
+    const next = await openRegisters(store, { at: 10 });
+    const again = await next.escalations.open(call(ALICE, "f"));
+    expect(again).toMatchObject({ kind: "repeated", escalation: { escalationId: awaited } });
   });
 
   it("does without what was escalated before, sooner than without what let a task go on", async () => {
