@@ -189,7 +189,7 @@ const commands = fc.commands(
     fc.constant(null).map(sweep),
     fc.constant(null).map(restart),
   ],
-  { maxCommands: 40 },
+  { maxCommands: 40, size: "max" },
 );
 
 // AGTP "ESCALATE", "CONFIRM", "SUSPEND"
