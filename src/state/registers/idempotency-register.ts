@@ -6,7 +6,7 @@
 import { flatText } from "../../base/kept-text.ts";
 import { Collection } from "../collection.ts";
 import type { CollectionOptions } from "../collection-options.ts";
-import type { Quota } from "../quota.ts";
+import type { Quota, Rank } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Change, Store } from "../store.ts";
 import { IdempotentExecution } from "./idempotent-execution.ts";
@@ -174,6 +174,14 @@ const DEFAULT_LIMITS: IdempotencyLimits = {
   bytes: 256 * 1024 * 1024,
 };
 
+/** As long as another process may execute what it has begun. */
+const MAY_RUN_MS = 3_600_000;
+
+/** Evicts last what another process may be executing. */
+function rankOf({ state, at }: KnownKey, now: number): Rank {
+  return state === "running" && now - at < MAY_RUN_MS ? 1 : 0;
+}
+
 /** Responses by the ids of their keys. */
 const RESPONSES = "idempotency-responses";
 
@@ -210,7 +218,7 @@ function keyCollection(
     forgottenAt: (key, id) => (isRunning(id, key) ? Infinity : key.at + ttlMs - 1),
     quota,
     sizeOf: ({ bytes }) => bytes,
-    rankOf: (key, _, id) => (isRunning(id, key) ? undefined : 0),
+    rankOf: (key, now, id) => (isRunning(id, key) ? undefined : rankOf(key, now)),
     withoutSize: (key) => ({ ...key, bytes: 0 }),
     changesOnDelete: (_, id) => [{ kind: "delete", collection: RESPONSES, key: id }],
   };

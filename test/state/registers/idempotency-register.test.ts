@@ -249,6 +249,18 @@ describe("the bounds of the IdempotencyRegister", () => {
     expect(["one", "two", "three"].map((key) => claim(key).kind)).not.toContain("running");
   });
 
+  it("cost what was answered before what another process executes", async () => {
+    const { claim, store } = await open({ keysPerAgent: 2 });
+    const execution = claimed(claim("one"));
+    await execution.begin();
+    const other = await open({ keysPerAgent: 2 }, store);
+    for (const key of ["two", "three", "four"]) await other.run(key);
+    expect(other.claim("one").kind).toBe("unknown");
+    await execution.answer(RESPONSE);
+    const next = await open({ keysPerAgent: 2 }, store);
+    expect(next.claim("one").kind).toBe("answered");
+  });
+
   it("cost an agent its oldest response, and not the key", async () => {
     const { run, kept, store } = await open({ bytesPerAgent: 250 });
     const large = { ...RESPONSE, text: "x".repeat(50) };
