@@ -13,7 +13,7 @@ import { HARM, HARMLESS, MARKS, PROGRAMS } from "../support/hostile-text.ts";
 const TEXTS = {
   "programs of every kind, marks of direction, and controls": `${PROGRAMS} ${MARKS} \u0007\u001b[31m\u0000`,
   "a name of the language, which no table has": "constructor",
-  "ten thousand letters without a space": `javascript:window.hacked=1//${"W".repeat(10_000)}`,
+  "four thousand letters without a space": `javascript:window.hacked=1//${"W".repeat(4_000)}`,
 } as const;
 
 /** Members by whose values a page is chosen, and no stranger writes. */

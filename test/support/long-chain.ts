@@ -7,7 +7,8 @@ import { segmentName } from "../../src/state/journal/segment.ts";
 import { NO_AUDIT_ID } from "../../src/state/records/record.ts";
 import { createRecordSigner } from "../../src/state/records/sealer.ts";
 
-const SEGMENT_BYTES = 16 * 1024 * 1024;
+/** Smaller than a daemon's, so that the chain lies in several. */
+const SEGMENT_BYTES = 4 * 1024 * 1024;
 const START = Date.UTC(2026, 0, 1);
 
 /** Writes so many signed records of an agent into the state of a deployment that never ran. */
