@@ -25,6 +25,7 @@ const FLOWS = [
     node("wait", "core.delay", { config: { delayMs: 6_000 } }),
     node("end", "core.noop"),
   ]),
+  workflow("quick", [node("end", "core.noop")]),
   workflow("gated", [
     node("gate", "core.approvalGate", { config: { title: "Go?", actions: ["accept", "reject"] } }),
     node("wait", "core.delay", { config: { delayMs: 3_000 } }),
@@ -145,7 +146,7 @@ describeWithPostgres("two nodes of one store", () => {
         expect(types.filter((type) => /^run\.(completed|failed|cancelled)$/.test(type))).toEqual([
           "run.completed",
         ]);
-        const again = await until(a, ALICE, begin("slow"), ({ status }) => status === 202);
+        const again = await until(a, ALICE, begin("quick"), ({ status }) => status === 202);
         await until(b, ALICE, standing(again.body["runId"]), isNow("completed"));
       },
       TEST_MS,

@@ -34,7 +34,7 @@ describe("writeToml", () => {
         expect(fault).toBeUndefined();
         expect(toJson(read)).toEqual(value);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

@@ -89,7 +89,7 @@ describe("the schema compiler", () => {
         expect(violations?.length).not.toBe(0);
         expect((violations?.length ?? 0) <= 20).toBe(true);
       }),
-      { numRuns: 600 },
+      { numRuns: 300 },
     );
     expect(accepted).toBeGreaterThan(100);
   });
@@ -107,7 +107,7 @@ describe("the schema compiler", () => {
         const { message, text } = reportViolations(violations);
         expect(`{${text}}`).toBe(JSON.stringify({ message, details: { errors: violations } }));
       }),
-      { numRuns: 600 },
+      { numRuns: 300 },
     );
     expect(violated).toBeGreaterThan(100);
   });

@@ -170,7 +170,7 @@ describe("a plan", () => {
         expect(IMPACTS.indexOf(plan.impact)).toBe(Math.max(...ranks));
         expect(Math.max(...ranks)).toBeLessThanOrEqual(IMPACTS.indexOf(proposal.semantic.impact));
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 
@@ -185,7 +185,7 @@ describe("a plan", () => {
       fc.property(shuffled, ({ one, endpoints }) => {
         expect(planIn({ ...one, endpoints })).toEqual(planIn(one));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -199,7 +199,7 @@ describe("a plan", () => {
           isThere ? shortest : undefined,
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 });

@@ -179,7 +179,7 @@ describe("requests", () => {
           expect(parser.bufferedBytes).toBeLessThanOrEqual(60 + 2 + 150 + 2 + 40);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

@@ -204,7 +204,7 @@ describe("any request", () => {
       .map(([one, changes]) => changes.reduce(changed, one));
     await fc.assert(
       fc.asyncProperty(message, (one) => expectAgreement(server, one)),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });
@@ -239,7 +239,7 @@ describe("a request of 2025-11-25", () => {
       .map(([one, changes]) => changes.reduce(changed, inOlder(one, id)));
     await fc.assert(
       fc.asyncProperty(message, (one) => expectAgreement(server, one)),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });
