@@ -107,7 +107,7 @@ describe("the schema compiler", () => {
         const { message, text } = reportViolations(violations);
         expect(`{${text}}`).toBe(JSON.stringify({ message, details: { errors: violations } }));
       }),
-      { numRuns: 300 },
+      { numRuns: 600 },
     );
     expect(violated).toBeGreaterThan(100);
   });
