@@ -143,7 +143,7 @@ describe("the page about architecture", () => {
 describe("continuous integration", () => {
   it("runs what a contributor runs, on every Node that is named", () => {
     const workflow = read(".github/workflows/ci.yml");
-    expect(workflow).toContain("node: [20, 22, 24]");
+    expect(workflow).toContain("node: [20, 22, 24, 26]");
     for (const command of ["npm ci", "npm test", "npm run conformance"]) {
       expect(workflow).toContain(`- run: ${command}\n`);
     }
