@@ -39,16 +39,20 @@ export function createExternalService(
   const handler: Handler = async (call) => {
     const request = buildRequest(call.input);
     const deadline = new Deadline({ signals: [call.signal], timeoutMs });
+    let isSent = false;
     try {
       const response = await pool.request({
         ...request,
         signal: deadline.signal,
+        onSent: () => {
+          isSent = true;
+        },
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       });
       return await readResponse(response);
     } catch (error) {
-      const failure = upstreamFailure(error, deadline.signal.aborted);
+      const failure = upstreamFailure(error, { isAborted: deadline.signal.aborted, isSent });
       logFailure(call, failure, url.origin, error);
       return failure;
     } finally {

@@ -18,8 +18,12 @@ interface Upstream {
   readonly ca: string | undefined;
 }
 
-/** A request, and what ends it. */
-type EndedRequest = Dispatcher.RequestOptions & { readonly signal: AbortSignal };
+/** A request, what ends it, and who is told when a connection has taken it. */
+type EndedRequest = Dispatcher.RequestOptions & {
+  readonly signal: AbortSignal;
+  /** From here on nobody but the upstream knows whether it is done. */
+  readonly onSent?: () => void;
+};
 
 /** The connections to one upstream. */
 interface UpstreamPool {
@@ -68,7 +72,7 @@ function createPool(
     ...connectionOptions({ connections, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca }),
     factory: (url, options) => createConnection(url, options as ConnectionParts, givenUp),
   });
-  const paced = pool.compose(pacePieces);
+  const paced = pool.compose(pacePieces, tellSent);
   // undici looks at a signal only once the request has a connection.
   const send = async (request: EndedRequest): Promise<Dispatcher.ResponseData> => {
     request.signal.throwIfAborted();
@@ -89,6 +93,29 @@ function createPool(
       }
     },
     close: () => pool.close(),
+  };
+}
+
+/** Tells the request when a connection takes it. */
+const tellSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const { onSent } = options as Pick<EndedRequest, "onSent">;
+  return dispatch(options, onSent === undefined ? handler : tellingStart(handler, onSent));
+};
+
+function tellingStart(
+  handler: Dispatcher.DispatchHandler,
+  onSent: () => void,
+): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(...all) {
+      onSent();
+      handler.onRequestStart?.(...all);
+    },
+    onRequestUpgrade: (...all) => handler.onRequestUpgrade?.(...all),
+    onResponseStart: (...all) => handler.onResponseStart?.(...all),
+    onResponseData: (...all) => handler.onResponseData?.(...all),
+    onResponseEnd: (...all) => handler.onResponseEnd?.(...all),
+    onResponseError: (...all) => handler.onResponseError?.(...all),
   };
 }
 

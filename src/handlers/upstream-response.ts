@@ -116,11 +116,18 @@ const TIMEOUT_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
+/** How far a call had come when it failed. */
+interface FailedCall {
+  readonly isAborted: boolean;
+  /** A connection had taken the request. */
+  readonly isSent: boolean;
+}
+
 /**
  * Names the `upstream_*` error of an upstream call that failed. The system's own words about it are
  * for the log.   AGTP-API §12.3, Table 8
  */
-export function upstreamFailure(error: unknown, isAborted: boolean): HandlerError {
+export function upstreamFailure(error: unknown, { isAborted, isSent }: FailedCall): HandlerError {
   const code = codeOf(error);
   // When the caller left, nobody reads the answer; it only has to be one.
   if (isAborted || TIMEOUT_CODES.has(code)) {
@@ -132,5 +139,19 @@ export function upstreamFailure(error: unknown, isAborted: boolean): HandlerErro
     const message = "the upstream's response is not HTTP";
     return { error: "upstream_malformed_response", message };
   }
-  return { error: "upstream_connection_error", message: "the upstream cannot be reached" };
+  return isSent ? brokenOff() : unreachable();
 }
+
+/** Nothing was asked of the upstream. */
+export function unreachable(): HandlerError {
+  const message = "the upstream cannot be reached";
+  return { error: "upstream_connection_error", message, details: { sent: false } };
+}
+
+/** The upstream may have done what it was asked. */
+export function brokenOff(message: string = BROKEN_OFF): HandlerError {
+  return { error: "upstream_connection_error", message, details: { sent: true } };
+}
+
+const BROKEN_OFF =
+  "the connection broke after the request was sent: the upstream may have done what it asks";

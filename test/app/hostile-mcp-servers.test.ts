@@ -1,5 +1,6 @@
 /** MCP servers that misbehave, behind a daemon that an MCP client calls.   formats §10 */
 import { EventEmitter, once } from "node:events";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { readTool } from "../../src/handlers/mcp/tool-pins.ts";
 import { endpointFile } from "../support/deployment.ts";
@@ -134,6 +135,7 @@ const HTTP_PLAYS: [string, HttpPlay, string, object][] = [
     {},
   ],
   ["sends its caller elsewhere", elsewhere, "upstream_connection_error", {}],
+  ["answers with what is compressed", compressed, "upstream_malformed_response", {}],
   ["answers what is no JSON", noJson, "upstream_malformed_response", {}],
   ["answers with a list of messages", list, "upstream_malformed_response", {}],
   ["never answers", () => undefined, "upstream_timeout", QUICK],
@@ -158,6 +160,12 @@ function elsewhere(response: Parameters<HttpPlay>[0]): void {
 
 function noJson(response: Parameters<HttpPlay>[0]): void {
   response.writeHead(200, { "content-type": "application/json" }).end("{");
+}
+
+function compressed(response: Parameters<HttpPlay>[0], id: unknown): void {
+  const type = { "content-type": "application/json", "content-encoding": "gzip" };
+  response.writeHead(200, type);
+  response.end(gzipSync(JSON.stringify({ jsonrpc: "2.0", id, result: TEXT })));
 }
 
 function list(response: Parameters<HttpPlay>[0], id: unknown): void {

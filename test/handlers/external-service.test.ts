@@ -280,6 +280,19 @@ describe("the failures of createExternalService", () => {
     expect(result).toMatchObject({ error: "upstream_connection_error" });
   });
 
+  it("says whether a request was sent before its connection broke", async () => {
+    upstream.respond((response) => response.socket?.destroy());
+    expect(await call()).toMatchObject({
+      message: expect.stringContaining("the upstream may have done what it asks"),
+      details: { sent: true },
+    });
+    const { cert } = await makeCertificate();
+    expect(await call({ ca: cert })).toMatchObject({
+      message: "the upstream cannot be reached",
+      details: { sent: false },
+    });
+  });
+
   it("calls a peer that speaks no TLS upstream_connection_error", async () => {
     const server = createServer((socket) =>
       socket

@@ -22,6 +22,16 @@ export class MessageTooLong extends Error {
   }
 }
 
+/** A request that no connection took: the server knows nothing of it. */
+export class NeverSent extends TypeError {}
+
+/** A message is compressed, though identity was asked for. */
+export class MessageCompressed extends Error {
+  constructor() {
+    super("the upstream's message is compressed, though identity was asked for");
+  }
+}
+
 /** A fetch from one server, and how to end its connections. */
 interface BoundedFetch {
   readonly fetch: typeof globalThis.fetch;
@@ -42,29 +52,44 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
   );
   const fetchFrom = undiciFetch as unknown as typeof globalThis.fetch;
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    const options = { ...init, redirect: "error", dispatcher } as unknown as RequestInit;
+    const headers = new Headers(init?.headers);
+    headers.set("accept-encoding", "identity");
+    const options = { ...init, headers, redirect: "error", dispatcher } as unknown as RequestInit;
     const response = await fetchFrom(input, options).catch((error: unknown) => {
       throw withReason(error);
     });
     if (response.body === null) return response;
-    const { status, statusText, headers } = response;
-    const isStream = headers.get("content-type")?.startsWith("text/event-stream") === true;
+    const { status, statusText, headers: fields } = response;
+    if (isCompressed(fields)) {
+      await response.body.cancel();
+      if (response.ok) throw new MessageCompressed();
+      return new Response(null, { status, statusText, headers: fields });
+    }
+    const isStream = fields.get("content-type")?.startsWith("text/event-stream") === true;
     const isAnswer = init?.method === "POST";
     const all = isAnswer ? maxResponseBytes * MESSAGES_IN_ANSWER : Infinity;
     const bounded = isStream
       ? boundedEvents({ message: maxResponseBytes, all })
       : boundedMessage(maxResponseBytes);
     const body = response.body.pipeThrough(bounded);
-    return new Response(body, { status, statusText, headers });
+    return new Response(body, { status, statusText, headers: fields });
   };
   return { fetch, close: (): Promise<void> => agent.destroy() };
+}
+
+function isCompressed(fields: Headers): boolean {
+  return (fields.get("content-encoding") ?? "identity").toLowerCase() !== "identity";
 }
 
 /** Keeps interim responses from a fetch, which would wait for ever for the answer behind them. */
 function withoutInterim(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   const onInterim = limitInterim();
+  let isSent = false;
   return {
-    onRequestStart: (...all) => handler.onRequestStart?.(...all),
+    onRequestStart(...all) {
+      isSent = true;
+      handler.onRequestStart?.(...all);
+    },
     onRequestUpgrade: (...all) => handler.onRequestUpgrade?.(...all),
     onResponseStart(controller, status, ...rest) {
       if (status < 200) onInterim();
@@ -72,16 +97,23 @@ function withoutInterim(handler: Dispatcher.DispatchHandler): Dispatcher.Dispatc
     },
     onResponseData: (...all) => handler.onResponseData?.(...all),
     onResponseEnd: (...all) => handler.onResponseEnd?.(...all),
-    onResponseError: (...all) => handler.onResponseError?.(...all),
+    onResponseError(controller, error) {
+      if (!isSent) neverSent.add(error);
+      handler.onResponseError?.(controller, error);
+    },
   };
 }
+
+/** The failures of requests that no connection took. */
+const neverSent = new WeakSet<Error>();
 
 /** The failure of a fetch with its reason, which stands in its cause alone. */
 function withReason(error: unknown): unknown {
   if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return error;
   const { cause } = error;
   const [first] = cause instanceof AggregateError ? cause.errors : [cause];
-  return new TypeError(`${error.message}: ${reasonOf(first)}`, { cause });
+  const Failure = neverSent.has(cause) ? NeverSent : TypeError;
+  return new Failure(`${error.message}: ${reasonOf(first)}`, { cause });
 }
 
 type Bounding = TransformStream<Uint8Array, Uint8Array>;

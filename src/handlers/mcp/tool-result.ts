@@ -13,7 +13,8 @@ import {
 import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
-import { MessageTooLong } from "./bounded-fetch.ts";
+import { brokenOff, unreachable } from "../upstream-response.ts";
+import { MessageCompressed, MessageTooLong, NeverSent } from "./bounded-fetch.ts";
 import { ENDED_EARLY, isEndedEarly } from "./call-streams.ts";
 import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
@@ -113,7 +114,7 @@ export function toolFailure(error: unknown, isAborted: boolean, secrets: Secrets
   }
   if (error instanceof Unreachable) return unreachable();
   if (error instanceof ProtocolError) {
-    if (isEndedEarly(error)) return { error: "upstream_connection_error", message: ENDED_EARLY };
+    if (isEndedEarly(error)) return brokenOff(ENDED_EARLY);
     const message = secrets.conceal(error.message).slice(0, MAX_MESSAGE);
     const details = { code: error.code, message };
     return { error: "upstream_error", message: "the upstream refused the call", details };
@@ -126,11 +127,12 @@ export function toolFailure(error: unknown, isAborted: boolean, secrets: Secrets
       details: { status },
     };
   }
-  return unreachable();
+  return causes.some(isNeverSent) ? unreachable() : brokenOff();
 }
 
-function unreachable(): HandlerError {
-  return { error: "upstream_connection_error", message: "the upstream cannot be reached" };
+function isNeverSent(error: unknown): boolean {
+  if (error instanceof NeverSent) return true;
+  return error instanceof SdkError && error.code === SdkErrorCode.NotConnected;
 }
 
 function isUnauthorized(error: unknown): boolean {
@@ -140,6 +142,7 @@ function isUnauthorized(error: unknown): boolean {
 
 function isMalformed(error: unknown): boolean {
   if (error instanceof MalformedAnswer || error instanceof SyntaxError) return true;
+  if (error instanceof MessageCompressed) return true;
   if (error instanceof SdkError) return MALFORMED_CODES.has(error.code);
   return error instanceof Error && error.name === "ZodError";
 }

@@ -1,9 +1,10 @@
 /** Answers of an MCP server over HTTP, read in bounds and at a pace. */
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createBoundedFetch } from "../../../src/handlers/mcp/bounded-fetch.ts";
+import { createBoundedFetch, NeverSent } from "../../../src/handlers/mcp/bounded-fetch.ts";
 
 const MOST = 1_000;
 
@@ -14,8 +15,10 @@ function openStream(play: (response: ServerResponse) => void): Promise<Response>
   });
 }
 
-async function fetchFrom(play: (response: ServerResponse) => void): Promise<Response> {
-  const server = createServer((_, response) => play(response));
+async function fetchFrom(
+  play: (response: ServerResponse, request: IncomingMessage) => void,
+): Promise<Response> {
+  const server = createServer((request, response) => play(response, request));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const { fetch, close } = createBoundedFetch({ kind: "http", url } as never, MOST);
@@ -59,7 +62,41 @@ it("waits for the answer behind a few interim responses", async () => {
   expect(await response.text()).toBe("well");
 });
 
+describe("an answer", () => {
+  it("is asked for as it is", async () => {
+    const response = await fetchFrom((sent, { headers }) => sent.end(headers["accept-encoding"]));
+    expect(await response.text()).toBe("identity");
+  });
+
+  it("that is compressed all the same is refused", async () => {
+    const play = (sent: ServerResponse) => {
+      sent.writeHead(200, { "content-encoding": "gzip", "content-type": "application/json" });
+      sent.end(gzipSync("{}"));
+    };
+    await expect(fetchFrom(play)).rejects.toThrow("compressed, though identity was asked for");
+  });
+
+  it("that is compressed and says no keeps its status", async () => {
+    const response = await fetchFrom((sent) => {
+      sent.writeHead(401, { "content-encoding": "br" }).end("x");
+    });
+    expect([response.status, await response.text()]).toEqual([401, ""]);
+  });
+});
+
 describe("a fetch that fails", () => {
+  it("tells whether its server can know of it", async () => {
+    const closed = fetchFrom((response) => response.socket?.destroy());
+    await expect(closed).rejects.not.toBeInstanceOf(NeverSent);
+    const server = createServer();
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await new Promise((resolve) => server.close(resolve));
+    const { fetch, close } = createBoundedFetch({ kind: "http", url } as never, MOST);
+    onTestFinished(close);
+    await expect(fetch(url)).rejects.toBeInstanceOf(NeverSent);
+  });
+
   it.each<[string, (response: ServerResponse) => void]>([
     ["other side closed", (response) => response.socket?.end()],
     ["too many interim responses", sendInterim],

@@ -69,12 +69,13 @@ const MAX_DETAIL_LENGTH = 500;
 /** Calls and reads the whole answer; rejects for faults of ours only. */
 export async function callAcp(connection: AcpConnection, call: AcpRequest): Promise<AcpAnswer> {
   const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
+  const sending: Sending = { signal: deadline.signal, isSent: false };
   try {
-    const response = await send(connection, call, deadline.signal);
+    const response = await send(connection, call, sending);
     const answer = await readAnswer(response, shieldCredentials(connection.headers));
     return withHint(answer, connection);
   } catch (error) {
-    return failureOf(error, deadline.signal.aborted);
+    return failureOf(error, sending);
   } finally {
     deadline.clear();
   }
@@ -86,15 +87,16 @@ export async function openAcp(
   call: AcpRequest,
 ): Promise<AcpResponse | AcpFailure> {
   const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
+  const sending: Sending = { signal: deadline.signal, isSent: false };
   try {
-    const response = await send(connection, call, deadline.signal);
+    const response = await send(connection, call, sending);
     // The answer may take as long as the caller likes.
     deadline.stopClock();
     response.body.once("close", () => deadline.clear());
     return response;
   } catch (error) {
     deadline.clear();
-    return failureOf(error, deadline.signal.aborted);
+    return failureOf(error, sending);
   }
 }
 
@@ -103,10 +105,17 @@ export function isFailure(answer: { readonly kind: string } | AcpResponse): answ
   return "kind" in answer && answer.kind === "failed";
 }
 
+/** A request on its way. */
+interface Sending {
+  readonly signal: AbortSignal;
+  /** A connection has taken it. */
+  isSent: boolean;
+}
+
 async function send(
   { address, headers, ca, pools }: AcpConnection,
   { method, path, body, timeoutMs }: AcpRequest,
-  signal: AbortSignal,
+  sending: Sending,
 ): Promise<AcpResponse> {
   const response = await pools.pool({ origin: address.origin, ca }).request({
     method,
@@ -119,7 +128,10 @@ async function send(
       ...headers,
     },
     body: body === undefined ? null : JSON.stringify(body),
-    signal,
+    signal: sending.signal,
+    onSent: () => {
+      sending.isSent = true;
+    },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   });
@@ -185,8 +197,9 @@ export function malformed(fault: string, status?: number, text?: string): AcpFai
   };
 }
 
-function failureOf(error: unknown, isAborted: boolean): AcpFailure {
-  const { error: name, message = name } = upstreamFailure(error, isAborted);
+function failureOf(error: unknown, { signal, isSent }: Sending): AcpFailure {
+  const failed = { isAborted: signal.aborted, isSent };
+  const { error: name, message = name } = upstreamFailure(error, failed);
   const detail = `${codeOf(error)} ${reasonOf(error)}`.trim().slice(0, MAX_DETAIL_LENGTH);
   return { kind: "failed", error: name as UpstreamError, message, detail };
 }
