@@ -47,11 +47,14 @@ const ACTING = "PROCESS";
 /** No server is asked at this place: it is the handler of a draft, which is replaced. */
 const NOWHERE = "https://mcp.invalid";
 
-interface Drafting {
+/** The manner in which tools are drafted. */
+export interface Drafting {
   readonly server: string;
   readonly catalog: Catalog;
   /** True if MCP clients of the daemon see them under the server's own names. */
   readonly keepsNames: boolean;
+  /** True if the server's name stands before theirs, so that those of several servers are apart. */
+  readonly isPrefixed: boolean;
 }
 
 /** Names that `[endpoint] tool` takes. */
@@ -84,7 +87,8 @@ export function draftTools(
   for (const endpoint of endpoints) {
     const definition = byId.get(endpoint.operation.id ?? "");
     if (definition === undefined) continue;
-    const file = `${files.take(kebab(definition.name) || "tool")}.toml`;
+    const base = kebab(definition.name) || "tool";
+    const file = `${files.take(drafting.isPrefixed ? `${kebab(server)}-${base}` : base)}.toml`;
     const faultOf = ({ text }: DraftedTool): string | undefined =>
       findEndpointFault(text, { variables: [] }, { catalog, names });
     const own = draftTool(drafting, definition, withOwnSchemas(endpoint, definition), file);
@@ -183,7 +187,7 @@ function withOwnSchemas(
 }
 
 function draftTool(
-  { server, keepsNames }: Drafting,
+  { server, keepsNames, isPrefixed }: Drafting,
   definition: ToolDefinition,
   endpoint: ImportedEndpoint,
   file: string,
@@ -193,10 +197,11 @@ function draftTool(
   const { semantic, handler: _, errors: __, ...rest } = endpoint.table;
   const { impact, why } = impactOf(definition);
   const isIdempotent = isHinted(definition, "idempotentHint") || impact === "informational";
-  const isKept = keepsNames && TOOL_NAME.test(definition.name);
+  const keptName = isPrefixed ? `${server}_${definition.name}` : definition.name;
+  const isKept = keepsNames && TOOL_NAME.test(keptName);
   const table = {
     ...rest,
-    ...(isKept ? { tool: definition.name } : {}),
+    ...(isKept ? { tool: keptName } : {}),
     errors: [...UPSTREAM_ERRORS, DEFINITION_CHANGED],
     semantic: { ...(semantic as JsonRecord), impact, is_idempotent: isIdempotent },
     handler: { type: "mcp_tool", server, tool: definition.name, definition: pin },

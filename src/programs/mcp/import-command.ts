@@ -13,13 +13,13 @@ import { printJson } from "../shell/findings.ts";
 import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
-import { type DraftedTools, draftTools } from "./draft-tools.ts";
+import { type DraftedTools, type Drafting, draftTools } from "./draft-tools.ts";
 import { askTools, type NamedServer, nameServer } from "./named-server.ts";
 
 const NOTES = `
 Examples:
   agtp-mcp import github -o endpoints/github --keep-names
-  agtp-mcp import https://mcp.example/mcp -o endpoints/example
+  agtp-mcp import https://mcp.example/mcp -o endpoints --prefix
   agtp-mcp import -o endpoints/files -- npx some-mcp-server ./data
 
 The files pass agtpd --check as they are, once the server is in agtp-server.toml; for a URL or a
@@ -39,6 +39,7 @@ export const importCommand: Command = command({
     "--name <name>": "the server's name, where it is none of the configuration",
     "--only <tool>": { help: "only this tool; may be repeated", isRepeated: true },
     "--keep-names": "MCP clients of this daemon see the tools under the server's own names",
+    "--prefix": "put the server's name before those of files, and of tools that keep theirs",
     "--force": "replace files that are there",
     "--json": "print what was made as JSON",
   },
@@ -46,15 +47,17 @@ export const importCommand: Command = command({
   run: async (line, terminal) => {
     const { args, output } = splitOutput(line.args, line.output);
     if (output === undefined) throw usage("expected -o DIR, where the endpoint files go");
-    const { config, name, only, force = false, json = false, keepNames = false } = line;
+    const { config, name, only, force = false, json = false } = line;
+    const { keepNames: keepsNames = false, prefix: isPrefixed = false } = line;
     const naming = { config, ...(name === undefined ? {} : { name }) };
     const named = nameServer(line.server, args, naming, terminal);
-    const drafted = await draft(named, only, keepNames);
+    const drafted = await draft(named, only, { keepsNames, isPrefixed });
     const files = drafted.tools.map(({ file, text }) => ({
       ...{ path: join(output, file), content: text, isSecret: false },
     }));
     const { directory } = terminal;
-    writeFiles(directory, withEndpointLines(files, { directory, config }), force);
+    const elsewhere = isPrefixed ? undefined : "--prefix names them after the server";
+    writeFiles(directory, withEndpointLines(files, { directory, config }), force, elsewhere);
     if (json) printJson(report(named, drafted), terminal.out);
     else tell(named, drafted, output, terminal);
   },
@@ -73,7 +76,7 @@ function splitOutput(
 async function draft(
   { settings, entry }: NamedServer,
   only: readonly string[],
-  keepsNames: boolean,
+  naming: Pick<Drafting, "keepsNames" | "isPrefixed">,
 ): Promise<DraftedTools> {
   const offered = await askTools(settings).catch((error: unknown) => {
     const fault = `the MCP server "${settings.name}" cannot be asked: ${reasonOf(error)}`;
@@ -88,7 +91,7 @@ async function draft(
     .map(({ definition }) => definition)
     .filter(({ name }) => only.length === 0 || only.includes(name));
   if (definitions.length === 0) throw new CommandRefusal("the server has no tools");
-  const drafting = { server: settings.name, catalog: loadShippedCatalog().catalog, keepsNames };
+  const drafting = { server: settings.name, catalog: loadShippedCatalog().catalog, ...naming };
   return draftTools(definitions, drafting);
 }
 

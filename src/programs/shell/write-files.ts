@@ -18,9 +18,20 @@ export interface NewFile {
   readonly isSecret: boolean;
 }
 
-/** Writes files below a directory. */
-export function writeFiles(directory: string, files: readonly NewFile[], force: boolean): void {
-  if (!force) for (const { path } of files) checkAbsent(directory, path);
+/** Writes files below a directory; `elsewhere` says what else there is to do where some are there. */
+export function writeFiles(
+  directory: string,
+  files: readonly NewFile[],
+  force: boolean,
+  elsewhere?: string,
+): void {
+  const there = force ? [] : files.filter(({ path }) => isThere(directory, path));
+  if (there.length > 0) {
+    throw alreadyThere(
+      there.map(({ path }) => path),
+      elsewhere,
+    );
+  }
   for (const file of files) {
     try {
       makeDirectoryOf(resolve(directory, file.path), file.isSecret);
@@ -42,18 +53,21 @@ export function writeOutput(
   else writeFiles(directory, [{ path: output, content: text, isSecret: false }], force);
 }
 
-function checkAbsent(directory: string, path: string): void {
+function isThere(directory: string, path: string): boolean {
   try {
     // A link that leads nowhere is something that is there, too.
     lstatSync(resolve(directory, path));
+    return true;
   } catch {
-    return;
+    return false;
   }
-  throw alreadyThere(path);
 }
 
-function alreadyThere(path: string): CommandRefusal {
-  return new CommandRefusal(`${JSON.stringify(path)} is there already, --force replaces it`);
+function alreadyThere(paths: readonly string[], elsewhere?: string): CommandRefusal {
+  const named = paths.map((path) => JSON.stringify(path)).join(", ");
+  const [are, them] = paths.length === 1 ? ["is", "it"] : ["are", "them"];
+  const ways = [`--force replaces ${them}`, ...(elsewhere === undefined ? [] : [elsewhere])];
+  return new CommandRefusal(`${named} ${are} there already, ${ways.join(", ")}`);
 }
 
 function makeDirectoryOf(path: string, isSecret: boolean): void {
@@ -85,7 +99,7 @@ function linkOrRename(temporary: string, path: string): void {
   try {
     linkSync(temporary, path);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") throw alreadyThere(path);
+    if (codeOf(error) === "EEXIST") throw alreadyThere([path]);
     // Some file systems have no hard links.
     renameSync(temporary, path);
   }

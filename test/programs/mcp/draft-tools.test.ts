@@ -13,7 +13,12 @@ function draft(inputSchema: object, outputSchema?: object): Readonly<Record<stri
   const listed = { name: "work", inputSchema, ...(outputSchema && { outputSchema }) };
   const definition = readTool(listed)?.definition;
   if (definition === undefined) throw new Error("this is no tool");
-  const drafted = draftTools([definition], { server: "tools", catalog, keepsNames: false });
+  const drafted = draftTools([definition], {
+    server: "tools",
+    catalog,
+    keepsNames: false,
+    isPrefixed: false,
+  });
   expect(drafted.leftOut).toEqual([]);
   return parse(drafted.tools[0]?.text ?? "")["endpoint"] as EndpointTable & object;
 }

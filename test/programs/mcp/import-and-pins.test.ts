@@ -74,6 +74,22 @@ describe("agtp-mcp import", () => {
     expect((await desk.run("import", "tools", "-o", "made", "--force")).exitCode).toBe(0);
   });
 
+  it("tells of all files that are there at once, and goes around them where that is asked for", async () => {
+    const desk = makeDesk();
+    await desk.run("import", "tools", "-o", "made");
+    const refused = await desk.run("import", "tools", "-o", "made");
+    expect(refused.err).toBe(
+      'agtp-mcp import: "made/echo.toml", "made/add.toml" are there already, ' +
+        "--force replaces them, --prefix names them after the server\n",
+    );
+    const args = ["import", "tools", "-o", "made", "--prefix", "--keep-names"];
+    expect((await desk.run(...args)).exitCode).toBe(0);
+    const names = ["add.toml", "echo.toml", "tools-add.toml", "tools-echo.toml"];
+    expect(readdirSync(join(desk.directory, "made")).toSorted()).toEqual(names);
+    const [, , add] = readEndpoints(desk, "made");
+    expect(add).toMatchObject({ tool: "tools_add", handler: { tool: "add" } });
+  });
+
   it("keeps the names of the tools where that is asked for", async () => {
     const desk = makeDesk();
     await desk.run("import", "tools", "-o", "made", "--keep-names", "--only", "add");
