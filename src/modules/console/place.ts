@@ -3,8 +3,8 @@ import { urlHost } from "../../base/addresses.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ConsoleConfig } from "./config.ts";
 
-/** Hosts that listen where `localhost` leads. */
-const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1", "0.0.0.0", "::"];
+/** Hosts that listen where `localhost` leads: to the IPv4 address alone on many machines. */
+const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "0.0.0.0", "::"];
 
 /** Known once the port is bound. */
 export class ConsolePlace {
