@@ -1,26 +1,28 @@
 /**
- * Connections to a collector. The exporters wait as long as anything comes: here each request has its
+ * The way to a collector, as the configuration says it: no variable of the environment has a word in it. The exporters wait as long as anything comes: here each request has its
  * time, whatever the collector says meanwhile, and whoever holds one on holds up none of the next.
  */
 import type { Duplex } from "node:stream";
-import { httpAgentFactoryFromOptions } from "@opentelemetry/otlp-exporter-base/node-http";
+import {
+  type createOtlpHttpExportDelegate,
+  httpAgentFactoryFromOptions,
+} from "@opentelemetry/otlp-exporter-base/node-http";
 import { given } from "../../base/json-value.ts";
 import type { CollectorAddress } from "./config.ts";
 
 type OpenAgent = ReturnType<typeof httpAgentFactoryFromOptions>;
 type Agent = Awaited<ReturnType<OpenAgent>>;
 
-/** The options of an exporter. */
-interface ExporterOptions extends Omit<CollectorAddress, "ca"> {
-  readonly httpAgentOptions: OpenAgent;
-}
+type ExporterOptions = Parameters<typeof createOtlpHttpExportDelegate>[0];
 
-/** Opens no connection by itself. */
-export function exporterOptions({ ca, ...address }: CollectorAddress): ExporterOptions {
+/** The options of an exporter, which opens no connection by itself. */
+export function exporterOptions({ ca, headers, ...address }: CollectorAddress): ExporterOptions {
   const openAgent = httpAgentFactoryFromOptions({ keepAlive: true, ...given({ ca }) });
   return {
     ...address,
-    httpAgentOptions: async (protocol) => endLate(await openAgent(protocol), address.timeoutMillis),
+    compression: "none",
+    headers: async () => ({ ...headers, "Content-Type": "application/x-protobuf" }),
+    agentFactory: async (protocol) => endLate(await openAgent(protocol), address.timeoutMillis),
   };
 }
 

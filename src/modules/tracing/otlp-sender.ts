@@ -1,15 +1,11 @@
 /** Sends spans by OpenTelemetry's own exporter: OTLP over HTTP, in protobuf. */
 import { ExportResultCode } from "@opentelemetry/core";
-import {
-  convertLegacyHttpOptions,
-  createOtlpHttpExportDelegate,
-} from "@opentelemetry/otlp-exporter-base/node-http";
+import { createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http";
 import { VERSION } from "../../base/version.ts";
 import { exporterOptions } from "./collector-agent.ts";
 import { traceRequest } from "./span-octets.ts";
 import type { SenderOptions, SpanBatch, SpanSender } from "./thread-sender.ts";
 
-const PROTOBUF = { "Content-Type": "application/x-protobuf" };
 /** By this name the library knows its own. */
 const COMPONENT = "otlp_http_span_exporter";
 
@@ -21,10 +17,7 @@ export function createOtlpSender({ collector, resource }: SenderOptions): SpanSe
     // An answer says nothing that anybody would act on.
     deserializeResponse: () => ({}),
   };
-  const options = convertLegacyHttpOptions(
-    exporterOptions(collector),
-    ...(["TRACES", "v1/traces", PROTOBUF] as const),
-  );
+  const options = exporterOptions(collector);
   const counted = { name: "span" as const, countItems: ({ count }: SpanBatch) => count };
   const exporter = createOtlpHttpExportDelegate(options, serializer, COMPONENT, counted, undefined);
   return {

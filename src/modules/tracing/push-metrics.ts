@@ -1,6 +1,10 @@
 /** Sends the metrics of `/metrics` to the collector of traces, every 15 seconds and at the end. */
 import { ValueType } from "@opentelemetry/api";
-import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-proto";
+import { createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http";
+import {
+  MetricsExporterMetricsHelper,
+  ProtobufMetricsSerializer,
+} from "@opentelemetry/otlp-transformer";
 import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import {
   AggregationTemporality,
@@ -24,6 +28,8 @@ export interface PushedMetrics {
 
 const INTERVAL_MS = 15_000;
 const TIMEOUT_MS = 5_000;
+/** By this name the library knows its own. */
+const COMPONENT = "otlp_http_metric_exporter";
 
 /** Sends from now on; `until` is how long the last time may take. */
 export function pushMetrics(
@@ -33,8 +39,12 @@ export function pushMetrics(
 ): PushedMetrics {
   const resource = resourceFromAttributes(serviceResource(sections));
   const reader = new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(
+    exporter: createOtlpHttpExportDelegate(
       exporterOptions(collectorAddress(sections.tracing, "/v1/metrics")),
+      ProtobufMetricsSerializer,
+      COMPONENT,
+      MetricsExporterMetricsHelper,
+      undefined,
     ),
     exportIntervalMillis: INTERVAL_MS,
     exportTimeoutMillis: TIMEOUT_MS,

@@ -15,7 +15,7 @@ async function ask(listener: RequestListener, timeoutMillis: number, times = 1):
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const address = { url, headers: {}, timeoutMillis, concurrencyLimit: 1 };
-  const agent = await exporterOptions(address).httpAgentOptions("http:");
+  const agent = await exporterOptions(address).agentFactory("http:");
   onTestFinished(() => agent.destroy());
   let answer: unknown;
   for (let time = 0; time < times; time += 1) {

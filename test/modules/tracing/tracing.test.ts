@@ -451,6 +451,23 @@ describe("metrics", () => {
   });
 });
 
+describe("the environment", () => {
+  it("has no word in what is sent", async () => {
+    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20stray");
+    vi.stubEnv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const house = await open({}, { metrics: true });
+    await ask(house, "QUERY", "/parts/7");
+    await house.daemon.daemon.drain();
+    const { headers, metrics, spans } = house.collector;
+    expect([metrics.length > 0, spans.length > 0]).toEqual([true, true]);
+    for (const one of headers) {
+      expect(one).not.toHaveProperty("authorization");
+      expect(one).not.toHaveProperty("content-encoding");
+    }
+  });
+});
+
 describe("a reload", () => {
   it("traces on, and switches traces off", async () => {
     const house = await open();
