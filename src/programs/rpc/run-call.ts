@@ -4,6 +4,7 @@ import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
+import { jsonExcess } from "../../base/json-bounds.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { isWithin, makeDirectory } from "../../base/paths.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -18,6 +19,7 @@ import {
 } from "../../modules/agentcli/failure.ts";
 import type { MethodContext, MethodDefaults } from "../../modules/agentcli/methods/method.ts";
 import { findMethod, targetsResult } from "../../modules/agentcli/methods/method-table.ts";
+import { MANIFEST_BOUNDS } from "../../modules/agentcli/protocol/answer-line.ts";
 import { jsonText, printJson } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { placeFile } from "../shell/write-files.ts";
@@ -138,6 +140,8 @@ async function readManifestInput(
 }
 
 function parse(text: string, where: string): ManifestInput | Failure {
+  const excess = jsonExcess(Buffer.from(text), MANIFEST_BOUNDS);
+  if (excess !== undefined) return invalidArgument(`The JSON in ${where} ${excess}`);
   try {
     return { kind: "input", value: JSON.parse(text) as unknown };
   } catch (error) {

@@ -27,6 +27,16 @@ describe("the protocol on two streams", () => {
     ]);
   });
 
+  it("counts what a line holds before it is parsed", async () => {
+    const tasks = `[${"{},".repeat(200_000)}{}]`;
+    const params = `{"manifest":{"version":"0.2","workflows":[{"id":"w","name":"W","tasks":${tasks}}]}}`;
+    const line = `{"jsonrpc":"2.0","id":1,"method":"agentcli.validate","params":${params}}`;
+    const [, refused, answered] = await talk([`${line}\n`, `${PING}\n`]);
+    const details = "the line has more than 150000 lists and objects";
+    expect(refused).toMatchObject({ id: null, error: { code: -32700, data: { details } } });
+    expect(answered).toEqual(PONG);
+  });
+
   it.each([
     ["no JSON", "{", -32700, "Parse error", null, { code: "parse_error" }],
     ["a batch", `[${PING}]`, -32600, "Batch requests are not supported", null, ARGUMENT],

@@ -190,6 +190,13 @@ describe("parseStructured", () => {
     expect(parseStructured(text, format, false)).toEqual(expected);
   });
 
+  it("counts what is in it before it is parsed", () => {
+    const lists = `[${"[],".repeat(200_000)}[]]`;
+    const warning = "the output has more than 50000 values: it is shown as text alone";
+    expect(parseStructured(lists, "json", false)).toEqual({ warning });
+    expect(parseStructured("[]\n".repeat(200_000), "ndjson", false)).toEqual({ warning });
+  });
+
   it("warns of what is none, what was cut off and what is too deep", () => {
     const deep = `${"[".repeat(200)}${"]".repeat(200)}`;
     for (const [text, isCut] of [

@@ -4,6 +4,7 @@
  * "Envelope", "Error Model"
  */
 
+import { type JsonBounds, jsonExcess } from "../../../base/json-bounds.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Line } from "../../../base/line-reader.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
@@ -22,6 +23,11 @@ import { findMethod } from "../methods/method-table.ts";
 
 /** Lines of more octets are not read. */
 export const MAX_LINE_BYTES: number = 16 * 1024 * 1024;
+
+/** Of a line, or of a manifest by itself: each object may be a task, and cost as much as one. */
+export const MANIFEST_BOUNDS: JsonBounds = {
+  ...{ depth: 200_000, members: 500_000, values: 500_000, containers: 150_000 },
+};
 
 /** Params hold a manifest, one level further down. */
 const MAX_PARAMS_DEPTH = MAX_DEPTH + 2;
@@ -107,6 +113,8 @@ const RPC_CODES = {
 function readLine(line: Line): RpcRequest | RefusedMessage | undefined {
   if (line.kind === "too-long") return parseError(`the line exceeds ${MAX_LINE_BYTES} bytes`);
   try {
+    const excess = jsonExcess(line.octets, MANIFEST_BOUNDS);
+    if (excess !== undefined) return parseError(`the line ${excess}`);
     const text = new TextDecoder("utf-8", { fatal: true }).decode(line.octets);
     return text.trim() === "" ? undefined : readMessage(JSON.parse(text));
   } catch (error) {

@@ -3,6 +3,7 @@
  * check that follows it, and the evidence.   agentcli spec "Execution result"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import { turnOfLong } from "../../../handlers/paced-answers.ts";
 import { canonicalDigest, sha256Hex } from "../../../identity/canonical-form.ts";
 import { applyEvidenceProfile } from "../compile/merge.ts";
 import type { ShellPayload, TaskPlan } from "../compile/task-plan.ts";
@@ -51,6 +52,7 @@ export async function executeProgram(
     ]);
     const outcome = await runTaskProgram(program, executor.groups);
     if (outcome.kind === "not-started") return refuseRun("task_not_started", outcome.message);
+    await turnOfLong(outcome.stdout.bytes + outcome.stderr.bytes);
     const result = describeResult(plan, outcome, redact, warnings);
     const isOk = outcome.exitCode === 0 && !outcome.isTimedOut;
     const facts = { run, payload, governed, result, isOk, redact, warnings, program };

@@ -6,7 +6,8 @@
  */
 import { createHash } from "node:crypto";
 import type { Environment } from "../../../base/environment.ts";
-import { isTooDeep } from "../../../base/nesting.ts";
+import { type JsonBounds, jsonExcess } from "../../../base/json-bounds.ts";
+import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { REDACTED } from "../identity/session.ts";
 
 /** A secret that the cut goes through must be seen whole to be taken out. */
@@ -67,6 +68,9 @@ interface StructuredOutput {
   readonly warning?: string;
 }
 
+/** Of the value of an output: what is made of it on its way to the caller costs more than parsing. */
+const OUTPUT_BOUNDS: JsonBounds = { depth: MAX_DEPTH, members: 25_000, values: 50_000 };
+
 /**
  * Parses the output of a program that says that it speaks JSON, which must be all of it; what is
  * none is a warning.
@@ -77,6 +81,8 @@ export function parseStructured(
   isTruncated: boolean,
 ): StructuredOutput {
   if (isTruncated) return { warning: `output.format is ${format}, but the output was cut off` };
+  const excess = jsonExcess(Buffer.from(text), OUTPUT_BOUNDS);
+  if (excess !== undefined) return { warning: `the output ${excess}: it is shown as text alone` };
   try {
     const value: unknown =
       format === "json" ? JSON.parse(text) : text.split("\n").flatMap(parseLine);
