@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import {
   isInitializeRequest,
+  isJSONRPCResponse,
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
@@ -44,6 +45,11 @@ interface SessionLimits {
 const LIMITS: SessionLimits = { total: 4096, perCaller: 64, idleMs: 3_600_000 };
 
 const NO_SESSION = { code: -32_000, message: "Bad Request: Mcp-Session-Id header is required" };
+/** MCP 2025-11-25 "Requests": an id has not been used before, and names one answer. */
+const ID_IN_USE = {
+  code: -32_600,
+  message: "Invalid Request: a request with this id is under way in the session",
+};
 const NOT_FOUND = { code: -32_001, message: "Session not found" };
 
 /** The sessions of a process; they outlive a reload. */
@@ -97,7 +103,11 @@ export class Sessions {
         return jsonError(404, NOT_FOUND, body);
       }
       session.listener.caller = request.caller;
+      const asked = http.method === "POST" ? requestIdIn(body) : undefined;
+      // The library would answer one of the two, and leave the other open.
+      if (asked !== undefined && !session.answers.begin(asked)) return jsonError(400, ID_IN_USE);
       const response = await session.transport.handleRequest(http, options);
+      if (asked !== undefined && !response.ok) session.answers.settle(asked);
       endCancelled(session, body);
       const isNews = http.method === "GET" && response.status === 200;
       return isNews ? session.news.watch(response) : response;
@@ -118,6 +128,7 @@ export class Sessions {
 
   async #connect({ front, caller }: McpRequest): Promise<WebStandardStreamableHTTPServerTransport> {
     const server = createMcpServer(front.serverId, "older");
+    const answers = new SessionAnswers(server);
     const transport: WebStandardStreamableHTTPServerTransport =
       new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
@@ -127,11 +138,15 @@ export class Sessions {
             void server.sendToolListChanged().catch(() => undefined);
           });
           const listener = this.#audience.add(front, caller, () => news.tell());
-          const answers = new SessionAnswers(server);
           this.#add({ id, key: caller.key, listener, answers, news, transport });
         },
         onsessionclosed: (id) => void this.#open.delete(id),
       });
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if (isJSONRPCResponse(message) && message.id !== undefined) answers.settle(message.id);
+      return send(message, options);
+    };
     await server.connect(transport);
     return transport;
   }
@@ -153,6 +168,13 @@ export class Sessions {
     if (ids?.size === 0) this.#byCaller.delete(key);
     void transport.close().catch(() => undefined);
   }
+}
+
+/** The id under which a message wants an answer. */
+function requestIdIn(body: unknown): string | number | undefined {
+  if (!isRecord(body) || typeof body["method"] !== "string") return undefined;
+  const { id } = body;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
 /** The library answers a cancelled request no more, and would keep the stream of it open. */
@@ -187,6 +209,8 @@ class SessionAnswers {
   readonly #server: Pick<Server, "getClientCapabilities">;
   /** Ends each, by the id of its message. */
   readonly #running = new Map<string | number, () => void>();
+  /** The ids of what the library answers. */
+  readonly #asked = new Set<string | number>();
 
   constructor(server: Pick<Server, "getClientCapabilities">) {
     this.#server = server;
@@ -199,8 +223,7 @@ class SessionAnswers {
     sessionId: string,
   ): Promise<PlainAnswer | undefined> {
     const { id } = plain;
-    // A second message of the same id is the library's to bear.
-    if (this.#running.has(id)) return undefined;
+    if (this.#isUnderWay(id)) return undefined;
     const listeners: (() => void)[] = [];
     const ended = new Promise<typeof ENDED>((resolve) => {
       this.#running.set(id, () => {
@@ -218,6 +241,22 @@ class SessionAnswers {
     } finally {
       this.#running.delete(id);
     }
+  }
+
+  /** The library is about to answer one; false: one of this id is under way. */
+  begin(id: string | number): boolean {
+    if (this.#isUnderWay(id)) return false;
+    this.#asked.add(id);
+    return true;
+  }
+
+  /** The library has answered one, or will not. */
+  settle(id: string | number): void {
+    this.#asked.delete(id);
+  }
+
+  #isUnderWay(id: string | number): boolean {
+    return this.#running.has(id) || this.#asked.has(id);
   }
 
   /** Its client does not want the answer any more. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { endpointFile } from "../../support/deployment.ts";
 import { mcpFiles, openMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
-import { beginSession, inSession, message, post } from "../../support/mcp-session.ts";
+import { beginSession, inSession, message, messageOf, post } from "../../support/mcp-session.ts";
 import { heard, serverFiles } from "../../support/server-deployment.ts";
 
 const PATIENT = `
@@ -69,6 +69,28 @@ describe("a call of 2025-11-25", () => {
     const response = await post(server, { ...cancelled, params: { requestId: 7 } }, inSession(id));
     expect(response.status).toBe(202);
     await ending;
+  });
+
+  it("has its id for itself while it is under way", async () => {
+    const server = await openPatient();
+    const client = await server.connectClient("2025-11-25");
+    const id = await beginSession(server);
+    const call = message("tools/call", CALL, 7);
+    const streamed = message("tools/call", { ...CALL, _meta: { progressToken: 1 } }, 7);
+    for (const first of [call, streamed]) {
+      const calling = post(server, first, inSession(id));
+      await client.callTool({ name: "fetch_begins", arguments: {} });
+      const others = Array.from({ length: 24 }, () => post(server, call, inSession(id)));
+      for (const refused of await Promise.all(others)) {
+        expect(refused.status).toBe(400);
+        expect(await messageOf(refused)).toMatchObject({ id: null, error: { code: -32_600 } });
+      }
+      const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled" };
+      await post(server, { ...cancelled, params: { requestId: 7 } }, inSession(id));
+      await (await calling).text();
+    }
+    const again = await post(server, message("tools/list", {}, 7), inSession(id));
+    expect(await messageOf(again)).toHaveProperty("result");
   });
 
   it("is answered no more once it is cancelled, whatever its handler does", async () => {
