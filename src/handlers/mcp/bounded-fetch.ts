@@ -5,6 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Agent, type Dispatcher, fetch as undiciFetch } from "undici";
+import { ANSWER_BOUNDS, jsonExcess } from "../../base/json-bounds.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { connectionOptions, limitInterim } from "../connection-options.ts";
 import { pacePieces, turnOfLong } from "../paced-answers.ts";
@@ -124,20 +125,46 @@ const CR = 0x0d;
 const BLANKS: readonly number[] = [0x09, LF, CR, 0x20];
 const BRACKET = 0x5b;
 
+/** The octets of a message, held back until it is known what parsing them will cost. */
+class HeldMessage {
+  #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  /** All of it, in the turn that it has for itself. Throws where it holds too much. */
+  async take(): Promise<Uint8Array> {
+    const octets = Buffer.concat(this.#chunks, this.#length);
+    this.#chunks = [];
+    this.#length = 0;
+    await turnOfLong(octets.length);
+    const excess = jsonExcess(octets, ANSWER_BOUNDS);
+    if (excess !== undefined) throw new SyntaxError(`a message that ${excess}`);
+    return octets;
+  }
+}
+
 /** One message, which is no list of them: a list would be worked off in one turn of the loop. */
 function boundedMessage(most: number): Bounding {
-  let total = 0;
+  const held = new HeldMessage();
   let first: number | undefined;
   return new TransformStream({
     transform(chunk, controller) {
-      total += chunk.length;
+      held.push(chunk);
       first ??= chunk.find((octet) => !BLANKS.includes(octet));
-      if (total > most) controller.error(new MessageTooLong(most));
+      if (held.length > most) controller.error(new MessageTooLong(most));
       else if (first === BRACKET) controller.error(new SyntaxError("a list of messages"));
-      else controller.enqueue(chunk);
     },
-    // The reader parses it at its end.
-    flush: async () => void (await turnOfLong(total)),
+    async flush(controller) {
+      if (held.length > 0) controller.enqueue(await held.take());
+    },
   });
 }
 
@@ -149,7 +176,7 @@ interface Bounds {
 function boundedEvents({ message, all }: Bounds): Bounding {
   const events = new EventEnds();
   const pace = new MessagePace();
-  let sinceMessage = 0;
+  const held = new HeldMessage();
   let total = 0;
   return new TransformStream({
     async transform(chunk, controller) {
@@ -157,12 +184,19 @@ function boundedEvents({ message, all }: Bounds): Bounding {
       for (let from = 0; from < chunk.length; ) {
         const { at, count, rest } = events.find(chunk, from, await pace.some());
         pace.spend(count);
-        if (count > 0) await turnOfLong(sinceMessage + at - from);
-        sinceMessage = count > 0 ? rest : sinceMessage + rest;
-        if (sinceMessage > message || total > all) throw new MessageTooLong(message);
-        controller.enqueue(chunk.subarray(from, at));
+        const whole = chunk.subarray(from, at - rest);
+        // The LF of a CR that ended a message: its reader waits for it.
+        const isEnd = count === 0 && held.length === 0;
+        if (!isEnd) held.push(whole);
+        else if (whole.length > 0) controller.enqueue(whole);
+        if (count > 0) controller.enqueue(await held.take());
+        held.push(chunk.subarray(at - rest, at));
+        if (held.length > message || total > all) throw new MessageTooLong(message);
         from = at;
       }
+    },
+    async flush(controller) {
+      if (held.length > 0) controller.enqueue(await held.take());
     },
   });
 }
@@ -187,6 +221,7 @@ class EventEnds {
       const octet = octets[at];
       const isOneEnd = octet === LF && this.#isAfterCr;
       this.#isAfterCr = octet === CR;
+      if (isOneEnd && last === at) last = at + 1;
       if (isOneEnd) continue;
       const isEnd = octet === LF || octet === CR;
       const isEmpty = isEnd && this.#isLineEmpty;
@@ -194,7 +229,10 @@ class EventEnds {
       if (!isEmpty) continue;
       count += 1;
       last = at + 1;
-      if (count === most) return { at: last, count, rest: 0 };
+      if (count < most) continue;
+      const isHalf = octet === CR && octets[last] === LF;
+      this.#isAfterCr &&= !isHalf;
+      return { at: isHalf ? last + 1 : last, count, rest: 0 };
     }
     return { at: octets.length, count, rest: octets.length - last };
   }

@@ -17,11 +17,12 @@ function openStream(play: (response: ServerResponse) => void): Promise<Response>
 
 async function fetchFrom(
   play: (response: ServerResponse, request: IncomingMessage) => void,
+  most: number = MOST,
 ): Promise<Response> {
   const server = createServer((request, response) => play(response, request));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const { fetch, close } = createBoundedFetch({ kind: "http", url } as never, MOST);
+  const { fetch, close } = createBoundedFetch({ kind: "http", url } as never, most);
   onTestFinished(async () => {
     await close();
     server.close();
@@ -66,6 +67,26 @@ describe("an answer", () => {
   it("is asked for as it is", async () => {
     const response = await fetchFrom((sent, { headers }) => sent.end(headers["accept-encoding"]));
     expect(await response.text()).toBe("identity");
+  });
+
+  it.each([
+    ["application/json", (text: string) => text],
+    ["text/event-stream", (text: string) => `data: ${text}\n\n`],
+  ])("of %s is counted before it is parsed, whatever pieces it comes in", async (type, write) => {
+    const answer = (count: number) => {
+      const members = Array.from({ length: count }, (_, at) => `"n${at}":0`);
+      return Buffer.from(write(`{${members.join()}}`));
+    };
+    const ask = (octets: Buffer) =>
+      fetchFrom((sent) => {
+        sent.writeHead(200, { "content-type": type });
+        sent.write(octets.subarray(0, 100_001));
+        sent.end(octets.subarray(100_001));
+      }, 1_048_576);
+    const well = answer(20_000);
+    expect(await (await ask(well)).text()).toBe(well.toString());
+    const many = await ask(answer(60_000));
+    await expect(many.text()).rejects.toThrow("more than 50000 names");
   });
 
   it("that is compressed all the same is refused", async () => {
