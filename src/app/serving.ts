@@ -194,11 +194,13 @@ export class Serving {
   /** Answers what was received, and ends the deployment; `others` end with it. */
   async end(timeoutMs: number, others: readonly (Promise<unknown> | undefined)[]): Promise<void> {
     this.kept.stopping.abort(new Error("the server is stopping"));
+    const endHurry = this.#sendBudget.hurry();
     await Promise.all([
       this.listener.drain(timeoutMs),
       this.#http?.drain(timeoutMs),
       this.#console?.drain(timeoutMs),
     ]);
+    endHurry();
     this.kept.state.store.giveUpAfter?.(SILENCE_MS);
     await Promise.all([this.deployment.close(), ...others]);
   }

@@ -215,6 +215,9 @@ interface Held {
   holders: number;
 }
 
+/** A drain waits no longer for a peer that takes nothing of its answer. */
+const HURRIED_MS = 2_000;
+
 /** The limits in force. */
 type SendLimits = Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
 
@@ -229,6 +232,7 @@ export class SendBudget {
   readonly #accounts = new Set<SendAccount>();
   readonly #bodies = new Map<Body, Held>();
   #bytes = 0;
+  #isHurried = false;
 
   constructor(limits: SendLimits) {
     this.#limits = limits;
@@ -286,9 +290,17 @@ export class SendBudget {
     else this.#accounts.add(account);
   }
 
+  /** The process is about to end: from now on nobody waits long for who takes nothing; answers how to stop looking. */
+  hurry(): () => void {
+    this.#isHurried = true;
+    const timer = setInterval(() => this.sweep(performance.now()), HURRIED_MS / 8);
+    return () => clearInterval(timer);
+  }
+
   /** Drops who has taken nothing for too long. */
   sweep(now: number): void {
-    const { idleTimeoutMs } = this.#limits;
+    const { idleTimeoutMs: usual } = this.#limits;
+    const idleTimeoutMs = this.#isHurried ? Math.min(usual, HURRIED_MS) : usual;
     for (const account of this.#accounts) {
       if (account.takenAt !== undefined && now - account.takenAt > idleTimeoutMs) account.drop();
     }

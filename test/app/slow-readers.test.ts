@@ -65,6 +65,20 @@ async function expectServed(client: RawClient): Promise<void> {
   expect(replies.at(-1)?.status).toBe(200);
 }
 
+describe("a drain", () => {
+  it("does not wait for those who do not read as long as for an answer that is being made", async () => {
+    const limits = { drain_timeout_ms: 600_000 };
+    const { connect, daemon } = await openDaemon(serverFiles({ limits }, LONG_AGENTS));
+    for (let peer = 0; peer < 3; peer += 1) {
+      const { socket } = await connect();
+      socket.pause();
+      for (let time = 0; time < 4; time += 1) socket.write(MANIFEST);
+    }
+    await expectServed(await connect());
+    await daemon.drain();
+  });
+});
+
 describe("many that ask for one long reply and do not read it", () => {
   it("share its body", async () => {
     const { cert, key } = await makeCertificate();

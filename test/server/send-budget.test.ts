@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { SendBudget } from "../../src/server/connection-limits.ts";
 
 const IDLE_MS = 1_000;
@@ -37,6 +37,22 @@ describe("SendBudget", () => {
     open("new").wait(400);
     expect(dropped).toEqual(["slow"]);
     expect(budget.bytes).toBe(800);
+  });
+
+  it("drops who takes nothing within two seconds once the process is about to end", () => {
+    const budget = new SendBudget({ sendBufferTotalBytes: 1_000, idleTimeoutMs: 60_000 });
+    const dropped: string[] = [];
+    const slow = budget.open(() => dropped.push("slow"));
+    slow.wait(1);
+    const later = (slow.takenAt ?? 0) + 2_001;
+    budget.sweep(later);
+    expect(dropped).toEqual([]);
+    const stop = budget.hurry();
+    onTestFinished(stop);
+    budget.sweep(later - 2);
+    expect(dropped).toEqual([]);
+    budget.sweep(later);
+    expect(dropped).toEqual(["slow"]);
   });
 
   it("forgets a slow reader that has taken everything", () => {
