@@ -46,7 +46,8 @@ describe("readShared", () => {
     const { client, chunks, heard } = await connectPair();
     client.write("one");
     await heard("one");
-    expect(chunks.map(({ buffer }) => buffer.byteLength)).toEqual([Buffer.poolSize]);
+    const [size = 0] = chunks.map(({ buffer }) => buffer.byteLength);
+    expect(size).toBeGreaterThanOrEqual(Buffer.poolSize);
   });
 
   it("never writes over a chunk, also where another socket is read", async () => {
