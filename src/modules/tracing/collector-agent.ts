@@ -1,6 +1,7 @@
 /**
- * The way to a collector, as the configuration says it: no variable of the environment has a word in it. The exporters wait as long as anything comes: here each request has its
- * time, whatever the collector says meanwhile, and whoever holds one on holds up none of the next.
+ * The way to a collector, as the configuration says it: no variable of the environment has a word in it. The
+ * exporters wait as long as anything comes: here each request has its time, whatever the collector says
+ * meanwhile, and whoever holds one on holds up none of the next.
  */
 import type { Duplex } from "node:stream";
 import {
