@@ -1,4 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
+import { createMemoryStore } from "../../src/state/memory-store.ts";
+import { openState } from "../../src/state/state.ts";
+import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 import { endpointFile } from "../support/deployment.ts";
 import { openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 import { BreakableJournal } from "../support/ledger.ts";
@@ -14,6 +17,7 @@ import {
   SEMANTIC,
 } from "../support/negotiation.ts";
 import { openBreakableState } from "../support/state.ts";
+import { alterStore } from "../support/store.ts";
 
 const AUDIT = { method: "AUDIT", path: "/reviews", body: { subject: "barn" } };
 
@@ -555,6 +559,40 @@ describe("a contract whose record cannot be kept", () => {
     expect(contracts().map(({ synthesisId }) => synthesisId)).toEqual([
       answer.body["synthesis_id"],
     ]);
+  });
+});
+
+// AGTP "Sessions"
+describe("a proposal that waits when its session ends", () => {
+  it("comes to no contract, which would be over already", async () => {
+    const memory = createMemoryStore();
+    let isFull = true;
+    const store = alterStore(memory, {
+      commit: (changes, expectations) => {
+        const isRefused = isFull && changes.some(({ collection }) => collection === "contracts");
+        const full = new StoreUnavailableError("full", new Error("the disk is full"));
+        return isRefused ? Promise.reject(full) : memory.commit(changes, expectations);
+      },
+    });
+    const onFault = (): void => undefined;
+    const state = await openState({ store, journalDirectory: undefined, onFault });
+    const server = await openServer(negotiationFiles({ synthesis: { async_evaluation: true } }), {
+      state,
+    });
+    const session = { "Session-ID": "s-1" };
+    const { body } = await ask(server, NORA, propose(JUDGE), session);
+    const end = { method: "REVOKE", body: { target: "session", session_id: "s-1" } };
+    expect(await ask(server, NORA, end)).toMatchObject({ status: 200 });
+    isFull = false;
+    const poll = { method: "QUERY", path: `/proposals/${body["proposal_id"]}` };
+    await vi.waitFor(
+      async () => {
+        const reply = await ask(server, NORA, poll);
+        expect([reply.status, errorCode(reply)]).toEqual([409, "session-ended"]);
+      },
+      { timeout: 30_000 },
+    );
+    expect(state.contracts.active(NORA)).toEqual([]);
   });
 });
 

@@ -20,6 +20,7 @@ import {
   serverError,
 } from "../../../dispatch/refusals/refusal.ts";
 import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
+import { refuseHeldSession } from "../../../dispatch/refusals/task-refusals.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../../dispatch/routes/floor.ts";
 import { protocolRoute, protocolRoutes } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { Route, RouteHandler } from "../../../dispatch/routes/route.ts";
@@ -172,7 +173,8 @@ async function answerPending(
   // Only agents that this server knows have their proposals taken on.
   const owner = { key: agentId, isKnown: true };
   const authority = compileGrants(scopes);
-  const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
+  const synthesized = await synthesizeInTurn(parts, proposal, { authority, owner });
+  const planned = refuseOverSession(parts, submitted) ?? synthesized;
   if (planned.kind === "planned") {
     const granted = await grantContract(parts, submitted, planned.plan, { proposalId });
     const { status = 200, body } = granted;
@@ -181,6 +183,17 @@ async function answerPending(
   if (planned.status === 463) parts.turns.reject(agentId, negotiationId);
   const refused = carryMore(planned, { negotiation_id: negotiationId });
   return { status: refused.status, body: refusalBody(refused) };
+}
+
+/** A contract of a session ends with it: none is made of one that ended while the proposal waited. */
+function refuseOverSession(
+  { context }: NegotiationParts,
+  { agentId, sessionId, proposal }: SubmittedProposal,
+): Refusal | undefined {
+  if (sessionId === undefined || proposal.raw.isPersistent) return undefined;
+  const hold = context.state.suspensions.holdOf(sessionId);
+  const isOver = hold !== undefined && hold.state !== "suspended" && hold.agentId === agentId;
+  return isOver ? refuseHeldSession(hold) : undefined;
 }
 
 /**
