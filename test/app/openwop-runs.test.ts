@@ -472,7 +472,7 @@ describe("an agent that is not sure", () => {
     let found = await escalationOf(operator, runId);
     while (found["status"] === "pending_review") found = await escalationOf(operator, runId);
     expect(found).toMatchObject({
-      ...{ status: "accepted", decision: { reason: "answered where it waited" } },
+      ...{ status: "accepted", decision: { reason: `answered by agtp:${ALICE}` } },
     });
   });
 

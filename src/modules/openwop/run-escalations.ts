@@ -15,13 +15,13 @@ import {
 } from "../../runs/interrupt-escalations.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
-import { isRejection } from "./runs/answer-run.ts";
+import { outcomeIn } from "./runs/answer-run.ts";
 import { isOver, isRefused, type Run } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import {
   type Interrupt,
-  type InterruptAnswer,
+  type InterruptOutcome,
   type InterruptWatcher,
   openInterrupt,
   plainAnswer,
@@ -96,12 +96,8 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   /** Decides the escalation of a run that has its answer, or is cancelled. */
-  onAnswer(_: Run, { interruptId }: Interrupt, answer: InterruptAnswer | undefined): void {
-    const isRejected = answer === undefined || isRejection(answer.resumeValue);
-    this.#queue.answered(interruptId, {
-      ...{ status: isRejected ? "rejected" : "accepted", authority: "operator" },
-      reason: answer === undefined ? "the run was cancelled" : `answered by ${answer.by}`,
-    });
+  onAnswer(_: Run, { interruptId }: Interrupt, outcome: InterruptOutcome | undefined): void {
+    this.#queue.answered(interruptId, verdictOf(outcome));
   }
 
   /** The escalation is decided like any other; then the run has its answer. */
@@ -125,16 +121,15 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
 
   async verdictOn({ runId, nodeId, interruptId }: Subject): Promise<InterruptVerdict | undefined> {
     const log = await this.#options.host.find(runId, OVERSEER);
-    const authority = "operator";
-    if (isRefused(log)) {
-      return { status: "rejected", reason: "the run is there no more", authority };
-    }
-    const { interrupts, nodes, status } = log.state;
+    if (isRefused(log)) return rejected("the run is there no more");
+    const { interrupts, status } = log.state;
     const isAsked = interrupts[nodeId]?.isResolved === false && !isOver(status);
     if (isAsked && interrupts[nodeId]?.interruptId === interruptId) return undefined;
-    const isDone = nodes[nodeId]?.status === "completed";
-    const reason = "answered where it waited";
-    return { status: isDone ? "accepted" : "rejected", reason, authority };
+    for await (const event of log.eventsBehind(-1)) {
+      const outcome = outcomeIn(event, interruptId);
+      if (outcome !== undefined) return verdictOf(outcome);
+    }
+    return verdictOf(undefined);
   }
 
   #questionOf(run: Run, interrupt: Interrupt): InterruptQuestion | undefined {
@@ -182,4 +177,16 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     const resumeValue = plainAnswer(interrupt.kind, status === "accepted", reason);
     await host.answer(about.runId, about.nodeId, { resumeValue, by }, caller);
   }
+}
+
+/** The verdict of a run that has its answer; undefined: it is cancelled. */
+function verdictOf(outcome: InterruptOutcome | undefined): InterruptVerdict {
+  if (outcome === undefined) return rejected("the run was cancelled");
+  const { isAccepted, by } = outcome;
+  const reason = `answered by ${by}`;
+  return { status: isAccepted ? "accepted" : "rejected", reason, authority: "operator" };
+}
+
+function rejected(reason: string): InterruptVerdict {
+  return { status: "rejected", reason, authority: "operator" };
 }

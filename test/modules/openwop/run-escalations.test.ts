@@ -2,12 +2,14 @@
 import { EventEmitter, once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { RunEscalations } from "../../../src/modules/openwop/run-escalations.ts";
-import type { Run } from "../../../src/modules/openwop/runs/run.ts";
+import { isRefused, type Run } from "../../../src/modules/openwop/runs/run.ts";
 import type { RunHost } from "../../../src/modules/openwop/runs/run-host.ts";
-import type { Interrupt } from "../../../src/modules/openwop/runs/run-state.ts";
+import { type Interrupt, openInterrupt } from "../../../src/modules/openwop/runs/run-state.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Escalation } from "../../../src/state/registers/escalation.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
+import { openRuns, type RunServer } from "../../support/openwop-runs.ts";
+import { node, workflow } from "../../support/openwop-workflows.ts";
 
 const AGENT = "a".repeat(64);
 
@@ -22,6 +24,57 @@ function waitingRun(name: string): { readonly run: Run; readonly interrupt: Inte
     },
   };
   return { run, interrupt };
+}
+
+const OWNER = { tenant: "acme", principal: `agtp:${AGENT}`, agentId: AGENT, scopes: [] };
+const EVERYBODY = { owner: OWNER, sees: "all" } as const;
+
+/** A gate that lets the run go on, has it begin again, or ends it. */
+const refining = (isLoop: boolean) => {
+  const actions = ["accept", "refine", "reject"];
+  const flow = workflow("gated", [
+    node("draft", "core.noop"),
+    node("gate", "core.approvalGate", { config: { actions } }),
+  ]);
+  const condition = { type: "equals", left: "action", right: "refine" } as const;
+  const back = { id: "back", sourceNodeId: "gate", targetNodeId: "draft", condition };
+  return isLoop ? { ...flow, edges: [...flow.edges, back] } : flow;
+};
+const REFINED = { action: "refine", refineFeedback: { scope: "whole", text: "shorter" } };
+
+/** The queue of a server's runs, over its store, and the events of it that are on record. */
+async function queueOf(server: RunServer) {
+  const escalations = await EscalationRegister.open(server.store);
+  const onRecord: Readonly<Record<string, unknown>>[] = [];
+  const faults: unknown[] = [];
+  const watcher = new RunEscalations({
+    ...{ host: server.host, escalations, agtpIdOf: () => AGENT },
+    record: (events) => {
+      onRecord.push(...events.map(({ extension }) => extension));
+      return Promise.resolve([]);
+    },
+    onFault: (error) => void faults.push(error),
+  });
+  await watcher.start();
+  return { watcher, escalations, onRecord, faults };
+}
+
+/** Begins a run of an agent; the interrupt that it waits for. */
+async function begin(server: RunServer): Promise<{ runId: string; interruptId: string }> {
+  const log = await server.host.create({ workflowId: "gated" }, OWNER);
+  if (isRefused(log)) throw new Error(log.message);
+  const { runId } = log.run;
+  return { runId, interruptId: (await waitingAt(server, runId)).interruptId };
+}
+
+/** The interrupt that a run waits for, once it waits. */
+async function waitingAt(server: RunServer, runId: string): Promise<Interrupt> {
+  const log = await server.host.find(runId, EVERYBODY);
+  if (isRefused(log)) throw new Error(log.message);
+  await log.atRest({ signals: [] });
+  const interrupt = openInterrupt(log.state);
+  if (interrupt === undefined) throw new Error(`the run is ${log.state.status}`);
+  return interrupt;
 }
 
 async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>[]) {
@@ -65,7 +118,7 @@ describe("a run that waits for a word", () => {
     const closed = until("escalation_decided");
     watcher.onInterrupt(run, interrupt);
     watcher.onInterrupt(run, interrupt);
-    watcher.onAnswer(run, interrupt, { resumeValue: true, by: "agtp:somebody" });
+    watcher.onAnswer(run, interrupt, { isAccepted: true, by: "agtp:somebody" });
     await closed;
     expect(told).toEqual(["pending_review one", "accepted one", "escalation_decided"]);
   });
@@ -81,5 +134,41 @@ describe("a run that waits for a word", () => {
     watcher.onAnswer(one.run, one.interrupt, undefined);
     await Promise.all([first, second]);
     expect(escalations.list().map(({ status }) => status)).toEqual(["pending_review", "rejected"]);
+  });
+});
+
+// OpenWOP "interrupt" approval
+describe("a gate that is to be refined", () => {
+  it.each([
+    ["and has the run fail", false],
+    ["and has it begin again", true],
+  ])("was not approved, %s: the same is on record before and after a kill", async (_, isLoop) => {
+    const workflows = [refining(isLoop)];
+    const told: unknown[] = [];
+    for (const isKilled of [false, true]) {
+      const disk = createMemoryStore();
+      const server = await openRuns({ store: disk, workflows });
+      const queue = await queueOf(server);
+      const { runId, interruptId } = await begin(server);
+      await queue.watcher.takeUp();
+      expect(queue.escalations.list()).toHaveLength(1);
+      // A killed process answers the run, and tells nobody.
+      const answering = isKilled ? await openRuns({ store: disk, workflows }) : server;
+      const by = "key:desk";
+      await answering.host.answer(runId, "gate", { resumeValue: REFINED, by }, EVERYBODY);
+      if (isLoop) {
+        const next = await waitingAt(answering, runId);
+        expect(next.interruptId).not.toBe(interruptId);
+      } else await answering.until(runId, "failed");
+      const after = isKilled ? await queueOf(await openRuns({ store: disk, workflows })) : queue;
+      await after.watcher.takeUp();
+      const [escalation] = after.escalations.list().toReversed();
+      told.push({ ...escalation?.decision, at: 0, attestationId: "" });
+      expect(after.onRecord).toMatchObject([
+        { event_type: "escalation_decided", escalation_status: "rejected" },
+      ]);
+    }
+    expect(told[0]).toMatchObject({ status: "rejected", reason: "answered by key:desk" });
+    expect(told[1]).toEqual(told[0]);
   });
 });

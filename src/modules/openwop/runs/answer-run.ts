@@ -7,10 +7,17 @@ import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import { takenLoop } from "../workflows/check-workflow.ts";
 import { invalid, under } from "./make-run.ts";
-import { type EventDraft, isOver, type RunRefusal, refuseRun } from "./run.ts";
+import { type EventDraft, isOver, type RunEvent, type RunRefusal, refuseRun } from "./run.ts";
 import { interruptResolved, nodeDone, nodeEvent, nodeFailed } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
-import type { Answering, Interrupt, InterruptAnswer, RunState, Vote } from "./run-state.ts";
+import type {
+  Answering,
+  Interrupt,
+  InterruptAnswer,
+  InterruptOutcome,
+  RunState,
+  Vote,
+} from "./run-state.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
 /** A run whose node has its answer. */
@@ -41,17 +48,18 @@ export async function answerRun(
   if (misfit !== undefined) return redact(misfit);
   const result = await register.pendingResult(run.runId, interrupt);
   let refusal: RunRefusal | undefined;
-  const [event] = await log.append((state) => {
+  const events = await log.append((state) => {
     const now = interruptOf(state, nodeId) ?? interrupt;
     refusal = refuseAnswer(state, nodeId) ?? refuseVote(now, answer);
     if (refusal !== undefined) return [];
     return answered(now, answer, result, { state, run, now: register.now() });
   }, alongside);
   if (refusal !== undefined) return refusal;
-  if (interruptOf(log.state, nodeId)?.isResolved !== false) {
-    for (const watcher of watchers) watcher.onAnswer(run, interrupt, answer);
+  const [outcome] = events.flatMap((event) => outcomeIn(event, interrupt.interruptId) ?? []);
+  if (outcome !== undefined) {
+    for (const watcher of watchers) watcher.onAnswer(run, interrupt, outcome);
   }
-  return { log, interruptId: interrupt.interruptId, eventId: event?.eventId ?? "" };
+  return { log, interruptId: interrupt.interruptId, eventId: events[0]?.eventId ?? "" };
 }
 
 /** An answer that is none of those that are waited for changes nothing. */
@@ -236,9 +244,16 @@ function decisionAnswered(
 const YES: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
 const NO: ReadonlySet<unknown> = new Set(["reject", "rejected", "deny", "denied"]);
 
-/** Tells whether an answer turns the decision down. */
-export function isRejection(resumeValue: unknown): boolean {
-  return readVerdict(resumeValue).kind === "rejected";
+/** The outcome of an interrupt, where this event tells of it: the log says the same after a kill. */
+export function outcomeIn(
+  { type, payload }: Pick<RunEvent, "type" | "payload">,
+  interruptId: string,
+): InterruptOutcome | undefined {
+  if (type !== "interrupt.resolved" || payload["interruptId"] !== interruptId) return undefined;
+  const { kind, outcome, resumeValue, resolvedBy } = payload;
+  const isAccepted =
+    kind === "approval" ? outcome === "approved" : readVerdict(resumeValue).kind !== "rejected";
+  return { isAccepted, by: String(resolvedBy) };
 }
 
 /** The forms that operators' tools write; any other value is the decision itself. */

@@ -98,6 +98,13 @@ export interface InterruptAnswer {
   readonly by: string;
 }
 
+/** The outcome of an interrupt that has its answer, and whose word was the last. */
+export interface InterruptOutcome {
+  /** False: the decision was turned down, or the gate was not approved, whether or not a loop is taken for it. */
+  readonly isAccepted: boolean;
+  readonly by: string;
+}
+
 /** The state of the run when the answer comes. */
 export interface Answering {
   readonly state: RunState;
@@ -119,7 +126,7 @@ export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: s
 export interface InterruptWatcher {
   onInterrupt(run: Run, interrupt: Interrupt): void;
   /** The run has its answer; undefined: it is cancelled. */
-  onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
+  onAnswer(run: Run, interrupt: Interrupt, outcome: InterruptOutcome | undefined): void;
 }
 
 /** The reducer that joins a written value to the channel's own. */
