@@ -104,8 +104,8 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
 
   /** The escalation of a question, decided or not. */
   find(interruptId: string): Escalation | undefined {
-    const mark = markOf(this.#options.kind, interruptId);
-    return this.#options.escalations.list().find(({ fingerprint }) => fingerprint === mark);
+    const { escalations, kind } = this.#options;
+    return escalations.findAsked(markOf(kind, interruptId));
   }
 
   /** Decides an escalation that is open, and has it on record. */
@@ -133,10 +133,10 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
   }
 
   async #open({ interruptId, request }: InterruptQuestion): Promise<void> {
-    if (this.find(interruptId) !== undefined) return;
     const { escalations, kind } = this.#options;
     const fingerprint = markOf(kind, interruptId);
-    const opening = await escalations.open({ ...request, fingerprint });
+    // The queue of the deployment before this one may open it in the same moment.
+    const opening = await escalations.open({ ...request, fingerprint }, { isOnce: true });
     if (opening.kind === "full") this.#hadNoRoom = true;
   }
 }

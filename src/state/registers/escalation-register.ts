@@ -31,6 +31,12 @@ type Deciding =
   | { readonly kind: "conflict"; readonly escalation: Escalation }
   | { readonly kind: "unknown" };
 
+/** How one is opened. */
+interface OpenOptions {
+  /** Another with its fingerprint keeps it out as long as it is known, decided or not. */
+  readonly isOnce?: boolean;
+}
+
 /** Options that only tests choose. */
 interface EscalationOptions {
   readonly limits?: Quota;
@@ -108,6 +114,11 @@ export class EscalationRegister {
       .reverse();
   }
 
+  /** The escalation of a question that no task waits for, decided or not. */
+  findAsked(fingerprint: string): Escalation | undefined {
+    return this.#asItIs(this.#escalations.find("question", fingerprint));
+  }
+
   /** The escalation that a task of an agent waits for, decided or not. */
   pauseOf(agentId: string, taskId: string): Escalation | undefined {
     if (this.#escalations.size === 0) return undefined;
@@ -129,12 +140,12 @@ export class EscalationRegister {
   }
 
   /** Takes one on, and has its task wait. */
-  async open(request: EscalationRequest): Promise<Opening> {
+  async open(request: EscalationRequest, options: OpenOptions = {}): Promise<Opening> {
     const { fingerprint } = request;
     const escalationId = `esc-${uuidv7()}`;
     const openedAt = this.#escalations.now();
     const escalation = { escalationId, ...request, openedAt, status: "pending_review" } as const;
-    const exclusion = this.#exclusionOf(request);
+    const exclusion = this.#exclusionOf(request, options);
     const adding = await this.#escalations.add(escalationId, escalation, exclusion);
     switch (adding.kind) {
       case "full":
@@ -226,7 +237,10 @@ export class EscalationRegister {
    * The escalation that keeps a new one out: that of the same call, or the one that its task waits
    * for.
    */
-  #exclusionOf(request: EscalationRequest): AddOptions<Escalation> {
+  #exclusionOf(
+    request: EscalationRequest,
+    { isOnce = false }: OpenOptions,
+  ): AddOptions<Escalation> {
     const { agentId, taskId, fingerprint, approval } = request;
     const now = (): number => this.#escalations.now();
     if (approval !== undefined) {
@@ -237,6 +251,7 @@ export class EscalationRegister {
         alters: () => superseded(find()),
       };
     }
+    if (isOnce) return { turn: `once ${fingerprint}`, unless: () => this.findAsked(fingerprint) };
     if (taskId === undefined) return {};
     const turn = pauseName(agentId, taskId);
     return {
@@ -281,10 +296,11 @@ function pauseNameOf(escalation: Escalation): string | undefined {
   return isHoldingTask(escalation) ? pauseName(agentId, taskId) : undefined;
 }
 
-/** The call that waits for an escalation; undefined where it is about something else. */
+/** The question, or the call, that waits for an escalation; undefined where a task does, or nothing any more. */
 function questionNameOf(escalation: Escalation): string | undefined {
-  const { approval, fingerprint, isSuperseded = false } = escalation;
-  return approval === undefined || isSuperseded ? undefined : fingerprint;
+  const { approval, taskId, fingerprint, isSuperseded = false } = escalation;
+  const isOfTask = approval === undefined && taskId !== undefined;
+  return isOfTask || isSuperseded ? undefined : fingerprint;
 }
 
 /** Tells whether somebody waits for it: for a word, or to use the approval that was given. */

@@ -43,8 +43,8 @@ const refining = (isLoop: boolean) => {
 const REFINED = { action: "refine", refineFeedback: { scope: "whole", text: "shorter" } };
 
 /** The queue of a server's runs, over its store, and the events of it that are on record. */
-async function queueOf(server: RunServer) {
-  const escalations = await EscalationRegister.open(server.store);
+async function queueOf(server: RunServer, shared?: EscalationRegister) {
+  const escalations = shared ?? (await EscalationRegister.open(server.store));
   const onRecord: Readonly<Record<string, unknown>>[] = [];
   const faults: unknown[] = [];
   const watcher = new RunEscalations({
@@ -134,6 +134,20 @@ describe("a run that waits for a word", () => {
     watcher.onAnswer(one.run, one.interrupt, undefined);
     await Promise.all([first, second]);
     expect(escalations.list().map(({ status }) => status)).toEqual(["pending_review", "rejected"]);
+  });
+});
+
+describe("the queues of two deployments", () => {
+  it("open one escalation of a run between them, and leave none open when it is answered", async () => {
+    const server = await openRuns({ workflows: [refining(false)] });
+    const before = await queueOf(server);
+    const after = await queueOf(server, before.escalations);
+    const { runId } = await begin(server);
+    await Promise.all([before.watcher.takeUp(), after.watcher.takeUp()]);
+    const by = "key:desk";
+    await server.host.answer(runId, "gate", { resumeValue: REFINED, by }, EVERYBODY);
+    await Promise.all([before.watcher.takeUp(), after.watcher.takeUp()]);
+    expect(before.escalations.list().map(({ status }) => status)).toEqual(["rejected"]);
   });
 });
 

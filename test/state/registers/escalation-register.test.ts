@@ -71,6 +71,23 @@ describe("EscalationRegister", () => {
     expect(second).toEqual(first);
   });
 
+  it("takes a question on once, whoever asks it and whatever became of it", async () => {
+    const store = makeLastingStore();
+    const clock = { at: 0 };
+    const [one, other] = [await openRegisters(store, clock), await openRegisters(store, clock)];
+    const { taskId: _, ...question } = wish(ALICE, "t-1");
+    const ask = ({ escalations }: typeof one) => escalations.open(question, { isOnce: true });
+    const openings = await Promise.all([ask(one), ask(other), ask(one)]);
+    const kinds = openings.map(({ kind }) => kind).toSorted();
+    expect(kinds).toEqual(["opened", "repeated", "repeated"]);
+    const { escalationId = "" } = one.escalations.list()[0] ?? {};
+    await one.escalations.decide(escalationId, word("rejected"));
+    expect(await ask(other)).toMatchObject({
+      ...{ kind: "repeated", escalation: { escalationId } },
+    });
+    expect(other.escalations.list()).toHaveLength(1);
+  });
+
   it("lets the task go on when it is accepted, and not before", async () => {
     const { escalations, idOf } = await openFresh();
     const id = await idOf(ALICE, "t-1");
