@@ -4,6 +4,7 @@
  * whoever gave it and wherever. Where there is no room for one, it is opened as soon as there is.
  * AGTP "ESCALATE", "CONFIRM"
  */
+import { type BackOff, pauseAfter } from "../base/back-off.ts";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { TaskQueue } from "../base/task-queue.ts";
 import { escalationEvent } from "../dispatch/approvals/escalation-events.ts";
@@ -38,10 +39,15 @@ export interface QuestionKind<Subject> {
   readSubject(context: JsonRecord): Subject | undefined;
 }
 
+/** Looks at one run; undefined: it asks nothing, or another node tells people of it. */
+export type AskRun = () => Promise<InterruptQuestion | undefined>;
+
 /** The questions of one kind of runs. */
 export interface InterruptSource<Subject> {
-  /** All that waits, the oldest first. */
-  waiting(): AsyncIterable<InterruptQuestion>;
+  /** The runs that wait, the oldest first. */
+  waiting(): readonly AskRun[];
+  /** Does what an earlier version has left undone for an escalation that is decided. */
+  takeUp?(escalation: Escalation, subject: Subject): Promise<void>;
   /** The verdict on a question that nobody waits for any more; undefined: somebody does. */
   verdictOn(subject: Subject): Promise<InterruptVerdict | undefined>;
 }
@@ -54,31 +60,38 @@ interface InterruptEscalationsOptions<Subject> {
   /** Into the stream of the agent whose escalation it is. */
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
+  /** Aborted when nothing is tried again any more. */
+  readonly ending: AbortSignal;
 }
+
+/** A run whose log cannot be read now may be readable later, and so may a store. */
+const LATER: BackOff = { firstMs: 500, longestMs: 600_000 };
 
 export class InterruptEscalations<Subject extends { readonly interruptId: string }> {
   readonly #options: InterruptEscalationsOptions<Subject>;
   readonly #steps = new TaskQueue();
   #hadNoRoom = false;
+  /** How often in a row something went wrong. */
+  #failures = 0;
+  #isTriedAgain = false;
 
   constructor(options: InterruptEscalationsOptions<Subject>) {
     this.#options = options;
   }
 
-  /** Takes up what nobody saw happen: answers, and questions. */
-  start(): void {
+  /** Takes up what nobody saw happen: answers, and questions. What goes wrong is tried again later. */
+  takeUp(): void {
     this.inOrder(async () => {
-      for (const escalation of this.#options.escalations.list()) await this.#settle(escalation);
+      const before = this.#failures;
+      await this.#each(this.#options.escalations.list(), (one) => this.#settle(one));
       await this.#openAll();
+      if (this.#failures === before) this.#failures = 0;
     });
   }
 
   /** Opens the escalation of a question, unless it is open; asked for when its turn has come. */
-  ask(question: () => Promise<InterruptQuestion | undefined>): void {
-    this.inOrder(async () => {
-      const asked = await question();
-      if (asked !== undefined) await this.#open(asked);
-    });
+  ask(run: AskRun): void {
+    this.inOrder(() => this.#ask(run));
   }
 
   /** Decides the escalation of a question: the run has its answer, or needs none. */
@@ -94,7 +107,7 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
 
   /** Does one thing after the other: a question is looked for and opened before the next. */
   inOrder(step: () => Promise<void>): void {
-    void this.#steps.run(step).catch(this.#options.onFault);
+    void this.#steps.run(() => this.#attempt(step));
   }
 
   /** Waits until everything that has happened is in the escalations. */
@@ -121,15 +134,48 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
   }
 
   async #settle(escalation: Escalation): Promise<void> {
-    const subject = subjectOf(this.#options.kind, escalation);
-    if (subject === undefined || !isOpen(escalation, Date.now())) return;
-    const verdict = await this.#options.source.verdictOn(subject);
+    const { kind, source } = this.#options;
+    const subject = subjectOf(kind, escalation);
+    if (subject === undefined) return;
+    if (!isOpen(escalation, Date.now())) return source.takeUp?.(escalation, subject);
+    const verdict = await source.verdictOn(subject);
     if (verdict !== undefined) await this.decide(escalation, verdict);
   }
 
   async #openAll(): Promise<void> {
     this.#hadNoRoom = false;
-    for await (const question of this.#options.source.waiting()) await this.#open(question);
+    await this.#each(this.#options.source.waiting(), (run) => this.#ask(run));
+  }
+
+  /** One that goes wrong keeps no other from its turn. */
+  async #each<One>(all: readonly One[], step: (one: One) => Promise<void>): Promise<void> {
+    for (const one of all) await this.#attempt(() => step(one));
+  }
+
+  async #attempt(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#options.onFault(error);
+      this.#failures += 1;
+      this.#tryAgain();
+    }
+  }
+
+  #tryAgain(): void {
+    const { ending } = this.#options;
+    if (this.#isTriedAgain || ending.aborted) return;
+    this.#isTriedAgain = true;
+    const again = (): void => {
+      this.#isTriedAgain = false;
+      if (!ending.aborted) this.takeUp();
+    };
+    setTimeout(again, pauseAfter(this.#failures, LATER)).unref();
+  }
+
+  async #ask(run: AskRun): Promise<void> {
+    const question = await run();
+    if (question !== undefined) await this.#open(question);
   }
 
   async #open({ interruptId, request }: InterruptQuestion): Promise<void> {

@@ -64,7 +64,7 @@ export async function hostRuns(
     ...{ isConformance, log, stopping: context.stopping.signal },
   });
   const escalations = new RunEscalations({
-    ...{ host, escalations: state.escalations, agtpIdOf },
+    ...{ host, escalations: state.escalations, agtpIdOf, ending: context.stopping.signal },
     record: recordStreamEvents(context),
     onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));

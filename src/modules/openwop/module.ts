@@ -74,7 +74,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
     start: () => {
       void escalations.start();
       host.start();
-      forgetGone = kept.register.onGone(() => void escalations.takeUp());
+      forgetGone = kept.register.onGone(() => void escalations.lookAgain());
     },
     stop: async () => {
       forgetGone();

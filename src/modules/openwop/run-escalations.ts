@@ -6,6 +6,7 @@ import { isRecord } from "../../base/json-value.ts";
 import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import {
+  type AskRun,
   InterruptEscalations,
   type InterruptQuestion,
   type InterruptSource,
@@ -28,13 +29,15 @@ import {
 } from "./runs/run-state.ts";
 
 interface RunEscalationsOptions {
-  readonly host: Pick<RunHost, "watch" | "waiting" | "find" | "answer">;
+  readonly host: Pick<RunHost, "watch" | "waiting" | "attend" | "find" | "answer">;
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
   /** Into the stream of the agent that was not sure. */
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
+  /** Aborted when nothing is tried again any more. */
+  readonly ending: AbortSignal;
 }
 
 /** The node of a run that an escalation is about. */
@@ -67,27 +70,23 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   readonly #queue: InterruptEscalations<Subject>;
 
   constructor(options: RunEscalationsOptions) {
-    const { escalations, record, onFault } = options;
+    const { escalations, record, onFault, ending } = options;
     this.#options = options;
     this.#queue = new InterruptEscalations({
-      ...{ escalations, record, onFault, kind: INTERRUPTS, source: this },
+      ...{ escalations, record, onFault, ending, kind: INTERRUPTS, source: this },
     });
   }
 
   /** Watches the runs of the host from now on, and takes up what an earlier process did not get to. */
   start(): Promise<void> {
     this.#options.host.watch(this);
-    return this.takeUp();
+    return this.lookAgain();
   }
 
   /** Does what a process that is gone did not get to. */
-  async takeUp(): Promise<void> {
-    const { escalations } = this.#options;
-    this.#queue.inOrder(async () => {
-      for (const escalation of escalations.list()) await this.#answerRun(escalation);
-    });
-    this.#queue.start();
-    await this.#queue.settled();
+  lookAgain(): Promise<void> {
+    this.#queue.takeUp();
+    return this.#queue.settled();
   }
 
   /** Opens the escalation of a run that has begun to wait. */
@@ -111,12 +110,18 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     return answer;
   }
 
-  async *waiting(): AsyncGenerator<InterruptQuestion> {
-    for (const { run, state } of await this.#options.host.waiting()) {
-      const interrupt = openInterrupt(state);
-      const question = interrupt && this.#questionOf(run, interrupt);
-      if (question !== undefined) yield question;
-    }
+  waiting(): readonly AskRun[] {
+    const { host } = this.#options;
+    return host.waiting().map(({ runId }) => async () => {
+      const log = await host.attend(runId);
+      const interrupt = log && openInterrupt(log.state);
+      return interrupt && this.#questionOf(log.run, interrupt);
+    });
+  }
+
+  /** An earlier version decided an escalation before its run had the answer. */
+  takeUp(escalation: Escalation): Promise<void> {
+    return this.#answerRun(escalation);
   }
 
   async verdictOn({ runId, nodeId, interruptId }: Subject): Promise<InterruptVerdict | undefined> {

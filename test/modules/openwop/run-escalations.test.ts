@@ -1,6 +1,6 @@
 /** Runs that wait for a word, in the operators' queue: told of, taken out of it, and never lost. */
 import { EventEmitter, once } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RunEscalations } from "../../../src/modules/openwop/run-escalations.ts";
 import { isRefused, type Run } from "../../../src/modules/openwop/runs/run.ts";
 import type { RunHost } from "../../../src/modules/openwop/runs/run-host.ts";
@@ -10,6 +10,7 @@ import type { Escalation } from "../../../src/state/registers/escalation.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { openRuns, type RunServer } from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
+import { alterStore } from "../../support/store.ts";
 
 const AGENT = "a".repeat(64);
 
@@ -47,8 +48,10 @@ async function queueOf(server: RunServer, shared?: EscalationRegister) {
   const escalations = shared ?? (await EscalationRegister.open(server.store));
   const onRecord: Readonly<Record<string, unknown>>[] = [];
   const faults: unknown[] = [];
+  const ending = new AbortController();
+  onTestFinished(() => ending.abort());
   const watcher = new RunEscalations({
-    ...{ host: server.host, escalations, agtpIdOf: () => AGENT },
+    ...{ host: server.host, escalations, agtpIdOf: () => AGENT, ending: ending.signal },
     record: (events) => {
       onRecord.push(...events.map(({ extension }) => extension));
       return Promise.resolve([]);
@@ -93,13 +96,15 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
       return Promise.resolve();
     },
   });
-  const logs = (): object[] =>
-    waiting.map(({ run, interrupt }) => {
+  const host = {
+    waiting: () => waiting.map(({ run: { runId } }) => ({ runId })),
+    attend: async (runId: string) => {
+      const { run, interrupt } = waiting.find((one) => one.run.runId === runId) ?? {};
       return { run, state: { status: "waiting-approval", interrupts: { agent: interrupt } } };
-    });
-  const host = { waiting: () => Promise.resolve(logs()) } as unknown as RunHost;
+    },
+  } as unknown as RunHost;
   const watcher = new RunEscalations({
-    ...{ host, escalations, agtpIdOf: () => AGENT },
+    ...{ host, escalations, agtpIdOf: () => AGENT, ending: new AbortController().signal },
     record: (events) => {
       for (const { extension } of events) hear(String(extension["event_type"]));
       return Promise.resolve([]);
@@ -137,16 +142,56 @@ describe("a run that waits for a word", () => {
   });
 });
 
+describe("what an earlier process did not get to", () => {
+  it("is taken up though one run cannot be read, and of that one once it can", async () => {
+    const disk = createMemoryStore();
+    const server = await openRuns({ store: disk, workflows: [refining(false)] });
+    const queue = await queueOf(server);
+    const [bad, answered] = [await begin(server), await begin(server)];
+    await queue.watcher.lookAgain();
+    const other = await openRuns({ store: disk, workflows: [refining(false)] });
+    const by = "key:desk";
+    const resumeValue = { action: "accept" };
+    for (const { runId } of [bad, answered]) {
+      await other.host.answer(runId, "gate", { resumeValue, by }, EVERYBODY);
+    }
+    const late = await begin(other);
+    let isBroken = true;
+    const store = alterStore(disk, {
+      list: async (collection, options) => {
+        const isBad = options?.prefix?.startsWith(bad.runId) === true;
+        if (isBroken && isBad) throw new Error("the log of a run has a gap");
+        return disk.list(collection, options);
+      },
+    });
+    const next = await queueOf(await openRuns({ store, workflows: [refining(false)] }));
+    const standing = (): Record<string, string | undefined> => {
+      const byRun = next.escalations.list().map(({ context, status }) => {
+        const { runId } = (context as { openwop_run: { runId: string } }).openwop_run;
+        return [runId, status] as const;
+      });
+      return Object.fromEntries(byRun);
+    };
+    expect(next.faults).not.toEqual([]);
+    expect(standing()).toEqual({
+      ...{ [bad.runId]: "pending_review", [answered.runId]: "accepted" },
+      [late.runId]: "pending_review",
+    });
+    isBroken = false;
+    await vi.waitFor(() => expect(standing()[bad.runId]).toBe("accepted"), 20_000);
+  });
+});
+
 describe("the queues of two deployments", () => {
   it("open one escalation of a run between them, and leave none open when it is answered", async () => {
     const server = await openRuns({ workflows: [refining(false)] });
     const before = await queueOf(server);
     const after = await queueOf(server, before.escalations);
     const { runId } = await begin(server);
-    await Promise.all([before.watcher.takeUp(), after.watcher.takeUp()]);
+    await Promise.all([before.watcher.lookAgain(), after.watcher.lookAgain()]);
     const by = "key:desk";
     await server.host.answer(runId, "gate", { resumeValue: REFINED, by }, EVERYBODY);
-    await Promise.all([before.watcher.takeUp(), after.watcher.takeUp()]);
+    await Promise.all([before.watcher.lookAgain(), after.watcher.lookAgain()]);
     expect(before.escalations.list().map(({ status }) => status)).toEqual(["rejected"]);
   });
 });
@@ -164,7 +209,7 @@ describe("a gate that is to be refined", () => {
       const server = await openRuns({ store: disk, workflows });
       const queue = await queueOf(server);
       const { runId, interruptId } = await begin(server);
-      await queue.watcher.takeUp();
+      await queue.watcher.lookAgain();
       expect(queue.escalations.list()).toHaveLength(1);
       // A killed process answers the run, and tells nobody.
       const answering = isKilled ? await openRuns({ store: disk, workflows }) : server;
@@ -175,7 +220,7 @@ describe("a gate that is to be refined", () => {
         expect(next.interruptId).not.toBe(interruptId);
       } else await answering.until(runId, "failed");
       const after = isKilled ? await queueOf(await openRuns({ store: disk, workflows })) : queue;
-      await after.watcher.takeUp();
+      await after.watcher.lookAgain();
       const [escalation] = after.escalations.list().toReversed();
       told.push({ ...escalation?.decision, at: 0, attestationId: "" });
       expect(after.onRecord).toMatchObject([

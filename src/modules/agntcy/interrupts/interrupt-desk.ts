@@ -10,6 +10,7 @@ import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.ts";
 import type { CausingRequest, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
 import {
+  type AskRun,
   InterruptEscalations,
   type InterruptQuestion,
   type InterruptSource,
@@ -52,12 +53,13 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
   #record: RecordStreamEvents = () => Promise.resolve([]);
   #unwatch = (): void => undefined;
   #forgetGone: () => void = () => undefined;
+  readonly #ending = new AbortController();
 
   constructor(options: DeskOptions) {
     const { escalations, onFault } = options;
     this.#options = options;
     this.#queue = new InterruptEscalations({
-      ...{ escalations, kind: INTERRUPTS, source: this, onFault },
+      ...{ escalations, kind: INTERRUPTS, source: this, onFault, ending: this.#ending.signal },
       record: (...events) => this.#record(...events),
     });
   }
@@ -67,12 +69,13 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     this.#agents = new Map(agents.map((agent) => [agent.base, agent]));
     this.#record = record;
     this.#unwatch = this.#options.register.watch((before, after) => this.#changed(before, after));
-    this.#queue.start();
-    this.#forgetGone = this.#options.register.onGone(() => this.#queue.start());
+    this.#queue.takeUp();
+    this.#forgetGone = this.#options.register.onGone(() => this.#queue.takeUp());
   }
 
   /** Leaves the rest to the desk that is started next. */
   async close(): Promise<void> {
+    this.#ending.abort();
     this.#unwatch();
     this.#forgetGone();
     await this.settled();
@@ -125,14 +128,15 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     if (escalation !== undefined) await this.#queue.decide(escalation, approval);
   }
 
-  async *waiting(): AsyncGenerator<InterruptQuestion> {
+  waiting(): readonly AskRun[] {
     const { register } = this.#options;
-    for (const run of register.interrupted()) {
-      // Of several nodes one asks people.
-      if (!(await register.claim(run.runId))) continue;
-      const question = await this.#questionOf(run);
-      if (question !== undefined) yield question;
-    }
+    // Of several nodes one asks people.
+    return register
+      .interrupted()
+      .map(
+        (run) => async () =>
+          (await register.claim(run.runId)) ? this.#questionOf(run) : undefined,
+      );
   }
 
   async verdictOn({ runId, interruptId }: InterruptSubject): Promise<InterruptVerdict | undefined> {

@@ -121,14 +121,15 @@ export class RunHost {
     return this.#parts.register.newestOf(ownerKey(owner));
   }
 
-  /** Every run that waits for an answer, and that no other node tells people of. */
-  async waiting(): Promise<readonly RunLog[]> {
+  /** Lists the runs that wait for an answer, the oldest first. */
+  waiting(): readonly RunEntry[] {
+    return this.#parts.register.unfinished().filter(({ status }) => isWaiting(status));
+  }
+
+  /** A run that waits, where it is this node that tells people of it. */
+  async attend(runId: string): Promise<RunLog | undefined> {
     const { register } = this.#parts;
-    const waiting = register.unfinished().filter(({ status }) => isWaiting(status));
-    const find = async ({ runId }: RunEntry): Promise<RunLog | undefined> =>
-      (await register.claim(runId)) ? register.log(runId, this.#parts) : undefined;
-    const logs = await Promise.all(waiting.map(find));
-    return logs.flatMap((log) => log ?? []);
+    return (await register.claim(runId)) ? register.log(runId, this.#parts) : undefined;
   }
 
   /** Ends a run that is not over; it has ended when this resolves. */
