@@ -27,7 +27,10 @@ export interface InterruptQuestion {
 
 /** The decision of a question, and the request that brought it. */
 export interface InterruptVerdict
-  extends Pick<Decision, "status" | "authority" | "reason" | "agentId" | "attestation"> {
+  extends Pick<
+    Decision,
+    "status" | "authority" | "reason" | "agentId" | "operator" | "attestation"
+  > {
   readonly cause?: CausingRequest;
 }
 
@@ -81,7 +84,7 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
 
   /** Takes up what nobody saw happen: answers, and questions. What goes wrong is tried again later. */
   takeUp(): void {
-    this.inOrder(async () => {
+    void this.inOrder(async () => {
       const before = this.#failures;
       await this.#each(this.#options.escalations.list(), (one) => this.#settle(one));
       await this.#openAll();
@@ -91,23 +94,28 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
 
   /** Opens the escalation of a question, unless it is open; asked for when its turn has come. */
   ask(run: AskRun): void {
-    this.inOrder(() => this.#ask(run));
+    void this.inOrder(() => this.#ask(run));
   }
 
-  /** Decides the escalation of a question: the run has its answer, or needs none. */
-  answered(interruptId: string, verdict: InterruptVerdict): void {
-    this.inOrder(async () => {
+  /**
+   * Decides the escalation of a question: the run has its answer, or needs none. Answers the Audit-ID of the
+   * record; undefined: there is nothing to decide.
+   */
+  async answered(interruptId: string, verdict: InterruptVerdict): Promise<string | undefined> {
+    let auditId: string | undefined;
+    await this.inOrder(async () => {
       const escalation = this.find(interruptId);
       if (escalation !== undefined && isOpen(escalation, Date.now())) {
-        await this.decide(escalation, verdict);
+        auditId = await this.decide(escalation, verdict);
       }
       if (this.#hadNoRoom) await this.#openAll();
     });
+    return auditId;
   }
 
   /** Does one thing after the other: a question is looked for and opened before the next. */
-  inOrder(step: () => Promise<void>): void {
-    void this.#steps.run(() => this.#attempt(step));
+  inOrder(step: () => Promise<void>): Promise<void> {
+    return this.#steps.run(() => this.#attempt(step));
   }
 
   /** Waits until everything that has happened is in the escalations. */
@@ -121,16 +129,18 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
     return escalations.findAsked(markOf(kind, interruptId));
   }
 
-  /** Decides an escalation that is open, and has it on record. */
+  /** Decides an escalation that is open, and has it on record; answers the record's Audit-ID. */
   async decide(
     { escalationId }: Escalation,
     { cause, ...verdict }: InterruptVerdict,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const decision = { ...verdict, attestationId: `att-${uuidv7()}`, at: Date.now() };
     const { escalations, record } = this.#options;
     const outcome = await escalations.decide(escalationId, decision);
-    if (outcome.kind !== "decided") return;
-    await record([escalationEvent("escalation_decided", outcome.escalation)], cause);
+    if (outcome.kind !== "decided") return undefined;
+    const event = escalationEvent("escalation_decided", outcome.escalation);
+    const [auditId] = await record([event], cause);
+    return auditId;
   }
 
   async #settle(escalation: Escalation): Promise<void> {

@@ -6,15 +6,16 @@ import type { StreamEvent } from "../stream-events.ts";
 
 /** An event about an escalation, for the stream of the agent that escalated. */
 export function escalationEvent(
-  type: "escalation_decided" | "escalation_expired",
+  type: "escalation_decided" | "escalation_expired" | "escalation_voted",
   { escalationId, agentId, taskId, sessionId, status, decision, approval }: Escalation,
+  more: JsonRecord = {},
 ): StreamEvent {
   return {
     agentId,
     extension: {
       ...{ event_type: type, escalation_id: escalationId, escalation_status: status },
       ...given({ call_digest: approval?.digest, escalated_task_id: taskId }),
-      ...(decision && decisionEntry(decision)),
+      ...{ ...(decision && decisionEntry(decision)), ...more },
     },
     about: { method: "ESCALATE", path: "/", sessionId, taskId },
   };

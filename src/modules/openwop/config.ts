@@ -174,7 +174,8 @@ export const openwopSection: Schema = table("OpenWOP agent packs and workflows",
 });
 
 /** The sections that this module takes. */
-export interface OpenwopSections extends Taking<"agents" | "limits" | "server" | "store"> {
+export interface OpenwopSections
+  extends Taking<"agents" | "limits" | "policies" | "server" | "store"> {
   readonly openwop: OpenwopConfig;
   readonly webhooks: { readonly secret?: string };
 }

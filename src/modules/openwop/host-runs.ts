@@ -65,6 +65,7 @@ export async function hostRuns(
   });
   const escalations = new RunEscalations({
     ...{ host, escalations: state.escalations, agtpIdOf, ending: context.stopping.signal },
+    ...{ policy: config.policies.identity, attributor: context.attributor },
     record: recordStreamEvents(context),
     onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));

@@ -27,7 +27,10 @@ import { type OpenwopState, openOpenwop } from "./state.ts";
 /** It goes before tasks, whose confirmations it passes on to runs. */
 export const openwopModule: Module<OpenwopSections> = {
   name: "openwop",
-  takes: { agents: true, limits: true, openwop: true, server: true, store: true, webhooks: true },
+  takes: {
+    ...{ agents: true, limits: true, openwop: true, policies: true, server: true, store: true },
+    webhooks: true,
+  },
   async provision(context) {
     const kept = await context.once(openOpenwop);
     const openwop = await hostAgents(context, kept);
@@ -93,8 +96,9 @@ function endpointsOf(
 ): readonly ProtocolEndpoint[] {
   const { registry, catalog, agtpIdOf } = openwop;
   const agents = registry.list(context.config.openwop.tenant);
+  const policy = context.config.policies.identity;
   return [
-    ...runEndpoints({ ...dispatching, host, isListed: isServing, agtpIdOf }),
+    ...runEndpoints({ ...dispatching, host, isListed: isServing, agtpIdOf, policy }),
     ...inventoryEndpoints({
       ...{ ...dispatching, catalog, isListed: agents.length > 0 },
       resolve: resolverOf(context, openwop),

@@ -5,7 +5,9 @@
  */
 import { given, type JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
+import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
+import type { QueryCaller } from "../../dispatch/module/query-source.ts";
 import {
   authorizationRequired,
   namedError,
@@ -21,6 +23,7 @@ import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.t
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { agtpOwner, type DispatchOptions } from "./agent-endpoints.ts";
+import { answererOf, confirmedAnswer } from "./confirm-question.ts";
 import type { ApiScope } from "./http/api-keys.ts";
 import { interruptOf } from "./runs/answer-run.ts";
 import { RUN_PARAMETERS } from "./runs/make-run.ts";
@@ -28,13 +31,7 @@ import { isOver, isRefused, type Run, type RunRefusal, type RunRefusalCode } fro
 import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
-import {
-  acceptedRun,
-  type Interrupt,
-  plainAnswer,
-  runResult,
-  runSnapshot,
-} from "./runs/run-state.ts";
+import { acceptedRun, type Interrupt, runResult, runSnapshot } from "./runs/run-state.ts";
 
 /** The parts that calls about runs are answered with. */
 interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "maxWaitMs"> {
@@ -43,6 +40,7 @@ interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "maxWaitM
   agtpIdOf(agentId: string, tenant: string): string | undefined;
   /** True if DISCOVER lists them: there is something to run. */
   readonly isListed: boolean;
+  readonly policy: OperatorPolicy;
   readonly redactor: Concealment;
 }
 
@@ -73,7 +71,12 @@ const WAIT = { type: "number", minimum: 0, maximum: MAX_WAIT_SECONDS };
 const SEQUENCE = { type: "integer", minimum: -1, maximum: 99_999_999 };
 
 type Answer = Promise<HandlerResult | Refusal>;
-type RunHandler = (options: RunEndpointsOptions, call: Call, caller: RunCaller) => Answer;
+type RunHandler = (
+  options: RunEndpointsOptions,
+  call: Call,
+  caller: RunCaller,
+  asker: QueryCaller,
+) => Answer;
 
 /** Makes the six endpoints of runs. */
 export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEndpoint[] {
@@ -105,13 +108,14 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
         additionalProperties: false,
       },
       looksUp: ["run_id"],
-      handler: async (call, { caller }) => {
+      handler: async (call, exchange) => {
         if (call.agentId === undefined) {
           const message = "runs are an agent's: it must be named";
           return authorizationRequired("credentials-missing", message);
         }
-        const sees = seesAll(caller) ? "all" : "own";
-        return handle(options, call, { owner: agtpOwner(options.tenant, call), sees });
+        const sees = seesAll(exchange.caller) ? "all" : "own";
+        const owner = agtpOwner(options.tenant, call);
+        return handle(options, call, { owner, sees }, exchange);
       },
     };
   };
@@ -158,7 +162,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "CONFIRM", path: "/runs/{run_id}/interrupts/{node_id}" },
       description: "Answers what a node of a run waits for.",
-      // The first word counts, and there is no second one.
+      // Nobody takes a word back.
       ...{ scopes: ["approvals:respond"], errors: ERRORS.confirm, impact: "irreversible" },
       required: ["run_id", "node_id", "status"],
       properties: {
@@ -242,11 +246,12 @@ async function forkRun({ host }: RunEndpointsOptions, { input }: Call, caller: R
 
 /** CONFIRM /runs/{run_id}/interrupts/{node_id} */
 async function confirmInterrupt(
-  { host, agtpIdOf }: RunEndpointsOptions,
+  { host, agtpIdOf, policy }: RunEndpointsOptions,
   { input, agentId }: Call,
   caller: RunCaller,
+  asker: QueryCaller,
 ): Answer {
-  const { status, reason, resume_value: given } = input;
+  const { status, resume_value: value } = input;
   const [runId, nodeId] = [String(input["run_id"]), String(input["node_id"])];
   const found = await host.find(runId, caller);
   if (isRefused(found)) return refuse(found);
@@ -255,16 +260,20 @@ async function confirmInterrupt(
     return confirmationForbidden("the agent that asks may not give itself the word");
   }
   if (status === "deferred") return defer(found, interrupt);
-  const why = reason === undefined ? undefined : String(reason);
+  const reason = input["reason"] === undefined ? undefined : String(input["reason"]);
   // Where nothing is waited for, that is refused for another reason.
-  const said = plainAnswer(interrupt?.kind ?? "low-confidence", status !== "rejected", why);
-  const resumeValue = status === "accepted" ? (given ?? said) : said;
-  const answer = { resumeValue, by: caller.owner.principal };
+  const word = confirmedAnswer(interrupt?.kind ?? "low-confidence", { status, reason, value });
+  const answer = {
+    ...word,
+    ...answererOf(asker, policy),
+    ...given({ interruptId: interrupt?.interruptId }),
+  };
   const answered = await host.answer(runId, nodeId, answer, caller);
   if (isRefused(answered)) return refuse(answered);
-  const { log, interruptId, eventId } = answered;
+  const { log, interruptId, eventId, outcome, votes } = answered;
   const receipt = { attestation_id: eventId, timestamp: new Date().toISOString(), interruptId };
-  return { body: { ...receipt, nodeId, confirmed: status, ...standing(log) } };
+  const said = outcome === undefined ? { vote: status, votes } : { confirmed: status };
+  return { body: { ...receipt, nodeId, ...said, ...standing(log) } };
 }
 
 /**

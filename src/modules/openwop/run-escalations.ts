@@ -4,6 +4,8 @@
  */
 import { isRecord } from "../../base/json-value.ts";
 import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
+import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
+import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import {
   type AskRun,
@@ -14,11 +16,12 @@ import {
   type QuestionKind,
   subjectOf,
 } from "../../runs/interrupt-escalations.ts";
-import type { Escalation } from "../../state/registers/escalation.ts";
+import type { Attributor } from "../../state/records/ledger.ts";
+import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
-import { outcomeIn } from "./runs/answer-run.ts";
+import { confirmQuestion, OVERSEER, type Subject } from "./confirm-question.ts";
+import { interruptOf, outcomeIn } from "./runs/answer-run.ts";
 import { isOver, isRefused, type Run } from "./runs/run.ts";
-import type { RunCaller } from "./runs/run-entry.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import {
   type Interrupt,
@@ -33,18 +36,14 @@ interface RunEscalationsOptions {
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
+  readonly policy: OperatorPolicy;
+  /** True if a decision can be put on record. */
+  readonly attributor: Pick<Attributor, "isWritable">;
   /** Into the stream of the agent that was not sure. */
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
   /** Aborted when nothing is tried again any more. */
   readonly ending: AbortSignal;
-}
-
-/** The node of a run that an escalation is about. */
-interface Subject {
-  readonly runId: string;
-  readonly nodeId: string;
-  readonly interruptId: string;
 }
 
 const INTERRUPTS: QuestionKind<Subject> = {
@@ -57,11 +56,6 @@ const INTERRUPTS: QuestionKind<Subject> = {
       ? { runId: String(runId), nodeId: String(nodeId), interruptId: String(interruptId) }
       : undefined;
   },
-};
-/** No run is hidden from it. */
-const OVERSEER: RunCaller = {
-  owner: { tenant: "", principal: "operator", scopes: [] },
-  sees: "all",
 };
 const DEADLINE_MS = 30 * 24 * 3_600_000;
 
@@ -96,18 +90,31 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
 
   /** Decides the escalation of a run that has its answer, or is cancelled. */
   onAnswer(_: Run, { interruptId }: Interrupt, outcome: InterruptOutcome | undefined): void {
-    this.#queue.answered(interruptId, verdictOf(outcome));
+    void this.#queue.answered(interruptId, verdictOf(outcome));
   }
 
-  /** The escalation is decided like any other; then the run has its answer. */
-  async confirm(...[{ targetId }, , byNext]: Parameters<ApprovalKind["confirm"]>): Confirmed {
-    const { escalations } = this.#options;
-    const before = escalations.find(targetId);
-    if (before === undefined || subjectOf(INTERRUPTS, before) === undefined) return undefined;
-    const answer = await byNext();
-    const after = escalations.find(before.escalationId);
-    if (answer !== undefined && after !== undefined) await this.#answerRun(after);
-    return answer;
+  /** The run is given the word, and the escalation is decided by what it took. */
+  async confirm(...[confirmation, source]: Parameters<ApprovalKind["confirm"]>): Confirmed {
+    const { escalations, policy, attributor, host, record } = this.#options;
+    const escalation = escalations.find(confirmation.targetId);
+    const subject = escalation && subjectOf(INTERRUPTS, escalation);
+    if (escalation === undefined || subject === undefined) return undefined;
+    const authority = authorityOver(escalation, source.exchange, policy);
+    // CONFIRM of other escalations refuses, defers, and tells who has decided.
+    if (typeof authority !== "string" || !attributor.isWritable) return undefined;
+    if (!isOpen(escalation, Date.now()) || confirmation.status === "deferred") return undefined;
+    const parts = {
+      ...{ host, policy, record },
+      decide: (interruptId: string, verdict: InterruptVerdict) =>
+        this.#queue.answered(interruptId, verdict),
+      findEscalation: (escalationId: string) => escalations.find(escalationId),
+    };
+    const word = { escalation, subject, authority, confirmation, source };
+    const answer = await confirmQuestion(parts, word);
+    if (answer !== undefined) return answer;
+    const verdict = await this.verdictOn(subject);
+    if (verdict !== undefined) await this.#queue.answered(subject.interruptId, verdict);
+    return undefined;
   }
 
   waiting(): readonly AskRun[] {
@@ -120,8 +127,8 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   /** An earlier version decided an escalation before its run had the answer. */
-  takeUp(escalation: Escalation): Promise<void> {
-    return this.#answerRun(escalation);
+  takeUp(escalation: Escalation, subject: Subject): Promise<void> {
+    return this.#answerRun(escalation, subject);
   }
 
   async verdictOn({ runId, nodeId, interruptId }: Subject): Promise<InterruptVerdict | undefined> {
@@ -167,20 +174,23 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   /** Gives a run the decision of its escalation, where it waits for it. */
-  async #answerRun(escalation: Escalation): Promise<void> {
-    const about = subjectOf(INTERRUPTS, escalation);
-    const { decision } = escalation;
-    if (about === undefined || decision === undefined || decision.status === "deferred") return;
-    const { status, reason, agentId: decider } = decision;
-    const by = decider === undefined ? "operator" : `agtp:${decider}`;
-    const caller = { ...OVERSEER, owner: { ...OVERSEER.owner, principal: by } };
+  async #answerRun({ escalationId, decision }: Escalation, subject: Subject): Promise<void> {
+    if (decision === undefined || decision.status === "deferred") return;
+    const { status, reason, agentId, operator } = decision;
+    const { runId, nodeId, interruptId } = subject;
     const { host } = this.#options;
-    const log = await host.find(about.runId, caller);
-    if (isRefused(log)) return;
-    const interrupt = log.state.interrupts[about.nodeId];
-    if (interrupt?.interruptId !== about.interruptId || interrupt.isResolved) return;
-    const resumeValue = plainAnswer(interrupt.kind, status === "accepted", reason);
-    await host.answer(about.runId, about.nodeId, { resumeValue, by }, caller);
+    const log = await host.find(runId, OVERSEER);
+    const asked = isRefused(log) ? undefined : interruptOf(log.state, nodeId);
+    if (asked?.interruptId !== interruptId || asked.isResolved) return;
+    const agents = agentId === undefined ? [] : [`agtp:${agentId}`];
+    const by = operator === undefined ? (agents[0] ?? "operator") : `operator:${operator.id}`;
+    const resumeValue = plainAnswer(asked.kind, status === "accepted", reason);
+    const answer = { resumeValue, by, alsoKnownAs: ["operator", ...agents], interruptId };
+    const caller = { ...OVERSEER, owner: { ...OVERSEER.owner, principal: by } };
+    const answered = await host.answer(runId, nodeId, answer, caller);
+    if (!isRefused(answered) || answered.code === "interrupt_already_resolved") return;
+    const { onFault } = this.#options;
+    onFault(new Error(`the run ${runId} does not take what ${escalationId} was decided`));
   }
 }
 

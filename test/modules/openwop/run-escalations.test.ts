@@ -52,6 +52,7 @@ async function queueOf(server: RunServer, shared?: EscalationRegister) {
   onTestFinished(() => ending.abort());
   const watcher = new RunEscalations({
     ...{ host: server.host, escalations, agtpIdOf: () => AGENT, ending: ending.signal },
+    ...{ policy: { operatorCertificates: [] }, attributor: { isWritable: true } },
     record: (events) => {
       onRecord.push(...events.map(({ extension }) => extension));
       return Promise.resolve([]);
@@ -105,6 +106,7 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
   } as unknown as RunHost;
   const watcher = new RunEscalations({
     ...{ host, escalations, agtpIdOf: () => AGENT, ending: new AbortController().signal },
+    ...{ policy: { operatorCertificates: [] }, attributor: { isWritable: true } },
     record: (events) => {
       for (const { extension } of events) hear(String(extension["event_type"]));
       return Promise.resolve([]);

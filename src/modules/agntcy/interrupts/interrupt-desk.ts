@@ -151,7 +151,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     if (asked === asks || !this.#options.register.isHeldHere(after ?? before)) return;
     if (asked !== undefined) {
       const approval = this.#options.approvals.get(asked);
-      this.#queue.answered(asked, approval ?? withoutApproval(after));
+      void this.#queue.answered(asked, approval ?? withoutApproval(after));
     }
     if (after !== undefined) this.#queue.ask(() => this.#questionOf(after));
   }

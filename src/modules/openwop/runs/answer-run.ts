@@ -1,6 +1,7 @@
 /**
- * Giving a run the answer that one of its nodes waits for: the first one counts. Of an agent that is not
- * sure, an operator lets the decision stand, puts another in its place, or turns it down.
+ * Giving a run the answer that one of its nodes waits for: the first one counts, or as many votes as a
+ * gate asks for, each principal's first. Of an agent that is not sure, an operator lets the decision
+ * stand, puts another in its place, or turns it down.
  * OpenWOP "interrupt", RFC 0002 §F
  */
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
@@ -26,6 +27,9 @@ export interface AnsweredRun {
   readonly interruptId: string;
   /** The event that says so. */
   readonly eventId: string;
+  /** Undefined: it was a vote, and the node waits for others'. */
+  readonly outcome: InterruptOutcome | undefined;
+  readonly votes: readonly Vote[];
 }
 
 /** Answers a node, `alongside` other changes; the caller has the run executed. */
@@ -44,22 +48,26 @@ export async function answerRun(
   const { resumeValue: written } = given;
   const isClarification = interrupt.kind === "clarification";
   const answer = { ...given, resumeValue: isClarification ? readAnswers(written) : written };
-  const misfit = refuseMisfit(interrupt, answer, compiler);
+  const misfit =
+    refuseMisfit(interrupt, answer, compiler) ?? refuseContradiction(answer, interrupt);
   if (misfit !== undefined) return redact(misfit);
   const result = await register.pendingResult(run.runId, interrupt);
   let refusal: RunRefusal | undefined;
+  let votes: readonly Vote[] = [];
   const events = await log.append((state) => {
     const now = interruptOf(state, nodeId) ?? interrupt;
-    refusal = refuseAnswer(state, nodeId) ?? refuseVote(now, answer);
+    refusal = refuseAnswer(state, nodeId, answer) ?? refuseVote(now, answer);
     if (refusal !== undefined) return [];
+    votes = now.kind === "approval" ? [...now.votes, voteOf(answer)] : [];
     return answered(now, answer, result, { state, run, now: register.now() });
   }, alongside);
   if (refusal !== undefined) return refusal;
   const [outcome] = events.flatMap((event) => outcomeIn(event, interrupt.interruptId) ?? []);
-  if (outcome !== undefined) {
+  if (outcome !== undefined && answer.isToldByCaller !== true) {
     for (const watcher of watchers) watcher.onAnswer(run, interrupt, outcome);
   }
-  return { log, interruptId: interrupt.interruptId, eventId: events[0]?.eventId ?? "" };
+  const { interruptId } = interrupt;
+  return { log, interruptId, eventId: events[0]?.eventId ?? "", outcome, votes };
 }
 
 /** An answer that is none of those that are waited for changes nothing. */
@@ -72,6 +80,21 @@ function refuseMisfit(
   const place = { file: "interrupt", key: "resumeSchema" };
   const violations = compiler.compile(resumeSchema, place).compiled?.check(resumeValue) ?? [];
   return violations.length === 0 ? undefined : invalid(violations.map(under("/resumeValue")));
+}
+
+/** An answer that means something else than the word that it came with changes nothing. */
+function refuseContradiction(
+  { resumeValue, isApproving: isMeant }: InterruptAnswer,
+  { kind }: Interrupt,
+): RunRefusal | undefined {
+  if (isMeant === undefined || kind === "clarification") return undefined;
+  const isYes =
+    kind === "approval"
+      ? isApproving(recordIn(resumeValue)["action"])
+      : readVerdict(resumeValue).kind !== "rejected";
+  if (isYes === isMeant) return undefined;
+  const message = `contradicts the status, which is ${isMeant ? "accepted" : "rejected"}`;
+  return invalid([{ path: "/resumeValue", keyword: "const", message }]);
 }
 
 function answered(
@@ -121,7 +144,12 @@ function clarificationAnswered(
 }
 
 /** The actions of a vote for what is to be approved. */
-const ACCEPTING: ReadonlySet<string> = new Set(["accept", "edit-accept"]);
+const APPROVING: ReadonlySet<unknown> = new Set(["accept", "edit-accept"]);
+
+/** Tells whether an action is one for what is to be approved. */
+export function isApproving(action: unknown): boolean {
+  return APPROVING.has(action);
+}
 
 /**
  * The answer that an approval gate waits for: one vote for each principal, until there are as many
@@ -135,7 +163,9 @@ function refuseVote(
   if (kind !== "approval") return undefined;
   const { by } = voteOf(answer);
   const { approversList } = data;
-  if (Array.isArray(approversList) && approversList.length > 0 && !approversList.includes(by)) {
+  const names = by === answer.by ? [by, ...(answer.alsoKnownAs ?? [])] : [by];
+  const isListed = (one: unknown): boolean => names.includes(String(one));
+  if (Array.isArray(approversList) && approversList.length > 0 && !approversList.some(isListed)) {
     return refuseRun("forbidden", "the gate lists who may approve, and others may not");
   }
   if (!votes.some((vote) => vote.by === by)) return undefined;
@@ -173,7 +203,7 @@ function tally(
   { requiredApprovals, rejectionPolicy }: JsonRecord,
 ): "approved" | "rejected" | undefined {
   const required = typeof requiredApprovals === "number" ? requiredApprovals : 1;
-  const granted = votes.filter(({ action }) => ACCEPTING.has(action)).length;
+  const granted = votes.filter(({ action }) => isApproving(action)).length;
   if (granted >= required) return "approved";
   const vetoes = rejectionPolicy === "majority" ? Math.floor(required / 2) + 1 : 1;
   return votes.length - granted >= vetoes ? "rejected" : undefined;
@@ -205,8 +235,13 @@ export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt
 }
 
 /** Refuses an answer that a node takes no more. */
-function refuseAnswer(state: RunState, nodeId: string): RunRefusal | undefined {
-  if (interruptOf(state, nodeId)?.isResolved === true) {
+function refuseAnswer(
+  state: RunState,
+  nodeId: string,
+  { interruptId: meant }: InterruptAnswer,
+): RunRefusal | undefined {
+  const { isResolved, interruptId } = interruptOf(state, nodeId) ?? {};
+  if (isResolved === true || (meant !== undefined && meant !== interruptId)) {
     return refuseRun("interrupt_already_resolved", "the node has been answered already");
   }
   if (isOver(state.status)) {

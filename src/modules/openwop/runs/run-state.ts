@@ -96,6 +96,14 @@ export function initialState({ workflow, inputs, parent }: Run): RunState {
 export interface InterruptAnswer {
   readonly resumeValue: unknown;
   readonly by: string;
+  /** Other names that a gate may list this one under. */
+  readonly alsoKnownAs?: readonly string[];
+  /** The question that is meant; undefined: whatever the node waits for. */
+  readonly interruptId?: string;
+  /** The meaning that the value must have; undefined: whichever. */
+  readonly isApproving?: boolean;
+  /** Whoever gives it tells the people who were asked. */
+  readonly isToldByCaller?: boolean;
 }
 
 /** The outcome of an interrupt that has its answer, and whose word was the last. */

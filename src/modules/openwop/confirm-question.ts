@@ -1,0 +1,216 @@
+/**
+ * CONFIRM of the escalation of a run's question: the run is given the word first, and the escalation is
+ * decided by what the run took. Where others are asked as well the word is a vote, and the escalation
+ * stays open for theirs. 403 the gate lists others · 409 this one has said otherwise · 422 no word that
+ * the run waits for   AGTP "CONFIRM", OpenWOP "interrupt" approval
+ */
+import { given } from "../../base/json-value.ts";
+import type { Confirmed } from "../../dispatch/approvals/approval-kind.ts";
+import type { Confirmation } from "../../dispatch/approvals/confirmation.ts";
+import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
+import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
+import type { QueryCaller } from "../../dispatch/module/query-source.ts";
+import { type Refusal, schemaViolation, violationAt } from "../../dispatch/refusals/refusal.ts";
+import { confirmationForbidden, decisionConflict } from "../../dispatch/refusals/task-refusals.ts";
+import { floorResult } from "../../dispatch/routes/floor.ts";
+import type { CausingRequest, RecordStreamEvents } from "../../dispatch/stream-events.ts";
+import type { HandlerResult } from "../../handlers/handler.ts";
+import type { InterruptVerdict } from "../../runs/interrupt-escalations.ts";
+import type { SchemaViolation } from "../../schema/schema.ts";
+import {
+  type Decision,
+  decisionView,
+  type Escalation,
+  escalationView,
+} from "../../state/registers/escalation.ts";
+import { type AnsweredRun, interruptOf, isApproving } from "./runs/answer-run.ts";
+import { isRefused, type RunRefusal } from "./runs/run.ts";
+import type { RunCaller } from "./runs/run-entry.ts";
+import type { RunHost } from "./runs/run-host.ts";
+import type { RunLog } from "./runs/run-log.ts";
+import { type InterruptAnswer, plainAnswer, type Vote } from "./runs/run-state.ts";
+
+/** The node of a run that an escalation is about. */
+export interface Subject {
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly interruptId: string;
+}
+
+/** No run is hidden from it. */
+export const OVERSEER: RunCaller = {
+  owner: { tenant: "", principal: "operator", scopes: [] },
+  sees: "all",
+};
+
+/**
+ * Who answers a run, as its events name it: a person by the certificate or the sign-in, whichever agent it
+ * speaks as, so that each has one vote.
+ */
+export function answererOf(
+  { caller: { agentId }, peer }: QueryCaller,
+  policy: OperatorPolicy,
+): Pick<InterruptAnswer, "by" | "alsoKnownAs"> {
+  const operator = operatorOf(peer, policy);
+  const agents = agentId === undefined ? [] : [`agtp:${agentId}`];
+  if (operator === undefined) return { by: agents[0] ?? "operator" };
+  // A renewed certificate of the same key is the same person's.
+  const key = operator.via === "certificate" ? peer.certificate?.spkiFingerprint : undefined;
+  return { by: `operator:${key ?? operator.id}`, alsoKnownAs: ["operator", ...agents] };
+}
+
+/** The answer that a CONFIRM brings: its `resume_value`, which must mean what its status says, or a plain word. */
+export function confirmedAnswer(
+  kind: Parameters<typeof plainAnswer>[0],
+  { status, reason, value }: { status: unknown; reason: string | undefined; value: unknown },
+): Pick<InterruptAnswer, "resumeValue" | "isApproving"> {
+  const isApproving = status === "accepted";
+  return { resumeValue: value ?? plainAnswer(kind, isApproving, reason), isApproving };
+}
+
+interface QuestionParts {
+  readonly host: Pick<RunHost, "find" | "answer">;
+  readonly policy: OperatorPolicy;
+  readonly record: RecordStreamEvents;
+  /** Decides the escalation, and answers the Audit-ID of the record; undefined: it was decided meanwhile. */
+  decide(interruptId: string, verdict: InterruptVerdict): Promise<string | undefined>;
+  findEscalation(escalationId: string): Escalation | undefined;
+}
+
+/** A word about an escalation. */
+interface Word {
+  readonly escalation: Escalation;
+  readonly subject: Subject;
+  readonly authority: Decision["authority"];
+  readonly confirmation: Confirmation;
+  readonly source: CausingRequest;
+}
+
+/** Gives the run a word; undefined: it waits for none any more. */
+export async function confirmQuestion(parts: QuestionParts, word: Word): Confirmed {
+  const { host, policy } = parts;
+  const { subject, confirmation, source } = word;
+  const { runId, nodeId, interruptId } = subject;
+  const { status, reason } = confirmation;
+  const found = await host.find(runId, OVERSEER);
+  if (isRefused(found)) return undefined;
+  const asked = interruptOf(found.state, nodeId);
+  if (asked === undefined) return undefined;
+  const value = source.call.input["resume_value"];
+  const answer: InterruptAnswer = {
+    ...confirmedAnswer(asked.kind, { status, reason, value }),
+    ...answererOf(source.exchange, policy),
+    ...{ interruptId, isToldByCaller: true },
+  };
+  const caller = { ...OVERSEER, owner: { ...OVERSEER.owner, principal: answer.by } };
+  const answered = await host.answer(runId, nodeId, answer, caller);
+  if (isRefused(answered)) return refusalOf(answered, word, found, answer);
+  return answered.outcome === undefined
+    ? voted(parts, word, answered, answer)
+    : decided(parts, word, answered);
+}
+
+async function decided(
+  { decide, findEscalation, policy }: QuestionParts,
+  { escalation, subject, authority, confirmation, source }: Word,
+  { log }: AnsweredRun,
+): Promise<HandlerResult> {
+  const { call, exchange } = source;
+  const { status, reason, attestation } = confirmation;
+  const { agentId } = exchange.caller;
+  const operator = operatorOf(exchange.peer, policy);
+  const auditId = await decide(subject.interruptId, {
+    ...{ status, authority, cause: source },
+    ...given({ agentId, operator, reason, attestation }),
+  });
+  const after = findEscalation(escalation.escalationId) ?? escalation;
+  const { decision } = after;
+  return floorResult(call, {
+    ...(decision === undefined ? {} : decisionView(decision)),
+    ...given({ audit_id: auditId }),
+    ...receipt(after, log),
+  });
+}
+
+/** One of several words: the record says that it was one, and the escalation waits for the others. */
+async function voted(
+  { record, policy }: QuestionParts,
+  { escalation, authority, confirmation, source }: Word,
+  { log, eventId: attestationId, votes }: AnsweredRun,
+  { by }: InterruptAnswer,
+): Promise<HandlerResult> {
+  const { exchange, call } = source;
+  const { status, reason, attestation } = confirmation;
+  const { agentId } = exchange.caller;
+  const operator = operatorOf(exchange.peer, policy);
+  const vote = { attestationId, status, authority, at: Date.now() };
+  const decision = { ...vote, ...given({ agentId, operator, reason, attestation }) };
+  const event = escalationEvent("escalation_voted", { ...escalation, decision }, { vote: status });
+  const [auditId] = await record([event], source);
+  return floorResult(call, {
+    ...{ attestation_id: attestationId, timestamp: new Date(decision.at).toISOString() },
+    ...{ vote: status, voter: by, votes, ...given({ audit_id: auditId }) },
+    ...receipt(escalation, log),
+  });
+}
+
+function receipt(escalation: Escalation, { run: { runId }, state }: RunLog): object {
+  const { escalationId } = escalation;
+  return {
+    ...{ target_id: escalationId, escalation_id: escalationId },
+    escalation: escalationView(escalation, Date.now()),
+    run: { run_id: runId, status: state.status },
+  };
+}
+
+/** Undefined: the run waits for this no more. */
+async function refusalOf(
+  { code, message, details }: RunRefusal,
+  { escalation, subject, source }: Word,
+  log: RunLog,
+  answer: InterruptAnswer,
+): Promise<HandlerResult | Refusal | undefined> {
+  switch (code) {
+    case "validation_error": {
+      const errors = (details?.["errors"] ?? []) as readonly SchemaViolation[];
+      const named = errors.map((one) => ({
+        ...one,
+        path: one.path.replace("/resumeValue", "/resume_value"),
+      }));
+      return named.length > 0 ? schemaViolation(named) : violationAt("/status", "const", message);
+    }
+    case "forbidden":
+      return confirmationForbidden(message);
+    default: {
+      const asked = interruptOf(log.state, subject.nodeId);
+      if (asked?.interruptId !== subject.interruptId || asked.isResolved) return undefined;
+      const own = asked.votes.find(({ by }) => by === answer.by);
+      return own && repeated(own, escalation, log, answer, source);
+    }
+  }
+}
+
+/** The receipt of a vote that was given before, or why there is no second one. */
+async function repeated(
+  { action, by }: Vote,
+  escalation: Escalation,
+  log: RunLog,
+  { isApproving: isYes, interruptId }: InterruptAnswer,
+  { call }: CausingRequest,
+): Promise<HandlerResult | Refusal> {
+  const { escalationId, status: present } = escalation;
+  if (isApproving(action) !== isYes) {
+    const message = "the gate has another word of this one already, and takes no second one";
+    return decisionConflict(message, { escalation_id: escalationId, escalation_status: present });
+  }
+  let receiptId: string | undefined;
+  for await (const { type, payload, eventId } of log.eventsBehind(-1)) {
+    const isOwn = payload["decidedBy"] === by && payload["interruptId"] === interruptId;
+    if (type === "approval.received" && isOwn) receiptId = eventId;
+  }
+  return floorResult(call, {
+    ...given({ attestation_id: receiptId }),
+    ...{ vote: isYes === true ? "accepted" : "rejected", voter: by, noop: true },
+    ...receipt(escalation, log),
+  });
+}
