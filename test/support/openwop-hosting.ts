@@ -15,7 +15,7 @@ export interface HostingServer extends TestServer {
   readonly openwop: OpenwopAgents;
 }
 
-/** Agents are dispatched with the runs of `dispatchHost`, where there is one. */
+/** What `dispatchHost` has takes the place of the same of the host of runs. */
 export async function openHosting(
   files: DeploymentFiles,
   dispatchHost?: DispatchOptions["host"],
@@ -28,8 +28,8 @@ export async function openHosting(
       const kept = await context.once(openOpenwop);
       openwop = await hostAgents(context, kept);
       const runs = await hostRuns(context, openwop, kept);
-      const host = dispatchHost === undefined ? {} : { dispatchHost };
-      return contributeOpenwop(context, { openwop, kept, runs, ...host });
+      Object.assign(runs.host, dispatchHost);
+      return contributeOpenwop(context, { openwop, kept, runs });
     },
   };
   const modules = MODULES.map((one) => (one.name === "openwop" ? module : one));

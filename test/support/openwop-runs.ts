@@ -205,7 +205,8 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   });
   const { watcher } = options;
   const host = new RunHost({
-    ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
+    ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance },
+    logger: log,
     stopping: new AbortController().signal,
   });
   if (watcher !== undefined) host.watch(watcher);

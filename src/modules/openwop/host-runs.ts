@@ -61,7 +61,7 @@ export async function hostRuns(
   );
   const host = new RunHost({
     ...{ register: kept.register, workflows, types, catalog, compiler, redact, limits: runs },
-    ...{ isConformance, log, stopping: context.stopping.signal },
+    ...{ isConformance, logger: log, stopping: context.stopping.signal },
   });
   const escalations = new RunEscalations({
     ...{ host, escalations: state.escalations, agtpIdOf, ending: context.stopping.signal },

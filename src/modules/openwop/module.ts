@@ -10,12 +10,7 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
-import {
-  type AgentRoutesOptions,
-  agentRoutes,
-  type DispatchOptions,
-  inventoryEndpoints,
-} from "./agent-endpoints.ts";
+import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
@@ -43,8 +38,6 @@ interface OpenwopParts {
   readonly openwop: OpenwopAgents;
   readonly kept: OpenwopState;
   readonly runs: HostedRuns;
-  /** Dispatches agents to these runs; without it, to the host of all runs. */
-  readonly dispatchHost?: DispatchOptions["host"];
 }
 
 /** The contribution of the module to a deployment. */
@@ -55,7 +48,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { tenant } = context.config.openwop;
   let forgetGone = (): void => undefined;
   const maxWaitMs = longestWaitMs(context.config.limits);
-  const dispatching = { host: parts.dispatchHost ?? host, tenant, maxWaitMs, redactor };
+  const dispatching = { host, tenant, maxWaitMs, redactor };
   return {
     routes: [
       ...agentRoutes(registry.list(tenant), dispatching),

@@ -73,7 +73,7 @@ async function create(
   }
   // A caller that ended the parent meanwhile has not seen it.
   if (isOver(register.find(parent.runId)?.status ?? "cancelled")) await endOrphan(parts, log);
-  else register.execute(log);
+  else register.enqueueLog(log);
   return log;
 }
 

@@ -141,12 +141,12 @@ export function endOrphan(
 
 /** Ends what an earlier process left behind when it ended its parent; whether it is such a run. */
 export function takeDown(parts: RunParts, { runId, parentRunId }: RunEntry): boolean {
-  const { register, log: lines, redact } = parts;
+  const { register, logger, redact } = parts;
   if (parentRunId === undefined) return false;
   if (!isOver(register.find(parentRunId)?.status ?? "cancelled")) return false;
   const ending = register.log(runId, parts).then((log) => log && endOrphan(parts, log));
   ending.catch((error: unknown) => {
-    lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not be ended");
+    logger.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not be ended");
   });
   return true;
 }

@@ -167,7 +167,7 @@ export class RunHost {
     if (isRefused(log)) return log;
     const refusal = await resumeRun(log, this.#parts.redact(reason), caller.owner.principal);
     if (refusal !== undefined) return refusal;
-    this.#parts.register.execute(log);
+    this.#parts.register.enqueueLog(log);
     return log;
   }
 
@@ -183,7 +183,7 @@ export class RunHost {
     if (isRefused(log)) return log;
     const changes = alongside("running", runId);
     const answered = await answerRun(log, nodeId, answer, this.#parts, changes);
-    if (!isRefused(answered)) this.#parts.register.execute(log);
+    if (!isRefused(answered)) this.#parts.register.enqueueLog(log);
     return answered;
   }
 
@@ -196,15 +196,15 @@ export class RunHost {
     if (isRefused(run)) return redact(run);
     const changes = alongside("pending", run.runId);
     const log = await register.keep(run, this.#parts, { alongside: changes, isOnly });
-    if (!isRefused(log)) register.execute(log);
+    if (!isRefused(log)) register.enqueueLog(log);
     return log;
   }
 
   /** Deletes the runs that are over for long. */
   #forgetOld(): void {
-    const { register, limits, log, redact } = this.#parts;
+    const { register, limits, logger, redact } = this.#parts;
     register.forget(limits).catch((error: unknown) => {
-      log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
+      logger.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
     });
   }
 

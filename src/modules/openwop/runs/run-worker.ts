@@ -61,8 +61,8 @@ export class RunWorker implements RunExecutor {
 
   /** A run that could not be written down is taken up by the next process. */
   reportFault(error: unknown, runId: string): void {
-    const { log, redact } = this.#parts;
-    log.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
+    const { logger, redact } = this.#parts;
+    logger.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
   }
 
   async #driveAndReport(log: RunLog, signal: AbortSignal): Promise<void> {
@@ -88,11 +88,11 @@ export class RunWorker implements RunExecutor {
     if (error instanceof RunFullError) {
       return { code: "event_limit_exceeded", message: error.message };
     }
-    const { log, redact } = this.#parts;
+    const { logger, redact } = this.#parts;
     const correlationId = uuidv7();
     // An error of an agent's may quote what it was given.
     const fields = { error_id: correlationId, run_id: runId, trace: redact(traceOf(error)) };
-    log.warn(fields, "a node failed");
+    logger.warn(fields, "a node failed");
     return { code: "internal_error", message: "the server failed", details: { correlationId } };
   }
 

@@ -12,7 +12,7 @@ import {
   type RunRegisterOptions,
 } from "../../../runs/run-register.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { AlsoChange } from "../../../state/collection-write.ts";
+import type { AddOptions, AlsoChange } from "../../../state/collection-write.ts";
 import type { Store } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunLimits } from "../config.ts";
@@ -42,7 +42,7 @@ export interface RunParts {
   readonly redact: Redact;
   readonly limits: RunLimits;
   readonly isConformance: boolean;
-  readonly log: Pick<CallLog, "warn">;
+  readonly logger: Pick<CallLog, "warn">;
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
   readonly stopping: AbortSignal;
   /** They hear of every run that begins to wait, or has its answer. */
@@ -58,6 +58,9 @@ interface KeepOptions {
   /** No other run of its scope may be under way. */
   readonly isOnly?: boolean;
 }
+
+/** The run that keeps another out. */
+type Exclusion = Pick<AddOptions<RunEntry>, "turn" | "unless">;
 
 const PAUSED: RunStop = { kind: "paused" };
 const TAKEN: RunStop = { kind: "taken" };
@@ -102,8 +105,8 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     return tree.filter(({ parentRunId }) => parentRunId === runId);
   }
 
-  /** Executes a run when its turn comes, unless it is over. */
-  execute({ run, state }: RunLog): void {
+  /** Queues a run for execution by its log, unless it is over. */
+  enqueueLog({ run, state }: RunLog): void {
     const entry = this.find(run.runId);
     if (entry !== undefined && !isOver(state.status)) this.enqueue(entry);
   }
@@ -115,17 +118,12 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     { alongside = [], isOnly = false }: KeepOptions = {},
   ): Promise<RunLog | RunRefusal> {
     this.#bounds.limits = rules.limits;
-    const { scopeId, owner } = run;
-    const exclusion = isOnly &&
-      scopeId !== undefined && {
-        turn: `scope ${owner.tenant} ${scopeId}`,
-        unless: () => this.#activeIn(owner.tenant, scopeId),
-      };
+    const exclusion = isOnly ? this.#exclusionOf(run) : {};
     let refusal = tooManyRuns();
     const log = await this.#logs.find(run.runId, async () => {
       const kept = { collection: RUNS, key: run.runId, value: run };
       const also: readonly AlsoChange[] = [{ kind: "put", ...kept }, ...alongside];
-      const adding = await this.add({ run: entryOf(run) }, { also, ...(exclusion || {}) });
+      const adding = await this.add({ run: entryOf(run) }, { also, ...exclusion });
       if (adding.kind === "added") return this.#openLog(run, rules, initialState(run));
       if (adding.kind === "taken") refusal = runAlreadyActive(adding.item.runId);
       return undefined;
@@ -162,8 +160,11 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     await this.sweep();
   }
 
-  #activeIn(tenant: string, scopeId: string): RunEntry | undefined {
-    return this.unfinished().find((run) => run.tenant === tenant && run.scopeId === scopeId);
+  /** A run that is under way keeps another of its scope out. */
+  #exclusionOf({ scopeId, owner: { tenant } }: Run): Exclusion {
+    if (scopeId === undefined) return {};
+    const isOfScope = (run: RunEntry): boolean => run.tenant === tenant && run.scopeId === scopeId;
+    return { turn: `scope ${tenant} ${scopeId}`, unless: () => this.unfinished().find(isOfScope) };
   }
 
   async #readLog(runId: string, rules: LogRules): Promise<RunLog | undefined> {
