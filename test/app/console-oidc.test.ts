@@ -65,6 +65,17 @@ describe("signing in at a provider", () => {
     expect(there.asked.filter((path) => path === "/token")).toHaveLength(1);
   });
 
+  it("calls a person by a name of whole characters, however long the provider's is", async () => {
+    const there = await startForgingProvider();
+    const house = await openWith(there);
+    const begun = await begin(house);
+    there.forge({ claims: { name: `${"a".repeat(127)}\u{1f600}` } }, begun.nonce);
+    const [, set = ""] = (await comeBack(house, there, begun)).headers.getSetCookie();
+    const [cookie = ""] = set.split(";");
+    const { body } = await house.ask("/api/session", { headers: { cookie } });
+    expect(body.name).toBe(`${"a".repeat(127)}\ufffd`);
+  });
+
   it("is for the browser that began it, with its own state", async () => {
     const there = await startForgingProvider();
     const house = await openWith(there);

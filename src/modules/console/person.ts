@@ -41,7 +41,7 @@ const MAX_NAME = 128;
 /** Characters that no line of text has; those that are only invisible, the pages show by their numbers. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}]|\p{Surrogate}/gu;
 
-/** Tells whether a person's name is one line of text. */
+/** Tells whether a person's name is one line of whole characters. */
 export function isOneLine(name: string): boolean {
   return name.search(CONTROLS) === -1;
 }
@@ -78,8 +78,10 @@ export function isGranted(
 /** The person whom the claims are about. */
 export function personOf(claims: Claims, role: Role): Person {
   const { iss, sub } = claims;
-  const name = (nameIn(claims) ?? String(sub)).replaceAll(CONTROLS, "\ufffd");
-  return { id: `${String(iss)}#${String(sub)}`, name: name.slice(0, MAX_NAME), role, via: "oidc" };
+  // Half a character is left where the cut goes through one.
+  const cut = (nameIn(claims) ?? String(sub)).slice(0, MAX_NAME);
+  const name = cut.replaceAll(CONTROLS, "\ufffd");
+  return { id: `${String(iss)}#${String(sub)}`, name, role, via: "oidc" };
 }
 
 /** Tells whether the claims say how people call the person. */

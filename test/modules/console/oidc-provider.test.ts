@@ -93,6 +93,10 @@ describe("createOidcProvider", () => {
     ["a token without a nonce", { claims: { nonce: undefined } }, /nonce/],
     ["a token that is over", { claims: { exp: now - 600 } }, /TIMESTAMP/],
     ["a token that names nobody", { claims: { sub: undefined } }, /sub/],
+    ["a token of somebody without a name", { claims: { sub: "" } }, /no usable sub/],
+    ["somebody with a name of two lines", { claims: { sub: "ada\r\neve" } }, /no usable sub/],
+    ["somebody whose name ends early", { claims: { sub: "ada\u0000" } }, /no usable sub/],
+    ["somebody named by half a character", { claims: { sub: "ada\ud800" } }, /no usable sub/],
     ["somebody with too long a name", { claims: { sub: "x".repeat(300) } }, /sub/],
     [
       "another provider's document",
