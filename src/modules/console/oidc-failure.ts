@@ -63,6 +63,9 @@ export function asOidcFailure(thrown: unknown): OidcFailure {
   // Errors of the library quote what was answered; codes and the library's own words do not.
   if (code.startsWith("OAUTH_"))
     return new OidcFailure("unacceptable", `${code}: ${words(causes)}`);
+  // Web Crypto's, of a key that it cannot read: it has a code, and is no connection's.
+  const unread = causes.find((one) => one instanceof DOMException);
+  if (unread !== undefined) return new OidcFailure("unacceptable", `a key: ${unread.name}`);
   if (code !== "") return new OidcFailure("unreachable", code);
   return new OidcFailure("unacceptable", causes[0]?.name ?? "nothing that has a name");
 }

@@ -4,7 +4,7 @@
  */
 import * as client from "openid-client";
 import { Agent, request } from "undici";
-import { isLoopbackHost } from "../../base/addresses.ts";
+import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import {
   connectionOptions,
   limitInterim,
@@ -55,7 +55,7 @@ interface Known {
 /** Asks nothing by itself. */
 export function createOidcProvider(options: OidcProviderOptions): OidcProvider {
   const { oidc, ca } = options;
-  const { fetch, close } = createOidcFetch(ca);
+  const { fetch, close } = createOidcFetch(oidc.issuer, ca);
   let known: Known | undefined;
   let underWay = 0;
   const configuration = (): Promise<client.Configuration> => {
@@ -131,7 +131,8 @@ async function addressOf(
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
   });
-  if (url.protocol === "https:" || url.protocol === "http:") return url;
+  const isWeb = url.protocol === "https:" || url.protocol === "http:";
+  if (isWeb && url.username === "" && url.password === "") return url;
   throw new OidcFailure("unacceptable", "its authorization_endpoint is no web address");
 }
 
@@ -182,12 +183,12 @@ interface Asked {
  * The way to an OpenID provider: verified connections, no redirects, answers that are read up to a
  * length. Plain HTTP is for providers on this machine.
  */
-function createOidcFetch(ca: string | undefined) {
+function createOidcFetch(issuer: string, ca: string | undefined) {
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
   const dispatcher = new Agent(connectionOptions(needs));
   return {
     async fetch(url: string, { method, headers, body, signal }: Asked): Promise<Response> {
-      checkAddress(url);
+      checkAddress(url, issuer);
       const answer = await request(url, {
         ...{ dispatcher, method: method as "GET", signal: signal ?? null },
         onInfo: limitInterim(),
@@ -212,10 +213,21 @@ function createOidcFetch(ca: string | undefined) {
   };
 }
 
-/** Addresses come from the provider's own document. */
-function checkAddress(url: string): void {
-  const { protocol, hostname } = new URL(url);
-  if (protocol === "https:") return;
-  if (protocol === "http:" && isLoopbackHost(hostname.replace(/^\[|\]$/g, ""))) return;
+/**
+ * Addresses come from the provider's own document. A literal one is never looked up, so it is judged
+ * here: a provider elsewhere has no business on this machine.
+ */
+function checkAddress(url: string, issuer: string): void {
+  const { protocol } = new URL(url);
+  const host = hostOf(url);
+  const isOwn = isLoopbackHost(host);
+  if (isNobodysAddress(host) || (isOwn && !isLoopbackHost(hostOf(issuer)))) {
+    throw new OidcFailure("unacceptable", "it names an address that it may not have");
+  }
+  if (protocol === "https:" || (protocol === "http:" && isOwn)) return;
   throw new OidcFailure("unacceptable", "it names an address that is not https");
+}
+
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, "");
 }

@@ -54,6 +54,10 @@ async function failureOf(asking: Promise<unknown>): Promise<readonly [string, st
   return [kind, reason];
 }
 
+/** A key without its exponent, and one that is for other work. */
+const UNREADABLE = { kty: "RSA", kid: "key-1", alg: "RS256", use: "sig", n: "AQAB" };
+const PRIVATE = { ...UNREADABLE, e: "AQAB", d: "AQAB" };
+
 const send = (status: number, body: string | Buffer) => (response: ServerResponse) => {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(body);
@@ -127,6 +131,21 @@ describe("createOidcProvider", () => {
       /OAUTH_|not https/,
     ],
     [
+      "a place for tokens at an address of a link",
+      { metadata: { token_endpoint: "https://169.254.169.254/token" } },
+      /may not have$/,
+    ],
+    [
+      "a key that is none",
+      { paths: { "/keys": send(200, JSON.stringify({ keys: [UNREADABLE] })) } },
+      /^a key: DataError$/,
+    ],
+    [
+      "a private key",
+      { paths: { "/keys": send(200, JSON.stringify({ keys: [PRIVATE] })) } },
+      /^a key: /,
+    ],
+    [
       "a refusal of the client",
       { paths: { "/token": send(401, '{"error":"invalid_client","error_description":"<b>"}') } },
       /invalid_client$/,
@@ -182,6 +201,14 @@ describe("createOidcProvider", () => {
   it("sends nobody to an address that is no web address", async () => {
     const opened = await open();
     opened.there.forge({ metadata: { authorization_endpoint: "javascript:alert(1)" } });
+    const [kind] = await failureOf(opened.provider.authorizationUrl(ATTEMPT, REDIRECT));
+    expect(kind).toBe("unacceptable");
+  });
+
+  it("sends nobody to an address with somebody's name in it", async () => {
+    const opened = await open();
+    const endpoint = "https://login.example@evil.example/authorize";
+    opened.there.forge({ metadata: { authorization_endpoint: endpoint } });
     const [kind] = await failureOf(opened.provider.authorizationUrl(ATTEMPT, REDIRECT));
     expect(kind).toBe("unacceptable");
   });
