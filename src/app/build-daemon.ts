@@ -53,6 +53,8 @@ interface Seat {
   readonly servesHttp: boolean;
   /** 48 octets that all of them have. */
   readonly ticketKeys: () => Buffer;
+  /** The part of a bound of the whole daemon that this process has. */
+  shareOf(bound: number): number;
 }
 
 /** Nothing can be served, and why. */

@@ -64,7 +64,7 @@ export class Serving {
     const onFault = (error: unknown): void =>
       logger.error({ event: "fault", error }, "a connection failed");
     const gateway = (): Gateway | undefined => this.deployment.gateway;
-    const sendBudget = new SendBudget(deployment.config.limits);
+    const sendBudget = new SendBudget(this.#sendLimits(deployment.config.limits));
     this.#sendBudget = sendBudget;
     const common = { limits, sendBudget, onFault };
     const { servesHttp = true } = options.seat ?? {};
@@ -81,6 +81,13 @@ export class Serving {
       onRefusedPeer: (reason, remote) =>
         logger.warn({ event: "peer-refused", reason, remote }, "a peer was turned away"),
     });
+  }
+
+  /** What waits to be sent is bounded in all processes of a daemon together. */
+  #sendLimits(limits: LimitsConfig): LimitsConfig {
+    const { seat } = this.#options;
+    if (seat === undefined) return limits;
+    return { ...limits, sendBufferTotalBytes: seat.shareOf(limits.sendBufferTotalBytes) };
   }
 
   /** Adds one that was found when it was served already. */
@@ -165,7 +172,7 @@ export class Serving {
     const { config, dispatcher } = next.deployment;
     const { limits } = config;
     this.listener.replace({ identity: next.identity, limits, dispatcher });
-    this.#sendBudget.limit(limits);
+    this.#sendBudget.limit(this.#sendLimits(limits));
     const previous = this.deployment;
     this.deployment = next.deployment;
     this.problems = next.problems;

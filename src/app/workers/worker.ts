@@ -10,7 +10,7 @@ import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import { createProcessState, whileServing } from "../../dispatch/process-state.ts";
 import type { Measurements } from "../../server/metrics.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";
-import type { WorkerPort } from "../../server/worker-port.ts";
+import { shareOf, type WorkerPort } from "../../server/worker-port.ts";
 import { ParentNode } from "../../state/sharing/parent-node.ts";
 import { ParentRecords } from "../../state/sharing/parent-records.ts";
 import { ParentStore } from "../../state/sharing/parent-store.ts";
@@ -83,6 +83,7 @@ class Worker {
         openState: (config, watch) => openWorkerState(channel.link, config, watch),
         servesHttp: isLead,
         ticketKeys: () => this.#ticketKeys,
+        shareOf: (bound) => shareOf(bound, order.seat),
       },
     };
     logProcessFaults(this.#options);

@@ -190,3 +190,22 @@ it("refuses what stops its first worker, and leaves nothing behind", async () =>
   const start = openWorkers(2, { server: { on_invalid: "fail" } }, broken);
   await expect(start).rejects.toThrow("endpoints/broken.toml");
 });
+
+it("what waits to be sent is bounded in all workers together", async () => {
+  const limits = { send_buffer_total_bytes: 2_097_152 };
+  const long = 'export const echo = () => ({ body: { text: "x".repeat(900_000) } });';
+  const daemon = await openWorkers(2, { limits }, { "handlers.mjs": long });
+  const clients = await connectToEach(daemon, 8);
+  const closed = clients.map(
+    ({ socket }) => new Promise<void>((resolve) => socket.once("close", () => resolve())),
+  );
+  let gone = 0;
+  for (const one of closed) void one.then(() => (gone += 1));
+  for (const { socket } of clients) {
+    socket.on("error", () => undefined);
+    socket.pause();
+    for (let time = 0; time < 16; time += 1) socket.write(bytesOf(ALICE, "QUERY", "/lists"));
+  }
+  // One such reply fits into the share of a worker, and two do not.
+  await expect.poll(() => gone, { timeout: 20_000 }).toBe(6);
+});
