@@ -51,6 +51,7 @@ function lapsedSeat(renew: () => Promise<void>): NonNullable<DaemonOptions["seat
     },
     servesHttp: true,
     ticketKeys: () => Buffer.alloc(48),
+    shareOf: (bound) => bound,
   };
 }
 
