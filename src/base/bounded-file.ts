@@ -2,15 +2,7 @@
  * Reads a file that an operator wrote, whatever it turns out to be: a directory, a device, a huge
  * or a binary file is a fault in words, never an exception and never a hang.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { codeOf } from "./thrown.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
@@ -63,8 +55,9 @@ function readBounded(path: string, maxBytes: number, room: Buffer | undefined): 
       return { fault: `must be at most ${maxBytes} bytes long, has ${status.size}` };
     }
     const { size } = status;
-    const isRoomy = room !== undefined && size > 0 && size <= room.length;
-    return { bytes: isRoomy ? fill(room, descriptor, size) : readFileSync(descriptor) };
+    if (size === 0) return readUnsized(descriptor, maxBytes);
+    const isRoomy = room !== undefined && size <= room.length;
+    return { bytes: fill(isRoomy ? room : Buffer.allocUnsafeSlow(size), descriptor, size) };
   } catch (error) {
     return { fault: describeFileError(error) };
   } finally {
@@ -81,6 +74,19 @@ function fill(room: Buffer, descriptor: number, size: number): Uint8Array {
     length += count;
   }
   return room.subarray(0, length);
+}
+
+/** All of a file that says of no size: one that is begun just now, or one of /proc, which may be without end. */
+function readUnsized(descriptor: number, maxBytes: number): FileBytes {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const count = readSync(descriptor, scratch, 0, SCRATCH_LENGTH, null);
+    if (count === 0) return { bytes: Buffer.concat(pieces, length) };
+    length += count;
+    if (length > maxBytes) return { fault: `must be at most ${maxBytes} bytes long, has more` };
+    pieces.push(Buffer.from(scratch.subarray(0, count)));
+  }
 }
 
 /** Describes a `node:fs` error in words. */

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readBoundedFile } from "../../src/base/bounded-file.ts";
+import { readBoundedBytes, readBoundedFile } from "../../src/base/bounded-file.ts";
 import { makeDirectory } from "../support/directory.ts";
 
 describe("readBoundedFile", () => {
@@ -18,6 +18,18 @@ describe("readBoundedFile", () => {
     execFileSync("mkfifo", [path]);
     expect(readBoundedFile(path, 10)).toEqual({ fault: "must be a regular file" });
   });
+
+  it.skipIf(process.platform !== "linux")(
+    "reads no further than the bound where a file says no size",
+    () => {
+      expect(readBoundedFile("/proc/self/maps", 10)).toEqual({
+        fault: "must be at most 10 bytes long, has more",
+      });
+      // Without end, as far as anybody would read it.
+      expect(readBoundedBytes("/proc/self/pagemap", 100_000).fault).toMatch(/100000 bytes/);
+      expect(readBoundedFile("/proc/self/comm", 100).text).toMatch(/\n$/);
+    },
+  );
 
   it("says what is wrong with a path", () => {
     const directory = makeDirectory();
