@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { EndpointDefinition } from "../../../src/endpoint/endpoint.ts";
 import type { MergedContract } from "../../../src/modules/agentcli/compile/merge.ts";
 import {
@@ -177,10 +178,47 @@ describe("presentCredentials", () => {
     expect(presentCredentials(identity(bindings), stdin)).toMatchObject({ kind: "failure", code });
   });
 
+  it("leaves nothing behind where a file cannot be written", () => {
+    const root = makeDirectory();
+    // The directory of the files has room below it, and they have none: paths end at 4095 octets.
+    const place = padPath(root, 4_095 - "/agtpd-credentials-XXXXXX".length);
+    mkdirSync(place, { recursive: true });
+    vi.stubEnv("TMPDIR", place);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const bindings = [{ source, target: { kind: "file", name: "TOKEN_FILE" } as const }];
+    const code = "presentation_target_invalid";
+    expect(presentCredentials(identity(bindings), null)).toMatchObject({ kind: "failure", code });
+    expect(readdirSync(place)).toEqual([]);
+    vi.stubEnv("TMPDIR", join(root, "none"));
+    expect(presentCredentials(identity(bindings), null)).toMatchObject({ kind: "failure", code });
+  });
+
+  it("takes files back from among what cannot be removed", () => {
+    const bindings = [{ source, target: { kind: "file", name: "TOKEN_FILE" } as const }];
+    const presented = presentCredentials(identity(bindings), null);
+    if (isFailure(presented)) throw new Error(presented.message);
+    const { TOKEN_FILE: file = "" } = presented.env;
+    const directory = dirname(file);
+    onTestFinished(() => void execFileSync("rm", ["-rf", directory]));
+    // Deeper than any path can say.
+    const step = 'fs.mkdirSync("a".repeat(200)); process.chdir("a".repeat(200));';
+    const script = `for (let level = 0; level < 30; level += 1) { ${step} }`;
+    execFileSync(process.execPath, ["-e", script], { cwd: directory });
+    expect(presented.remove()).toMatchObject({ code: "ENAMETOOLONG" });
+    expect(existsSync(file)).toBe(false);
+  });
+
   it("hands nothing off", () => {
     expect(presentCredentials(identity([], "downscope"), null)).toMatchObject({ kind: "failure" });
   });
 });
+
+/** A path of so many octets below a directory. */
+function padPath(directory: string, length: number): string {
+  const left = length - directory.length;
+  if (left <= 200) return left < 2 ? directory : `${directory}/${"a".repeat(left - 1)}`;
+  return padPath(`${directory}/${"a".repeat(99)}`, length);
+}
 
 describe("parseStructured", () => {
   it.each([

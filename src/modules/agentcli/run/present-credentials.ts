@@ -7,7 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { valueAt } from "../../../base/json-value.ts";
-import { type Failure, failure } from "../failure.ts";
+import { codeOf } from "../../../base/thrown.ts";
+import { type Failure, failure, isFailure } from "../failure.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import type { Binding } from "../manifest/manifest.ts";
 
@@ -17,7 +18,8 @@ interface PresentedCredentials {
   readonly stdin: string | null;
   /** The secrets that must not be seen in the output. */
   readonly secrets: readonly string[];
-  remove(): void;
+  /** Never throws: answers what was in the way, such as what the program has put beside them. */
+  remove(): unknown;
 }
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -54,6 +56,7 @@ class Presentation implements PresentedCredentials {
   stdin: string | null = null;
   readonly secrets: string[] = [];
   #directory: string | undefined;
+  readonly #files: string[] = [];
 
   add({ target }: Binding, value: string, ownInput: string | null): Failure | undefined {
     this.secrets.push(value);
@@ -62,8 +65,10 @@ class Presentation implements PresentedCredentials {
         return undefined;
       case "env":
         return this.#setVariable(target?.name, value);
-      case "file":
-        return this.#setVariable(target?.expose_as ?? target?.name, this.#writeFile(value));
+      case "file": {
+        const path = this.#writeFile(value);
+        return isFailure(path) ? path : this.#setVariable(target?.expose_as ?? target?.name, path);
+      }
       case "stdin":
         if (ownInput !== null || this.stdin !== null) {
           const message = "standard input is taken already";
@@ -74,9 +79,16 @@ class Presentation implements PresentedCredentials {
     }
   }
 
-  remove(): void {
-    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true });
-    this.#directory = undefined;
+  remove(): unknown {
+    if (this.#directory === undefined) return undefined;
+    try {
+      // The credentials first: a directory can be made that cannot be removed.
+      for (const file of this.#files) rmSync(file, { force: true });
+      rmSync(this.#directory, { recursive: true, force: true });
+      return undefined;
+    } catch (error) {
+      return error;
+    }
   }
 
   #setVariable(name: string | null | undefined, value: string): Failure | undefined {
@@ -87,11 +99,18 @@ class Presentation implements PresentedCredentials {
     return undefined;
   }
 
-  #writeFile(value: string): string {
-    this.#directory ??= mkdtempSync(join(tmpdir(), "agtpd-credentials-"));
-    const path = join(this.#directory, String(this.secrets.length));
-    writeFileSync(path, value, { mode: 0o600, flag: "wx" });
-    return path;
+  /** Nobody but the disk is at fault where it is full. */
+  #writeFile(value: string): string | Failure {
+    try {
+      this.#directory ??= mkdtempSync(join(tmpdir(), "agtpd-credentials-"));
+      const path = join(this.#directory, String(this.secrets.length));
+      writeFileSync(path, value, { mode: 0o600, flag: "wx" });
+      this.#files.push(path);
+      return path;
+    } catch (error) {
+      const message = `the file of a credential cannot be written (${codeOf(error)})`;
+      return failure("presentation_target_invalid", message);
+    }
   }
 }
 
