@@ -60,14 +60,18 @@ export class HttpTurns {
     this.take(last, Number.POSITIVE_INFINITY);
   }
 
-  /** A request that was begun is over. */
+  /** A request that was begun is over; the next one waits for its turn of the loop, as others do. */
   over(turn: Turn): void {
     if (this.#running !== turn) return;
-    this.#running = this.#waiting.shift();
+    const next = this.#waiting.shift();
+    this.#running = next;
     if (this.#isPaused && this.#waiting.length === 0) {
       this.#isPaused = false;
       this.#socket.resume();
     }
-    this.#running?.begin();
+    if (next === undefined) return;
+    setImmediate(() => {
+      if (this.#running === next && !this.#socket.destroyed) next.begin();
+    });
   }
 }
