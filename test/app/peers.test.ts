@@ -313,6 +313,21 @@ describe("a peer that misbehaves", () => {
     }
   }
 
+  it("keeps one task waiting, and no other with it", async () => {
+    const peer = await startPeer((socket, _, index) => {
+      if (index === 1) socket.destroy();
+    });
+    onTestFinished(() => peer.close());
+    const { fingerprint: _, ...away } = awayAsPeer({ port: peer.port, fingerprint256: "" });
+    const files = filesOf("home.example", HOME_KEY, [{ ...away, ca: "away.pem" }]);
+    const home = await openDaemon({ ...files, "away.pem": peer.cert });
+    const kept = delegate(home);
+    await vi.waitFor(() => expect(peer.requests).toHaveLength(1));
+    expect(refusalOf(await delegate(home))).toEqual([550, "delegation-failed", "peer-closed"]);
+    await peer.close();
+    expect(refusalOf(await kept)).toEqual([550, "delegation-failed", "peer-closed"]);
+  });
+
   it("is cut off in the middle of the work", async () => {
     const reply = await against(() => (socket) => socket.destroy());
     expect(refusalOf(reply)).toEqual([550, "delegation-failed", "peer-closed"]);

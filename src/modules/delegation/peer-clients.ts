@@ -72,10 +72,10 @@ class PeerPool {
   }
 
   /** Undefined for a peer without an address. */
-  find({ name, address }: PeerServer): AgtpClient | undefined {
+  find({ name, address, maxConnections }: PeerServer): AgtpClient | undefined {
     const known = this.#clients.get(name);
     if (known !== undefined || address === undefined) return known;
-    const made = createClient({ ...address, ...this.#timing, ...BOUNDS });
+    const made = createClient({ ...address, maxConnections, ...this.#timing, ...BOUNDS });
     this.#clients.set(name, made);
     return made;
   }
