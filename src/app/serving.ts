@@ -83,7 +83,7 @@ export class Serving {
     });
   }
 
-  /** What waits to be sent is bounded in all processes of a daemon together. */
+  /** All processes of a daemon together bound what waits to be sent. */
   #sendLimits(limits: LimitsConfig): LimitsConfig {
     const { seat } = this.#options;
     if (seat === undefined) return limits;

@@ -62,7 +62,7 @@ export function recordStreamEvents({
   };
 }
 
-/** What has been done is not on record, or nobody can tell; the ledger has told why. */
+/** The record of a deed is lost, or nobody can tell; the ledger has told why. */
 function rethrowUndecided(error: unknown): never {
   throw isStoreUnavailable(error) ? error : new StoreUnavailableError("undecided", error);
 }

@@ -1,5 +1,5 @@
 /**
- * What waits, on two nodes: their clocks differ, each hears late of what the other has done, in an order of
+ * Two nodes with what waits: their clocks differ, each hears late of what the other has done, in an order of
  * the feed's own, and any of them starts anew. What is decided is decided from how things stand and not from
  * what a node has heard, and once both have heard everything both say what the model says.
  */
@@ -154,7 +154,7 @@ function compare(model: Model, node: Node): void {
   expect(shown.size).toBe(model.escalations.size);
 }
 
-/** What a node does; the other has not heard of it. */
+/** A step of one node; the other has not heard of it. */
 function step(name: string, at: At, run: (model: Model, node: Node) => Promise<boolean>): Command {
   return {
     check: () => true,
@@ -307,7 +307,7 @@ const hear = (at: At, isMuch: boolean): Command =>
     return false;
   });
 
-/** What a node hears was asked before something that it does itself. */
+/** A node hears an answer that was asked for before its own step. */
 const hearBefore = (at: At, done: Command): Command => ({
   check: () => true,
   run: async (model, real) => {

@@ -44,8 +44,8 @@ export const OVERSEER: RunCaller = {
 };
 
 /**
- * Who answers a run, as its events name it: a person by the certificate or the sign-in, whichever agent it
- * speaks as, so that each has one vote.
+ * Names the one who answers a run, as its events do: a person by the certificate or the sign-in, whichever
+ * agent it speaks as, so that each has one vote.
  */
 export function answererOf(
   { caller: { agentId }, peer }: QueryCaller,

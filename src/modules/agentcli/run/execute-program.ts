@@ -60,7 +60,7 @@ export async function executeProgram(
     if (unverified !== undefined) return unverified;
     return await report(facts, executor);
   } finally {
-    // What the program did stays done, whatever it has made of its directory.
+    // A run that has happened is answered, whatever it has made of its directory.
     const error = presented.remove();
     if (error !== undefined) run.call.log.warn({ err: error }, "credentials cannot be removed");
   }

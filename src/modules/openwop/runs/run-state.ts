@@ -102,7 +102,7 @@ export interface InterruptAnswer {
   readonly interruptId?: string;
   /** The meaning that the value must have; undefined: whichever. */
   readonly isApproving?: boolean;
-  /** Whoever gives it tells the people who were asked. */
+  /** The caller tells the people who were asked. */
   readonly isToldByCaller?: boolean;
 }
 
