@@ -110,8 +110,8 @@ function call(id) {
     case "asks-by-link":
       return say({ id: 901, method: "elicitation/create", params: questions() });
     case "progresses":
-      for (let step = 1; step <= 5; step += 1)
-        progress(step, `${process.env.TOKEN} ${"x".repeat(400)}`);
+      for (let step = 100; step <= 500; step += 1)
+        progress(step / 100, `${process.env.TOKEN} ${"x".repeat(400)}`);
       progress(1, "backwards");
       progress("far", "no number");
       // Whoever answers has heard all that.
