@@ -15,7 +15,7 @@ export interface HostingServer extends TestServer {
   readonly openwop: OpenwopAgents;
 }
 
-/** What `dispatchHost` has takes the place of the same of the host of runs. */
+/** The methods of `dispatchHost` take the place of those of the host of runs. */
 export async function openHosting(
   files: DeploymentFiles,
   dispatchHost?: DispatchOptions["host"],

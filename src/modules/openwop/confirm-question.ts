@@ -110,19 +110,23 @@ export async function confirmQuestion(parts: QuestionParts, word: Word): Confirm
     : decided(parts, word, answered);
 }
 
+/** The word as a decision has it, and its speaker. */
+function spoken({ confirmation, authority, source }: Word, policy: OperatorPolicy) {
+  const { status, reason, attestation } = confirmation;
+  const { agentId } = source.exchange.caller;
+  const operator = operatorOf(source.exchange.peer, policy);
+  return { status, authority, ...given({ agentId, operator, reason, attestation }) };
+}
+
 async function decided(
   { decide, findEscalation, policy }: QuestionParts,
-  { escalation, subject, authority, confirmation, source }: Word,
+  word: Word,
   { log }: AnsweredRun,
 ): Promise<HandlerResult> {
-  const { call, exchange } = source;
-  const { status, reason, attestation } = confirmation;
-  const { agentId } = exchange.caller;
-  const operator = operatorOf(exchange.peer, policy);
-  const auditId = await decide(subject.interruptId, {
-    ...{ status, authority, cause: source },
-    ...given({ agentId, operator, reason, attestation }),
-  });
+  const { escalation, subject, source } = word;
+  const { call } = source;
+  const verdict = { ...spoken(word, policy), cause: source };
+  const auditId = await decide(subject.interruptId, verdict);
   const after = findEscalation(escalation.escalationId) ?? escalation;
   const { decision } = after;
   return floorResult(call, {
@@ -135,16 +139,14 @@ async function decided(
 /** One of several words: the record says that it was one, and the escalation waits for the others. */
 async function voted(
   { record, policy }: QuestionParts,
-  { escalation, authority, confirmation, source }: Word,
+  word: Word,
   { log, eventId: attestationId, votes }: AnsweredRun,
   { by }: InterruptAnswer,
 ): Promise<HandlerResult> {
-  const { exchange, call } = source;
-  const { status, reason, attestation } = confirmation;
-  const { agentId } = exchange.caller;
-  const operator = operatorOf(exchange.peer, policy);
-  const vote = { attestationId, status, authority, at: Date.now() };
-  const decision = { ...vote, ...given({ agentId, operator, reason, attestation }) };
+  const { escalation, confirmation, source } = word;
+  const { call } = source;
+  const { status } = confirmation;
+  const decision = { ...spoken(word, policy), attestationId, at: Date.now() };
   const event = escalationEvent("escalation_voted", { ...escalation, decision }, { vote: status });
   const [auditId] = await record([event], source);
   return floorResult(call, {
