@@ -1,6 +1,7 @@
 /** Replies that wait for their records: what leaves a connection when, and what never does. */
+import { performance } from "node:perf_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
 import { SendBudget } from "../../src/server/connection-limits.ts";
@@ -76,6 +77,12 @@ async function startListener() {
   };
   return { client, records, held, answered, settle };
 }
+
+beforeEach(() => {
+  // Time stands still: what a client sent at once is answered in one turn, on a machine that is busy too.
+  const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now());
+  onTestFinished(() => clock.mockRestore());
+});
 
 function ask(...paths: readonly string[]): Buffer {
   return Buffer.concat(paths.map((path) => encodeRequest({ method: "QUERY", path })));
