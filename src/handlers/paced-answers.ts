@@ -5,10 +5,10 @@
  */
 import type { Dispatcher } from "undici";
 import { LONG_OCTETS } from "../base/json-bounds.ts";
-import { LongTurns } from "../base/long-turns.ts";
+import { LoopTurns } from "../base/loop-turns.ts";
 
 /** Beside those of requests: whoever sends long ones holds up no answer. */
-const turns = new LongTurns();
+const turns = new LoopTurns();
 /** Pieces of one answer in one turn; those of a server that means well have thousands of octets. */
 const PIECES_A_TURN = 128;
 

@@ -6,7 +6,7 @@
 
 import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
-import { LONG_TURNS } from "../base/long-turns.ts";
+import { LONG_TURNS, type LoopTurns } from "../base/loop-turns.ts";
 import type { Peer } from "../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
@@ -26,6 +26,8 @@ interface ConnectionContext {
   /** The one in force; a reload swaps it between two requests. */
   dispatcher: Dispatcher;
   readonly batcher: WriteBatcher;
+  /** In which pipelined requests are answered, those of all connections together. */
+  readonly turns: LoopTurns;
   readonly sendBudget: SendBudget;
   readonly ledger: Recording;
   onFault(error: unknown): void;
@@ -37,9 +39,6 @@ interface OtherEnd {
   readonly peer: Peer;
   readonly overhead: TlsOverhead;
 }
-
-/** The longest that one connection answers what it has received before others have their turn. */
-const TURN_MS = 5;
 
 /** Serves a socket whose handshake is done. */
 export class Connection implements BatchedWriter {
@@ -106,10 +105,11 @@ export class Connection implements BatchedWriter {
 
   #work(): void {
     if (this.#isWaitingItsTurn || !this.#mayAnswer()) return;
-    const began = performance.now();
-    let now = began;
-    while (this.#mayAnswer()) {
-      if (now - began > TURN_MS) {
+    const { turns } = this.#context;
+    let now = performance.now();
+    for (let isFirst = true; this.#mayAnswer(); isFirst = false) {
+      // Each has an answer in a turn, however many have pipelined more.
+      if (!turns.begin(now) && !isFirst) {
         this.#yield();
         break;
       }

@@ -4,7 +4,7 @@
  * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { inLongTurn } from "../../base/long-turns.ts";
+import { inLongTurn } from "../../base/loop-turns.ts";
 import type { HttpPeer } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/module/http-route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

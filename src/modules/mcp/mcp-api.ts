@@ -6,7 +6,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type JsonBounds, jsonExcess, REQUEST_BOUNDS } from "../../base/json-bounds.ts";
-import { inLongTurn } from "../../base/long-turns.ts";
+import { inLongTurn } from "../../base/loop-turns.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";

@@ -6,7 +6,7 @@
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordIn } from "../../../base/json-value.ts";
-import { inLongTurn } from "../../../base/long-turns.ts";
+import { inLongTurn } from "../../../base/loop-turns.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";

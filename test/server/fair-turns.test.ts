@@ -1,4 +1,4 @@
-/** Long bodies that come at once: each is read in a turn of the loop of its own.   docs/limits.md */
+/** Much that comes at once: a turn of the loop has its share of it, so that others have theirs.   docs/limits.md */
 import { describe, expect, it } from "vitest";
 import { openDaemon } from "../support/daemon.ts";
 import { configFile, endpointFile } from "../support/deployment.ts";
@@ -9,24 +9,39 @@ let turn = 0;
 const count = () => { turn += 1; setImmediate(count).unref(); };
 count();
 export const when = () => ({ body: { turn } });
+export const worked = () => {
+  const until = performance.now() + 3;
+  while (performance.now() < until);
+  return { body: { turn } };
+};
 `;
 
-const ENDPOINT = endpointFile({
-  ...{ method: "EXECUTE", path: "/things", properties: { text: { type: "string" } } },
-  handler: { type: "registered_function", function: "handlers.when" },
-});
+const things = (path: string, handler: string) =>
+  endpointFile({
+    ...{ method: "EXECUTE", path, properties: { text: { type: "string" } } },
+    handler: { type: "registered_function", function: `handlers.${handler}` },
+  });
 const BODY = JSON.stringify({ text: "x".repeat(40_000) });
 const CALLERS = 12;
 const REQUEST = `AGTP/1.0 EXECUTE /things\r\nAgent-ID: ${"a".repeat(64)}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+
+const WORK = `AGTP/1.0 EXECUTE /work\r\nAgent-ID: ${"a".repeat(64)}\r\n\r\n`;
 
 const FILES = {
   "agtp-server.toml": configFile({
     policies: { scope_required_for_invocation: false, identity: { unknown_agents: "accept" } },
     gateway: { enabled: true, port: 0 },
   }),
-  "endpoints/things.toml": ENDPOINT,
+  "endpoints/things.toml": things("/things", "when"),
+  "endpoints/work.toml": things("/work", "worked"),
   "handlers.mjs": TURN_MODULE,
 };
+
+/** The most that were answered in one turn of the loop. */
+function mostInATurn(turns: readonly unknown[]): number {
+  const counts = turns.map((turn) => turns.filter((other) => other === turn).length);
+  return Math.max(...counts);
+}
 
 describe("long bodies", () => {
   it("of many connections are read one a turn of the loop", async () => {
@@ -57,5 +72,29 @@ describe("long bodies", () => {
     };
     const turns = await Promise.all(Array.from({ length: CALLERS }, post));
     expect(new Set(turns).size).toBe(CALLERS);
+  });
+});
+
+describe("many requests", () => {
+  it("that many connections pipeline have one turn's share together, and each connection an answer in it", async () => {
+    const daemon = await openDaemon(FILES);
+    const clients = await Promise.all(Array.from({ length: CALLERS }, () => daemon.connect()));
+    for (const client of clients) client.write(WORK.repeat(4));
+    const answers = await Promise.all(clients.map((client) => client.replies(4)));
+    const turns = answers.flat().map(({ body }) => body["turn"]);
+    expect(mostInATurn(turns)).toBeLessThan(CALLERS + 4);
+  });
+
+  it("of many HTTP clients have one turn's share together", async () => {
+    const { daemon } = await openDaemon(FILES);
+    const post = async (): Promise<unknown> => {
+      const url = `http://127.0.0.1:${daemon.gatewayPort}/work/execute`;
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(url, { method: "POST", headers, body: "{}" });
+      return ((await response.json()) as { readonly turn: number }).turn;
+    };
+    await Promise.all(Array.from({ length: CALLERS }, post));
+    // Those of connections that are open come in one turn.
+    expect(mostInATurn(await Promise.all(Array.from({ length: CALLERS }, post)))).toBeLessThan(5);
   });
 });
