@@ -7,6 +7,7 @@ import { httpRedirects, loadShippedCatalog } from "../../src/openapi/import-file
 import type { DraftedEndpoint } from "../../src/openapi/import-operation.ts";
 import { FieldSet } from "../../src/openapi/input-parameters.ts";
 import { operationsOf } from "../../src/openapi/operations.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const { catalog } = loadShippedCatalog();
 const names = methodNames(catalog, []);
@@ -154,7 +155,7 @@ describe("a document of thousands of operations", () => {
 
   it("has its pairs and its redirects at once", () => {
     const named = Object.fromEntries(operations.map((name) => [name, "listThings"]));
-    const began = performance.now();
+    const began = cpuMs();
     const made = assign(named).map(({ method, path: { path } }, index) => {
       const operation = { httpMethod: "GET", path: operations[index]?.slice(4) };
       return { method, path, operation, table: { method } } as unknown as DraftedEndpoint;
@@ -162,16 +163,16 @@ describe("a document of thousands of operations", () => {
     expect(new Set(made.map(({ path }) => path)).size).toBe(operations.length);
     expect(httpRedirects(made, catalog, names).length).toBe(operations.length);
     // Each with each in text takes most of a minute.
-    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(cpuMs() - began).toBeLessThan(15_000);
   });
 
   it("keeps the names of fields apart at once", () => {
     const fields = new FieldSet();
-    const began = performance.now();
+    const began = cpuMs();
     for (let index = 0; index < 40_000; index += 1) {
       fields.add(`f${index}`, "query", { schema: {}, isRequired: false });
     }
     expect(fields.add("f7", "body", { schema: {}, isRequired: false })).toBe("body_f7");
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(cpuMs() - began).toBeLessThan(10_000);
   });
 });

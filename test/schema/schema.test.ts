@@ -7,6 +7,7 @@ import {
   createSchemaCompiler,
   preparingGenerators,
 } from "../../src/schema/schema.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const WHERE = { file: "endpoints/x.toml", key: "endpoint.input_schema" };
 
@@ -210,7 +211,7 @@ describe("formats", () => {
   });
 
   it("takes hostile texts in linear time", () => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const texts = [
       `http://${":".repeat(200_000)}`,
       `x@${"a-".repeat(100_000)}`,
@@ -229,7 +230,7 @@ describe("formats", () => {
       for (const text of texts) schema.check(text);
     }
     // Quadratic time would be minutes.
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(cpuMs() - startedAt).toBeLessThan(10_000);
   });
 });
 

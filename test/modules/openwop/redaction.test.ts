@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
 import { collectingSecrets } from "../../../src/modules/openwop/host-agents.ts";
 import { RedactedStream } from "../../../src/modules/openwop/redaction.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { openwopConfig, redactorOf } from "../../support/openwop.ts";
 
 const AGENT_ID = "0123456789abcdef".repeat(4);
@@ -55,7 +56,7 @@ describe("text", () => {
   });
 
   it("takes no longer for hostile texts", () => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     for (const piece of [
       "://a:",
       "-----BEGIN ",
@@ -67,7 +68,7 @@ describe("text", () => {
     ]) {
       redactorOf({ K: "opensesame" }).text(piece.repeat(50_000));
     }
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(cpuMs() - startedAt).toBeLessThan(5000);
   });
 });
 
@@ -177,12 +178,12 @@ describe("properties of redaction", () => {
 
   it("takes a stream of one endless word without holding up", () => {
     const stream = new RedactedStream(redactorOf());
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     let shown = "";
     for (let at = 0; at < 20_000; at += 1) shown += stream.push("x");
     shown += stream.end();
     expect(shown).toHaveLength(20_000);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(cpuMs() - startedAt).toBeLessThan(5000);
   });
 });
 

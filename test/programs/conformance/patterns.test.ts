@@ -11,6 +11,7 @@ import {
 } from "../../../src/programs/conformance/text-pattern.ts";
 import { encodeRequest, fillRequest } from "../../../src/programs/conformance/transcript.ts";
 import { matchValue } from "../../../src/programs/conformance/value-pattern.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 function match(expected: unknown, actual: unknown, bindings = createBindings()) {
   return matchValue(expected, actual, { at: "body", bindings });
@@ -51,9 +52,9 @@ describe("matchText", () => {
   });
 
   it("ends in time for long texts that nearly fit", () => {
-    const started = performance.now();
+    const started = cpuMs();
     expect(matchText("{any}a{any}a{any}b", "a".repeat(60_000_000), createBindings())).toBe(false);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(cpuMs() - started).toBeLessThan(5000);
   });
 
   it("takes every text for itself", () => {

@@ -8,6 +8,7 @@ import { publicKeyOf } from "../../../../src/identity/ed25519.ts";
 import { type LoadedPacks, loadPacks } from "../../../../src/modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../../../src/modules/openwop/packs/peer-capabilities.ts";
 import type { PackRules } from "../../../../src/modules/openwop/packs/read-pack.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 import { makeDirectory } from "../../../support/directory.ts";
 import {
   type AgentFields,
@@ -434,9 +435,9 @@ describe("a handoff schema", () => {
   it("never keeps the daemon busy, whatever its pattern", () => {
     const loaded = withSchema('{"type": "string", "pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}');
     const schema = loaded.packs[0]?.agents[0]?.taskSchema;
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     expect(schema?.check("a".repeat(50_000))).toBeDefined();
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(cpuMs() - startedAt).toBeLessThan(5000);
   });
 });
 
