@@ -6,7 +6,7 @@ import { clientHello } from "../support/client-hello.ts";
 import { closeOf, openDaemon, type RawClient } from "../support/daemon.ts";
 import { bus, call, echo, heard, serverFiles } from "../support/server-deployment.ts";
 
-const SHORT_MS = 150;
+const SHORT_MS = 400;
 
 /** Writes octet after octet, for as long as the peer keeps the connection. */
 async function trickle(socket: RawClient["socket"], bytes: Buffer): Promise<void> {

@@ -135,7 +135,7 @@ describe("a connection", () => {
   });
 
   it("is not read while as many requests as allowed are in progress", async () => {
-    const limits = { max_pipelined: 4, header_timeout_ms: 100 };
+    const limits = { max_pipelined: 4, header_timeout_ms: 400 };
     const { connect } = await openDaemon(serverFiles({ limits }));
     const client = await connect();
     const started = heard("started", "slow");
