@@ -328,6 +328,19 @@ describe("a peer that misbehaves", () => {
     expect(refusalOf(await kept)).toEqual([550, "delegation-failed", "peer-closed"]);
   });
 
+  it("is waited for through a reload of this server", async () => {
+    const peer = await startPeer(() => undefined);
+    onTestFinished(() => peer.close());
+    const { fingerprint: _, ...away } = awayAsPeer({ port: peer.port, fingerprint256: "" });
+    const files = filesOf("home.example", HOME_KEY, [{ ...away, ca: "away.pem" }]);
+    const home = await openDaemon({ ...files, "away.pem": peer.cert });
+    const kept = delegate(home);
+    await vi.waitFor(() => expect(peer.requests).toHaveLength(1));
+    expect(await home.daemon.reload()).toEqual([]);
+    await peer.close();
+    expect(refusalOf(await kept)).toEqual([550, "delegation-failed", "peer-closed"]);
+  });
+
   it("is cut off in the middle of the work", async () => {
     const reply = await against(() => (socket) => socket.destroy());
     expect(refusalOf(reply)).toEqual([550, "delegation-failed", "peer-closed"]);

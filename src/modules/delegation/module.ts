@@ -83,7 +83,7 @@ function isFloorPair({ method, path }: Pair): boolean {
 }
 
 /** DELEGATE, and what goes with it. */
-type Delegate = Pick<Contribution, "blockers" | "delegations" | "start" | "stop"> & {
+type Delegate = Pick<Contribution, "blockers" | "close" | "delegations" | "start" | "stop"> & {
   readonly method: FloorMethod;
   warmUp(): void;
 };
@@ -132,8 +132,9 @@ async function provisionDelegate(
     warmUp: () => {
       if (settings.peers.length > 0) loadJose.prepare();
     },
-    stop: async () => {
-      await Promise.all([background.close(), caller.close(), manifests.close()]);
+    stop: () => background.close(),
+    close: async () => {
+      await Promise.all([caller.close(), manifests.close()]);
     },
   };
 }
