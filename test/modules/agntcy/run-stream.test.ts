@@ -7,6 +7,7 @@ import {
   MAX_FRAME_LENGTH,
   RunStream,
 } from "../../../src/modules/agntcy/runs/run-stream.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 describe("EventStreamParser", () => {
   const stream =
@@ -34,6 +35,20 @@ describe("EventStreamParser", () => {
       parser.push("x".repeat(MAX_FRAME_LENGTH / 4));
     expect(parser.isOverlong).toBe(true);
     expect(parser.push("\n\ndata: 1\n\n")).toEqual([]);
+  });
+
+  it("takes as long for a frame of single characters as for its length", () => {
+    const quickest = (length: number): number => {
+      const times = Array.from({ length: 3 }, () => {
+        const parser = new EventStreamParser();
+        const startedAt = cpuMs();
+        for (let at = 0; at < length; at += 1) parser.push("x");
+        return cpuMs() - startedAt;
+      });
+      return Math.min(...times);
+    };
+    quickest(2_000);
+    expect(quickest(128_000)).toBeLessThan(4 * 8 * quickest(16_000));
   });
 
   it("never throws", () => {

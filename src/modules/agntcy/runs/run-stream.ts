@@ -124,7 +124,10 @@ const STUCK_KEEP_ALIVE = /^:+(?=(?:id|event|data|retry):)/;
  * frame of bounded length.   HTML "Server-sent events"
  */
 export class EventStreamParser {
+  /** The beginning of a line. */
   #rest = "";
+  /** A CR that may be the first half of CR LF waits for the other. */
+  #end: "" | "\r" = "";
   #data: string[] = [];
   #length = 0;
   #event = "";
@@ -139,20 +142,22 @@ export class EventStreamParser {
   push(chunk: string): readonly StreamFrame[] {
     const frames: StreamFrame[] = [];
     if (this.#isOverlong) return frames;
-    const text = this.#rest + chunk;
-    // A CR that may be the first half of CR LF waits for the other.
-    const lines = text.split(/\r\n|\n|\r(?!$)/);
-    this.#rest = lines.pop() ?? "";
+    // What is left of earlier chunks is not looked at again: they may be of one character each.
+    const lines = (this.#end + chunk).split(/\r\n|\n|\r(?!$)/);
+    const rest = lines.pop() ?? "";
     for (const line of lines) {
-      const frame = this.#take(line);
+      const frame = this.#take(this.#rest + line);
       if (frame !== undefined) frames.push(frame);
+      this.#rest = "";
     }
+    this.#end = rest.endsWith("\r") ? "\r" : "";
+    this.#rest += this.#end === "" ? rest : rest.slice(0, -1);
     if (this.#rest.length + this.#length > MAX_FRAME_LENGTH) this.#isOverlong = true;
     return frames;
   }
 
   #take(written: string): StreamFrame | undefined {
-    if (written === "") return this.#end();
+    if (written === "") return this.#finish();
     const line = written.replace(STUCK_KEEP_ALIVE, "");
     const colon = line.indexOf(":");
     if (colon === 0) return undefined;
@@ -165,7 +170,7 @@ export class EventStreamParser {
     return undefined;
   }
 
-  #end(): StreamFrame | undefined {
+  #finish(): StreamFrame | undefined {
     const [data, event] = [this.#data, this.#event];
     this.#data = [];
     this.#event = "";
