@@ -38,6 +38,7 @@ export class ManifestLibrary {
   readonly #directory: string;
   readonly #shelf: string | undefined;
   readonly #byPath = new Map<string, ReadManifest>();
+  #isShelfRead = false;
 
   constructor({ directory, shelf }: LibraryOptions) {
     this.#directory = directory;
@@ -91,7 +92,8 @@ export class ManifestLibrary {
 
   /** The fault of a manifest that nobody refers to is nobody's problem. */
   #readShelf(): void {
-    if (this.#shelf === undefined) return;
+    if (this.#shelf === undefined || this.#isShelfRead) return;
+    this.#isShelfRead = true;
     const { files } = readDeploymentFiles({
       directory: this.#directory,
       dir: this.#shelf,
