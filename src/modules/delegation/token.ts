@@ -128,7 +128,10 @@ function readClaims(
   if (typeof iat !== "number" || typeof exp !== "number") return undefined;
   const at = Date.parse(String(deadline));
   const isPlausible =
-    iat <= now / 1000 + CLOCK_TOLERANCE_S && exp - iat <= MAX_LIFETIME_S && at <= exp * 1000;
+    iat <= now / 1000 + CLOCK_TOLERANCE_S &&
+    // Whole seconds around a time that begins and ends within one.
+    exp - iat <= MAX_LIFETIME_S + 1 &&
+    at <= exp * 1000;
   if (!isPlausible) return undefined;
   return {
     ...{ issuer: String(iss), subject: String(sub), audience: String(aud), id: String(jti) },

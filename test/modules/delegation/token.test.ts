@@ -31,6 +31,16 @@ describe("a delegation token", () => {
     expect(await verifyToken(token, keyFor, NOW + 8_000)).toMatchObject({ fault: "expired" });
   });
 
+  it("may be good for a day, whenever in a second that begins", async () => {
+    const now = NOW + 500;
+    const signed = (deadline: number) => signToken({ ...CLAIMS, deadline }, KEY.privateKey, now);
+    const day = 86_400_000;
+    const longest = await verifyToken(await signed(now + day), keyFor, now);
+    expect(longest).toMatchObject({ deadline: now + day });
+    const longer = await verifyToken(await signed(now + day + 1_000), keyFor, now);
+    expect(longer).toMatchObject({ fault: "malformed" });
+  });
+
   it("is not what it was once a character of it is another", async () => {
     const token = await signToken(CLAIMS, KEY.privateKey, NOW);
     await fc.assert(
