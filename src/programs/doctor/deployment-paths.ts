@@ -38,11 +38,12 @@ export function privateKeyPaths({
   config,
   machine,
 }: Subject): readonly { readonly path: string; readonly key: string }[] {
-  const { tls, gateway, signing, peers } = config;
+  const { tls, gateway, console, signing, peers } = config;
   const named = [
     { path: signing.key, key: "signing.key" },
     { path: tls.key, key: "tls.key" },
     { path: gateway.key, key: "gateway.key" },
+    { path: console.key, key: "console.key" },
     ...peers.map((peer, index) => ({ path: peer.key, key: `peers[${index}].key` })),
   ].flatMap(({ path, key }) => (path === undefined ? [] : [{ path, key }]));
   const kept = [

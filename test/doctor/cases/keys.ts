@@ -49,6 +49,24 @@ export const keysCases: readonly Case[] = [
     found: { severity: "error", file: ".agtp/keys/n.cert.pem" },
   },
   {
+    title: "an authority of traces that is over",
+    id: "certificate-expiry",
+    site: async () => ({
+      tables: { tracing: { ca: "tls/traces-ca.pem" } },
+      files: { "tls/traces-ca.pem": (await makeServerCertificate(-1)).cert },
+    }),
+    found: { severity: "error", file: CONFIG, key: "tracing.ca" },
+  },
+  {
+    title: "an authority of an AGNTCY agent's server that is over",
+    id: "certificate-expiry",
+    site: async () => ({
+      tables: { agntcy: [{ manifest: "mail.json", base: "/mail", ca: "tls/mail-ca.pem" }] },
+      files: { "tls/mail-ca.pem": (await makeServerCertificate(-1)).cert },
+    }),
+    found: { severity: "error", file: CONFIG, key: "agntcy[0].ca" },
+  },
+  {
     title: "a certificate for other names",
     id: "certificate-names",
     site: () => withCertificate(300, {}, ["other.example"]),
@@ -62,6 +80,29 @@ export const keysCases: readonly Case[] = [
       return { ...site, files: { ...site.files, "tls/key.pem": makeKey("p256") } };
     },
     found: { severity: "error", key: "tls.key" },
+  },
+  {
+    title: "a key of the console that is another certificate's",
+    id: "certificate-key",
+    site: async () => {
+      const { cert } = await makeServerCertificate(300);
+      const files = { "console/cert.pem": cert, "console/key.pem": makeKey("p256") };
+      return { tables: { console: { cert: "console/cert.pem", key: "console/key.pem" } }, files };
+    },
+    found: { severity: "error", file: CONFIG, key: "console.key" },
+  },
+  {
+    title: "a key of the console that everybody can read",
+    id: "key-permissions",
+    site: async () => {
+      const { cert, key } = await makeServerCertificate(300);
+      return {
+        tables: { console: { cert: "console/cert.pem", key: "console/key.pem" } },
+        files: { "console/cert.pem": cert, "console/key.pem": key },
+        modes: { "console/key.pem": 0o644 },
+      };
+    },
+    found: { severity: "error", file: CONFIG, key: "console.key" },
   },
   {
     title: "a TLS key that everybody can read",

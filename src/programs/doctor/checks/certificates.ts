@@ -21,7 +21,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 function certificateFiles(subject: Subject): readonly CertificateFile[] {
   const { config, configFile, endpoints } = subject;
-  const { tls, gateway, console, webhooks, peers } = config;
+  const { tls, gateway, console, webhooks, peers, agntcy, tracing, store } = config;
   const taken = new Set<string>();
   const named = (
     key: string,
@@ -43,6 +43,9 @@ function certificateFiles(subject: Subject): readonly CertificateFile[] {
     ...named("console.cert", console.cert, "shown"),
     ...named("console.oidc.ca", console.oidc?.ca, "trusted"),
     ...named("webhooks.ca", webhooks.ca, "trusted"),
+    ...named("tracing.ca", tracing.ca, "trusted"),
+    ...named("store.ca", store.ca, "trusted"),
+    ...agntcy.flatMap(({ ca }, index) => named(`agntcy[${index}].ca`, ca, "trusted")),
     ...peers.flatMap((peer, index) => [
       ...named(`peers[${index}].ca`, peer.ca, "trusted"),
       ...named(`peers[${index}].cert`, peer.cert, "shown"),
@@ -117,10 +120,11 @@ export const CERTIFICATES_CHECKS: readonly Check[] = [
   {
     id: "certificate-key",
     asks: "does each certificate have its own key?",
-    look: ({ config: { tls, gateway, peers }, configFile }) => {
+    look: ({ config: { tls, gateway, console, peers }, configFile }) => {
       const pairs = [
         { section: "tls", ...tls },
         { section: "gateway", cert: gateway.cert, key: gateway.key },
+        { section: "console", cert: console.cert, key: console.key },
         ...peers.map(({ cert, key }, index) => ({ section: `peers[${index}]`, cert, key })),
       ];
       return pairs.flatMap(({ section, cert, key }) => {
