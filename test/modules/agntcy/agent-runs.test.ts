@@ -36,6 +36,16 @@ describe("AgentRuns", () => {
     expect(await nodes[1].take(wanted("of bob", { owner: "bob" }))).toBe("added");
   });
 
+  it("has the places free of runs whose time is over, which nobody follows any more", async () => {
+    const [here] = await openTwo();
+    for (let at = 0; at < 64; at += 1) {
+      const { runId } = wanted(`removed ${at}`, { base: "/removed" });
+      expect(await here.take(wanted(runId, { base: "/removed" }))).toBe("added");
+      await here.keep(runId, { ...BEGUN, deadlineAt: Date.now() - 1 });
+    }
+    expect(await here.take(wanted("next"))).toBe("added");
+  });
+
   it("begins one run of a thread, whichever nodes are asked at once", async () => {
     const nodes = await openTwo();
     expect(await takeAll(nodes, 3, { threadId: "thread" })).toBe(1);

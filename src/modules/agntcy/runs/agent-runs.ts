@@ -155,7 +155,12 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
 
   #hasPlace(wanted: WantedRun): boolean {
     const owner = ownerOf(wanted);
-    const active = this.inPhase("active").map((run) => ({ owner: ownerOf(run), base: run.base }));
+    // A run whose agent is served no more is followed by nobody, and ended by nobody.
+    const isHeld = (run: AgentRun): boolean =>
+      run.isBeginning === true || run.deadlineAt > this.now();
+    const active = this.inPhase("active")
+      .filter(isHeld)
+      .map((run) => ({ owner: ownerOf(run), base: run.base }));
     const own = active.filter((one) => one.owner.key === owner.key).length;
     const there = active.filter(({ base }) => base === wanted.base);
     return own < ACTIVE_PER_OWNER && mayHold(owner, ACTIVE_PER_BASE, there);
