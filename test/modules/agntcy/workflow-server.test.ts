@@ -1,5 +1,6 @@
 /** What AGNTCY's own workflow server does that its protocol does not say, and what becomes of it here. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { AgentRuns } from "../../../src/modules/agntcy/runs/agent-runs.ts";
 import { type Attempt, send } from "../../support/acp-server.ts";
 import {
   agentManifest,
@@ -165,6 +166,21 @@ describe("a run that is begun by the call that streams it", () => {
     const reply = await ask(MAYA, execute({ wait_seconds: 0 }));
     expect([reply.status, reply.body["status"]], reply.text).toEqual([202, "pending"]);
     expect(server.runs.size).toBe(1);
+  });
+
+  it("is listened to no longer where it could not be kept", { timeout: 20_000 }, async () => {
+    const server = await openAcp({ script: () => "never" });
+    const left = new Promise<void>((resolve) => {
+      server.fault = (request, response) => {
+        if (request.url === "/runs/stream") response.on("close", resolve);
+        return false;
+      };
+    });
+    const { ask } = await openHosted(server);
+    vi.spyOn(AgentRuns.prototype, "keep").mockRejectedValueOnce(new Error("disk I/O error"));
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect((await ask(MAYA, execute())).status).toBe(500);
+    await left;
   });
 
   it("is found though its stream ends without a word, because it asks", async () => {

@@ -97,12 +97,16 @@ async function begin(
     return threadBusy();
   if (begun.kind !== "ok") return upstreamError(call, begun);
   const { upstreamRunId, stream } = begun.value;
-  const run = await register.keep(runId, {
-    ...{ upstreamAgentId: begun.agentId, upstreamRunId, deadlineAt: Date.now() + timeoutMs },
-    ...(isStreaming ? { mayLackEvents: true } : {}),
-  });
+  let run: AgentRun | undefined;
+  try {
+    run = await register.keep(runId, {
+      ...{ upstreamAgentId: begun.agentId, upstreamRunId, deadlineAt: Date.now() + timeoutMs },
+      ...(isStreaming ? { mayLackEvents: true } : {}),
+    });
+  } finally {
+    if (run === undefined) stream?.close();
+  }
   if (run !== undefined) return { run, stream };
-  stream?.close();
   return tooMany("runs");
 }
 
