@@ -92,8 +92,9 @@ async function execute(
 function outcomeOf(answer: InnerAnswer | undefined): RunEnd {
   if (answer === undefined) return { state: "failed", status: 500, code: undefined };
   const { status } = answer;
-  if (answer.kind === "output") return { state: "completed", status, code: undefined };
-  return { state: status === 500 ? "failed" : "refused", status, code: answer.code };
+  const code = answer.kind === "output" ? undefined : answer.code;
+  if (answer.kind === "output" && status < 400) return { state: "completed", status, code };
+  return { state: status === 500 ? "failed" : "refused", status, code };
 }
 
 interface Told extends CausingRequest {

@@ -43,7 +43,8 @@ export async function work(
     if (done === "aborted") return failed(time.refusal("unknown"), priorActions);
     const { pair, answer, auditId } = done;
     if (auditId !== undefined) priorActions.push({ agent_id: agent.agentId, audit_id: auditId });
-    if (answer.kind === "refusal") {
+    // The operator's functions may answer a status of failure with a body of their own.
+    if (answer.kind === "refusal" || answer.status >= 400) {
       return failed(stepFailed(agent, task.isSequence ? index : undefined, answer), priorActions);
     }
     const { status, output } = answer;
@@ -85,22 +86,24 @@ function answerOf({ status, body }: Acted, isWrapped: boolean): InnerAnswer {
 function stepFailed(
   { agentId }: AgentDocument,
   step: number | undefined,
-  refusal: Refusal,
+  answer: InnerAnswer,
 ): Refusal {
-  const { status } = refusal;
-  const { error, ...carried } = refusalBody(refusal);
-  const subAgent = {
-    agent_id: agentId,
-    ...(step === undefined ? {} : { step }),
-    status,
-    error,
-  };
+  const { status } = answer;
+  const where = { agent_id: agentId, ...(step === undefined ? {} : { step }), status };
+  if (answer.kind === "output") {
+    const subAgent = { ...where, result: answer.output ?? null };
+    const explanation = `the agent was answered ${status}`;
+    const outcome = outcomeOf(status, undefined);
+    return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
+  }
+  const { error, ...carried } = refusalBody(answer);
+  const subAgent = { ...where, error };
   if (status === 551 && isRecord(carried["link"])) {
     const link = { index: -1, ...carried["link"] };
-    const explanation = `a link further on does not hold: ${refusal.message}`;
+    const explanation = `a link further on does not hold: ${answer.message}`;
     return chainBroken("chain", explanation, link, { sub_agent: subAgent });
   }
-  const explanation = `the agent was answered ${status}: ${refusal.message}`;
+  const explanation = `the agent was answered ${status}: ${answer.message}`;
   const outcome = outcomeOf(status, carried["outcome"]);
   return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
 }

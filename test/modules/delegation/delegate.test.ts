@@ -14,7 +14,7 @@ import {
   refusalOf,
   ZOE,
 } from "../../support/delegation.ts";
-import { configFile } from "../../support/deployment.ts";
+import { configFile, endpointFile } from "../../support/deployment.ts";
 import { openServer, shareServer, type TestServer } from "../../support/dispatch.ts";
 import { readJws, recordOf } from "../../support/records.ts";
 
@@ -123,6 +123,36 @@ describe("DELEGATE to a hosted agent", () => {
     });
     expect(reply.body["prior_actions"]).toHaveLength(2);
     expect(recordOf(reply).payload["prior_actions"]).toHaveLength(2);
+  });
+
+  it("stops at a function that answers a status of failure with a body of its own", async () => {
+    const more = "export const sold_out = () => ({ status: 409, body: { left: 0 } });";
+    const handler = { type: "registered_function", function: "more.sold_out" };
+    const endpoint = endpointFile({ method: "BOOK", path: "/suites", handler });
+    const server = await openServer({
+      ...files,
+      "more.mjs": more,
+      "endpoints/suites.toml": endpoint,
+    });
+    const task = { method: "BOOK", path: "/suites" };
+    const reply = await delegate(server, { task: [task, BOOKING] });
+    expect(refusalOf(reply)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
+    const subAgent = { agent_id: BOB, status: 409, result: { left: 0 } };
+    expect(reply.body).toMatchObject({ outcome: "failed", sub_agent: { ...subAgent, step: 0 } });
+    expect(reply.body["prior_actions"]).toHaveLength(1);
+    const single = await delegate(server, { task });
+    expect(refusalOf(single)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
+    expect(single.body["sub_agent"]).toEqual(subAgent);
+    const headers = { "Agent-ID": ALICE };
+    const executed = await server.send({
+      method: "EXECUTE",
+      headers,
+      body: { action: "BOOK /suites" },
+    });
+    expect([executed.status, executed.body["result"]]).toEqual([409, { left: 0 }]);
+    const asker = { caller: { document: { agentId: ALICE } } } as unknown as QueryCaller;
+    const [run] = await runSource((await server.kept.once(openDelegation)).runs).entries(asker);
+    expect(run?.content).toMatchObject({ kind: "execute", state: "refused", status: 409 });
   });
 
   it.each([
