@@ -6,6 +6,7 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Paced } from "../../../base/paced.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import type { Caller } from "../../../dispatch/caller/caller.ts";
 import type { MethodPolicy } from "../../../dispatch/policy/method-policy.ts";
@@ -56,13 +57,17 @@ type Outcome = FoundPlan | NoPlanFound;
 /** A value with more characters is no name that a goal would have in it. */
 const MAX_NAME_LENGTH = 256;
 
-/** Finds the plan. */
-export function findPlan(request: PlanRequest, caller: Caller, places: PlanPlaces): Outcome {
+/** Finds the plan, a subject of the goal a turn. */
+export function* findPlan(
+  request: PlanRequest,
+  caller: Caller,
+  places: PlanPlaces,
+): Paced<Outcome> {
   const obstacle = findObstacle(caller, places);
   if (obstacle !== undefined) return none(obstacle);
   const search = new PlanSearch(request, caller, places);
   if (request.pair !== undefined) return search.forPair(places.canonical(request.pair));
-  return request.outputSchema === undefined ? search.forWords() : search.forOutputs();
+  return request.outputSchema === undefined ? yield* search.forWords() : search.forOutputs();
 }
 
 /** Searches the plan of one request. */
@@ -100,7 +105,7 @@ class PlanSearch {
   }
 
   /** The subjects of the words, closest first; of two as close, the one that does less. */
-  forWords(): Outcome {
+  *forWords(): Paced<Outcome> {
     const { words, values } = this.#request;
     let best: { readonly score: number; readonly found: FoundPlan } | undefined;
     let first: NoPlanFound | undefined;
@@ -111,6 +116,7 @@ class PlanSearch {
       else if (best === undefined || doesLess(outcome, best.found)) {
         best = { score: match.score, found: outcome };
       }
+      yield;
     }
     return best?.found ?? first ?? none("no endpoint or recipe of this server is about this goal");
   }

@@ -6,14 +6,16 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { mapPaced, type Paced } from "../../../base/paced.ts";
 import { type TaskQueue, THE_SERVER } from "../../../base/task-queue.ts";
+import type { Caller } from "../../../dispatch/caller/caller.ts";
 import { canonicalPair } from "../../../dispatch/policy/method-policy.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
-import { rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
+import { type Refusal, rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { describeBy, type FloorMethod, floorResult } from "../../../dispatch/routes/floor.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import { creatingRegistry } from "../../../endpoint/endpoint-registry.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
+import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { sortedText } from "../../../schema/keywords-and-formats.ts";
@@ -45,12 +47,20 @@ function planHandler(places: () => Promise<PlanPlaces>, work: TaskQueue): RouteH
     if (!work.hasRoom(owner)) return rateLimited("work", 1);
     const { request } = reading;
     const prepared = await places();
-    return work.run(() => {
-      const found = findPlan(request, exchange.caller, prepared);
-      if (found.kind === "none") return noPlan(found.explanation, { missing: found.missing });
-      return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });
-    }, owner);
+    const planning = answering(call, request, exchange.caller, prepared);
+    return work.pace(planning, owner, call.signal);
   };
+}
+
+function* answering(
+  call: Call,
+  request: PlanRequest,
+  caller: Caller,
+  places: PlanPlaces,
+): Paced<HandlerSuccess | Refusal> {
+  const found = yield* findPlan(request, caller, places);
+  if (found.kind === "none") return noPlan(found.explanation, { missing: found.missing });
+  return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });
 }
 
 /** The share of the confidence that is left where a constraint was not understood. */
