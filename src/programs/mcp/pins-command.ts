@@ -24,7 +24,7 @@ import { type Command, CommandRefusal, command, usage } from "../shell/command.t
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
-import { withState, withStore } from "../shell/with-state.ts";
+import { withPostgres, withState, withStore } from "../shell/with-state.ts";
 import { askTools, settingsOf } from "./named-server.ts";
 
 const NOTES = `
@@ -164,7 +164,9 @@ function pinnedTools(config: Config, environment: Environment): readonly PinnedT
 }
 
 /** The pins as the state has them, whether a daemon runs or not. */
-async function readPins({ store: { driver, path } }: Config): Promise<ToolPins> {
+async function readPins(config: Config): Promise<ToolPins> {
+  const { driver, path } = config.store;
+  if (driver === "postgres") return withPostgres(config, (shared) => ToolPins.open(shared));
   const store = createMemoryStore();
   if (driver === "sqlite" && existsSync(path)) {
     for (const [index, entries] of readStoreCopy(path, COLLECTIONS).entries()) {
