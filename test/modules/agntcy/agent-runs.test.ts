@@ -46,6 +46,20 @@ describe("AgentRuns", () => {
     expect(await here.take(wanted("next"))).toBe("added");
   });
 
+  it("forgets a run a week after its deadline where nobody has ended it", async () => {
+    const [here] = await openTwo();
+    const week = 7 * 86_400_000;
+    for (const [runId, deadlineAt] of [
+      ["old", Date.now() - week],
+      ["late", Date.now() - week + 60_000],
+    ] as const) {
+      expect(await here.take(wanted(runId))).toBe("added");
+      await here.keep(runId, { ...BEGUN, deadlineAt });
+    }
+    expect(here.find("old")).toBeUndefined();
+    expect(here.find("late")).toBeDefined();
+  });
+
   it("begins one run of a thread, whichever nodes are asked at once", async () => {
     const nodes = await openTwo();
     expect(await takeAll(nodes, 3, { threadId: "thread" })).toBe(1);

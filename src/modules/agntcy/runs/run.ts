@@ -155,8 +155,11 @@ export const EVENT_RULES: EventRules<RunEvent> = {
 };
 
 const DAY_MS = 86_400_000;
-/** The time after which a run is forgotten that is over, or that waits for an answer. */
-const KEPT_MS = { active: Infinity, waiting: 30 * DAY_MS, over: 7 * DAY_MS };
+/**
+ * The time after which a run is forgotten that is over, that waits for an answer, or whose deadline has
+ * passed and whose agent is served no more.
+ */
+const KEPT_MS = { active: 7 * DAY_MS, waiting: 30 * DAY_MS, over: 7 * DAY_MS };
 
 const readRecord = recordReader<AgentRun>({
   ...{ runId: "string", base: "string", owner: "string", status: "string" },
@@ -178,7 +181,10 @@ export const AGENT_RUNS: RunKind<AgentRun, RunState> = {
   ownerOf: ({ owner }) => owner,
   orderOf: ({ startedAt }) => startedAt,
   // At that moment it is forgotten already.
-  forgottenAt: ({ status, updatedAt }) => updatedAt + KEPT_MS[STATUSES[status].phase] - 1,
+  forgottenAt: ({ status, updatedAt, deadlineAt }) => {
+    const { phase } = STATUSES[status];
+    return (phase === "active" ? deadlineAt : updatedAt) + KEPT_MS[phase] - 1;
+  },
   quota: { perOwner: 512, all: 4096, characters: 268_435_456 },
   sizeOf: ({ resultBytes, eventBytes }) => resultBytes + eventBytes,
   log: { events: "agntcy-run-events", first: FIRST_EVENT, doomed: "agntcy-doomed-runs" },
