@@ -67,6 +67,24 @@ export const keysCases: readonly Case[] = [
     found: { severity: "error", file: CONFIG, key: "agntcy[0].ca" },
   },
   {
+    title: "an authority of an MCP server that is over",
+    id: "certificate-expiry",
+    site: async () => ({
+      tables: { mcp: { servers: [{ name: "a", url: "https://a.example", ca: "tls/mcp.pem" }] } },
+      files: { "tls/mcp.pem": (await makeServerCertificate(-1)).cert },
+    }),
+    found: { severity: "error", file: CONFIG, key: "mcp.servers[0].ca" },
+  },
+  {
+    title: "an authority of a model server that is over",
+    id: "certificate-expiry",
+    site: async () => ({
+      tables: { openwop: { runtime: { ca: "tls/model-ca.pem" } } },
+      files: { "tls/model-ca.pem": (await makeServerCertificate(-1)).cert },
+    }),
+    found: { severity: "error", file: CONFIG, key: "openwop.runtime.ca" },
+  },
+  {
     title: "a certificate for other names",
     id: "certificate-names",
     site: () => withCertificate(300, {}, ["other.example"]),

@@ -21,7 +21,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 function certificateFiles(subject: Subject): readonly CertificateFile[] {
   const { config, configFile, endpoints } = subject;
-  const { tls, gateway, console, webhooks, peers, agntcy, tracing, store } = config;
+  const { tls, gateway, console, webhooks, peers, agntcy, mcp, openwop, tracing, store } = config;
   const taken = new Set<string>();
   const named = (
     key: string,
@@ -45,6 +45,8 @@ function certificateFiles(subject: Subject): readonly CertificateFile[] {
     ...named("webhooks.ca", webhooks.ca, "trusted"),
     ...named("tracing.ca", tracing.ca, "trusted"),
     ...named("store.ca", store.ca, "trusted"),
+    ...named("openwop.runtime.ca", openwop.runtime.ca, "trusted"),
+    ...mcp.servers.flatMap(({ ca }, index) => named(`mcp.servers[${index}].ca`, ca, "trusted")),
     ...agntcy.flatMap(({ ca }, index) => named(`agntcy[${index}].ca`, ca, "trusted")),
     ...peers.flatMap((peer, index) => [
       ...named(`peers[${index}].ca`, peer.ca, "trusted"),
