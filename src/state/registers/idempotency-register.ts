@@ -102,10 +102,11 @@ export class IdempotencyRegister {
   }
 
   #executionOf(id: string, fingerprint: string, at: number): IdempotentExecution {
+    const begun: KnownKey = { fingerprint, at, state: "running", status: 0, bytes: 0 };
     return new IdempotentExecution({
-      begin: () => this.#begin(id, { fingerprint, at, state: "running", status: 0, bytes: 0 }),
-      answer: (response, isKept) => this.#answer(id, response, isKept),
-      release: () => this.#release(id),
+      begin: () => this.#begin(id, begun),
+      answer: (response, isKept) => this.#answer({ id, begun }, response, isKept),
+      release: () => this.#release({ id, begun }),
       abandon: () => void this.#running.delete(id),
     });
   }
@@ -121,12 +122,13 @@ export class IdempotencyRegister {
     return isBegun;
   }
 
-  async #answer(id: string, response: KeptResponse, isKept: boolean): Promise<void> {
+  async #answer({ id, begun }: Begun, response: KeptResponse, isKept: boolean): Promise<void> {
     const { status } = response;
     const weight = weighResponse(response);
     const bytes = isKept && weight <= MAX_RESPONSE_BYTES ? weight : 0;
     const also = bytes === 0 ? [] : [putResponse(id, response)];
-    const answered = (key: KnownKey): KnownKey => ({ ...key, state: "answered", status, bytes });
+    const answered = (key: KnownKey): KnownKey | undefined =>
+      isOf(begun, key) ? { ...key, state: "answered", status, bytes } : undefined;
     try {
       await this.#keys.change(id, answered, { also, makesRoom: true });
     } finally {
@@ -135,11 +137,24 @@ export class IdempotencyRegister {
     }
   }
 
-  async #release(id: string): Promise<void> {
-    const released = this.#keys.delete([id], { isEarly: true });
-    this.#running.delete(id);
-    await released;
+  async #release({ id, begun }: Begun): Promise<void> {
+    try {
+      await this.#keys.take(id, (key) => isOf(begun, key));
+    } finally {
+      this.#running.delete(id);
+    }
   }
+}
+
+/** A key as its request was begun. */
+interface Begun {
+  readonly id: string;
+  readonly begun: KnownKey;
+}
+
+/** False: the key has made room for others meanwhile, and another request was begun under it. */
+function isOf(begun: KnownKey, { fingerprint, at }: KnownKey): boolean {
+  return fingerprint === begun.fingerprint && at === begun.at;
 }
 
 /** A key of an agent, and how far the request under it has come. */

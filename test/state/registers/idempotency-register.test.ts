@@ -261,6 +261,21 @@ describe("the bounds of the IdempotencyRegister", () => {
     expect(next.claim("one").kind).toBe("answered");
   });
 
+  it("leave a key that made room to the request that was begun under it since", async () => {
+    for (const end of ["answer", "release"] as const) {
+      const { claim, store } = await open({ keysPerAgent: 1 });
+      const former = claimed(claim("k"));
+      await former.begin();
+      const other = await open({ keysPerAgent: 1 }, store);
+      await other.run("l");
+      const latter = claimed(other.claim("k", ALICE, "g"));
+      expect(await latter.begin()).toBe(true);
+      await former[end](RESPONSE);
+      const { claim: ask } = await open({ keysPerAgent: 1 }, store);
+      expect([ask("k", ALICE, "g").kind, ask("k").kind]).toEqual(["unknown", "taken"]);
+    }
+  });
+
   it("cost an agent its oldest response, and not the key", async () => {
     const { run, kept, store } = await open({ bytesPerAgent: 250 });
     const large = { ...RESPONSE, text: "x".repeat(50) };
