@@ -27,6 +27,38 @@ export interface AgentState {
   readonly since: string | undefined;
   /** Events so far; the number of the last one. */
   readonly events: number;
+  /** The latest of them, by what their Audit-IDs begin with. */
+  readonly latest?: readonly string[];
+}
+
+/** An event that is stored again, since nobody saw that it was, is not behind more than these. */
+const LATEST = 16;
+/** Enough of an Audit-ID to tell it from so many others. */
+const ID_LENGTH = 16;
+
+function shortId({ auditId }: JournalRecord): string {
+  return auditId.slice(0, ID_LENGTH);
+}
+
+/** Tells whether an event is one of the latest that have brought an agent where it stands. */
+export function hasTaken(state: AgentState | undefined, event: LifecycleEvent): boolean {
+  return state?.latest?.includes(shortId(event)) ?? false;
+}
+
+/**
+ * The state that an event leads to, in whichever order two nodes store what they have decided at the same
+ * moment: the later one in the chain holds, and a retired agent stays so. One that was taken changes nothing.
+ */
+export function stateAfter(before: AgentState | undefined, event: LifecycleEvent): AgentState {
+  if (before !== undefined && hasTaken(before, event)) return before;
+  const { status, at } = event;
+  const events = (before?.events ?? 0) + 1;
+  const latest = [...(before?.latest ?? []), shortId(event)].slice(-LATEST);
+  const isLater = status === "retired" || (before?.since ?? "") <= at;
+  const isMoved = status !== undefined && before?.status !== "retired" && isLater;
+  return isMoved
+    ? { status, since: at, events, latest }
+    : { status: before?.status, since: before?.since, events, latest };
 }
 
 const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecated"];
@@ -64,10 +96,11 @@ function isStatus(value: unknown): value is AgentStatus {
 /** Reads a stored state; undefined for anything else. */
 export function readState(value: unknown): AgentState | undefined {
   if (!isRecord(value)) return undefined;
-  const { status, since, events } = value;
+  const { status, since, events, latest: written } = value;
   if (typeof events !== "number") return undefined;
+  const latest = Array.isArray(written) ? written.filter((id) => typeof id === "string") : [];
   if (!isStatus(status) || typeof since !== "string") {
-    return { status: undefined, since: undefined, events };
+    return { status: undefined, since: undefined, events, latest };
   }
-  return { status, since, events };
+  return { status, since, events, latest };
 }

@@ -12,10 +12,12 @@ import { isStoreUnavailable } from "../store-fault.ts";
 import { type LifecycleMethod, type Transition, transition } from "./lifecycle.ts";
 import {
   type AgentState,
+  hasTaken,
   type LifecycleEvent,
   readEvent,
   readRecord,
   readState,
+  stateAfter,
 } from "./lifecycle-event.ts";
 
 /** A decided change; `record` writes its event. */
@@ -144,8 +146,9 @@ export class LifecycleRegister {
     let also: readonly Change[] = [];
     const decide = (): ReadonlyMap<string, AgentState> => {
       also = [];
-      if (!this.#isLost(event)) return new Map();
-      const state = stateAfter(this.#stored.get(event.agentId), event);
+      const before = this.#stored.get(event.agentId);
+      if (!this.#isLost(event) || hasTaken(before, event)) return new Map();
+      const state = stateAfter(before, event);
       also = [eventChange(event, state.events)];
       return new Map([[event.agentId, state]]);
     };
@@ -304,14 +307,16 @@ export class LifecycleRegister {
     }
   }
 
-  /** Numbers events behind what is stored of their agents. */
+  /** Numbers events behind what is stored of their agents; those that are stored already have a number. */
   #number(events: readonly LifecycleEvent[]): Numbering {
     const states = new Map<string, AgentState>();
-    const numbered = events.map((event) => {
+    const numbered = events.flatMap((event) => {
       const { agentId } = event;
-      const state = stateAfter(states.get(agentId) ?? this.#stored.get(agentId), event);
+      const before = states.get(agentId) ?? this.#stored.get(agentId);
+      if (hasTaken(before, event)) return [];
+      const state = stateAfter(before, event);
       states.set(agentId, state);
-      return { event, number: state.events };
+      return [{ event, number: state.events }];
     });
     return { states, events: numbered };
   }
@@ -328,15 +333,6 @@ export class LifecycleRegister {
 interface Numbering {
   readonly states: ReadonlyMap<string, AgentState>;
   readonly events: readonly { readonly event: LifecycleEvent; readonly number: number }[];
-}
-
-/** A retired agent stays so, also where another node decided otherwise at the same moment. */
-function stateAfter(before: AgentState | undefined, { status, at }: LifecycleEvent): AgentState {
-  const events = (before?.events ?? 0) + 1;
-  const isMoved = status !== undefined && before?.status !== "retired";
-  return isMoved
-    ? { status, since: at, events }
-    : { status: before?.status, since: before?.since, events };
 }
 
 function eventChange({ agentId, auditId, jws }: LifecycleEvent, number: number): Change {

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { AgentDocument, AgentStatus } from "../../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
 import type { JournalRecord } from "../../../src/state/journal/journal.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { LifecycleMethod } from "../../../src/state/registers/lifecycle.ts";
 import {
   type LifecycleOutcome,
@@ -389,6 +390,43 @@ describe("LifecycleRegister on a store that other nodes share", () => {
     go();
     await Promise.all([first, second]);
     expect(awaited).toHaveLength(2);
+  });
+});
+
+describe("an event that two nodes know of", () => {
+  it("leaves an agent where a later one of its chain has brought it, which was stored before", async () => {
+    const store = makeLastingStore();
+    const [one, other] = [await LifecycleRegister.open(store), await LifecycleRegister.open(store)];
+    const fault = new StoreUnavailableError("unreachable", new Error("gone"));
+    store.fault = fault;
+    await change(one, ALICE, "DEPRECATE");
+    store.fault = undefined;
+    await change(other, ALICE, "DEACTIVATE");
+    await one.save();
+    const next = await LifecycleRegister.open(store);
+    for (const register of [one, next]) expect(register.statusOf(ALICE)).toBe("suspended");
+    expect(await next.events(ALICE.agentId, 10)).toHaveLength(2);
+  });
+
+  it("is in the stream once, though nobody saw that it was stored, or a start has taken it up", async () => {
+    const memory = createMemoryStore();
+    const journal: JournalRecord[] = [];
+    let isAnswered = false;
+    const register = await LifecycleRegister.open(
+      alterStore(memory, {
+        commit: async (...args) => {
+          const outcome = await memory.commit(...args);
+          if (isAnswered) return outcome;
+          throw new StoreUnavailableError("undecided", new Error("gone"));
+        },
+      }),
+    );
+    await change(register, ALICE, "DEACTIVATE", journal);
+    await LifecycleRegister.open(memory, journal);
+    isAnswered = true;
+    await register.save();
+    await change(register, ALICE, "REINSTATE", journal);
+    expect(await register.events(ALICE.agentId, 10)).toEqual(journal.toReversed());
   });
 });
 
