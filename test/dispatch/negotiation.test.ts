@@ -310,6 +310,37 @@ describe("a presented contract", () => {
     expect(reply).toMatchObject({ status: 464, body: { reason: "contract-revoked" } });
   });
 
+  it("is said to be over by nobody before it is so in the store", async () => {
+    const memory = createMemoryStore();
+    const failures: (() => void)[] = [];
+    let isFailing = false;
+    const store = alterStore(memory, {
+      commit: (...args) => {
+        if (!isFailing) return memory.commit(...args);
+        isFailing = false;
+        return new Promise((_, reject) => {
+          const fault = new StoreUnavailableError("unreachable", new Error("gone"));
+          failures.push(() => reject(fault));
+        });
+      },
+    });
+    const onFault = () => undefined;
+    const state = await openState({ store, journalDirectory: undefined, onFault });
+    const server = await openServer(negotiationFiles(), { state });
+    const id = await negotiate(server);
+    isFailing = true;
+    const revoke = { method: "REVOKE", body: { target: "contract", synthesis_id: id } };
+    const first = ask(server, OPAL, revoke);
+    await vi.waitFor(() => expect(failures).toHaveLength(1));
+    const second = ask(server, NORA, revoke);
+    await new Promise((resolve) => setImmediate(resolve));
+    failures[0]?.();
+    expect(await first).toMatchObject({ status: 503 });
+    expect(await second).toMatchObject({ status: 200, body: { result: { status: "revoked" } } });
+    const reply = await ask(server, NORA, AUDIT, { "Contract-Synthesized": id });
+    expect(reply).toMatchObject({ status: 464, body: { reason: "contract-revoked" } });
+  });
+
   it("takes no further step once it is over", async () => {
     const server = await openServer({
       ...negotiationFiles(),

@@ -100,7 +100,7 @@ export class ContractRoutes {
     if (begun !== undefined || register.find(synthesisId)?.state !== "offered") return begun;
     const agreement = register
       .change(synthesisId, "active")
-      .then(async (changed) => {
+      .then(async ({ contract: changed }) => {
         if (changed?.state === "active") await accepted(contract, call, exchange);
       })
       .finally(() => this.#agreements.delete(synthesisId));

@@ -33,12 +33,15 @@ export async function revokeContract(
 ): Promise<Answer> {
   const contract = visibleContract(context, call, exchange);
   if ("kind" in contract) return contract;
-  const { state, synthesisId } = contract;
-  if (!isOpen(contract)) {
+  const { synthesisId } = contract;
+  const reason = textOf(call, "reason");
+  const { contracts } = context.state;
+  const changed = await contracts.change(synthesisId, "revoked", reason ?? "revoked");
+  // Also where another call is about to end it: nobody is told so before that holds on every node.
+  if (!isOpen(contract) && !changed.isChanged) {
+    const { state } = changed.contract ?? contract;
     return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
   }
-  const reason = textOf(call, "reason");
-  await context.state.contracts.change(synthesisId, "revoked", reason ?? "revoked");
   const event = { type: "rcns_revoke", contract, reason, ...actorOf(call, exchange) } as const;
   const [auditId] = await recordContractEvents(context)([event], { call, exchange });
   const result = { synthesis_id: synthesisId, status: "revoked", event_type: "rcns_revoke" };

@@ -174,12 +174,14 @@ export async function releaseContract(
   if (contract.agentId !== exchange.caller.agentId) {
     return forbidden("contract-forbidden", "only its own agent may release a contract");
   }
-  const { state, synthesisId } = contract;
-  if (!isOpen(contract)) {
+  const { synthesisId } = contract;
+  const reason = textOf(call, "reason") ?? "caller-release";
+  const changed = await options.register.change(synthesisId, "released", reason);
+  // Also where another call is about to end it: nobody is told so before that holds on every node.
+  if (!isOpen(contract) && !changed.isChanged) {
+    const { state } = changed.contract ?? contract;
     return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
   }
-  const reason = textOf(call, "reason") ?? "caller-release";
-  await options.register.change(synthesisId, "released", reason);
   const event = { type: "rcns_release", contract, reason, ...actorOf(call, exchange) } as const;
   const [auditId] = await options.record([event], { call, exchange });
   const result = { synthesis_id: synthesisId, status: "released", event_type: "rcns_release" };

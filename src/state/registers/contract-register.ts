@@ -20,6 +20,13 @@ interface ContractRegisterOptions {
   now?(): number;
 }
 
+/** The outcome of a change; `contract` is undefined when it is not there any more. */
+interface ContractChange {
+  readonly contract: Contract | undefined;
+  /** False: it was over already, or stood so. */
+  readonly isChanged: boolean;
+}
+
 /** How one presented contract stands. */
 type Presented =
   | { readonly kind: "usable" | "over"; readonly contract: Contract }
@@ -153,23 +160,23 @@ export class ContractRegister {
     return adding.kind === "taken" ? adding.item : contract;
   }
 
-  /** Moves a contract on that is not over; undefined when it is not there any more. */
+  /** Moves a contract on that is not over; resolves once that, or how it stood already, holds on every node. */
   async change(
     synthesisId: string,
     state: ContractState,
     reason?: string,
-  ): Promise<Contract | undefined> {
-    const { item } = await this.#contracts.change(
+  ): Promise<ContractChange> {
+    const { item, isChanged } = await this.#contracts.change(
       synthesisId,
       (contract) => {
-        if (!isOpen(contract)) return undefined;
+        if (!isOpen(asItIs(contract, this.now())) || contract.state === state) return undefined;
         return { ...contract, state, ...(reason === undefined ? {} : { reason }) };
       },
       // A contract that is revoked must not be called while the disk is slow.
       { isEarly: state !== "active" },
     );
     await this.#contracts.everywhere(synthesisId);
-    return item;
+    return { contract: item && asItIs(item, this.now()), isChanged };
   }
 
   /** Forgets contracts altogether, on every node: presenting one is answered as if it had never been. */
