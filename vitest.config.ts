@@ -27,8 +27,8 @@ const config: ViteUserConfigFnPromise = defineConfig(async ({ mode }) => ({
     include: ["test/**/*.test.ts"],
     reporters: ["default", new ClosingLine()],
     // The machine may be busy; a test that hangs ends all the same.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     pool: "forks",
     execArgv: [...flagsOf(process.execPath)],
     // Many tests wait: for leases, deadlines, and processes that end.
