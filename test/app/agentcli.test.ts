@@ -15,6 +15,7 @@ import {
 import { encodeRequest, openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 import { AGENT } from "../support/genesis.ts";
 import { makeCertificate } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -318,7 +319,7 @@ describe("a run", () => {
     const log = join(server.directory, "log");
     const first = [run(server), run(server, {}, ALICE, "t2"), run(server, {}, BOB, "t2")];
     const lines = () => (existsSync(log) ? readFileSync(log, "utf8").length / 2 : 0);
-    await vi.waitFor(() => expect(lines()).toBe(2));
+    await vi.waitFor(() => expect(lines()).toBe(2), PATIENCE);
     expect((await run(server, {}, BOB)).body).toMatchObject({
       error: { code: "task_already_running" },
     });
@@ -726,21 +727,21 @@ describe("over TLS", () => {
     };
     const first = await connect();
     first.write(request());
-    await vi.waitFor(() => expect(pids()).toHaveLength(1));
+    await vi.waitFor(() => expect(pids()).toHaveLength(1), PATIENCE);
     first.destroy();
-    await vi.waitFor(hasEnded(pids()[0]));
+    await vi.waitFor(hasEnded(pids()[0]), PATIENCE);
     // A process that is told to end at once has no time to drain.
     const third = await connect();
     third.write(request());
-    await vi.waitFor(() => expect(pids()).toHaveLength(2));
+    await vi.waitFor(() => expect(pids()).toHaveLength(2), PATIENCE);
     for (const listener of process.listeners("exit")) {
       if (!before.has(listener)) listener.call(process, 1);
     }
-    await vi.waitFor(hasEnded(pids()[1]));
+    await vi.waitFor(hasEnded(pids()[1]), PATIENCE);
     const second = await connect();
     second.write(request());
-    await vi.waitFor(() => expect(pids()).toHaveLength(3));
+    await vi.waitFor(() => expect(pids()).toHaveLength(3), PATIENCE);
     await daemon.drain();
-    await vi.waitFor(hasEnded(pids()[2]));
+    await vi.waitFor(hasEnded(pids()[2]), PATIENCE);
   });
 });

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { describeWherePostgresIs, launchPostgres, type TestPostgres } from "../support/postgres.ts";
 import { readJws, recordOf, walkChain } from "../support/records.ts";
 import { mountSmallDisk, type SmallDisk } from "../support/small-disk.ts";
 
 /** Room for a new cluster of databases, and some. */
 const MEBIBYTES = 72;
-const PATIENCE = { timeout: 30_000, interval: 50 };
 
 const probe = mountSmallDisk(1);
 probe?.remove();

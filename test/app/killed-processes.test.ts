@@ -4,11 +4,11 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
 import { agentFile, makeDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { isAlive, processConfig, processEndpoints } from "../support/processes.ts";
 
 const AGENT = "ab".repeat(32);
 /** SIGTERM is two seconds before SIGKILL, and a busy machine is late. */
-const PATIENCE = { timeout: 20_000, interval: 50 };
 
 function parentOf(pid: number): number {
   return Number(execFileSync("ps", ["-o", "ppid=", "-p", String(pid)], { encoding: "utf8" }));

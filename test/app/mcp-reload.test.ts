@@ -6,6 +6,7 @@ import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { agentFile, configFile, makeDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { runIn } from "../support/terminal.ts";
 
 const AGENT = "ab".repeat(32);
@@ -74,8 +75,6 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
-
-const PATIENCE = { timeout: 15_000 };
 
 describe("after a reload the process of an MCP server", () => {
   it("that is configured as before is the same", async () => {

@@ -17,6 +17,7 @@ import {
   presenting,
   propose,
 } from "../support/negotiation.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { recordOf } from "../support/records.ts";
 import { bus, heard } from "../support/server-deployment.ts";
 
@@ -201,7 +202,7 @@ describe("proposals that are evaluated later", () => {
         const reply = await askOn(client, NORA, poll);
         if (reply.status === 261) throw new Error("not yet");
         return reply;
-      });
+      }, PATIENCE);
       expect(answer.status).toBe(263);
       ids.add(idOf(answer));
     }
@@ -274,7 +275,7 @@ describe("what was negotiated with a daemon that is killed", () => {
       const poll = { method: "QUERY", path: `/proposals/${String(body["proposal_id"])}` };
       await vi.waitFor(async () => {
         expect((await askOn(after, NORA, poll)).status).toBe(263);
-      });
+      }, PATIENCE);
     }
     second.child.kill("SIGKILL");
   });
@@ -311,7 +312,7 @@ describe("a contract that uses a method which the catalog has no more", () => {
         synthesis_id: affected,
         reason: "catalog-method-removed",
       });
-    });
+    }, PATIENCE);
     second.child.kill("SIGKILL");
   });
 });

@@ -9,6 +9,7 @@ import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/a
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { AUDIT, NORA, negotiationFiles, OPT_IN, presenting } from "../support/negotiation.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import {
   confirmation,
@@ -24,7 +25,6 @@ const PRIVATE_KEY = generateKeyPairSync("ed25519").privateKey;
 const ROUNDS = 5;
 const CONNECTIONS = 3;
 /** A node without processor time hears late of what the other has done. */
-const PATIENCE = { timeout: 20_000, interval: 50 };
 
 async function openNodes(): Promise<readonly [TestDaemon, TestDaemon]> {
   const url = await postgres().makeDatabase();

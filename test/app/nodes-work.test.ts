@@ -14,10 +14,10 @@ import type { TestReply, TestRequest } from "../support/dispatch.ts";
 import { JUDGE, NORA, negotiationFiles, propose } from "../support/negotiation.ts";
 import { type NodeFiles, startNodes, type TestNode } from "../support/nodes.ts";
 import { node, workflow } from "../support/openwop-workflows.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 
 /** A node is found gone after its lease, and its work is looked for then. */
-const PATIENCE = { timeout: 30_000, interval: 100 };
 const TEST_MS = 120_000;
 
 const FLOWS = [

@@ -9,6 +9,7 @@ import { openServer, type TestReply, type TestServer } from "../support/dispatch
 import { AGENT, ISSUER, STRANGER } from "../support/genesis.ts";
 import { makeCertificate } from "../support/hosted-agents.ts";
 import { node, workflow } from "../support/openwop-workflows.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 const ALICE = "a".repeat(64);
 const OVERSEER = "0".repeat(64);
@@ -56,7 +57,7 @@ async function gated(config: object): Promise<Gated> {
   const started = await server.send({ ...asAlice, method: "EXECUTE", path: "/runs", body: begin });
   const runId = String(started.body["runId"]);
   const { escalations } = server.state;
-  await vi.waitFor(() => expect(escalations.list()).toHaveLength(1));
+  await vi.waitFor(() => expect(escalations.list()).toHaveLength(1), PATIENCE);
   const id = escalations.list()[0]?.escalationId ?? "";
   return {
     ...{ server, runId, id },

@@ -30,6 +30,7 @@ import {
   type TestDeployment,
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { isSigned, readJournal, recordOf, walkChain } from "../support/records.ts";
 
 const HOME_KEY = serverKey(21);
@@ -322,7 +323,7 @@ describe("a peer that misbehaves", () => {
     const files = filesOf("home.example", HOME_KEY, [{ ...away, ca: "away.pem" }]);
     const home = await openDaemon({ ...files, "away.pem": peer.cert });
     const kept = delegate(home);
-    await vi.waitFor(() => expect(peer.requests).toHaveLength(1));
+    await vi.waitFor(() => expect(peer.requests).toHaveLength(1), PATIENCE);
     expect(refusalOf(await delegate(home))).toEqual([550, "delegation-failed", "peer-closed"]);
     await peer.close();
     expect(refusalOf(await kept)).toEqual([550, "delegation-failed", "peer-closed"]);
@@ -335,7 +336,7 @@ describe("a peer that misbehaves", () => {
     const files = filesOf("home.example", HOME_KEY, [{ ...away, ca: "away.pem" }]);
     const home = await openDaemon({ ...files, "away.pem": peer.cert });
     const kept = delegate(home);
-    await vi.waitFor(() => expect(peer.requests).toHaveLength(1));
+    await vi.waitFor(() => expect(peer.requests).toHaveLength(1), PATIENCE);
     expect(await home.daemon.reload()).toEqual([]);
     await peer.close();
     expect(refusalOf(await kept)).toEqual([550, "delegation-failed", "peer-closed"]);

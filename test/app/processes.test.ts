@@ -27,6 +27,7 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { packFiles } from "../support/openwop.ts";
+import { PATIENCE } from "../support/patience.ts";
 import {
   HANDLER_PROCESS,
   isAlive,
@@ -241,7 +242,10 @@ describe("a function of a process", () => {
 
   it("logs under its call, and what it writes to standard error is a line each", async () => {
     expect((await ask(daemon(), "log")).status).toBe(200);
-    await vi.waitFor(() => expect(logged(daemon())).toContain("a line of standard error"));
+    await vi.waitFor(
+      () => expect(logged(daemon())).toContain("a line of standard error"),
+      PATIENCE,
+    );
     const { log } = daemon();
     const line = log.find(({ message }) => message === "few rooms");
     expect(line).toMatchObject({ level: "warn", left: 2, process: "rooms", agent_id: AGENT });
@@ -312,7 +316,7 @@ describe("a process that misbehaves", () => {
     expect(body).toEqual(name === "twice" ? { first: true } : { ok: true });
     const lines = () =>
       daemon().log.filter((line) => line["event"] === "process-stray" && line["process"] === name);
-    await vi.waitFor(() => expect(JSON.stringify(lines())).toContain(reason));
+    await vi.waitFor(() => expect(JSON.stringify(lines())).toContain(reason), PATIENCE);
     const [line] = lines();
     expect(line).toMatchObject({ level: "warn" });
     expect(String(line?.["line"]).length).toBeLessThanOrEqual(200);
@@ -358,7 +362,7 @@ describe("a process that misbehaves", () => {
     const pid = Number(body["pid"]);
     expect(isAlive(pid)).toBe(true);
     expect((await ask(daemon, "die")).status).toBe(500);
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), PATIENCE);
   });
 
   it("ignores SIGTERM: it is ended all the same", async () => {
@@ -427,7 +431,7 @@ describe("a call that is over before its function answers", () => {
     expect(await pidOf(daemon)).toBe(before);
     const line = daemon.log.find(({ message }) => message === "let go");
     expect(line).toMatchObject({ agent_id: AGENT, endpoint: "QUERY /hangs" });
-    await vi.waitFor(() => expect(logged(daemon)).not.toContain("process-ended"));
+    await vi.waitFor(() => expect(logged(daemon)).not.toContain("process-ended"), PATIENCE);
   });
 
   it("ends a process that does not answer it even then", async () => {
@@ -614,7 +618,7 @@ describe("the processes of a daemon", () => {
     expect(after).not.toBe(before);
     process.kill(before, "SIGUSR2");
     expect((await client.replies(1))[0]?.status).toBe(200);
-    await vi.waitFor(() => expect(isAlive(before)).toBe(false));
+    await vi.waitFor(() => expect(isAlive(before)).toBe(false), PATIENCE);
     expect(logged(daemon)).not.toContain("process-ended");
   });
 

@@ -4,6 +4,7 @@ import { FILTER_SCHEMA } from "../../src/modules/search/filter.ts";
 import { compileOwn } from "../../src/schema/schema.ts";
 import { openDaemon, type RawClient } from "../support/daemon.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { PATIENCE } from "../support/patience.ts";
 import type { QueriedResult } from "../support/querying.ts";
 import { CLERK, corpusFiles, GUEST } from "../support/search-corpus.ts";
 
@@ -81,7 +82,7 @@ describe("the validator of filters", () => {
     const check = vi.spyOn(compileOwn(FILTER_SCHEMA), "check");
     onTestFinished(() => check.mockRestore());
     await openDaemon(corpusFiles());
-    await vi.waitFor(() => expect(check).toHaveBeenCalledOnce());
+    await vi.waitFor(() => expect(check).toHaveBeenCalledOnce(), PATIENCE);
   });
 });
 

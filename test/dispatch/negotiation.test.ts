@@ -16,6 +16,7 @@ import {
   ROSA,
   SEMANTIC,
 } from "../support/negotiation.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { openBreakableState } from "../support/state.ts";
 import { alterStore } from "../support/store.ts";
 
@@ -331,7 +332,7 @@ describe("a presented contract", () => {
     isFailing = true;
     const revoke = { method: "REVOKE", body: { target: "contract", synthesis_id: id } };
     const first = ask(server, OPAL, revoke);
-    await vi.waitFor(() => expect(failures).toHaveLength(1));
+    await vi.waitFor(() => expect(failures).toHaveLength(1), PATIENCE);
     const second = ask(server, NORA, revoke);
     await new Promise((resolve) => setImmediate(resolve));
     failures[0]?.();
@@ -577,7 +578,7 @@ describe("a contract whose record cannot be kept", () => {
     });
     const { body } = await ask(server, NORA, propose(JUDGE));
     const poll = { method: "QUERY", path: `/proposals/${body["proposal_id"]}` };
-    await vi.waitFor(() => expect(journal.fault).toBeDefined());
+    await vi.waitFor(() => expect(journal.fault).toBeDefined(), PATIENCE);
     journal.fault = undefined;
     const answer = await vi.waitFor(
       async () => {

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { type Passing, SharedPort } from "../../src/server/shared-port.ts";
 import { type ConnectionLimits, shareOf, WorkerPort } from "../../src/server/worker-port.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 const LIMITS: ConnectionLimits = { maxConnections: 100, maxConnectionsPerAddress: 100 };
 
@@ -83,22 +84,22 @@ async function open(of: number, limits: Partial<ConnectionLimits> = {}) {
 it("has about as many connections at each worker, whichever accepts them", async () => {
   const room = await open(2);
   for (const join of room.joins) join();
-  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(0));
+  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(0), PATIENCE);
   const dialled: Socket[] = [];
   for (let count = 1; count <= 12; count += 1) {
     dialled.push(room.dial());
-    await vi.waitFor(() => expect(room.shared.connectionCount).toBe(count));
+    await vi.waitFor(() => expect(room.shared.connectionCount).toBe(count), PATIENCE);
   }
   const [left = 0, right = 0] = room.counts();
   expect(left + right).toBe(12);
   // Half as many more are not worth a way over two processes.
   expect(left).toBeLessThanOrEqual(1.5 * right + 1);
   for (const socket of dialled) socket.destroy();
-  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(0));
+  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(0), PATIENCE);
   room.acceptor = 1;
   for (const count of [1, 2]) {
     room.dial();
-    await vi.waitFor(() => expect(room.shared.connectionCount).toBe(count));
+    await vi.waitFor(() => expect(room.shared.connectionCount).toBe(count), PATIENCE);
   }
   expect(room.counts()).toEqual([1, 1]);
 });
@@ -107,7 +108,10 @@ it("shares out many connections that one worker accepts at once", async () => {
   const room = await open(2);
   for (const join of room.joins) join();
   for (let count = 1; count <= 16; count += 1) room.dial();
-  await vi.waitFor(() => expect(room.counts().reduce((sum, count) => sum + count)).toBe(16));
+  await vi.waitFor(
+    () => expect(room.counts().reduce((sum, count) => sum + count)).toBe(16),
+    PATIENCE,
+  );
   const [left = 0, right = 0] = room.counts();
   expect(Math.min(left, right)).toBeGreaterThanOrEqual(5);
 });
@@ -117,23 +121,23 @@ it("keeps the limits of the whole, and has all of them used", async () => {
   for (const join of room.joins) join();
   room.acceptor = 1;
   const first = room.dial();
-  await vi.waitFor(() => expect(room.counts()).toEqual([0, 1]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([0, 1]), PATIENCE);
   room.dial();
   room.dial();
-  await vi.waitFor(() => expect(room.counts()).toEqual([2, 1]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([2, 1]), PATIENCE);
   for (const acceptor of [0, 1]) {
     room.acceptor = acceptor;
     await once(room.dial(), "close");
   }
   expect(room.counts()).toEqual([2, 1]);
   first.destroy();
-  await vi.waitFor(() => expect(room.counts()).toEqual([2, 0]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([2, 0]), PATIENCE);
   room.acceptor = 0;
   // Once nobody had room, for a moment none is passed on.
   await vi.waitFor(() => {
     room.dial();
     expect(room.counts()).toEqual([2, 1]);
-  });
+  }, PATIENCE);
 });
 
 it("passes on few connections of a flood that nobody has room for", async () => {
@@ -143,7 +147,7 @@ it("passes on few connections of a flood that nobody has room for", async () => 
     room.acceptor = acceptor;
     room.dial();
   }
-  await vi.waitFor(() => expect(room.counts()).toEqual([1, 1]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 1]), PATIENCE);
   const before = room.passed;
   await Promise.all(Array.from({ length: 50 }, () => once(room.dial(), "close")));
   expect(room.passed - before).toBeLessThan(25);
@@ -155,25 +159,25 @@ it("counts by address", async () => {
   for (const join of room.joins) join();
   room.acceptor = 1;
   const only = room.dial();
-  await vi.waitFor(() => expect(room.counts()).toEqual([1, 0]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 0]), PATIENCE);
   await once(room.dial(), "close");
   only.destroy();
-  await vi.waitFor(() => expect(room.counts()).toEqual([0, 0]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([0, 0]), PATIENCE);
   await vi.waitFor(() => {
     room.dial();
     expect(room.counts()).toEqual([1, 0]);
-  });
+  }, PATIENCE);
 });
 
 it("has a connection wait for a worker that is being replaced, where the others are full", async () => {
   const room = await open(2, { maxConnections: 2 });
   room.joins[0]?.();
   room.dial();
-  await vi.waitFor(() => expect(room.counts()).toEqual([1, 0]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 0]), PATIENCE);
   const waits = room.dial();
-  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(2));
+  await vi.waitFor(() => expect(room.shared.connectionCount).toBe(2), PATIENCE);
   room.joins[1]?.();
-  await vi.waitFor(() => expect(room.counts()).toEqual([1, 1]));
+  await vi.waitFor(() => expect(room.counts()).toEqual([1, 1]), PATIENCE);
   expect(waits.destroyed).toBe(false);
   room.leaves[1]?.();
   expect(room.shared.connectionCount).toBe(1);

@@ -7,6 +7,7 @@ import type { StateNotice } from "../../src/state/notice.ts";
 import { openLedger } from "../../src/state/records/open-ledger.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { makeDraft } from "../support/ledger.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { readJournal, walkChain } from "../support/records.ts";
 import { makeLastingStore } from "../support/state.ts";
 import { WatchedDisk } from "../support/watched-disk.ts";
@@ -46,7 +47,7 @@ describe("a record that a power cut cannot lose", () => {
     const { ledger, disk } = await openPowerSafe();
     ledger.add(makeDraft(ALICE));
     ledger.whenSettled(() => void disk.asked.push("reply"));
-    await vi.waitFor(() => expect(disk.asked).toContain("reply"));
+    await vi.waitFor(() => expect(disk.asked).toContain("reply"), PATIENCE);
     expect(disk.asked).toEqual(["write", "sync", "synced", "reply"]);
   });
 
@@ -56,7 +57,7 @@ describe("a record that a power cut cannot lose", () => {
     disk.gate = gate;
     for (let more = 0; more < 10; more += 1) ledger.add(makeDraft(more % 2 === 0 ? ALICE : BOB));
     const first = ledger.settled();
-    await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]));
+    await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]), PATIENCE);
     for (let more = 0; more < 10; more += 1) ledger.add(makeDraft(ALICE));
     const second = ledger.settled();
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
@@ -105,7 +106,7 @@ describe("a record that is in no chain", () => {
     disk.gate = gate;
     const chained = ledger.add(makeDraft(ALICE));
     const all = ledger.settled();
-    await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]));
+    await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]), PATIENCE);
     const loose = ledger.add(makeDraft(undefined));
     await new Promise<void>((resolve) =>
       ledger.whenSettled(() => resolve(), [{ lateFields: loose }]),

@@ -4,6 +4,7 @@ import { startProgram } from "../../support/agtpd.ts";
 import type { RawClient, TestDaemon } from "../../support/daemon.ts";
 import { makeDeployment } from "../../support/deployment.ts";
 import { ALICE, BOB } from "../../support/hosted-agents.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { readJournal, recordOf, walkChain } from "../../support/records.ts";
 import {
   askOn,
@@ -119,7 +120,7 @@ it("answers a revocation while the other worker stands still, which serves the a
   expect([410, 503]).toContain(late?.status);
   await vi.waitFor(async () => {
     expect((await askOn(second, ALICE, "QUERY", "/lists"))?.status).toBe(410);
-  });
+  }, PATIENCE);
 });
 
 it("ends its workers when it is killed itself, and another daemon goes on from what they kept", async () => {

@@ -21,13 +21,13 @@ import {
 } from "../../support/deployment.ts";
 import type { TestReply, TestRequest } from "../../support/dispatch.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { walkChain } from "../../support/records.ts";
 import { PRIVATE_KEY, recordsIn } from "../../support/workers.ts";
 
 const KEY = "hk_of_the_desk";
 const SCOPES = ["runs:create", "runs:read", "runs:cancel", "approvals:respond"];
 const ROUNDS = 6;
-const PATIENCE = { timeout: 30_000, interval: 50 };
 
 const FLOWS = [
   workflow("short", [node("end", "core.noop")]),

@@ -7,6 +7,7 @@ import { MinuteRates } from "../../../src/dispatch/rates/minute-rates.ts";
 import { RateWindow } from "../../../src/dispatch/rates/rate-window.ts";
 import { Rates } from "../../../src/dispatch/rates/rates.ts";
 import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const payer = (): string => "a";
 
@@ -29,7 +30,7 @@ it.each([
   const [here, there] = makeWorkers(limits);
   here.admit(payer, 0);
   here.charge("a", 200, 0);
-  await vi.waitFor(() => expect(there.size).toBe(1));
+  await vi.waitFor(() => expect(there.size).toBe(1), PATIENCE);
   expect(there.admit(payer, 0)).toMatchObject({ scope });
   expect(there.admit(() => "b", 0)).toBeUndefined();
   // What it was told it does not tell again: there it would count twice.
@@ -49,10 +50,10 @@ it("counts turns by the minute wherever they were taken, and once", async () => 
     });
   }
   for (let turn = 0; turn < 5; turn += 1) expect(here?.take("a", 6)).toBeUndefined();
-  await vi.waitFor(() => expect(heard).toEqual([0, 5]));
+  await vi.waitFor(() => expect(heard).toEqual([0, 5]), PATIENCE);
   expect([there?.take("a", 6), there?.take("b", 6)]).toEqual([undefined, undefined]);
   expect(there?.take("a", 6)).toBe(60);
-  await vi.waitFor(() => expect(heard).toEqual([2, 5]));
+  await vi.waitFor(() => expect(heard).toEqual([2, 5]), PATIENCE);
   expect(here?.take("a", 6)).toBe(60);
 });
 
@@ -61,7 +62,7 @@ it("keeps one sum for each payer while the other process does not read, and tell
   const link = new Link(near, STORE_FAULTS);
   // Nobody reads the other end yet.
   link.tell("noise", "x".repeat(2 * 1024 * 1024));
-  await vi.waitFor(() => expect(link.isBehind).toBe(true));
+  await vi.waitFor(() => expect(link.isBehind).toBe(true), PATIENCE);
   const waiting = near.writableLength;
   const untold = new UntoldTakings(link, 0);
   for (let turn = 0; turn < 200; turn += 1) {
@@ -75,7 +76,7 @@ it("keeps one sum for each payer while the other process does not read, and tell
     noise: () => undefined,
     rates: (takings: Takings) => heard.push(takings),
   });
-  await vi.waitFor(() => expect(heard).toHaveLength(1));
+  await vi.waitFor(() => expect(heard).toHaveLength(1), PATIENCE);
   expect(heard[0]?.taken).toHaveLength(20);
   expect(heard[0]?.taken[7]).toEqual({ scope: "requests", payer: "agent 7", amount: 200 });
   expect(heard[0]?.byMinute).toEqual([{ account: "a", count: 400 }]);
@@ -87,6 +88,6 @@ it("holds no more payers than it would tell at once", async () => {
   for (let agent = 0; agent < 12_000; agent += 1) untold.take("work", `agent ${agent}`, 1);
   const heard: Takings[] = [];
   new Link(far, STORE_FAULTS).serve({ rates: (takings: Takings) => heard.push(takings) });
-  await vi.waitFor(() => expect(heard).toHaveLength(1));
+  await vi.waitFor(() => expect(heard).toHaveLength(1), PATIENCE);
   expect(heard[0]?.taken).toHaveLength(10_000);
 });

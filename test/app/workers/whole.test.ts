@@ -6,6 +6,7 @@ import { stateCommand } from "../../../src/programs/state/command.ts";
 import { createDaemon, type RawClient, type TestDaemon } from "../../support/daemon.ts";
 import { createDeployment, endpointFile, type TestDeployment } from "../../support/deployment.ts";
 import { ALICE } from "../../support/hosted-agents.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { readJournal, recordOf, walkChain } from "../../support/records.ts";
 import { runIn } from "../../support/terminal.ts";
 import {
@@ -62,7 +63,7 @@ describe("two workers", () => {
     // Each worker's requests are in the one log.
     await vi.waitFor(() => {
       expect(daemon.log.filter(({ event }) => event === "request")).toHaveLength(3);
-    });
+    }, PATIENCE);
   });
 
   it("resumes a session of TLS on another worker", async () => {
@@ -125,7 +126,7 @@ it("sums its metrics, which never fall when a worker is replaced, and tells what
   await vi.waitFor(async () => {
     const { problems } = await control(daemon, "status");
     expect(problems).toContainEqual(expect.objectContaining(changed));
-  });
+  }, PATIENCE);
   expect(await control(daemon, "reload")).toMatchObject({ reloaded: true });
   const { problems } = await control(daemon, "status");
   expect(problems).not.toContainEqual(expect.objectContaining(changed));
@@ -143,7 +144,7 @@ export const echo = async ({ log, input }) => {
   for (const client of clients) client.write(bytesOf(ALICE, "QUERY", "/lists"));
   await vi.waitFor(() => {
     expect(daemon.log.filter(({ event }) => event === "begun")).toHaveLength(2);
-  });
+  }, PATIENCE);
   await daemon.daemon.drain();
   for (const client of clients) {
     expect((await client.closed()).map(({ status }) => status)).toEqual([200]);
@@ -158,7 +159,7 @@ it("takes so many connections as the limits say in all, also when no worker is l
   const pids = new Set(await Promise.all(clients.map((client) => pidOf(client))));
   await expect(daemon.connect()).rejects.toThrow();
   clients[0]?.destroy();
-  await vi.waitFor(async () => pidOf(await daemon.connect()));
+  await vi.waitFor(async () => pidOf(await daemon.connect()), PATIENCE);
   // While all workers are being replaced, connections wait.
   expect(pids.size).toBe(2);
   for (const pid of pids) process.kill(pid, "SIGKILL");

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { WorkerWatch } from "../../../src/app/workers/worker-watch.ts";
 import { Link } from "../../../src/base/link.ts";
 import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 /** A watched worker, and the other end of its link, which nobody reads before `answer` is called. */
 function makeWatch() {
@@ -26,14 +27,14 @@ it("ends questions once it is silent, those that are asked then at once, and tel
   await expect(watch.ask("status")).rejects.toThrow("the worker does not answer");
   expect(told).toEqual(["silent"]);
   await expect(watch.ask("status")).rejects.toThrow("the worker does not answer");
-  await vi.waitFor(() => expect(told).toEqual(["silent", "hung"]));
+  await vi.waitFor(() => expect(told).toEqual(["silent", "hung"]), PATIENCE);
 });
 
 it("asks it again once it goes on", async () => {
   const { watch, told, answer } = makeWatch();
   await expect(watch.ask("status")).rejects.toThrow("the worker does not answer");
   answer();
-  await vi.waitFor(async () => expect(await watch.ask("status")).toBe("well"));
+  await vi.waitFor(async () => expect(await watch.ask("status")).toBe("well"), PATIENCE);
   expect(told).toEqual(["silent"]);
 });
 

@@ -6,6 +6,7 @@ import {
   type WantedRun,
 } from "../../../src/modules/agntcy/runs/agent-runs.ts";
 import { RunFollower } from "../../../src/modules/agntcy/runs/run-follower.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { openTestStore } from "../../support/store.ts";
 
 const BEGUN = { upstreamAgentId: "there", upstreamRunId: "theirs", deadlineAt: 9e15 };
@@ -99,7 +100,7 @@ describe("RunFollower", () => {
     follower.start([]);
     await vi.waitFor(() => {
       expect(register.inPhase("active").map(({ runId }) => runId)).toEqual(["begun"]);
-    });
+    }, PATIENCE);
     const ours = wanted("of cy", { owner: "cy", threadId: "thread" });
     expect(await register.take(ours)).toBe("added");
     follower.start([]);

@@ -10,6 +10,7 @@ import { encodeRequest } from "../../support/dispatch.ts";
 import { type McpVersion, VERSIONS } from "../../support/mcp.ts";
 import { type NegotiatingMcp, openNegotiating } from "../../support/mcp-contracts.ts";
 import { JUDGE, NORA, OTTO } from "../../support/negotiation.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const { semantic: _unused, ...PROPOSAL } = JUDGE;
 const PROPOSE = { name: "agtp_propose", arguments: PROPOSAL };
@@ -178,7 +179,7 @@ describe("streams that listen", () => {
       const again = await server.listen(filter);
       again.leave();
       expect(again.type).toBe("text/event-stream");
-    });
+    }, PATIENCE);
   });
 
   it("end with the daemon however much was collected meanwhile", async () => {

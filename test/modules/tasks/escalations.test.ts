@@ -4,6 +4,7 @@ import { openServer, shareServer, type TestServer } from "../../support/dispatch
 import { AGENT } from "../../support/genesis.ts";
 import { makeCertificate } from "../../support/hosted-agents.ts";
 import { NORA, negotiationFiles, OPAL, OTTO, PIA } from "../../support/negotiation.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import {
   askAs,
   callIn,
@@ -348,7 +349,7 @@ describe("CONFIRM of an escalation", () => {
       expect(events).toMatchObject([
         { payload: { event_type: "escalation_expired", escalation_id: id, task_id: "t-1" } },
       ]);
-    });
+    }, PATIENCE);
     const anew = await escalated(server, "t-1", { deadline: "PT1M" });
     await askAs(server, OPAL, confirmation(anew, "accepted"));
     expect((await askAs(server, NORA, callIn("t-1"))).status).toBe(200);

@@ -3,6 +3,7 @@ import type { Peer } from "../../../src/dispatch/caller/peer.ts";
 import { openServer, shareServer, type TestServer } from "../../support/dispatch.ts";
 import { makeCertificate } from "../../support/hosted-agents.ts";
 import { JUDGE, NORA, negotiationFiles, OPAL, OTTO, propose } from "../../support/negotiation.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import {
   askAs,
   callWithin,
@@ -248,7 +249,7 @@ describe("RESUME", () => {
       const { body } = await askAs(server, NORA, list);
       expect(body).toHaveLength(1);
       return body;
-    });
+    }, PATIENCE);
     expect(left).toMatchObject([{ synthesis_id: lasting.body["synthesis_id"] }]);
     const inspect = { method: "INSPECT", body: { target: "lifecycle", agent_id: NORA, limit: 1 } };
     const events = (await askAs(server, NORA, inspect)).body["result"]?.["events"];

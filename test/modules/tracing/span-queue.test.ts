@@ -7,6 +7,7 @@ import { SpanQueue } from "../../../src/modules/tracing/span-queue.ts";
 import { SPAN_KINDS, SpanRecord } from "../../../src/modules/tracing/span-record.ts";
 import type { SpanBatch, SpanSender } from "../../../src/modules/tracing/thread-sender.ts";
 import { readTraces } from "../../support/collector.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const WAITING = 8_192;
 const BATCH = 512;
@@ -64,7 +65,7 @@ describe("SpanQueue", () => {
     expect(sent).toHaveLength(8);
     sent[0]?.answer(true);
     sent[1]?.answer(false);
-    await vi.waitFor(() => expect(sent).toHaveLength(9));
+    await vi.waitFor(() => expect(sent).toHaveLength(9), PATIENCE);
     expect(dropped.count).toBe(BATCH);
     add(queue, WAITING - 7 * BATCH);
     expect(dropped.count).toBe(BATCH);

@@ -7,6 +7,7 @@ import { UnknownOutcomeError } from "../../../src/state/records/record-store.ts"
 import type { Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { readJournal, walkChain } from "../../support/records.ts";
 import { SharedRecords } from "../../support/shared-records.ts";
 import { makeFacts, makeLastingStore, openTestState, type TestState } from "../../support/state.ts";
@@ -133,7 +134,7 @@ describe("openLedger over segments that fill", () => {
     await vi.waitFor(async () => {
       const checkpoint = await store.get("chain-checkpoints", "journal");
       expect(checkpoint).toMatchObject({ segment: segments.length });
-    });
+    }, PATIENCE);
     expect(faults).toEqual([]);
     const next = await openSmall(directory, store);
     expect(next.ledger.headOf(ALICE)).toEqual(ledger.headOf(ALICE));

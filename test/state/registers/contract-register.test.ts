@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Contract } from "../../../src/endpoint/contract.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { ContractRegister } from "../../../src/state/registers/contract-register.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { alterStore } from "../../support/store.ts";
 
 const HOUR = 3_600_000;
@@ -114,14 +115,14 @@ describe("ContractRegister", () => {
     });
     const { register } = await open(store);
     const adding = register.add(contract("syn-1"));
-    await vi.waitFor(() => expect(awaited).toHaveLength(1));
+    await vi.waitFor(() => expect(awaited).toHaveLength(1), PATIENCE);
     go();
     await adding;
     let isAnswered = false;
     const evicting = register.evict(["syn-1"]).then(() => {
       isAnswered = true;
     });
-    await vi.waitFor(() => expect(awaited).toHaveLength(2));
+    await vi.waitFor(() => expect(awaited).toHaveLength(2), PATIENCE);
     expect(isAnswered).toBe(false);
     expect(awaited[1]).toBe((await memory.changes(0)).upTo);
     go();

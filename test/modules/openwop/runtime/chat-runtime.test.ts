@@ -15,6 +15,7 @@ import {
   type TestModelServer,
 } from "../../../support/model-server.ts";
 import { type TakenTurn, type TurnOptions, takeTurn } from "../../../support/openwop-turn.ts";
+import { PATIENCE } from "../../../support/patience.ts";
 
 const BOOK = "agtp:BOOK /room";
 const CANARY = "sk-canary-rfc0064-do-not-leak-xyz789";
@@ -582,14 +583,14 @@ describe("the way to a model's server", () => {
     const heavy = Array.from({ length: 12 }, (_, at) => `stranger ${at}`);
     const asked = Array.from({ length: 10 }, () => heavy.map((owner) => ask(owner))).flat();
     const came = (): readonly string[] => server.requests.map(({ body }) => body.model);
-    await vi.waitFor(() => expect(came()).toHaveLength(32));
+    await vi.waitFor(() => expect(came()).toHaveLength(32), PATIENCE);
     for (let count = 1; count <= 12; count += 1) {
       held.shift()?.();
-      await vi.waitFor(() => expect(came()).toHaveLength(32 + count));
+      await vi.waitFor(() => expect(came()).toHaveLength(32 + count), PATIENCE);
     }
     const small = ask("ina");
     held.shift()?.();
-    await vi.waitFor(() => expect(came()).toHaveLength(45));
+    await vi.waitFor(() => expect(came()).toHaveLength(45), PATIENCE);
     expect(came().at(-1)).toBe("ina");
     const done = Promise.all([...asked, small]).then(() => true);
     while (!(await Promise.race([done, new Promise((next) => setImmediate(() => next(false)))]))) {
