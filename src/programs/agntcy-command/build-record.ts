@@ -19,6 +19,7 @@ import {
 } from "../../modules/agntcy/manifest/manifest.ts";
 import {
   AGTP_ANNOTATION,
+  isRuntimeExtension,
   MAX_MANIFEST_BYTES,
   RUNTIME_EXTENSION,
 } from "../../modules/agntcy/manifest/read-manifest.ts";
@@ -144,12 +145,9 @@ function readRaw(path: string): JsonRecord {
 }
 
 function deploymentOf(raw: JsonRecord): JsonRecord {
-  for (const extension of listOf(raw["extensions"] ?? raw["modules"])) {
-    const data = recordIn(extension)["data"];
-    const deployment = recordIn(data)["deployment"];
-    if (isRecord(deployment)) return deployment;
-  }
-  return recordIn(raw["deployment"]);
+  const extensions = listOf(raw["extensions"] ?? raw["modules"]).map(recordIn);
+  const runtime = extensions.find(({ name }) => isRuntimeExtension(name));
+  return recordIn((runtime === undefined ? raw : recordIn(runtime["data"]))["deployment"]);
 }
 
 function specsOf(specs: AcpSpecs): JsonRecord {

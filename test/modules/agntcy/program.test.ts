@@ -160,7 +160,10 @@ describe("agtp-agntcy export", () => {
     const [, runtime] = extensions as readonly object[];
     const manifest = {
       ...record,
-      modules: [{ ...runtime, name: "integration/acp_manifest" }],
+      modules: [
+        { name: "acme.example/ours", data: { deployment: { deployment_options: [] } } },
+        { ...runtime, name: "integration/acp_manifest" },
+      ],
       skills: [{ id: 10201, name: "Text Completion" }, { name: "only/a/name" }],
       locators: [{ type: "container_image", urls: ["https://ghcr.io/acme/mail"] }],
     };

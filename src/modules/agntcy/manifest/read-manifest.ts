@@ -164,7 +164,7 @@ function readName(owner: DocumentPlace, member: "name" | "version"): string | un
 /** The extension that a manifest is in. */
 export const RUNTIME_EXTENSION = "schema.oasf.agntcy.org/features/runtime/manifest";
 /** Its other names: the SDK's own example has an older one, and modules have newer ones. */
-const RUNTIME_MODULES: ReadonlySet<string> = new Set([
+const RUNTIME_MODULES: ReadonlySet<unknown> = new Set([
   RUNTIME_EXTENSION,
   "oasf.agntcy.org/feature/runtime/manifest",
   "runtime/manifest",
@@ -172,6 +172,11 @@ const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   "integration/acp_manifest",
   "acp_manifest",
 ]);
+/** Tells whether a manifest is in the extension, or module, of a name. */
+export function isRuntimeExtension(name: unknown): boolean {
+  return RUNTIME_MODULES.has(name);
+}
+
 /** The annotation that says where an agent is reached over AGTP. */
 export const AGTP_ANNOTATION = "agtp.uri";
 const LOCATOR_TYPES = [
@@ -190,10 +195,7 @@ function readRecord(root: DocumentPlace): DocumentPlace | undefined {
   readSkills(root);
   readLocators(root);
   const extensions = root.at(["extensions", "modules"]).records({ most: MAX_ITEMS });
-  const found = extensions.filter((one) => {
-    const { value } = one.at("name");
-    return typeof value === "string" && RUNTIME_MODULES.has(value);
-  });
+  const found = extensions.filter((one) => isRuntimeExtension(one.at("name").value));
   const [extension, second] = found;
   if (second !== undefined) second.at("name").fail("stands in the record twice");
   if (extension !== undefined) return extension.at("data").record();
