@@ -50,7 +50,7 @@ export type PeerAnswer =
 
 /** Sends to peers. */
 export interface PeerCaller {
-  /** Never rejects. */
+  /** Rejects for faults alone. */
   call(peer: PeerServer, message: PeerMessage): Promise<PeerAnswer>;
   /** Ends what is under way. */
   close(): Promise<void>;
@@ -190,7 +190,7 @@ const FAILURES: Readonly<Record<AgtpClientErrorCode, Unanswered>> = {
 type ShownAgents = ReadonlyMap<string, string> | undefined;
 
 interface PeerManifests {
-  /** Never rejects. */
+  /** Rejects for faults alone. */
   agentsOf(peer: PeerServer): Promise<ShownAgents>;
   close(): Promise<void>;
 }
