@@ -127,6 +127,11 @@ export function isSuccess(status: number): boolean {
   return status === 200 || status === 202 || status === 204 || status === 263;
 }
 
+/** True for a status of something that was done, or is under way; 262 asks for authority first. */
+export function isDone(status: number): boolean {
+  return status < 300 && status !== 262;
+}
+
 /** Codes of AGTP's own, which are operational signals and are always logged. */
 export function isAgtpSpecific(status: number): boolean {
   return (status >= 261 && status <= 263) || (status >= 455 && status <= 464) || status >= 550;

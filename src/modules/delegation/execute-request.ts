@@ -103,11 +103,11 @@ function readParameters(
 }
 
 /** The answer of a tool, as the result of `tools/call`. */
-export function mcpResult(body: unknown, { id }: Pick<McpCall, "id">): JsonRecord {
+export function mcpResult(body: unknown, { id }: Pick<McpCall, "id">, isError = false): JsonRecord {
   const result = {
     content: body === undefined ? [] : [{ type: "text", text: JSON.stringify(body) }],
     ...(isRecord(body) ? { structuredContent: body } : {}),
-    isError: false,
+    isError,
   };
   return id === undefined ? result : { jsonrpc: "2.0", id, result };
 }

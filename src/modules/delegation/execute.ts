@@ -9,6 +9,7 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { LeadsTo, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import type { DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
+import { isDone } from "../../wire/message.ts";
 import {
   describeAction,
   type ExecutionRequest,
@@ -93,7 +94,7 @@ function outcomeOf(answer: InnerAnswer | undefined): RunEnd {
   if (answer === undefined) return { state: "failed", status: 500, code: undefined };
   const { status } = answer;
   const code = answer.kind === "output" ? undefined : answer.code;
-  if (answer.kind === "output" && status < 400) return { state: "completed", status, code };
+  if (answer.kind === "output" && isDone(status)) return { state: "completed", status, code };
   return { state: status === 500 ? "failed" : "refused", status, code };
 }
 
@@ -122,7 +123,7 @@ function success(
       run_id: runId,
       action: { method, path, status: inner, ...(hasHeaders ? { headers } : {}) },
       attribution: { agent_id: agentId, response_id: exchange.responseId },
-      result: carried === undefined ? (output ?? null) : mcpResult(output, carried),
+      result: carried === undefined ? (output ?? null) : mcpResult(output, carried, !isDone(inner)),
     },
   };
 }

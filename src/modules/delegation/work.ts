@@ -15,6 +15,7 @@ import {
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import { isDone } from "../../wire/message.ts";
 import type { Performance } from "./delegate.ts";
 import { type ExecutionRequest, mcpResult } from "./execute-request.ts";
 import { failed, type InnerAnswer, type Outcome, readInnerAnswer } from "./outcome.ts";
@@ -44,7 +45,7 @@ export async function work(
     const { pair, answer, auditId } = done;
     if (auditId !== undefined) priorActions.push({ agent_id: agent.agentId, audit_id: auditId });
     // The operator's functions may answer a status of failure with a body of their own.
-    if (answer.kind === "refusal" || answer.status >= 400) {
+    if (answer.kind === "refusal" || !isDone(answer.status)) {
       return failed(stepFailed(agent, task.isSequence ? index : undefined, answer), priorActions);
     }
     const { status, output } = answer;

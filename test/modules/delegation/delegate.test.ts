@@ -153,6 +153,10 @@ describe("DELEGATE to a hosted agent", () => {
     const asker = { caller: { document: { agentId: ALICE } } } as unknown as QueryCaller;
     const [run] = await runSource((await server.kept.once(openDelegation)).runs).entries(asker);
     expect(run?.content).toMatchObject({ kind: "execute", state: "refused", status: 409 });
+    const payload = { name: "book_suites", arguments: {} };
+    const called = { action: "mcp.tools.call", payload };
+    const carried = await server.send({ method: "EXECUTE", headers, body: called });
+    expect(carried.body["result"]).toMatchObject({ structuredContent: { left: 0 }, isError: true });
   });
 
   it.each([

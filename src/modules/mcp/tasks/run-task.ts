@@ -6,10 +6,11 @@
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { type JsonRecord, parseJson } from "../../../base/json-value.ts";
+import { isDone } from "../../../wire/message.ts";
 import { type Answer, type Asking, ask, type TellProgress } from "../ask.ts";
 import { approvedCall } from "../contracts/own-tools.ts";
 import type { McpRequest } from "../front.ts";
-import { isDone, refusalResult, successResult } from "../tools/call-result.ts";
+import { refusalResult, successResult } from "../tools/call-result.ts";
 import { bodyText } from "../tools/content.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
 import type { ClientTasks } from "./task-requests.ts";

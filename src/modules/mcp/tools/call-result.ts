@@ -25,11 +25,6 @@ export interface Answered {
   readonly isCurrent: boolean;
 }
 
-/** True for a status of something that was done; 262 asks for authority first. */
-export function isDone(status: number): boolean {
-  return status < 300 && status !== 262;
-}
-
 /** The result of a tool: as text for every client, and as a value for those that were told its form. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
   const { isContent = false, isOutputTold = false } = tool?.description ?? {};

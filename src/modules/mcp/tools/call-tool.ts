@@ -7,6 +7,7 @@ import { recordIn } from "../../../base/json-value.ts";
 import { actionNotFound } from "../../../dispatch/refusals/floor-refusals.ts";
 import { badRequest, schemaViolation, violationAt } from "../../../dispatch/refusals/refusal.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
+import { isDone } from "../../../wire/message.ts";
 import { type Asking, ask, type ToolCall } from "../ask.ts";
 import { acceptedResult, decisionOf, offerResult } from "../contracts/contract-question.ts";
 import { PRESENTED } from "../contracts/front-contracts.ts";
@@ -26,7 +27,6 @@ import { taskView } from "../tasks/task-requests.ts";
 import { followingOf } from "../tasks/work-state.ts";
 import { metaFields } from "./answer-meta.ts";
 import {
-  isDone,
   laterResult,
   type Result,
   refusalResult,
