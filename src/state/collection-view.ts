@@ -43,6 +43,8 @@ export class CollectionView<Item> {
   readonly #settled = new Map<string, number>();
   /** Keys with writes that are shown before they are stored, the latest last, over what is stored. */
   readonly #early = new Map<string, Overlaid<Item>>();
+  /** Keys that were told to be gone while the feed is being asked: who was asked before may have them still. */
+  readonly #gone = new Map<string, Told>();
   /** How often the feed is being asked. */
   #asking = 0;
   /** The last that told of a key that is gone. */
@@ -242,12 +244,15 @@ export class CollectionView<Item> {
 
   protected caughtUp(): void {
     this.#asking -= 1;
-    if (this.#asking === 0) this.#settled.clear();
+    if (this.#asking > 0) return;
+    this.#settled.clear();
+    this.#gone.clear();
   }
 
   /** The next reading holds, whatever is known: the store counts its revisions in another way. */
   protected forgetRevisions(): void {
     this.#settled.clear();
+    this.#gone.clear();
     this.#toldGone = undefined;
     for (const [key, held] of this.#held) this.#held.set(key, { ...held, revision: 0 });
     for (const key of this.#foreign.keys()) this.#foreign.set(key, 0);
@@ -261,11 +266,15 @@ export class CollectionView<Item> {
     const before = this.#storedOf(key)?.revision;
     const known = Math.max(before ?? 0, this.#settled.get(key) ?? 0);
     if (entry === undefined) {
-      // What the feed did not know of is not gone: it came later.
-      if (knows(feed, known)) this.#keep(key, undefined, feed.upTo);
       this.#toldGone = feed;
+      // What the feed did not know of is not gone: it came later.
+      if (!knows(feed, known)) return;
+      this.#keep(key, undefined, feed.upTo);
+      if (this.#asking > 0) this.#gone.set(key, feed);
       return;
     }
+    const gone = this.#gone.get(key);
+    if (gone !== undefined && knows(gone, entry.revision)) return;
     // The feed tells a writer of its own writes, too.
     if (before === entry.revision) return;
     if (known <= entry.revision) this.#keep(key, entry.value, entry.revision);

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Collection } from "../../src/state/collection.ts";
 import type { CollectionOptions } from "../../src/state/collection-options.ts";
 import { AlsoTakenError, commitDrafts } from "../../src/state/collection-write.ts";
+import { FeedWatchers } from "../../src/state/feed-watchers.ts";
 import type { Store } from "../../src/state/store.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../support/postgres.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
@@ -182,6 +183,32 @@ function describeCollection(openStore: () => Promise<Store>): void {
     expect((await adding).kind).toBe("added");
     expect([notes.get("a"), notes.size]).toEqual([undefined, 0]);
     expect(await notes.add("a", note("ada", "again"))).toMatchObject({ kind: "added" });
+    expect(notes.get("a")).toEqual(note("ada", "again"));
+  });
+
+  it("leaves gone what is gone, though who was asked before that still has it", async () => {
+    const store = await openStore();
+    const watchers = new FeedWatchers();
+    const watch: Store["watch"] = (...args) => watchers.watch(...args);
+    const notes = await openNotes(alterStore(store, { watch }));
+    const others = await openNotes(store);
+    await others.add("b", note("ada", "another"));
+    await notes.refresh();
+    const { upTo } = await store.changes(0);
+    await others.add("a", note("ada", "short-lived"));
+    await notes.refresh();
+    await watchers.take(
+      async () => {
+        const feed = await store.changes(upTo);
+        await others.delete(["a"]);
+        await notes.refresh();
+        return feed;
+      },
+      (feed) => feed,
+    );
+    expect([notes.get("a"), notes.size]).toEqual([undefined, 1]);
+    await others.add("a", note("ada", "again"));
+    await notes.refresh();
     expect(notes.get("a")).toEqual(note("ada", "again"));
   });
 
