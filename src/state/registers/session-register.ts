@@ -221,10 +221,12 @@ export class SessionRegister {
     try {
       const { kind } = await this.#stored.add(id, toStored(session));
       if (kind === "taken") {
-        await this.#stored.change(id, (one) => {
+        const { item } = await this.#stored.change(id, (one) => {
           const isOwn = isRebound ? one.agentId === agentId : isHeldBy(one, session);
           return isOwn ? toStored(session) : undefined;
         });
+        // Another process has swept away the one of a day before.
+        if (item === undefined) await this.#stored.add(id, toStored(session));
       }
       this.#settled(session);
       session.isStored = true;

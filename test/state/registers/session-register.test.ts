@@ -170,6 +170,19 @@ describe("SessionRegister over a store", () => {
     expect(after.admit("s-1", { ...ALICE, tlsIdentity: "f9" })).toBe(true);
   });
 
+  it("keeps a session that is begun again after a day, while another process forgets it", async () => {
+    const store = makeStore();
+    const clock = { at: 0 };
+    const now = (): number => clock.at;
+    const register = await SessionRegister.open(store, { now });
+    await register.admit("s-1", ALICE);
+    clock.at = DAY;
+    const other = await SessionRegister.open(store, { now });
+    expect(await register.admit("s-1", ALICE)).toBe(true);
+    expect(await admits(other, "s-1", BOB)).toBe(false);
+    expect(register.admit("s-1", ALICE)).toBe(true);
+  });
+
   it("writes a session once in ten minutes, however often it is used", async () => {
     const clock = { at: 0 };
     const store = makeStore();
