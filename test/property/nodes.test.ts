@@ -5,7 +5,6 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FeedWatchers } from "../../src/state/feed-watchers.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import {
   type EscalationRequest,
@@ -13,8 +12,8 @@ import {
   type Verdict,
 } from "../../src/state/registers/escalation.ts";
 import type { ServerState } from "../../src/state/state.ts";
-import type { Feed, Store } from "../../src/state/store.ts";
-import { alterStore } from "../support/store.ts";
+import type { Store } from "../../src/state/store.ts";
+import { AT, type At, HearingNode } from "../support/hearing-nodes.ts";
 import { openRegisters, type TestClock, wish, word } from "../support/tasks.ts";
 
 const AGENT = "a".repeat(64);
@@ -22,55 +21,18 @@ const LIFETIME = 100;
 /** How far the clock of the second node is off. */
 const SKEW = fc.constantFrom(0, -30, 30);
 
-/** A node: its registers, and what it has heard of the store so far. */
-class Node {
-  readonly #shared: Store;
+/** A node with a clock of its own. */
+class Node extends HearingNode<Pick<ServerState, "escalations" | "suspensions">> {
   readonly #clock: TestClock;
-  #watchers = new FeedWatchers();
-  #heardUpTo = 0;
-  registers!: Pick<ServerState, "escalations" | "suspensions">;
 
   constructor(shared: Store, clock: TestClock) {
-    this.#shared = shared;
+    super(shared, { open: (store) => openRegisters(store, clock) });
     this.#clock = clock;
   }
 
   get now(): number {
     return this.#clock.at;
   }
-
-  async start(): Promise<void> {
-    const watchers = new FeedWatchers();
-    this.#watchers = watchers;
-    this.#heardUpTo = (await this.#shared.changes(0)).upTo;
-    const store = alterStore(this.#shared, {
-      changes: async (...args) => inOrderOfKeys(await this.#shared.changes(...args)),
-      watch: (...args) => watchers.watch(...args),
-    });
-    this.registers = await openRegisters(store, this.#clock);
-  }
-
-  /** Takes in what others have changed; `meanwhile` is done between question and answer. */
-  async hear(meanwhile: () => Promise<void>, isMuch: boolean): Promise<void> {
-    const told = await this.#watchers.take(
-      async () => {
-        const feed = inOrderOfKeys(await this.#shared.changes(this.#heardUpTo));
-        await meanwhile();
-        return feed;
-      },
-      ({ changed, ...feed }, collection) => ({
-        ...feed,
-        changed: isMuch ? undefined : changed?.filter((one) => one.collection === collection),
-      }),
-    );
-    this.#heardUpTo = told.upTo;
-  }
-}
-
-/** A database tells of what has changed by its keys. */
-function inOrderOfKeys(feed: Feed): Feed {
-  const changed = feed.changed?.toSorted((one, other) => (one.key < other.key ? -1 : 1));
-  return { ...feed, changed };
 }
 
 interface ModelEscalation {
@@ -97,7 +59,6 @@ interface Real {
   readonly nodes: readonly [Node, Node];
 }
 
-type At = 0 | 1;
 type Command = fc.AsyncCommand<Model, Real>;
 
 function isPending({ status, request }: ModelEscalation, now: number): boolean {
@@ -291,7 +252,7 @@ function resume(at: At, index: number): Command {
 
 const sweep = (at: At): Command =>
   step("sweep", at, async (model, node) => {
-    await node.hear(() => Promise.resolve(), false);
+    await node.hear();
     await node.registers.escalations.sweep();
     await node.registers.suspensions.sweep(() => Promise.resolve());
     for (const one of model.escalations.values()) one.status = statusAt(one, node.now);
@@ -336,7 +297,6 @@ const wait = (milliseconds: number): Command => ({
   toString: () => `wait ${milliseconds}`,
 });
 
-const AT = fc.constantFrom<At>(0, 1);
 /** From the last one back. */
 const INDEX = fc.constantFrom(0, 0, 0, 1, 2);
 
