@@ -14,6 +14,7 @@ import type { ClientTasks } from "../../modules/mcp/tasks/task-requests.ts";
 import {
   changeByWork,
   followingIn,
+  isPassing,
   saidIn,
   type TaskChange,
   waitingText,
@@ -129,7 +130,7 @@ export class FrontTasks implements ClientTasks {
     const following = followingIn(response.status, response.body, request.path);
     if (following?.kind === "approval" && following.escalationId === id) return undefined;
     if (following !== undefined) return { following, message: waitingText(following) };
-    return endOf(response, asked);
+    return isPassing(response.status, response.body) ? undefined : endOf(response, asked);
   }
 
   async #afterWork(

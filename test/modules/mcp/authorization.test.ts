@@ -1,6 +1,7 @@
 /** Whom MCP clients are taken for, and what they may do.   MCP "Authorization", RFC 9728 */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Rates } from "../../../src/dispatch/rates/rates.ts";
+import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { agentFile } from "../../support/deployment.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
@@ -13,9 +14,13 @@ interface Guarded extends TestMcp {
   tokenFor(claims: Record<string, unknown>): Promise<string>;
 }
 
-async function openGuarded(oauth: object = {}, mcp: object = {}): Promise<Guarded> {
+async function openGuarded(
+  oauth: object = {},
+  mcp: object = {},
+  approvals: readonly object[] = [],
+): Promise<Guarded> {
   const key = await makeIssuerKey();
-  const policies = { oauth: { issuer: ISSUER, jwks_file: "jwks.json", ...oauth } };
+  const policies = { approvals, oauth: { issuer: ISSUER, jwks_file: "jwks.json", ...oauth } };
   const server = await openMcp(
     mcpFiles(
       { policies, mcp: { enabled: true, ...mcp } },
@@ -122,6 +127,37 @@ describe("an MCP client", () => {
     const response = await post(server, undefined, call, "tools/call");
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toContain('scope="orders:archive"');
+  });
+});
+
+describe("a task of a client with another token", () => {
+  it("waits for one that reaches its call", async () => {
+    const open = vi.spyOn(EscalationRegister.prototype, "open");
+    onTestFinished(() => open.mockRestore());
+    const server = await openGuarded({}, {}, [{ method: "SEARCH", approval: "operator" }]);
+    const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+    const wide = await server.tokenFor({ scope: "openid orders:read" });
+    const narrow = await server.tokenFor({ scope: "openid orders:write" });
+    const asking = { name: "search_orders", arguments: {} };
+    const begun = await postMcp(server, "tools/call", asking, { token: wide, capabilities });
+    const { result } = (await begun.json()) as { result: { taskId: string } };
+    const register = open.mock.contexts[0] as EscalationRegister;
+    const [waiting] = register.list();
+    const word = {
+      attestationId: "att-1",
+      status: "accepted",
+      at: Date.now(),
+      authority: "operator",
+    } as const;
+    await register.decide(waiting?.escalationId ?? "", word);
+    const { taskId } = result;
+    const get = (token: string): Promise<Response> =>
+      postMcp(server, "tasks/get", { taskId }, { token, capabilities });
+    const refused = await get(narrow);
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get("www-authenticate")).toContain('scope="orders:read"');
+    const done = (await (await get(wide)).json()) as { result: object };
+    expect(done.result).toMatchObject({ status: "completed", result: { structuredContent: {} } });
   });
 });
 

@@ -1,11 +1,15 @@
 /** Calls of MCP clients that wait: for an operator, or for work under way.   MCP Tasks extension */
 import { createHash, X509Certificate } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { makeCertificate } from "../../support/certificate.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { encodeRequest } from "../../support/dispatch.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../../support/mcp.ts";
+
+afterEach(() => vi.restoreAllMocks());
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
@@ -89,6 +93,46 @@ describe("a call that an operator has to approve", () => {
     const done = await get(server, task["taskId"]);
     expect(done).toMatchObject({ status: "completed", result: { isError: true } });
     expect(JSON.stringify(done)).toContain("approval-rejected");
+  });
+
+  it("goes on waiting where the store fails before the call begins", async () => {
+    const server = await openWaiting();
+    const task = await begin(server);
+    await server.decide(escalationIn(task), "accepted");
+    const fault = new StoreUnavailableError("unreachable", new Error("gone"));
+    vi.spyOn(EscalationRegister.prototype, "use").mockRejectedValueOnce(fault);
+    expect(await get(server, task["taskId"])).toMatchObject({ status: "working" });
+    const done = await get(server, task["taskId"]);
+    expect(done).toMatchObject({ status: "completed", result: { structuredContent: {} } });
+  });
+
+  it("goes on waiting while another call has its approval", async () => {
+    const server = await openWaiting();
+    const [one, other] = [await begin(server), await begin(server)];
+    expect(escalationIn(other)).toBe(escalationIn(one));
+    await server.decide(escalationIn(one), "accepted");
+    let answer = (): void => undefined;
+    const use = EscalationRegister.prototype.use;
+    const begun = new Promise<void>((resolve) => {
+      vi.spyOn(EscalationRegister.prototype, "use").mockImplementationOnce(async function (
+        this: EscalationRegister,
+        ...asked
+      ) {
+        resolve();
+        await new Promise<void>((goOn) => {
+          answer = goOn;
+        });
+        return use.apply(this, asked);
+      });
+    });
+    const first = get(server, one["taskId"]);
+    await begun;
+    expect(await get(server, other["taskId"])).toMatchObject({ status: "working" });
+    answer();
+    expect(await first).toMatchObject({ status: "completed", result: { structuredContent: {} } });
+    const second = await get(server, other["taskId"]);
+    expect(second).toMatchObject({ status: "completed", result: { isError: true } });
+    expect(JSON.stringify(second)).toContain('\\"outcome\\":\\"answered\\"');
   });
 
   it("is given up by its client, and by nobody else", async () => {

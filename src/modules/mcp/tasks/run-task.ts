@@ -10,6 +10,7 @@ import { isDone } from "../../../wire/message.ts";
 import { type Answer, type Asking, ask, type TellProgress } from "../ask.ts";
 import { approvedCall } from "../contracts/own-tools.ts";
 import type { McpRequest } from "../front.ts";
+import { challengeFor } from "../identify.ts";
 import { refusalResult, successResult } from "../tools/call-result.ts";
 import { bodyText } from "../tools/content.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
@@ -17,6 +18,7 @@ import type { ClientTasks } from "./task-requests.ts";
 import {
   changeByWork,
   followingOf,
+  isPassing,
   type TaskChange,
   waitingText,
   workState,
@@ -101,7 +103,7 @@ async function afterApproval(
   { escalationId, asking, tool }: Approved,
 ): Promise<TaskChange | undefined> {
   if (request.front.isUndecided(escalationId)) return undefined;
-  const answer = await ask(request, asking);
+  const answer = await askFurther(request, asking);
   if (answer === undefined) return undefined;
   const following = followingOf(answer);
   const isAsked = following?.kind === "approval" && following.escalationId === escalationId;
@@ -110,16 +112,32 @@ async function afterApproval(
   return endOf(request, tool, answer);
 }
 
+/** Undefined: the task stands as it stood, and another try or another token may get it further. */
+async function askFurther(request: McpRequest, asking: Asking): Promise<Answer | undefined> {
+  const answer = await ask(request, asking);
+  if (answer === undefined) return undefined;
+  const challenge = challengeFor(request.front.protection, answer);
+  request.challenge ??= challenge;
+  const { response } = answer;
+  const isOver = challenge === undefined && !isPassing(response.status, bodyOf(answer));
+  return isOver ? answer : undefined;
+}
+
+function bodyOf({ response }: Answer): unknown {
+  return parseJson(bodyText(response));
+}
+
 async function afterWork(
   request: McpRequest,
   task: McpTask,
   { method, path }: { readonly method: string; readonly path: string },
 ): Promise<TaskChange | undefined> {
-  const answer = await ask(request, { method, path, input: {} });
+  const answer = await askFurther(request, { method, path, input: {} });
   if (answer === undefined) return undefined;
   const { response, exchange } = answer;
-  const body = parseJson(bodyText(response));
-  const state = workState({ status: response.status, body, path: exchange.path });
+  const state = workState({
+    ...{ status: response.status, body: bodyOf(answer), path: exchange.path },
+  });
   return changeByWork(state, task, () => endOf(request, task.tool, answer));
 }
 
@@ -149,12 +167,10 @@ async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
     return;
   }
   const answer = await ask(request, { method: "CANCEL", path: following.path, input: {} });
-  if (answer !== undefined && isDone(answer.response.status)) {
-    await advanceTask(request, task);
-    return;
-  }
-  // It may be over by now; what cannot be cancelled goes on, and nobody waits for it here.
-  const now = await advanceTask(request, task);
+  // It may be over by now; and a task that its client may not look at is given up all the same.
+  const now = await advanceTask({ ...request }, task);
+  if (answer !== undefined && isDone(answer.response.status)) return;
+  // What cannot be cancelled goes on, and nobody waits for it here.
   const message = "given up by its client; what is under way goes on";
   if (now.status === "working") await keep(tasks, taskId, { status: "cancelled", message }, now);
 }

@@ -2,7 +2,7 @@
  * How work under way stands, by what its place answers: a run, an escalation, a delegated task. Each
  * says so in its protocol's own words.   MCP Tasks extension
  */
-import { isRecord, type JsonRecord, parseJson } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
 import { bodyText } from "../tools/content.ts";
 import type { Following, McpTask } from "./task.ts";
@@ -29,14 +29,24 @@ const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...DECIDED,
 /** Reads an answer. */
 export function workState({ status, body, path }: WorkAnswer): WorkState {
   if (followingIn(status, body, path) !== undefined) return { kind: "unsaid" };
-  // A client that asks too often, or while nothing can be said, asks again.
-  if (status === 429 || status === 503) return { kind: "unsaid" };
+  if (isPassing(status, body)) return { kind: "unsaid" };
   const state = stateIn(body);
   if (state === "cancelled") return { kind: "cancelled" };
   if (status === 200 && state !== undefined && !ENDED.has(state)) {
     return { kind: "under-way", message: `under way: ${state}` };
   }
   return { kind: "over", isFailed: FAILED.has(state) };
+}
+
+/**
+ * Tells whether an answer leaves a task where it is: its client asks too often or while nothing can be
+ * said, another call has the approval and is not over, or the answer waits for the call elsewhere.
+ */
+export function isPassing(status: number, body: unknown): boolean {
+  if (status === 429 || status === 503) return true;
+  if (status !== 409) return false;
+  const { reason, outcome } = recordIn(body);
+  return reason === "approval-elsewhere" || (reason === "approval-used" && outcome === "running");
 }
 
 /** The change of a task. */
