@@ -1,6 +1,11 @@
 /** Tasks of MCP clients that are runs: of workflows, of remote agents, questions of agents. */
-import { describe, expect, it } from "vitest";
-import { createDaemon } from "../../support/daemon.ts";
+import { describe, expect, it, vi } from "vitest";
+import { MODULES } from "../../../src/app/modules.ts";
+import type { AnyModule } from "../../../src/app/provision.ts";
+import type { McpState } from "../../../src/modules/mcp/create-front.ts";
+import { mcpModule } from "../../../src/modules/mcp/module.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { createDaemon, openDaemon } from "../../support/daemon.ts";
 import { agentFile, makeDeployment } from "../../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
 import { DESK } from "../../support/gateway.ts";
@@ -251,6 +256,41 @@ describe("subscriptions/listen with taskIds", () => {
     }
     expect(statuses.at(-1)).toBe("completed");
     await messages.return(undefined);
+  });
+
+  it("goes on telling once a store that failed is there again", async () => {
+    const fault = new StoreUnavailableError("unreachable", new Error("gone"));
+    let failures = 0;
+    const forgetting: AnyModule = {
+      ...mcpModule,
+      provision: (context) =>
+        mcpModule.provision({
+          ...context,
+          once: async (open) => {
+            const kept = await context.once(open);
+            const change = vi.spyOn((kept as unknown as McpState).tasks, "change");
+            change.mockImplementationOnce(() => {
+              failures += 1;
+              return Promise.reject(fault);
+            });
+            return kept;
+          },
+        }),
+    };
+    const modules = MODULES.map((one) => (one.name === "mcp" ? forgetting : one));
+    const daemon = await openDaemon(files(), {}, modules);
+    const base = `http://127.0.0.1:${daemon.daemon.gatewayPort}`;
+    const server: Posting = { fetch: (path, init) => fetch(`${base}${path}`, init) };
+    const { taskId } = await call(server, "EXECUTE /runs", { workflowId: "gated" });
+    const params = { notifications: { taskIds: [taskId] } };
+    const response = await postMcp(server, "subscriptions/listen", params, { capabilities: TASKS });
+    const told = eventsOf(response);
+    for (;;) {
+      const { value } = await told.next();
+      if (String(value?.params?.["statusMessage"]).includes("waiting")) break;
+    }
+    expect(failures).toBe(1);
+    await told.return(undefined);
   });
 
   it("is for clients that have said that they know tasks", async () => {

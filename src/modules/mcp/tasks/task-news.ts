@@ -5,6 +5,7 @@
  */
 import { pause } from "../../../base/back-off.ts";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { McpFront, McpRequest } from "../front.ts";
 import { advanceTask } from "./run-task.ts";
 import type { McpTask } from "./task.ts";
@@ -100,7 +101,7 @@ async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Pr
     for (const taskId of open) {
       const front = news.front() ?? request.front;
       const task = front.tasks.get(taskId);
-      const now = task && (await advanceTask({ ...request, front }, task));
+      const now = task && (await advanceTask({ ...request, front }, task).catch(passing(task)));
       if (signal.aborted) return;
       const state = JSON.stringify([now?.status, now?.message]);
       const isNews = now !== undefined && told.get(taskId) !== state;
@@ -110,6 +111,14 @@ async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Pr
     }
     await pause(POLL_INTERVAL_MS, signal);
   }
+}
+
+/** A store that fails now may be there the next time. */
+function passing(task: McpTask): (error: unknown) => McpTask {
+  return (error) => {
+    if (isStoreUnavailable(error)) return task;
+    throw error;
+  };
 }
 
 function notification(task: McpTask, { id }: TaskNews): JsonRecord {
