@@ -3,7 +3,10 @@ import { createHash } from "node:crypto";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { HELD_LIMITS } from "../../src/handlers/mcp/held-calls.ts";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
+import { EscalationRegister } from "../../src/state/registers/escalation-register.ts";
+import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 import { startProgram } from "../support/agtpd.ts";
 import { connectRaw, createDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import {
@@ -272,6 +275,18 @@ describe("a question of a server of 2025-11-25", () => {
     const done = await ask(daemon, work(id));
     expect(done.status).toBe(200);
     expect(JSON.stringify(done.body)).toContain("window");
+  });
+
+  it("that cannot be kept ends its call at once, which makes room for the next", async () => {
+    const daemon = await start(await makeAsking(HOSTILE));
+    const fault = new StoreUnavailableError("unreachable", new Error("gone"));
+    const open = vi.spyOn(EscalationRegister.prototype, "open").mockRejectedValue(fault);
+    onTestFinished(() => open.mockRestore());
+    for (let count = 0; count <= HELD_LIMITS.perCaller; count += 1) {
+      expect(refusalOf(await ask(daemon, work()))).toEqual([503, "outcome-unknown"]);
+    }
+    open.mockRestore();
+    expect(await ask(daemon, work())).toMatchObject({ status: 202, body: { kind: "elicitation" } });
   });
 
   it("is closed with the process that its call was held by, and says so", async () => {

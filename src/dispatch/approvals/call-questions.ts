@@ -39,6 +39,8 @@ export async function askOperators(
   question: UpstreamQuestion,
 ): Promise<AskingOutcome> {
   const { caller, path } = exchange;
+  // The upstream has begun, whatever becomes of its question.
+  exchange.markActed();
   if (!isReadable(exchange.input)) return { kind: "impossible" };
   const { message, schema, resume, upstream } = question;
   const ttlMs = question.ttlMs ?? parts.policy.needFor(route, caller, path)?.ttlMs ?? USUAL_TTL_MS;

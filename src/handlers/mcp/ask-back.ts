@@ -8,6 +8,7 @@ import { isTooDeep } from "../../base/nesting.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
 import type {
+  AskingOutcome,
   AwaitedAnswer,
   CallUpstream,
   UpstreamAnswer,
@@ -32,18 +33,20 @@ type Question = HeldAnswer | InputRequired;
 /** The most that a server's own note has: it is kept with the question. */
 const MAX_STATE = 65_536;
 
-/** Puts a question before the operators; an error where it cannot be asked. */
+/** Puts a question before the operators; an error where it cannot be asked. Throws where that fails. */
 export async function askBack(
   question: Question,
   { ask }: CallUpstream,
   server: AskingServer,
 ): Promise<AwaitedAnswer | HandlerError> {
   const asked = readAsked(question, server);
-  const outcome =
-    "kind" in asked || ask === undefined ? undefined : await ask(toAsk(asked, server));
-  const isHeld = question.kind === "held";
-  // The question that was asked first is the one that is answered.
-  if (isHeld && outcome?.kind !== "asked") server.held.drop(question.id);
+  let outcome: AskingOutcome | undefined;
+  try {
+    if (!("kind" in asked)) outcome = await ask?.(toAsk(asked, server));
+  } finally {
+    // The question that was asked first is the one that is answered.
+    if (question.kind === "held" && outcome?.kind !== "asked") server.held.drop(question.id);
+  }
   if ("kind" in asked) return refusedQuestion(asked);
   if (outcome === undefined || outcome.kind === "impossible") {
     const message = "the upstream asks for more input, which nobody can be asked for";

@@ -12,6 +12,7 @@ import { DEFINITION_CHANGED, type McpToolBinding } from "../../endpoint/endpoint
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import { fillArguments } from "../../endpoint/tool-arguments.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isStoreUnavailable } from "../../state/store-fault.ts";
 import type {
   AwaitedAnswer,
   CallUpstream,
@@ -48,6 +49,8 @@ export function createMcpTool(binding: McpToolBinding, parts: McpToolParts): Ups
       const answer = await callServer(binding, parts, { call, upstream, signal, onProgress });
       return await outcomeOf(answer, { upstream, server, reading });
     } catch (error) {
+      // A question that could not be kept is no failure of the server's.
+      if (isStoreUnavailable(error)) throw error;
       const failure = toolFailure(error, signal.aborted, secrets);
       logFailure(call, failure, binding, secrets.conceal(reasonOf(error)));
       return failure;
