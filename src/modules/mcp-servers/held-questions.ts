@@ -22,6 +22,9 @@ interface HeldQuestionsOptions {
   onFault(error: unknown): void;
 }
 
+/** Tells by what a call goes on from whether it is gone. */
+type IsGone = (id: string, resume: JsonRecord) => boolean;
+
 const GONE = "the call that asked is gone";
 
 export class HeldQuestions {
@@ -37,7 +40,11 @@ export class HeldQuestions {
     const { servers, holders, escalations } = this.#options;
     this.#closeLeft();
     this.#unwatch = [
-      escalations.watch((escalation) => this.#endRejected(escalation)),
+      escalations.watch((escalation) => {
+        this.#endRejected(escalation);
+        // Its call may be gone by the time that it is kept.
+        this.#closeIfGone(escalation, this.#isLeft);
+      }),
       holders.watch(() => this.#closeLeft()),
       ...servers.map(({ held }) => held.onLost((lost) => this.#closeWhere((id) => id === lost))),
     ];
@@ -56,20 +63,25 @@ export class HeldQuestions {
 
   /** Calls of other workers and nodes wait there: what is theirs is closed once they are gone. */
   #closeLeft(): void {
-    const { servers, holders } = this.#options;
-    this.#closeWhere(
-      (id, resume) => mayHold(holders, resume) && !servers.some(({ held }) => held.has(id)),
-    );
+    this.#closeWhere(this.#isLeft);
   }
 
-  #closeWhere(isGone: (id: string, resume: JsonRecord) => boolean): void {
-    const { escalations, onFault } = this.#options;
-    for (const escalation of escalations.list()) {
-      if (!isOpen(escalation, Date.now())) continue;
-      const { resume = {} } = escalation.approval?.question ?? {};
-      const id = heldIdOf(resume);
-      if (id !== undefined && isGone(id, resume)) void this.#close(escalation).catch(onFault);
-    }
+  readonly #isLeft: IsGone = (id, resume) => {
+    const { servers, holders } = this.#options;
+    return mayHold(holders, resume) && !servers.some(({ held }) => held.has(id));
+  };
+
+  #closeWhere(isGone: IsGone): void {
+    for (const escalation of this.#options.escalations.list())
+      this.#closeIfGone(escalation, isGone);
+  }
+
+  #closeIfGone(escalation: Escalation, isGone: IsGone): void {
+    if (!isOpen(escalation, Date.now())) return;
+    const { resume = {} } = escalation.approval?.question ?? {};
+    const id = heldIdOf(resume);
+    if (id === undefined || !isGone(id, resume)) return;
+    void this.#close(escalation).catch(this.#options.onFault);
   }
 
   async #close({ escalationId }: Escalation): Promise<void> {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { HeldCalls } from "../../../src/handlers/mcp/held-calls.ts";
 import { withdrawal } from "../../../src/modules/mcp-servers/definition-watch.ts";
 import { HeldQuestions } from "../../../src/modules/mcp-servers/held-questions.ts";
+import { SOLE_HOLDER } from "../../../src/state/holders.ts";
 import { LiveProcesses } from "../../../src/state/live-processes.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
@@ -57,6 +58,27 @@ describe("questions that are held", () => {
     holders.look()(new Set(["self"]));
     expect(await othersClosed).toEqual([1]);
     expect(statuses()).toEqual(["rejected", "rejected"]);
+    questions.stop();
+  });
+
+  it("are closed at once where their call is gone by the time that they are kept", async () => {
+    const escalations = await EscalationRegister.open(createMemoryStore());
+    const heard = new EventEmitter();
+    const questions = new HeldQuestions({
+      ...{ escalations, holders: SOLE_HOLDER, servers: [{ held: new HeldCalls() }] },
+      record: (events) => {
+        heard.emit("closed", events.length);
+        return Promise.resolve([]);
+      },
+      onFault: (error) => {
+        throw error;
+      },
+    });
+    questions.start();
+    const closed = once(heard, "closed");
+    const id = await ask(escalations, "self", "lost");
+    expect(await closed).toEqual([1]);
+    expect(escalations.find(id)?.status).toBe("rejected");
     questions.stop();
   });
 
