@@ -8,7 +8,7 @@ import type {
 } from "../../answers.ts";
 import { isOperator, post, postSigned, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { CallView, callOf, isObject, subjectOf } from "../parts/call-view.ts";
+import { CallView, callOf, isObject, objectIn, subjectOf } from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";
 import {
   AgentLink,
@@ -22,7 +22,7 @@ import {
 } from "../parts/facts.ts";
 import { answerPage, loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { html, type VNode } from "../preact.ts";
+import { html, useState, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { shortId, untilText, visible } from "../text.ts";
 
@@ -89,6 +89,7 @@ function questionOf(
   return html`<div class="subject"><h2><${Stranger} text=${subjectOf(escalation)} /></h2> <${Badge} word=${escalation.status} /></div>
     <div class="split">
       <div>
+        ${isAsking(escalation) && askedBack(escalation)}
         ${
           call === undefined
             ? html`<${Section} title="Context"><${Json} value=${escalation.context} label="Context" /><//>`
@@ -96,7 +97,7 @@ function questionOf(
         }
       </div>
       <div class="side">
-        ${isOpen && isOperator() && decide(escalation, reload)}
+        ${isOpen && isOperator() && html`<${Decide} escalation=${escalation} reload=${reload} />`}
         ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}
         ${decisionOf(escalation)}
         <${Section} title="Who asks"><${Facts} facts=${askerOf(escalation, agent)} /><//>
@@ -144,24 +145,56 @@ function personOf({ operator }: Decision): VNode | undefined {
   return html`<${Stranger} text=${name ?? id} />${via === "passkey" && ", signed with a passkey"}`;
 }
 
-function decide({ escalation_id }: Escalation, reload: () => void): VNode {
-  const action = (name: string, decision: string, tone?: "good" | "bad"): Action => ({
-    name,
-    done: `${name === "Approve" ? "Approved" : name === "Reject" ? "Rejected" : "Deferred"}.`,
+/** Tells whether the upstream of a call asks; its question is answered, and not only approved. */
+function isAsking({ kind }: Escalation): boolean {
+  return kind === "elicitation";
+}
+
+/** The words of the upstream; viewers do not see them. */
+function askedBack({ context }: Escalation): VNode {
+  const { upstream, message, requested_schema: schema } = isObject(context) ? context : {};
+  const words: readonly Fact[] = [
+    ["Upstream", upstream !== undefined && html`<${Stranger} text=${upstream} />`],
+    ["Question", message !== undefined && html`<${Stranger} text=${message} />`],
+  ];
+  if (message === undefined) return html`<p class="quiet">Operators see what is asked.</p>`;
+  return html`<${Section} title="What the upstream asks"><${Facts} facts=${words} /><${Json} value=${schema} label="Schema of the answer" /><//>`;
+}
+
+function Decide(props: { readonly escalation: Escalation; readonly reload: () => void }): VNode {
+  const { escalation, reload } = props;
+  const { escalation_id } = escalation;
+  const [answer, setAnswer] = useState("{}");
+  const run = async (decision: string, reason: string): Promise<unknown> => {
+    const content = isAsking(escalation) && decision === "accepted" ? contentOf(answer) : {};
+    const signed = { for: "decision", escalation_id, decision };
+    return postSigned(
+      `/api${address("approvals", escalation_id)}`,
+      { decision, reason, ...content },
+      decision === "accepted" ? signed : undefined,
+    );
+  };
+  const action = (name: string, decision: string, done: string, tone?: "good" | "bad"): Action => ({
+    ...{ name, done, run: (reason) => run(decision, reason) },
     ...(tone && { tone }),
-    run: (reason) =>
-      postSigned(
-        `/api${address("approvals", escalation_id)}`,
-        { decision, reason },
-        decision === "accepted" ? { for: "decision", escalation_id, decision } : undefined,
-      ),
   });
   const actions = [
-    action("Approve", "accepted", "good"),
-    action("Reject", "rejected", "bad"),
-    action("Defer", "deferred"),
+    action("Approve", "accepted", "Approved.", "good"),
+    action("Reject", "rejected", "Rejected.", "bad"),
+    action("Defer", "deferred", "Deferred."),
   ];
-  return html`<${Section} title="Decide"><${Change} id="decision" actions=${actions} onDone=${reload} /><//>`;
+  const field = html`<label class="field" for="answer">Answer, in JSON
+    <textarea id="answer" class="code-field" rows="4" spellcheck=${false} value=${answer}
+      onInput=${(event: Event) => setAnswer((event.target as HTMLTextAreaElement).value)}></textarea>
+  </label>`;
+  return html`<${Section} title="Decide">${isAsking(escalation) && field}<${Change} id="decision" actions=${actions} onDone=${reload} /><//>`;
+}
+
+/** @throws Error for an answer that is no object */
+function contentOf(answer: string): { readonly content: object } {
+  const content = objectIn(answer);
+  if (content === undefined) throw new Error("the answer is no JSON object");
+  return { content };
 }
 
 const COLUMNS: readonly Column<Contract>[] = [

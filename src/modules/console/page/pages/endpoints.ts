@@ -1,7 +1,7 @@
 /** Endpoints: what this server serves, what each wants of a caller, and a form to try it. */
 import type { Endpoint, EndpointDetail, TryAnswer, TryOffer } from "../../answers.ts";
 import { asApiError, isOperator, post, useApi } from "../api.ts";
-import { isObject } from "../parts/call-view.ts";
+import { isObject, objectIn } from "../parts/call-view.ts";
 import {
   Badge,
   type Fact,
@@ -136,7 +136,7 @@ function TryForm(props: {
   const change = (changed: Partial<Form>): void => setForm({ ...form, ...changed });
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const input = parsed(form.input);
+    const input = objectIn(form.input);
     setFault(input === undefined ? "The input must be a JSON object." : undefined);
     if (input === undefined || isBusy) return;
     setBusy(true);
@@ -178,15 +178,6 @@ function firstForm({ agents, input }: TryOffer): Form {
   const first = agents.find(({ status }) => status === "active") ?? agents[0];
   const agentId = first?.agent_id ?? "";
   return { agentId, input: editableJson(input), escalationId: "" };
-}
-
-function parsed(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text.trim() === "" ? "{}" : text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The escalation that the call waits for. */

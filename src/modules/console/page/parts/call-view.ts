@@ -146,3 +146,13 @@ export function subjectOf(escalation: Escalation): string {
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** The object that a person wrote as JSON, empty for nothing; undefined: it is none. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text.trim() === "" ? "{}" : text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
