@@ -15,6 +15,7 @@ import {
   type Decision,
   type Escalation,
   type EscalationRequest,
+  type EscalationVote,
   isOpen,
 } from "../state/registers/escalation.ts";
 import type { EscalationRegister } from "../state/registers/escalation-register.ts";
@@ -23,6 +24,8 @@ import type { EscalationRegister } from "../state/registers/escalation-register.
 export interface InterruptQuestion {
   readonly interruptId: string;
   readonly request: Omit<EscalationRequest, "fingerprint">;
+  /** The words so far where it waits for several. */
+  readonly votes?: readonly EscalationVote[];
 }
 
 /** The decision of a question, and the request that brought it. */
@@ -92,7 +95,7 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
     });
   }
 
-  /** Opens the escalation of a question, unless it is open; asked for when its turn has come. */
+  /** Opens the escalation of a question, unless it is open, and keeps its votes; asked for when its turn has come. */
   ask(run: AskRun): void {
     void this.inOrder(() => this.#ask(run));
   }
@@ -188,12 +191,13 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
     if (question !== undefined) await this.#open(question);
   }
 
-  async #open({ interruptId, request }: InterruptQuestion): Promise<void> {
+  async #open({ interruptId, request, votes = [] }: InterruptQuestion): Promise<void> {
     const { escalations, kind } = this.#options;
     const fingerprint = markOf(kind, interruptId);
     // The queue of the deployment before this one may open it in the same moment.
     const opening = await escalations.open({ ...request, fingerprint }, { isOnce: true });
     if (opening.kind === "full") this.#hadNoRoom = true;
+    else if (votes.length > 0) await escalations.noteVotes(opening.escalation.escalationId, votes);
   }
 }
 

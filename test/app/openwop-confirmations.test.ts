@@ -143,7 +143,8 @@ describe("an operator's word about a gate", () => {
     const by = `operator:${ann?.spkiFingerprint}`;
     expect(first.body["result"]).toMatchObject({
       ...{ vote: "accepted", votes: [{ by, action: "accept" }] },
-      ...{ escalation: { status: "pending_review" }, run: { status: "waiting-approval" } },
+      escalation: { status: "pending_review", votes: [{ by, action: "accept" }] },
+      run: { status: "waiting-approval" },
     });
     expect(first.body["result"]).not.toHaveProperty("status");
     const waits = [...WAITS, "escalation_voted"];
@@ -164,6 +165,21 @@ describe("an operator's word about a gate", () => {
     const second = await run.confirm("accepted", BEN);
     expect(second.body["result"]).toMatchObject({ status: "accepted", escalation_id: run.id });
     await expectStanding(run, [...DONE, "escalation_voted"]);
+  });
+
+  it("stands with the escalation also where it was given to the run itself", async () => {
+    const run = await gated({ requiredApprovals: 3 });
+    expect((await run.confirm("accepted")).status).toBe(200);
+    expect((await run.answer("accepted", OVERSEER, BEN)).status).toBe(200);
+    const by = [ann, ben].map((one) => `operator:${one?.spkiFingerprint}`);
+    const poll = { method: "QUERY", path: `/escalations/${run.id}` };
+    await vi.waitFor(async () => {
+      const { body } = await run.server.send(poll, ANN);
+      expect(body["result"]).toMatchObject({
+        status: "pending_review",
+        votes: by.map((one) => ({ by: one, action: "accept" })),
+      });
+    });
   });
 
   it("of two at once is one that the run takes, and the record says which", async () => {

@@ -1,5 +1,6 @@
 /** What an operator decides at the console, in the browser, and what comes of it. */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { EscalationRegister } from "../../src/state/registers/escalation-register.ts";
 import { ALMA, BORIS, booking, ranIn, under } from "../support/approving.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { askHouse, look, shareHouse } from "../support/console-house.ts";
@@ -80,6 +81,22 @@ describeInBrowser("an operator at the console", () => {
     await page.getByRole("heading", { name: "Decide" }).waitFor();
     expect(await page.getByText("May I empty the safe?").count()).toBe(1);
     expect(await page.getByRole("heading", { name: "QUERY /free/7" }).count()).toBe(0);
+  });
+
+  it("sees who has voted where several people decide", async () => {
+    const opening = vi.spyOn(EscalationRegister.prototype, "open");
+    onTestFinished(() => opening.mockRestore());
+    const house = opened();
+    const body = { task_id: "task-vote", reason: "scope_limit", context: "All of it?" };
+    const asked = await askHouse(house, ALMA, { method: "ESCALATE", body });
+    const id = String(asked.body["result"]?.["escalation_id"]);
+    const register = opening.mock.contexts[0] as EscalationRegister;
+    await register.noteVotes(id, [{ by: "operator:ann", action: "accept" }]);
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/approvals/${id}`);
+    await page.getByRole("heading", { name: "Votes" }).waitFor();
+    await page.getByRole("listitem").filter({ hasText: "operator:ann: accept" }).waitFor();
   });
 
   it("suspends an agent, reinstates it and revokes it, asked once more each time", async () => {

@@ -85,6 +85,8 @@ export interface Escalation {
   readonly opened_at: string;
   readonly deadline?: string;
   readonly context?: unknown;
+  /** The words so far where it waits for several people. */
+  readonly votes?: readonly { readonly by: string; readonly action: string }[];
   readonly decision?: Decision | null;
 }
 

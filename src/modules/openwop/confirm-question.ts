@@ -74,6 +74,8 @@ interface QuestionParts {
   readonly record: RecordStreamEvents;
   /** Decides the escalation, and answers the Audit-ID of the record; undefined: it was decided meanwhile. */
   decide(interruptId: string, verdict: InterruptVerdict): Promise<string | undefined>;
+  /** Waits until a vote stands with its escalation. */
+  settled(): Promise<void>;
   findEscalation(escalationId: string): Escalation | undefined;
 }
 
@@ -138,7 +140,7 @@ async function decided(
 
 /** One of several words: the record says that it was one, and the escalation waits for the others. */
 async function voted(
-  { record, policy }: QuestionParts,
+  { record, policy, settled, findEscalation }: QuestionParts,
   word: Word,
   { log, eventId: attestationId, votes }: AnsweredRun,
   { by }: InterruptAnswer,
@@ -149,10 +151,11 @@ async function voted(
   const decision = { ...spoken(word, policy), attestationId, at: Date.now() };
   const event = escalationEvent("escalation_voted", { ...escalation, decision }, { vote: status });
   const [auditId] = await record([event], source);
+  await settled();
   return floorResult(call, {
     ...{ attestation_id: attestationId, timestamp: new Date(decision.at).toISOString() },
     ...{ vote: status, voter: by, votes, ...given({ audit_id: auditId }) },
-    ...receipt(escalation, log),
+    ...receipt(findEscalation(escalation.escalationId) ?? escalation, log),
   });
 }
 

@@ -83,7 +83,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     return this.#queue.settled();
   }
 
-  /** Opens the escalation of a run that has begun to wait. */
+  /** Opens the escalation of a run that has begun to wait; of one that has a vote, it keeps that. */
   onInterrupt(run: Run, interrupt: Interrupt): void {
     this.#queue.ask(async () => this.#questionOf(run, interrupt));
   }
@@ -107,6 +107,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
       ...{ host, policy, record },
       decide: (interruptId: string, verdict: InterruptVerdict) =>
         this.#queue.answered(interruptId, verdict),
+      settled: () => this.#queue.settled(),
       findEscalation: (escalationId: string) => escalations.find(escalationId),
     };
     const word = { escalation, subject, authority, confirmation, source };
@@ -145,12 +146,12 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   #questionOf(run: Run, interrupt: Interrupt): InterruptQuestion | undefined {
-    const { nodeId, interruptId, data } = interrupt;
+    const { nodeId, interruptId, data, votes } = interrupt;
     const agentId = this.#askerOf(run, interrupt);
     if (agentId === undefined) return undefined;
     const about: Subject = { runId: run.runId, nodeId, interruptId };
     return {
-      interruptId,
+      ...{ interruptId, votes },
       request: {
         ...{ agentId, priority: "normal" },
         reason: interrupt.kind === "approval" ? "scope_limit" : "confidence_threshold",

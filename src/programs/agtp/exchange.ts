@@ -175,12 +175,13 @@ function printEscalations(
 function textOf(escalation: JsonRecord, { hasColour }: Output): string {
   const colours = pc.createColors(hasColour);
   const { escalation_id: id, status, priority, deadline, decision, context } = escalation;
-  const { agent_id: agentId, task_id: taskId, reason, routed_to: recipient } = escalation;
+  const { agent_id: agentId, task_id: taskId, reason, routed_to: recipient, votes } = escalation;
   const lines = [
     `${colours.bold(show(id))}  ${show(status)}  ${show(priority)}  until ${show(deadline)}`,
     `  agent ${show(agentId)}  task ${show(taskId)}  ${show(reason)}  to ${show(recipient)}`,
     ...askedIn(context, escalation).map((line) => `  ${line}`),
   ];
+  if (Array.isArray(votes)) lines.push(...votes.map(voteText));
   if (isRecord(decision)) lines.push(`  ${decisionText(decision)}`);
   return `${lines.join("\n")}\n`;
 }
@@ -210,6 +211,11 @@ function questionIn({
   requested_schema: schema,
 }: JsonRecord): readonly string[] {
   return [`${show(upstream)} asks: ${whole(message)}`, whole(JSON.stringify(schema) ?? "")];
+}
+
+function voteText(vote: unknown): string {
+  const { by, action } = recordIn(vote);
+  return `  ${show(by)} says ${show(action)}`;
 }
 
 function decisionText({ status, timestamp, decided_by: by, reason }: JsonRecord): string {

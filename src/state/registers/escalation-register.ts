@@ -16,6 +16,7 @@ import {
   type Escalation,
   type EscalationRequest,
   type EscalationStatus,
+  type EscalationVote,
   isHoldingTask,
   isOpen,
   isUsable,
@@ -176,6 +177,14 @@ export class EscalationRegister {
     await this.#escalations.everywhere(escalationId);
     await this.#teller?.tell(escalation);
     return { kind: "decided", escalation };
+  }
+
+  /** Keeps the words so far of one that waits for several; there are never fewer of them. */
+  async noteVotes(escalationId: string, votes: readonly EscalationVote[]): Promise<void> {
+    await this.#escalations.change(escalationId, (one) => {
+      const isMore = votes.length > (one.votes?.length ?? 0);
+      return isMore && isOpen(one, this.#escalations.now()) ? { ...one, votes } : undefined;
+    });
   }
 
   /** Takes an approval for one call, of all that want it at once; false: another has it. */

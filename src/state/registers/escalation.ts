@@ -56,6 +56,12 @@ export interface Decision {
   readonly content?: Readonly<Record<string, unknown>>;
 }
 
+/** One person's word where several are asked for. */
+export interface EscalationVote {
+  readonly by: string;
+  readonly action: string;
+}
+
 /** One escalation. */
 export interface Escalation {
   readonly escalationId: string;
@@ -79,6 +85,8 @@ export interface Escalation {
   /** As last stored; `statusAt` says what it is now. */
   readonly status: EscalationStatus;
   readonly decision?: Decision;
+  /** The words so far where it waits for several. */
+  readonly votes?: readonly EscalationVote[];
   /** Equal for two that ask the same. */
   readonly fingerprint: string;
   /** The task, or the call, has asked again, and waits for that instead. */
@@ -92,7 +100,7 @@ export interface Escalation {
 /** An escalation that somebody wants. */
 export type EscalationRequest = Omit<
   Escalation,
-  "escalationId" | "openedAt" | "status" | "decision" | "toldId" | "isSuperseded"
+  "escalationId" | "openedAt" | "status" | "decision" | "votes" | "toldId" | "isSuperseded"
 >;
 
 /** The outcome of opening an escalation. */
@@ -143,7 +151,7 @@ export function closedAt({ decision, deadlineAt }: Escalation): number {
 /** The view for everybody who may see an escalation; keys are the wire's own. */
 export function escalationView(escalation: Escalation, now: number): Record<string, unknown> {
   const { escalationId, agentId, taskId, sessionId, reason, decision, recipient } = escalation;
-  const { approval } = escalation;
+  const { approval, votes } = escalation;
   const status = statusAt(escalation, now);
   return {
     escalation_id: escalationId,
@@ -159,6 +167,7 @@ export function escalationView(escalation: Escalation, now: number): Record<stri
     routed_to: recipient ?? "operators",
     opened_at: new Date(escalation.openedAt).toISOString(),
     deadline: new Date(escalation.deadlineAt).toISOString(),
+    ...given({ votes }),
     ...(decision === undefined ? {} : { decision: decisionView(decision) }),
     ...(approval?.use === undefined ? {} : useView(approval.use, false)),
   };

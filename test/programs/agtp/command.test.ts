@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TlsOptions } from "node:tls";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { agtpProgram } from "../../../src/programs/agtp/command.ts";
+import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../../support/agtp-peer.ts";
 import { ALMA, approvingFiles, booking, OLGA } from "../../support/approving.ts";
 import { makeCertificate } from "../../support/certificate.ts";
@@ -349,6 +350,19 @@ describe("agtp escalations", () => {
     expect(shown.out).toMatch(new RegExp(`  rejected at .* by ${OPAL}: too dear\n$`));
     const left = await runOperator(daemon, ["escalations", "--json", ...AS_OPAL]);
     expect(JSON.parse(left.out)).toMatchObject({ status: 200, body: { result: { total: 1 } } });
+  });
+
+  it("shows the votes of one that waits for several people", async () => {
+    const opening = vi.spyOn(EscalationRegister.prototype, "open");
+    onTestFinished(() => opening.mockRestore());
+    const daemon = await openDaemon(negotiationFiles());
+    const one = await escalate(await daemon.connect(), "t-1", 1);
+    const register = opening.mock.contexts[0] as EscalationRegister;
+    await register.noteVotes(one, [{ by: "operator:\u001b[2Jann", action: "accept" }]);
+    await register.noteVotes(one, []);
+    const { out } = await runOperator(daemon, ["escalations", one, ...AS_OPAL]);
+    expect(out).toMatch(/\n {2}operator:\S*ann says accept\n$/);
+    expect(out).not.toContain("\u001b");
   });
 
   it("shows a call that is to be approved whole, however long", async () => {

@@ -63,7 +63,9 @@ export async function answerRun(
   }, alongside);
   if (refusal !== undefined) return refusal;
   const [outcome] = events.flatMap((event) => outcomeIn(event, interrupt.interruptId) ?? []);
-  if (outcome !== undefined && answer.isToldByCaller !== true) {
+  if (outcome === undefined) {
+    for (const watcher of watchers) watcher.onInterrupt(run, { ...interrupt, votes });
+  } else if (answer.isToldByCaller !== true) {
     for (const watcher of watchers) watcher.onAnswer(run, interrupt, outcome);
   }
   const { interruptId } = interrupt;

@@ -132,6 +132,7 @@ export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: s
 
 /** Hears of interrupts of runs. */
 export interface InterruptWatcher {
+  /** The run waits, or has a vote and waits for others. */
   onInterrupt(run: Run, interrupt: Interrupt): void;
   /** The run has its answer; undefined: it is cancelled. */
   onAnswer(run: Run, interrupt: Interrupt, outcome: InterruptOutcome | undefined): void;

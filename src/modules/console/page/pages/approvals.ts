@@ -99,6 +99,7 @@ function questionOf(
       <div class="side">
         ${isOpen && isOperator() && html`<${Decide} escalation=${escalation} reload=${reload} />`}
         ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}
+        ${votesOf(escalation)}
         ${decisionOf(escalation)}
         <${Section} title="Who asks"><${Facts} facts=${askerOf(escalation, agent)} /><//>
         <${Section} title="The question"><${Facts} facts=${factsOf(escalation, isOpen)} /><//>
@@ -126,6 +127,14 @@ function askerOf({ agent_id, agent_name }: Escalation, agent: ApprovalDetail["ag
   if (agent === null) return [asks, ["Standing", "not an agent of this server"]];
   const tier = agent.trust_tier === null ? "" : `, trust tier ${visible(agent.trust_tier)}`;
   return [asks, ["Standing", html`<${Badge} word=${agent.status} />${tier}`]];
+}
+
+/** The words of others, of whom it waits for more. */
+function votesOf({ votes = [] }: Escalation): VNode | undefined {
+  if (votes.length === 0) return undefined;
+  return html`<${Section} title="Votes"><ul>
+    ${votes.map(({ by, action }) => html`<li key=${by}><${Stranger} text=${by} />: <${Badge} word=${action} /></li>`)}
+  </ul><//>`;
 }
 
 function decisionOf({ decision }: Escalation): VNode | undefined {
