@@ -1,8 +1,10 @@
 /** The console of a daemon, over HTTP: who comes in, what it shows, and what an operator changes. */
 import { request } from "node:http";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { decodeJws } from "../../src/identity/jws.ts";
+import { Collection } from "../../src/state/collection.ts";
+import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/approving.ts";
 import { CONSOLE, openConsole, type TestConsole } from "../support/console.ts";
 import type { RawClient } from "../support/daemon.ts";
@@ -25,6 +27,32 @@ async function waiting(daemon: TestConsole, agent = ALMA): Promise<string> {
   expect(reply.status).toBe(262);
   return String(reply.body["escalation_id"]);
 }
+
+describe("a store that fails", () => {
+  it("keeps nobody who is signed in from looking, and is told of where it is needed", async () => {
+    const daemon = await open();
+    const operator = await daemon.signIn({ name: "Nina" });
+    const link = new URL(await daemon.link());
+    const fault = new StoreUnavailableError("unreachable", new Error("gone"));
+    for (const method of ["add", "change"] as const) {
+      vi.spyOn(Collection.prototype, method).mockRejectedValue(fault);
+    }
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 120_000 });
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      vi.useRealTimers();
+    });
+    expect((await operator.get("/api/approvals")).status).toBe(200);
+    const { origin } = daemon;
+    const body = link.searchParams;
+    const refused = await daemon.ask("/sign-in", { method: "POST", body, headers: { origin } });
+    expect([refused.status, refused.body]).toMatchObject([
+      503,
+      { error: { code: "outcome-unknown" } },
+    ]);
+    expect(daemon.log.filter(({ level }) => level === "error")).toEqual([]);
+  });
+});
 
 describe("the way in", () => {
   it("is a link that one press of its button uses up", async () => {

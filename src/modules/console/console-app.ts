@@ -2,7 +2,7 @@
  * The console over HTTP: who may come in, and what every answer carries. Pages are the same for all;
  * what they show comes from the API, behind the same session.
  * 303 a page without a session · 401 the API without one · 403 another origin, a wrong token, a viewer
- * that wants a change · 404 · 405 · 421 another name · 500 a fault, with an id that the log has too
+ * that wants a change · 404 · 405 · 421 another name · 500 a fault, with an id that the log has too · 503 the store fails
  */
 import { timingSafeEqual } from "node:crypto";
 import {
@@ -13,7 +13,9 @@ import {
   fastify,
 } from "fastify";
 import type { Gateway, HttpAnswer } from "../../dispatch/module/http-gateway.ts";
+import { storeOutcomeUnknown } from "../../dispatch/refusals/store-refusals.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
+import { isStoreUnavailable } from "../../state/store-fault.ts";
 import type { WireFault, WireFaultCode } from "../../wire/message.ts";
 import { type Admit, type ApiParts, addApi } from "./console-api.ts";
 import { ConsoleFault, refuseOtherMethods } from "./console-fault.ts";
@@ -98,6 +100,11 @@ function answerError(
   if (error instanceof ConsoleFault || (status >= 400 && status < 500)) {
     const code = error instanceof ConsoleFault ? error.code : "invalid-request";
     return reply.code(status).send({ error: { code, message: error.message } });
+  }
+  if (isStoreUnavailable(error)) {
+    // The store says itself, once, what is wrong with it.
+    const { code, message } = storeOutcomeUnknown();
+    return reply.code(503).header("retry-after", "1").send({ error: { code, message } });
   }
   const errorId = uuidv7();
   reportFault(errorId, error);

@@ -9,6 +9,7 @@ import { recentlyUsed } from "../../base/recently-used.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Collection } from "../../state/collection.ts";
+import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { ConsoleConfig } from "./config.ts";
 import { type Grant, isGranted, type Person, ROLES } from "./person.ts";
 
@@ -73,12 +74,18 @@ export class Sessions {
     return isOver ? undefined : session;
   }
 
-  /** Notes that a person did something with it. */
+  /** Notes that a person did something with it; a store that fails keeps nobody from looking. */
   async touch(token: string): Promise<void> {
     const now = Date.now();
     const session = this.find(token);
     if (session === undefined || now - session.usedAt < NOTED_EVERY_MS) return;
-    await this.#kept.change(sha256Hex(token), (known) => ({ ...known, usedAt: now }));
+    await this.#kept
+      .change(sha256Hex(token), (known) => ({ ...known, usedAt: now }))
+      .catch(
+        exceptStoreFaults((error) => {
+          throw error;
+        }),
+      );
   }
 
   /** Ends it. */
