@@ -4,8 +4,9 @@
  * that one of many gets it, and used up in the store before its handler is called, so that no crash
  * lets it be used again.   docs/approvals.md
  */
-import { type Holders, mayHold } from "../../state/holders.ts";
+import { type Holders, holding, mayHold } from "../../state/holders.ts";
 import type { Ledger } from "../../state/records/ledger.ts";
+import type { ApprovalUse } from "../../state/registers/approval.ts";
 import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
@@ -181,9 +182,14 @@ export class Approvals {
     const { escalations } = this.#parts;
     const { approval, escalationId } = escalation;
     if (approval?.use === undefined) return undefined;
-    const isRunning = escalations.isRunning(escalationId);
+    const isRunning = escalations.isRunning(escalationId) || this.#isElsewhere(approval.use);
     if (isRunning || approval.use.outcome !== undefined) return approvalUsed(escalation, isRunning);
     return { kind: "step", take: () => this.#lookUp(escalation) };
+  }
+
+  /** Another process that serves has the call; only that one knows how far it is. */
+  #isElsewhere(use: ApprovalUse): boolean {
+    return use.outcome === undefined && !mayHold(this.#parts.holders, use);
   }
 
   /** A process that has ended kept the record of its answer, or never answered. */
@@ -201,7 +207,8 @@ export class Approvals {
     let isUsed = false;
     try {
       const { responseId } = exchange;
-      isUsed = await escalations.use(escalationId, { at: Date.now(), responseId });
+      const use = holding(this.#parts.holders, { at: Date.now(), responseId });
+      isUsed = await escalations.use(escalationId, use);
     } finally {
       if (!isUsed) escalations.release(escalationId);
     }
@@ -214,7 +221,8 @@ export class Approvals {
     }
     // It was taken back, used or closed while the claim was on its way to the store.
     const now = escalations.find(escalationId) ?? escalation;
-    if (now.approval?.use !== undefined) return approvalUsed(now, false);
+    const use = now.approval?.use;
+    if (use !== undefined) return approvalUsed(now, this.#isElsewhere(use));
     return refuseClosed(now) ?? approvalRequired(now);
   }
 }

@@ -4,6 +4,8 @@
  * whatever became of the call.   docs/approvals.md
  */
 
+import type { Held } from "../holders.ts";
+
 /** The call, as its digest is taken over it and as operators read it; keys are the wire's own. */
 export interface ApprovedCall {
   readonly agent: string;
@@ -41,8 +43,8 @@ interface CallQuestion {
   readonly resume: Readonly<Record<string, unknown>>;
 }
 
-/** The call that was begun under an approval. */
-export interface ApprovalUse {
+/** The call that was begun under an approval, and the process that has it. */
+export interface ApprovalUse extends Held {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The Response-ID of the answer, by which its record can be found. */

@@ -1,5 +1,5 @@
 /** What is there to be won once is won once, though two workers are asked at the same time. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { askRaw, makeOperator } from "../../support/approval-ways.ts";
 import { ALMA, approvingFiles, booking, ranIn, under } from "../../support/approving.ts";
 import { createDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -76,6 +76,20 @@ it("runs a call under an approval once", async () => {
   }
   const ran = Array.from({ length: ROUNDS }, (_, room) => `book ${room} Ada`);
   expect(ranIn(daemon).toSorted()).toEqual(ran);
+});
+
+it("says of a call under an approval that it is running, whichever worker has it", async () => {
+  const request = { ...booking("9"), path: "/slow/9" };
+  const asked = await askRaw(daemon, byAlma(request));
+  const id = String(asked.body["escalation_id"]);
+  await askRaw(daemon, confirmation(id, "accepted"), OPERATOR.connection);
+  const client = await daemon.connect();
+  client.write(encodeRequest(byAlma(under(id, request))));
+  await vi.waitFor(() => expect(ranIn(daemon)).toContain("slow 9"), 20_000);
+  const replies = await race(under(id, request));
+  client.destroy();
+  expect(codesOf(replies)).toEqual(new Set(["409 approval-used"]));
+  expect(new Set(replies.map(({ body }) => body["outcome"]))).toEqual(new Set(["running"]));
 });
 
 // AGTP-API §10.1.5
