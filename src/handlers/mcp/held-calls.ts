@@ -96,10 +96,17 @@ export class HeldCalls {
   ): Promise<CallOutcome> {
     this.#followed.set(call, caller);
     try {
-      return await work();
+      const outcome = await work();
+      if (outcome.kind !== "held") this.#endQuestions(call);
+      return outcome;
     } finally {
       this.#followed.delete(call);
     }
+  }
+
+  /** A call that is over waits for no answer, also where its server asked in the same moment. */
+  #endQuestions(call: HeldCall): void {
+    for (const [id, waiting] of this.#waiting) if (waiting.call === call) this.drop(id);
   }
 
   #hasRoom(caller: string): boolean {

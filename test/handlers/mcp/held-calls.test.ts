@@ -41,6 +41,25 @@ describe("HeldCalls", () => {
     expect(calls.resume(id, {}, LISTENER)).toBeUndefined();
   });
 
+  it("wait for nothing once they are over, also where the server asked in the same moment", async () => {
+    const calls = new HeldCalls();
+    const replies: unknown[] = [];
+    for (let count = 0; count <= HELD_LIMITS.perCaller; count += 1) {
+      const ending = calls.begin(
+        () => {
+          replies.push(calls.question(QUESTION));
+          return Promise.resolve({ kind: "result", result: {} } as const);
+        },
+        "alma",
+        LISTENER,
+      );
+      expect(await ending).toEqual({ kind: "result", result: {} });
+    }
+    const declined = replies.map(() => ({ action: "decline" }));
+    expect(await Promise.all(replies)).toEqual(declined);
+    expect((await asking(calls).outcome).kind).toBe("held");
+  });
+
   it("that are closed end those that wait, and hold no others", async () => {
     const calls = new HeldCalls();
     const waiting = asking(calls);
