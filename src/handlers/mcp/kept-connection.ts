@@ -112,6 +112,13 @@ export class KeptConnection {
     await this.drop();
   }
 
+  /** The server does what it is for: it says what its tools are. */
+  works(): void {
+    const { name } = this.#settings;
+    if (this.#failures > 0) this.#options.log.info({ mcp_server: name }, "connected");
+    this.#failures = 0;
+  }
+
   /** The server fails: nobody connects for a while. */
   fail(error: unknown): void {
     if (this.#closing.signal.aborted) return;
@@ -147,9 +154,6 @@ export class KeptConnection {
       await opened.close();
       throw new Unreachable("the server is being closed");
     }
-    const { name } = this.#settings;
-    if (this.#failures > 0) this.#options.log.info({ mcp_server: name }, "connected");
-    this.#failures = 0;
     this.#listener.onStale();
     this.#connection = opened;
     return opened;

@@ -210,6 +210,7 @@ export class McpServer {
       const tools = await connection.listTools(deadline.signal);
       this.#tools = tools;
       this.#listedAt = this.#connection.now();
+      this.#connection.works();
       for (const listener of this.#listeners) listener(tools);
       return tools;
     } catch (error) {

@@ -181,6 +181,17 @@ describe("a server that fails", () => {
     expect(await call(server, "echo", { text: "hi" }, failing)).toHaveProperty("body");
   });
 
+  it("is started less and less often where it starts, and cannot say what its tools are", async () => {
+    let now = 0;
+    const { server, warnings } = open(scriptSettings(HOSTILE, ["no-list"]), () => now);
+    for (let count = 0; count < 3; count += 1) {
+      await expect(server.tools(NEVER)).rejects.toThrow();
+      now += 30_001;
+    }
+    const pauses = warnings.map((one) => (one as { readonly retry_ms: number }).retry_ms);
+    expect(pauses).toEqual([250, 500, 1_000]);
+  });
+
   it("that was closed is not started again", async () => {
     const { server } = open(scriptSettings(SANE));
     await server.tools(NEVER);
