@@ -18,6 +18,7 @@ import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
 import {
+  CapturedOutput,
   createRedactor,
   parseStructured,
   secretsOf,
@@ -51,6 +52,17 @@ describe("the redactor", () => {
   it("leaves ordinary words and Agent-IDs alone", () => {
     const text = `short ${"a".repeat(64)} sha256:${"0".repeat(64)}`;
     expect(redact(text)).toBe(text);
+  });
+
+  it("leaves no part of one that a cut goes through, however much of them there is", () => {
+    for (const length of [2_000, 60_000]) {
+      const secret = `opaque-${"s".repeat(length)}`;
+      const output = new CapturedOutput(65_536);
+      for (let n = 0; n < 200; n += 1) output.push(Buffer.from(`${secret}\n`));
+      const text = output.text(createRedactor([secret]));
+      expect(output.isTruncated).toBe(true);
+      expect(text).toBe("[REDACTED]\n".repeat(Math.floor(65_536 / (secret.length + 1))));
+    }
   });
 
   it("leaves no part of a secret, wherever it stands", () => {

@@ -10,8 +10,8 @@ import { type JsonBounds, jsonExcess } from "../../../base/json-bounds.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { REDACTED } from "../identity/session.ts";
 
-/** A secret that the cut goes through must be seen whole to be taken out. */
-const MARGIN_BYTES = 8_192;
+/** The longest secret, in base64 too: one that the cut goes through must be seen whole to be taken out. */
+const MARGIN_BYTES = 131_072;
 
 /** Collects one stream. */
 export class CapturedOutput {
@@ -47,9 +47,13 @@ export class CapturedOutput {
 
   /** The part that can be shown once secrets are taken out of it. */
   text(redact: (text: string) => string): string {
-    const redacted = redact(Buffer.concat(this.#chunks).toString("utf8"));
-    const octets = Buffer.from(redacted);
-    if (octets.length <= this.#maxBytes) return redacted;
+    const kept = Buffer.concat(this.#chunks);
+    const whole = redact(kept.toString("utf8"));
+    // Where not all was kept, what was kept last may be the beginning of a secret.
+    const isAll = this.#kept === this.#total;
+    const begun = isAll ? whole : redact(kept.toString("utf8", 0, this.#maxBytes));
+    const octets = Buffer.from(commonBeginning(begun, whole));
+    if (octets.length <= this.#maxBytes) return octets.toString("utf8");
     // A character that the cut goes through is left out.
     return octets
       .subarray(0, this.#maxBytes)
@@ -61,6 +65,12 @@ export class CapturedOutput {
   digest(): string {
     return `sha256:${this.#hash.digest("hex")}`;
   }
+}
+
+function commonBeginning(one: string, other: string): string {
+  let at = 0;
+  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
+  return one.slice(0, at);
 }
 
 interface StructuredOutput {
