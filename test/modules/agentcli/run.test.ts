@@ -10,11 +10,11 @@ import {
   declareIdentity,
   isDeclared,
 } from "../../../src/modules/agentcli/compile/merge.ts";
-import { planTask } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
+import { foundTask } from "../../../src/modules/agentcli/identity/find-task.ts";
 import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
 import type { Binding, Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
-import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
+import { Approvals, taskHash } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
 import {
@@ -266,7 +266,31 @@ describe("Approvals", () => {
   const [workflow] = manifest.workflows;
   const [task] = workflow?.tasks ?? [];
   if (workflow === undefined || task === undefined) throw new Error("no task");
-  const found = { manifest, plan: planTask(workflow, task) };
+  const found = foundTask(manifest, workflow, task);
+
+  it("are for the credentials that were asked about, whoever the task has them of", () => {
+    const hashOf = (policy: string | undefined, scopes: readonly string[]): string => {
+      const other = manifestOf([
+        shellTask("true", [], { identity: { auth: { scopes } } }),
+        shellTask("true", [], {
+          id: "t2",
+          schedule: undefined,
+          trigger: { parent: "t1", on: "success" },
+          child_credential_policy: policy,
+        }),
+      ]) as unknown as Manifest;
+      const [own] = other.workflows;
+      const [, child] = own?.tasks ?? [];
+      if (own === undefined || child === undefined) throw new Error("no task");
+      return taskHash(foundTask(other, own, child));
+    };
+    const policies = [undefined, "none", "inherit", "downscope", "independent"];
+    expect(new Set(policies.map((policy) => hashOf(policy, ["a"]))).size).toBe(5);
+    for (const policy of policies) {
+      const isOfParent = policy === "inherit" || policy === "downscope";
+      expect(hashOf(policy, ["a"]) !== hashOf(policy, ["a", "b"])).toBe(isOfParent);
+    }
+  });
 
   it("are good for one run, also where another process asked for them and another used them", async () => {
     const store = createMemoryStore();

@@ -4,6 +4,7 @@
  * credentials, its parent's, its own within its parent's, or just its own. Nothing is run, and nothing
  * is written.   agentcli execution identity "Resolution", "Child credentials"
  */
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { type EffectiveIdentity, effectiveOf, isDeclared } from "../compile/merge.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import { compareTrust } from "../manifest/fields.ts";
@@ -103,25 +104,49 @@ export async function resolveTaskIdentity(
   world: IdentityWorld,
   depth = 0,
 ): Promise<ResolvedIdentity | Failure> {
-  const parent = parentOf(found);
-  if (parent === undefined || found.manifest.version === "0.1")
-    return resolveIdentity(found, world);
-  const own = found.plan.child_credential_policy;
-  switch (own ?? parent.plan.child_credential_policy) {
+  const handover = handoverOf(found);
+  switch (handover?.policy) {
     case "none":
       return resolveIdentity(found, world, true);
     case "inherit":
-      return inherit(found, parent, world, depth);
+      return inherit(found, handover.parent, world, depth);
     case "downscope":
-      return downscope(found, parent, world);
+      return downscope(found, handover.parent, world);
     default:
       return resolveIdentity(found, world);
   }
 }
 
-function parentOf({ manifest, workflow, task: { trigger } }: FoundTask): FoundTask | undefined {
+/** What a task has of its parent's credentials, by its policy, else its parent's. */
+interface Handover {
+  readonly policy: string;
+  readonly parent: FoundTask;
+}
+
+/** Undefined for a task that follows on none, or for which nothing is said. */
+function handoverOf({
+  manifest,
+  workflow,
+  plan,
+  task: { trigger },
+}: FoundTask): Handover | undefined {
   const task = workflow.tasks.find(({ id }) => id === trigger?.parent);
-  return task && foundTask(manifest, workflow, task);
+  if (task === undefined || manifest.version === "0.1") return undefined;
+  const parent = foundTask(manifest, workflow, task);
+  const policy = plan.child_credential_policy ?? parent.plan.child_credential_policy;
+  return policy === null ? undefined : { policy, parent };
+}
+
+/** Everything beside a task itself that decides whose credentials it has; undefined: nothing does. */
+export function credentialsFrom(found: FoundTask, depth = 0): JsonRecord | undefined {
+  const { policy, parent } = handoverOf(found) ?? {};
+  if (parent === undefined || depth >= MAX_PARENTS) return undefined;
+  const hasParents = policy === "inherit" || policy === "downscope";
+  return {
+    policy,
+    ...(hasParents ? { identity: effectiveOf(parent.plan, parent.manifest) } : {}),
+    ...given({ from: policy === "inherit" ? credentialsFrom(parent, depth + 1) : undefined }),
+  };
 }
 
 /** The parent's credentials, handed over as the child says, where it says so itself. */

@@ -5,7 +5,7 @@
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
@@ -13,14 +13,13 @@ import type { Escalation, Escalations } from "../../../state/registers/escalatio
 import type { Store } from "../../../state/store.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/find-task.ts";
+import { credentialsFrom } from "../identity/resolve-identity.ts";
 
 type ApprovalAnswer =
   | { readonly kind: "granted"; consume(): Promise<boolean> }
   | { readonly kind: "pending"; readonly escalation: Escalation; readonly taskHash: string }
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
-
-type ApprovedTask = Parameters<typeof taskHash>[0];
 
 /** A question about exactly one task; an agent has one at a time about a task of this name. */
 interface AskedTask {
@@ -60,7 +59,7 @@ export class Approvals {
   }
 
   /** Tells whether the agent may run the task now; asks for it where nobody has been asked. */
-  async ask(agentId: string, task: ApprovedTask): Promise<ApprovalAnswer> {
+  async ask(agentId: string, task: FoundTask): Promise<ApprovalAnswer> {
     const { plan } = task;
     const hash = taskHash(task);
     const key = keyOf(agentId, plan);
@@ -141,15 +140,18 @@ function keyOf(agentId: string, { source }: TaskPlan): string {
 
 /**
  * `sha256:…` of what a task effectively is: everything that decides what is run, under whom and under
- * what conditions, the profiles that it refers to included. An approval is for this and nothing else.
+ * what conditions, the profiles that it refers to and whose credentials it has included. An approval is
+ * for this and nothing else.
  */
-export function taskHash({ plan, manifest }: Pick<FoundTask, "plan" | "manifest">): string {
+export function taskHash(found: FoundTask): string {
+  const { plan, manifest } = found;
   const { id, source, execution, contract, verify, runtime, output, approval } = plan;
   const { identity, authorization, evidence, authorization_proof: proof } = plan;
   const identityRef = "ref" in identity ? identity.ref : null;
   const effective: JsonRecord = {
     ...{ id, source, execution, contract, verify, runtime, output, approval },
     ...{ identity, authorization, evidence, authorization_proof: proof },
+    ...given({ credentials: credentialsFrom(found) }),
     profiles: {
       identity: findProfile(manifest.identity_profiles, identityRef),
       authorization: findProfile(manifest.authorization_profiles, authorization?.ref),
