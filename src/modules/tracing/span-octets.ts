@@ -55,7 +55,8 @@ export function spanShape(
   for (const [key, value] of Object.entries(attributes)) {
     writeAttribute(octets, SPAN.attributes, key, value);
   }
-  return octets.written.slice();
+  // A copy: the octets written are a part of a buffer that is much larger.
+  return Uint8Array.from(octets.written);
 }
 
 /** The sender, as the collector knows it. */

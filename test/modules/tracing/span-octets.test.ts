@@ -121,6 +121,13 @@ describe("writeSpan", () => {
   });
 });
 
+describe("spanShape", () => {
+  it("holds no more memory than its octets: there is one for each status of each route", () => {
+    const shape = spanShape("QUERY /parts/{part}", { "agtp.status": 200 });
+    expect(shape.buffer.byteLength).toBe(shape.length);
+  });
+});
+
 function distance(one: bigint, other: bigint): bigint {
   return one > other ? one - other : other - one;
 }
