@@ -89,7 +89,9 @@ export class RequestSpans {
     }
     exchange.traceId = made.traceId;
     exchange.span = made;
-    if (made instanceof SpanRecord) this.#underWay += 1;
+    if (!(made instanceof SpanRecord)) return;
+    made.begunBy = this;
+    this.#underWay += 1;
   }
 
   #around({ span, http }: Place, exchange: Exchange): SpanLink | undefined {
@@ -152,7 +154,7 @@ export class RequestSpans {
   #ended({ exchange, status, response, durationMs }: RequestEnd): void {
     if (exchange === undefined) return;
     const span = knownSpan(exchange);
-    if (!(span instanceof SpanRecord)) return;
+    if (!(span instanceof SpanRecord) || span.begunBy !== this) return;
     this.#describe(span, exchange, status);
     this.#parts.spans.end(span, span.startedAt + durationMs, response?.lateFields);
     this.#underWay -= 1;

@@ -37,6 +37,8 @@ export class SpanRecord implements SpanLink {
   shape: Uint8Array | undefined;
   /** The span of a request's handler. */
   handler: SpanRecord | undefined;
+  /** Whoever began the span of a request and ends it: while one deployment replaces another, two listen. */
+  begunBy: object | undefined;
   /** By twos: name, value. Empty for most: undefined. */
   #attributes: AttributeValue[] | undefined;
 

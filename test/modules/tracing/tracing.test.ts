@@ -486,6 +486,41 @@ describe("a reload", () => {
   });
 });
 
+describe("a request that is under way when a reload comes", () => {
+  it("has one span, and so has one that comes meanwhile", async () => {
+    const hold = `globalThis.hold = () => new Promise((resolve) => {
+      globalThis.letGo = () => resolve({ body: { id: "kept" } });
+    });`;
+    const house = await open({
+      "handlers.mjs": `${HANDLERS}\n${hold}\nexport const held = () => globalThis.hold();`,
+      "endpoints/held.toml": endpointFile({
+        ...{ method: "QUERY", path: "/waits", properties: { secret: {} } },
+        handler: { type: "registered_function", function: "handlers.held" },
+      }),
+    });
+    const held = globalThis as { hold?: unknown; letGo?: () => void };
+    onTestFinished(() => {
+      delete held.hold;
+      delete held.letGo;
+    });
+    const waiting = ask(house, "QUERY", "/waits");
+    await vi.waitFor(() => expect(held.letGo).toBeDefined(), 10_000);
+    expect(await house.daemon.daemon.reload()).toEqual([]);
+    await ask(house, "QUERY", "/parts/7");
+    held.letGo?.();
+    expect((await waiting).status).toBe(200);
+    await ask(house, "QUERY", "/looks");
+    await spansWith(house, "QUERY /looks");
+    const ids = house.collector.spans.map(({ name, spanId }) => `${name} ${spanId}`);
+    expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
+    const names = house.collector.spans.map(({ name }) => name).toSorted();
+    expect(names).toEqual([
+      ...["QUERY /looks", "QUERY /parts/{part}", "QUERY /parts/{part}", "QUERY /waits"],
+      ...["handler", "handler", "handler"],
+    ]);
+  });
+});
+
 describe("a reload with certificates of a collector that cannot be had", () => {
   it("is refused, and leaves what is served: no certificate, and a pipe that nobody writes to", async () => {
     const { daemon, directory } = await openDaemon(files({ enabled: false }));
