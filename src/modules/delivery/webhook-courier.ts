@@ -1,7 +1,8 @@
 /**
  * Carries what waits in the outbox, as long as its deployment is served: several at a time, shared by who sends
- * them, few of them to one URL, each when its pause is over. Asked to stop it begins nothing more, lets what
- * runs end for a moment, and then breaks it off: what was broken off is sent again by the next.
+ * them, few of them to one URL, each when its pause is over. What became of one is kept again where the store
+ * could not. Asked to stop it begins nothing more, lets what runs end for a moment, and then breaks it off:
+ * what was broken off is sent again by the next.
  */
 
 import { FairShares } from "../../base/fair-shares.ts";
@@ -72,6 +73,8 @@ export class WebhookCourier {
   readonly #shares = new FairShares(MAX_AT_ONCE);
   readonly #runningByUrl = new Tally();
   readonly #closing = new AbortController();
+  /** When the state of what is over is kept once more, after it could not be. */
+  #keepAgainAt = 0;
   #isStopped = false;
   #cancelTimer: () => void = () => undefined;
 
@@ -89,7 +92,7 @@ export class WebhookCourier {
     if (this.#shares.isFull) return;
     const due = new Map<string, WebhookDelivery[]>();
     for (const delivery of outbox.queued()) {
-      const wait = waitFor(delivery, at);
+      const wait = waitFor(isQueued(delivery) ? delivery : { at: this.#keepAgainAt }, at);
       if (wait > 0) next = Math.min(next, at + wait);
       else if (!this.#running.has(delivery.id) && this.#isUrlFree(delivery)) note(due, delivery);
     }
@@ -131,7 +134,8 @@ export class WebhookCourier {
     const release = this.#shares.take(ownerOf(delivery));
     const done = this.#carry(delivery)
       .catch((error: unknown) => {
-        outbox.postpone(id, now() + FAULT_PAUSE_MS);
+        this.#keepAgainAt = now() + FAULT_PAUSE_MS;
+        outbox.postpone(id, this.#keepAgainAt);
         const fields = { event: "webhook-fault", delivery_id: id, reason: reasonOf(error) };
         log.warn(fields, "the state of a webhook message cannot be kept");
       })
@@ -147,6 +151,7 @@ export class WebhookCourier {
 
   async #carry(delivery: WebhookDelivery): Promise<void> {
     const { outbox, send, now, random = Math.random } = this.#options;
+    if (!isQueued(delivery)) return void (await outbox.update(delivery));
     const late = expire(delivery, now());
     if (!isQueued(late)) return this.#settle(late, undefined);
     const { id, url } = delivery;

@@ -71,7 +71,7 @@ export function isQueued({ state }: WebhookDelivery): boolean {
 /**
  * The time until it is tried: 0 where that lies further off than any pause, for the clock stepped.
  */
-export function waitFor({ at }: WebhookDelivery, now: number): number {
+export function waitFor({ at }: Pick<WebhookDelivery, "at">, now: number): number {
   const wait = at - now;
   return wait > LONGEST_PAUSE_MS ? 0 : Math.max(0, wait);
 }

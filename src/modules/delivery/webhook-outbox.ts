@@ -140,12 +140,14 @@ export class WebhookOutbox implements WebhookQueue {
     return this.#deliveries.refresh();
   }
 
-  /** Lists the deliveries that this process has to send, the oldest first. */
+  /**
+   * Lists the deliveries that are queued as far as the store knows and that this process has to send, the
+   * oldest first; one that is over is to be updated once more.
+   */
   *queued(): Iterable<WebhookDelivery> {
     for (const { id } of this.#deliveries.inGroup("queued", "")) {
       const delivery = this.#find(id);
-      if (delivery === undefined || !isQueued(delivery) || !holds(this.#holders, delivery))
-        continue;
+      if (delivery === undefined || !holds(this.#holders, delivery)) continue;
       if (this.#deliveries.isStored(id)) yield delivery;
     }
   }

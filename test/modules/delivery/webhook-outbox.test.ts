@@ -313,6 +313,26 @@ describe("the outbox under load", () => {
     expect(outbox.find("m-1")?.state).toBe("delivered");
   });
 
+  it("keeps what was taken once the store can, and gives its place back", async () => {
+    const { clock, store, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    const many = Array.from({ length: 1000 }, (_, n) => message(clock, { id: `m-${n}` }));
+    await outbox.keep(many, []);
+    store.fault = new Error("the disk is full");
+    start();
+    await clock.advance(60_000);
+    expect(webhook.attempts).toHaveLength(1000);
+    store.fault = undefined;
+    const takenAt = outbox.find("m-1")?.at;
+    await clock.advance(60_000);
+    expect(outbox.hasRoom(message(clock).url)).toBe(true);
+    const next = await open();
+    expect(next.outbox.find("m-1")).toMatchObject({ state: "delivered", at: takenAt });
+    next.start();
+    await clock.advance(60_000);
+    expect(webhook.attempts).toHaveLength(1000);
+  });
+
   it("comes back later to what it cannot keep the state of", async () => {
     const { clock, store, webhook, open } = setUp();
     const { outbox, start, logged } = await open();
