@@ -61,9 +61,10 @@ class Inbox {
     return this.#entries.get(serial);
   }
 
-  /** Notifications that have not expired, the newest first. */
+  /** Notifications that have not expired, the newest first: by their serials, whoever told of which first. */
   newest(now: number): readonly InboxEntry[] {
-    return [...this.#entries.values()].filter((entry) => !isOver(entry, now)).reverse();
+    const shown = [...this.#entries.values()].filter((entry) => !isOver(entry, now));
+    return shown.sort((one, other) => (serialOf(one) < serialOf(other) ? 1 : -1));
   }
 
   #markRead({ notification: { serial, sender } }: InboxEntry): void {
@@ -77,6 +78,10 @@ class Inbox {
 /** Tells whether its agent has done with it. */
 export function isRead({ confirmation }: InboxEntry): boolean {
   return confirmation !== undefined && confirmation.status !== "deferred";
+}
+
+function serialOf({ notification }: InboxEntry): string {
+  return notification.serial;
 }
 
 function isOver({ notification }: InboxEntry, now: number): boolean {

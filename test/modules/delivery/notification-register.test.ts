@@ -48,6 +48,15 @@ describe("an inbox", () => {
     expect(idsIn(delivery, SENDER)).toEqual([]);
   });
 
+  it("has the newest first, also where another process has told of an older one later", async () => {
+    const { draft, open } = setUp();
+    const [first, second] = [await open(), await open()];
+    await accept(first.register, draft({ id: "n-1" }));
+    await accept(second.register, draft({ id: "n-2" }));
+    expect((await second.register.accept(draft({ id: "n-1" }))).kind).toBe("taken");
+    expect(idsIn(second)).toEqual(["n-2", "n-1"]);
+  });
+
   it("is there after a restart, with what its agent said", async () => {
     const { draft, open } = setUp();
     const first = await open();
