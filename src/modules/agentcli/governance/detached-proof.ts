@@ -32,6 +32,9 @@ export function checkDetachedProfile(profile: JsonRecord): readonly ProfileFault
   const hasSigners = typeof signers === "string" && signers !== "";
   const needsPrincipal = hasSigners && (typeof principal !== "string" || principal === "");
   const faults: ProfileFault[] = hasKey ? [...checkPublicKey(key, "public_key")] : [];
+  if (hasKey && faults.length === 0 && readVerifyingKey(key) === undefined) {
+    faults.push(["public_key", "must be an Ed25519, RSA or EC key"]);
+  }
   if (needsPrincipal) faults.push(["principal", "is required beside allowed_signers"]);
   if (hasKey !== hasSigners) return faults;
   return [["public_key", "exactly one of public_key and allowed_signers is required"], ...faults];
@@ -48,8 +51,16 @@ export function verifyDetachedProof(
     : verifyByKey(value, proof.public_key, context);
 }
 
-function verifyByKey(value: string, pem: string, { digest }: DetachedContext): string | undefined {
+/** The kinds of keys that signatures are made with; of others the platform throws. */
+const KEY_KINDS: readonly unknown[] = ["ed25519", "rsa", "rsa-pss", "ec"];
+
+function readVerifyingKey(pem: string): KeyObject | undefined {
   const key = readPublicPem(pem);
+  return KEY_KINDS.includes(key?.asymmetricKeyType) ? key : undefined;
+}
+
+function verifyByKey(value: string, pem: string, { digest }: DetachedContext): string | undefined {
+  const key = readVerifyingKey(pem);
   if (key === undefined) return "its public key is none";
   const text = value.replace(/\s+/g, "");
   if (!BASE64.test(text)) return "the signature is not base64";

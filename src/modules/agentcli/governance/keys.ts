@@ -120,11 +120,12 @@ async function askFor(url: string, ask: AskJson): Promise<AnsweredKeys<JWTVerify
   const answer = await ask(url);
   if (answer.kind === "fault") return { fault: answer.message };
   const { value, maxAgeSeconds } = answer;
-  if (!isRecord(value) || !Array.isArray(value["keys"])) return { fault: "is none" };
+  const keys = isRecord(value) ? value["keys"] : undefined;
+  if (!Array.isArray(keys) || !keys.every(isRecord)) return { fault: "is none" };
   const { createLocalJWKSet } = await loadJose();
   const usableMs = maxAgeSeconds === undefined ? USUAL_MS : maxAgeSeconds * 1000;
-  const keys: JWTVerifyGetKey = createLocalJWKSet({ keys: value["keys"] });
-  return { keys, lifetimeMs: Math.min(usableMs, LONGEST_MS) };
+  const lookUp: JWTVerifyGetKey = createLocalJWKSet({ keys });
+  return { keys: lookUp, lifetimeMs: Math.min(usableMs, LONGEST_MS) };
 }
 
 /** Looks for a key once more in what is published now. */

@@ -44,6 +44,20 @@ describe("a plain signature", () => {
   const signed = (key: KeyObject, text: string, isEdwards = false) =>
     sign(isEdwards ? null : "sha256", Buffer.from(text), key);
 
+  it.each([
+    ["ed448", generateKeyPairSync("ed448")],
+    ["x25519", generateKeyPairSync("x25519")],
+    ["dsa", generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 })],
+  ] as const)("is never one by a key for something else: %s", async (_, { publicKey }) => {
+    const answer = await resolve(by(publicKey), Buffer.alloc(64, 1).toString("base64"));
+    expect(answer["error"]).toMatchObject({
+      data: {
+        code: "validation_error",
+        validation: { errors: [{ message: "must be an Ed25519, RSA or EC key" }] },
+      },
+    });
+  });
+
   it.each(Object.entries(pairs))("holds for %s, over this manifest alone", async (name, pair) => {
     const manifest = by(pair.publicKey);
     const make = (text: string) => signed(pair.privateKey, text, name === "Ed25519");

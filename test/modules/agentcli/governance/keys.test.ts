@@ -51,6 +51,16 @@ describe("KeySets", () => {
     expect(state.asked).toBe(2);
   });
 
+  it("has none where what is published is no key set, and asks again", async () => {
+    const key = await makeKey("one");
+    for (const keys of [["hush"], [null]]) {
+      const { state, verify } = makeSets(keys as unknown as JWK[]);
+      expect(await verify(key.token)).toBe("the key set is none");
+      state.keys = [key.jwk];
+      expect(await verify(key.token)).toBe("verified");
+    }
+  });
+
   it("asks again for a key that it does not have, and not over and over", async () => {
     const [old, fresh, unknown] = await Promise.all(["old", "new", "none"].map(makeKey));
     if (old === undefined || fresh === undefined || unknown === undefined) throw new Error("keys");
