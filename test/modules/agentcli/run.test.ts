@@ -25,11 +25,14 @@ import {
 } from "../../../src/modules/agentcli/run/program-output.ts";
 import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/prompt-runtime.ts";
 import { TaskRuns } from "../../../src/modules/agentcli/run/task-runs.ts";
+import { TaskTurns } from "../../../src/modules/agentcli/run/task-turns.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { manifestOf, shellTask } from "../../support/agentcli.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import { makeDirectory } from "../../support/directory.ts";
+import { makeLastingStore } from "../../support/state.ts";
+import { alterStore } from "../../support/store.ts";
 
 describe("the redactor", () => {
   const redact = createRedactor(["hunter2-hunter2", "short"]);
@@ -313,6 +316,42 @@ describe("Approvals", () => {
     const again = await next.ask("ina", found);
     expect(again).toMatchObject({ kind: "pending" });
     expect(again).not.toMatchObject({ escalation: { escalationId } });
+  });
+});
+
+describe("TaskTurns", () => {
+  it("gives a turn back later where the store cannot take it back now", async () => {
+    const store = makeLastingStore();
+    const holders = { self: "one", isGone: () => false, watch: () => () => undefined };
+    const turns = await TaskTurns.open(store, holders);
+    const first = await turns.take("a");
+    expect(await turns.take("a")).toBeUndefined();
+    store.fault = new Error("the store cannot be reached");
+    await first?.end();
+    await expect(turns.take("b")).rejects.toThrow("cannot be reached");
+    store.fault = undefined;
+    for (const taskId of ["a", "b"]) {
+      const next = await turns.await(taskId, { signals: [AbortSignal.timeout(10_000)] });
+      expect(next, taskId).toBeDefined();
+    }
+  });
+
+  it("gives back what was taken without its being known", async () => {
+    const kept = createMemoryStore();
+    let isLost = true;
+    const store = alterStore(kept, {
+      async commit(...args) {
+        const outcome = await kept.commit(...args);
+        if (isLost) throw new Error("the connection was lost");
+        return outcome;
+      },
+    });
+    const holders = { self: "one", isGone: () => false, watch: () => () => undefined };
+    const turns = await TaskTurns.open(store, holders);
+    await expect(turns.take("a")).rejects.toThrow("was lost");
+    isLost = false;
+    const next = await turns.await("a", { signals: [AbortSignal.timeout(10_000)] });
+    expect(next).toBeDefined();
   });
 });
 

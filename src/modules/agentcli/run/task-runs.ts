@@ -117,11 +117,8 @@ export class TaskRuns implements RunExecutor {
     }
     if (turn === undefined) return none(signal.aborted ? NOBODY : RUNNING);
     const end = async (): Promise<void> => {
-      try {
-        await turn.end();
-      } finally {
-        await begun.end();
-      }
+      await turn.end();
+      await begun.end();
     };
     return { kind: "begun", end };
   }

@@ -2,6 +2,7 @@
  * The turns of tasks that must not overlap, where several nodes run them: one of a task at once among
  * all of them. The turn of a node that is gone is free.   agentcli spec "Overlap"
  */
+import { type BackOff, pauseAfter } from "../../../base/back-off.ts";
 import { type Ends, within } from "../../../base/deadline.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -18,8 +19,12 @@ interface TaskTurn {
 
 /** A turn that was taken; end it, whatever comes. */
 export interface TakenTurn {
+  /** Never rejects: what was done in it is told whether it can be given back now or later. */
   end(): Promise<void>;
 }
+
+/** A store that could not be used may be usable again. */
+const LATER: BackOff = { firstMs: 500, longestMs: 30_000 };
 
 export class TaskTurns {
   readonly #turns: Collection<TaskTurn>;
@@ -54,10 +59,26 @@ export class TaskTurns {
     const key = sha256Hex(taskId);
     await this.#turns.take(key, (turn) => isLeft(this.#holders, turn));
     const turn = holding(this.#holders, { turnId: uuidv7() });
-    const adding = await this.#turns.add(key, turn);
-    if (adding.kind !== "added") return undefined;
-    const isOwn = ({ turnId }: TaskTurn): boolean => turnId === turn.turnId;
-    return { end: async () => void (await this.#turns.take(key, isOwn)) };
+    try {
+      const adding = await this.#turns.add(key, turn);
+      if (adding.kind !== "added") return undefined;
+    } catch (error) {
+      // It may have been taken all the same.
+      void this.#giveBack(key, turn, 1);
+      throw error;
+    }
+    return { end: () => this.#giveBack(key, turn) };
+  }
+
+  /** Gives a turn back, if not now as soon as the store can: nobody else does. Never rejects. */
+  async #giveBack(key: string, turn: TaskTurn, attempts = 0): Promise<void> {
+    try {
+      if (attempts > 0) await this.#turns.refresh();
+      await this.#turns.take(key, ({ turnId }) => turnId === turn.turnId);
+    } catch {
+      const again = (): void => void this.#giveBack(key, turn, attempts + 1);
+      setTimeout(again, pauseAfter(attempts, LATER)).unref();
+    }
   }
 
   /** Takes it as soon as nobody has it; undefined: nobody waits for it any longer. */
