@@ -35,22 +35,20 @@ export class TaskTurns {
     this.#turns = turns;
     this.#holders = holders;
     this.#waiting = waiting;
-    const wake = (): void => {
-      for (const look of [...waiting]) look();
-    };
-    holders.watch(wake);
   }
 
   /** Opens the turns that the nodes of a store share. */
   static async open(store: Store, holders: Holders): Promise<TaskTurns> {
     const waiting = new Set<() => void>();
+    const wake = (): void => {
+      for (const look of [...waiting]) look();
+    };
     const turns = await Collection.open<TaskTurn>(store, {
       name: "agentcli-turns",
       read: recordReader<TaskTurn>({ turnId: "string" }),
-      onChange: () => {
-        for (const look of [...waiting]) look();
-      },
+      onChange: wake,
     });
+    holders.watch(wake);
     return new TaskTurns(turns, holders, waiting);
   }
 
