@@ -695,6 +695,32 @@ describe("prompt tasks", () => {
     expect(reply.body).toMatchObject({ ok, runtime: { status, body: { status: standing } } });
   });
 
+  it("are not sent where they need evidence, which only programs give, and warn of other checks", async () => {
+    const serve = (evidence: Members, verify?: Members) =>
+      openServer({
+        ...files(
+          manifestOf([promptTask({ evidence: { ref: "e", ...evidence }, verify })], {
+            evidence_profiles: [{ id: "e", provider: "ssh" }],
+          }),
+          { prompt_runtime: "agntcy:/mailcomposer" },
+        ),
+        ...agent(200),
+      });
+    const refused = await run(await serve({ verify: { required: true } }));
+    expect([refused.status, refused.body]).toMatchObject([
+      422,
+      { error: { code: "evidence_failed", message: "of a prompt there is no evidence" } },
+    ]);
+    const { status, body } = await run(await serve({}, { shell: "false" }));
+    expect([status, body]).toMatchObject([
+      200,
+      {
+        ok: true,
+        warnings: ["of a prompt there is no evidence", "the answer to a prompt is not verified"],
+      },
+    ]);
+  });
+
   it("are refused in so many words where there is none, or where it fails", async () => {
     expect((await run(await openWith({}))).body).toMatchObject({
       error: { code: "no_runtime", message: "EXECUTE /mailcomposer is not served" },

@@ -6,6 +6,7 @@
 import { isRecord, recordIn, valueAt } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Call } from "../../../handlers/handler.ts";
+import { applyEvidenceProfile } from "../compile/merge.ts";
 import {
   type Executor,
   type PromptRuntime,
@@ -33,16 +34,25 @@ export function readRuntimePath(text: string): string | undefined {
 /** Longer than this no agent lets itself be waited for. */
 const MAX_WAIT_SECONDS = 86_400;
 
+const NO_EVIDENCE = "of a prompt there is no evidence";
+
 /** Asks the configured agent to answer the prompt of a task that may run; what it says is passed on. */
 export async function executePrompt(
-  { found: { plan }, call, executionId }: Run,
+  { found: { plan, manifest }, call, executionId }: Run,
   prompt: string,
-  { identity, warnings }: GovernedRun,
+  { identity, warnings: governed }: GovernedRun,
   { runtime, usualTimeoutMs }: Executor,
 ): Promise<RunReport | RunRefusal> {
   if (runtime === undefined) {
     return refuseRun("no_runtime", "no prompt_runtime is configured, so nobody answers prompts");
   }
+  const evidence = plan.evidence && applyEvidenceProfile(manifest, plan.evidence);
+  if (evidence?.verify.required === true) return refuseRun("evidence_failed", NO_EVIDENCE);
+  const warnings = [
+    ...governed,
+    ...(evidence === null || evidence.provider === "none" ? [] : [NO_EVIDENCE]),
+    ...(plan.verify === null ? [] : ["the answer to a prompt is not verified"]),
+  ];
   const waitMs = Math.min(plan.runtime.timeout_ms ?? usualTimeoutMs, usualTimeoutMs);
   const answer = await sendPrompt(runtime, prompt, waitMs, call);
   if (answer.kind === "no-runtime") return refuseRun("no_runtime", answer.message);
