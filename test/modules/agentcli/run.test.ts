@@ -295,6 +295,36 @@ describe("Approvals", () => {
     }
   });
 
+  it("are good for as long as an answer may take, whoever has given them", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const auto = { required: true, auto: "approve", timeout_s: 60 };
+    const other = manifestOf([shellTask("true", [], { approval: auto })]) as unknown as Manifest;
+    const [own] = other.workflows;
+    const [asking] = own?.tasks ?? [];
+    if (own === undefined || asking === undefined) throw new Error("no task");
+    const store = createMemoryStore();
+    const escalations = await EscalationRegister.open(store);
+    const approvals = await Approvals.open(store, escalations);
+    const ask = () => approvals.ask("ina", foundTask(other, own, asking));
+    const first = await ask();
+    vi.advanceTimersByTime(60_000);
+    expect((await ask()).kind).toBe("granted");
+    vi.advanceTimersByTime(60_000);
+    expect((await ask()).kind).toBe("granted");
+    vi.advanceTimersByTime(1);
+    const second = await ask();
+    if (first.kind !== "pending" || second.kind !== "pending") throw new Error("not asked");
+    expect(second.escalation.escalationId).not.toBe(first.escalation.escalationId);
+    const { escalationId } = second.escalation;
+    const decision = { status: "accepted", authority: "operator", attestationId: "a" } as const;
+    await escalations.decide(escalationId, { ...decision, at: Date.now() });
+    vi.advanceTimersByTime(60_000);
+    expect((await ask()).kind).toBe("granted");
+    vi.advanceTimersByTime(1);
+    expect((await ask()).kind).toBe("pending");
+  });
+
   it("are good for one run, also where another process asked for them and another used them", async () => {
     const store = createMemoryStore();
     const escalations = await EscalationRegister.open(store);

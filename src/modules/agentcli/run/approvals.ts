@@ -9,7 +9,11 @@ import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
-import type { Escalation, Escalations } from "../../../state/registers/escalation.ts";
+import {
+  closedAt,
+  type Escalation,
+  type Escalations,
+} from "../../../state/registers/escalation.ts";
 import type { Store } from "../../../state/store.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/find-task.ts";
@@ -73,19 +77,20 @@ export class Approvals {
       const isFirst = await this.#spend(key, escalationId);
       return isFirst ? { kind: "rejected", message } : this.ask(agentId, task);
     };
-    const granted = { kind: "granted", consume: () => this.#spend(key, escalationId) } as const;
+    const grant = (): ApprovalAnswer | Promise<ApprovalAnswer> =>
+      Date.now() > closedAt(escalation) + waitOf(plan)
+        ? this.#open(agentId, key, plan, hash)
+        : { kind: "granted", consume: () => this.#spend(key, escalationId) };
     switch (status) {
-      case "accepted": {
-        const isStale = Date.now() > (decision?.at ?? 0) + waitOf(plan);
-        return isStale ? this.#open(agentId, key, plan, hash) : granted;
-      }
+      case "accepted":
+        return grant();
       case "pending_review":
       case "deferred":
         return { kind: "pending", escalation, taskHash: hash };
       case "rejected":
         return reject(decision?.reason ?? "the approval was refused");
       case "expired":
-        if (plan.approval.auto === "approve") return granted;
+        if (plan.approval.auto === "approve") return grant();
         return reject("nobody approved it in time");
     }
   }
