@@ -1,6 +1,6 @@
 /**
- * The gates' verdict on a call of an endpoint by this caller now: the same rules as gates 05 and
- * 07, over the same policy, without calling it. What a method itself asks beyond that is its own.
+ * The gates' verdict on a call of an endpoint by this caller now: the rules of the gates of callers,
+ * tokens and scopes, over the same policy, without calling it. What a method asks beyond that is its own.
  * AGTP-API §6.4 "required_scopes", §8.7
  */
 
@@ -36,14 +36,16 @@ export function accessOf(
   definition: EndpointDefinition,
   asker: Asker,
 ): Access {
-  const obstacles =
-    tier === "A"
-      ? obstaclesOfProtocol(policy, definition, asker)
-      : obstaclesOfOperator(policy, asker);
-  if (lacksToken(policy, definition, asker)) obstacles.unshift("oauth-required");
   const { authority } = asker.caller;
-  const missingScopes =
-    tier === "A" ? [] : definition.requiredScopes.filter((scope) => !authority.covers(scope));
+  const { requiredScopes } = definition;
+  const obstacles =
+    tier === "A" ? obstaclesOfProtocol(policy, definition, asker) : obstaclesOfOperator(asker);
+  const needsClaim = tier === "B" || requiredScopes.length > 0;
+  const isUnclaimed = asker.caller.agentId !== undefined && authority.source === "none";
+  if (needsClaim && isUnclaimed && policy.scopeRequiredForInvocation)
+    obstacles.push("scope-required");
+  if (lacksToken(policy, definition, asker)) obstacles.unshift("oauth-required");
+  const missingScopes = requiredScopes.filter((scope) => !authority.covers(scope));
   if (missingScopes.length > 0) obstacles.push("scope-violation");
   return { callable: obstacles.length === 0, missingScopes, obstacles };
 }
@@ -85,11 +87,6 @@ function obstaclesOfProtocol(
   return anonymousDiscovery ? [] : ["anonymous-discovery-disabled"];
 }
 
-function obstaclesOfOperator(
-  { scopeRequiredForInvocation }: AccessPolicy,
-  { caller }: Asker,
-): string[] {
-  if (caller.agentId === undefined) return ["credentials-missing"];
-  const isUnclaimed = caller.authority.source === "none";
-  return scopeRequiredForInvocation && isUnclaimed ? ["scope-required"] : [];
+function obstaclesOfOperator({ caller }: Asker): string[] {
+  return caller.agentId === undefined ? ["credentials-missing"] : [];
 }
