@@ -48,8 +48,9 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const STREAMS_MS = 1_000;
 
 /**
- * Runs another program to its end and resolves with what it said: without a shell, in a group of
- * its own that is ended as a whole, with a bounded memory of its output.
+ * Runs another program to its end and resolves with what it said: without a shell, with a bounded memory of
+ * its output, in a group of its own that ends as a whole when its time is over or it puts out too much.
+ * What outlives a program that has ended by itself goes on.
  */
 export function runProgram(
   call: ProgramCall,

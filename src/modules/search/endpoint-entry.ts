@@ -160,8 +160,8 @@ interface SchemaWords {
 }
 
 /**
- * The words of a schema: the names of its members and what is written about them. The words of a
- * schema, its nested members included as far as they matter.
+ * The words of a schema: the names of its members and what is written about them, nested members
+ * included as far as they matter.
  */
 function schemaWords(schema: JsonSchema): SchemaWords {
   const names: string[] = [];

@@ -31,7 +31,7 @@ const TIMEOUT_MS = 5_000;
 /** By this name the library knows its own. */
 const COMPONENT = "otlp_http_metric_exporter";
 
-/** Sends from now on; `until` is how long the last time may take. */
+/** Sends from now on; `untilMs` is how long the last time may take. */
 export function pushMetrics(
   sections: Pick<TracingSections, "tracing" | "server">,
   registry: Pick<Registry, "getMetricsAsJSON">,

@@ -23,7 +23,7 @@ export type Method = (
   context: MethodContext,
 ) => JsonRecord | Failure | Promise<JsonRecord | Failure>;
 
-/** The manifest of a call, which must be there. */
+/** Tells whether a call has a manifest. */
 export function hasManifest(params: JsonRecord): boolean {
   return params["manifest"] !== undefined && params["manifest"] !== null;
 }
