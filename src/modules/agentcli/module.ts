@@ -7,13 +7,9 @@ export const agentcliModule: Module<AgentcliSections> = {
   takes: { agentcli: true, limits: true, server: true },
   async provision(context) {
     const { manifests, expose } = context.config.agentcli;
-    if (isEmpty(manifests) && isEmpty(expose)) return {};
+    if (manifests.length + expose.length === 0) return {};
     // A program that nobody uses is not loaded: a start would wait for it.
     const { serveTasks } = await import("./serve-tasks.ts");
     return serveTasks(context);
   },
 };
-
-function isEmpty(list: unknown): boolean {
-  return !Array.isArray(list) || list.length === 0;
-}

@@ -43,7 +43,7 @@ const RUN_INPUT_SCHEMA: JsonSchema = {
 };
 
 /** Why a task is not run, or did not do what it promised. */
-const RUN_ERRORS = [
+export const RUN_ERRORS = [
   "approval_required",
   "approval_rejected",
   "approval_auto_rejected",

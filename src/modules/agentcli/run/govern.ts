@@ -6,7 +6,7 @@
 
 import { resolve } from "node:path";
 import { isWithin, realPath } from "../../../base/paths.ts";
-import type { RunError } from "../compile/endpoints.ts";
+import { RUN_ERRORS, type RunError } from "../compile/endpoints.ts";
 import { findUnenforceable, type MergedContract } from "../compile/merge.ts";
 import { type Failure, isFailure } from "../failure.ts";
 import { authorize, type Decision, judgeTrust } from "../governance/authorization.ts";
@@ -137,17 +137,6 @@ async function askApproval(
   }
 }
 
-const ERRORS: Readonly<Partial<Record<Failure["code"], RunError>>> = {
-  authorization_proof_failed: "authorization_proof_failed",
-  authorization_error: "authorization_error",
-  identity_delegation_invalid: "identity_delegation_invalid",
-  trust_level_insufficient: "trust_level_insufficient",
-  evidence_failed: "evidence_failed",
-  presentation_target_invalid: "presentation_target_invalid",
-  presentation_stdin_conflict: "presentation_target_invalid",
-  presentation_binding_missing: "presentation_target_invalid",
-};
-
 /**
  * Messages to callers in place of those that name the operator's variables, files or hosts.
  */
@@ -159,7 +148,9 @@ const FOR_CALLERS: Readonly<Partial<Record<RunError, string>>> = {
 
 /** A failure under the name that endpoints declare; the code itself goes along. */
 export function refuseFailure({ code, message }: Failure): RunRefusal {
-  const error = ERRORS[code] ?? "identity_resolution_failed";
+  const isPresentation = code.startsWith("presentation_");
+  const known = isPresentation ? "presentation_target_invalid" : code;
+  const error = RUN_ERRORS.find((one) => one === known) ?? "identity_resolution_failed";
   return { ...refuseRun(error, FOR_CALLERS[error] ?? message, { code }), reason: message };
 }
 
