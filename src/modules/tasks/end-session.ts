@@ -22,7 +22,7 @@ import { checkGiven } from "./escalate.ts";
 import { missingTarget } from "./escalation-endpoints.ts";
 
 interface SessionEndOptions {
-  readonly register: Pick<ContractRegister, "open" | "change">;
+  readonly register: Pick<ContractRegister, "openOf" | "change">;
   readonly record: RecordEvents;
 }
 
@@ -39,8 +39,9 @@ export async function endSessionContracts(
   cause?: CausingRequest,
 ): Promise<void> {
   const ended = register
-    .open()
-    .filter((one) => one.sessionId === sessionId && one.agentId === agentId && !one.isPersistent);
+    .openOf(agentId)
+    .filter((one) => one.sessionId === sessionId && !one.isPersistent)
+    .reverse();
   if (ended.length === 0) return;
   await Promise.all(
     ended.map(({ synthesisId }) => register.change(synthesisId, "released", reason)),
