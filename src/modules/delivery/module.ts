@@ -33,7 +33,8 @@ export const deliveryModule: Module<DeliverySections> = {
     const { notifications: register, webhooks: outbox, rate } = await context.once(openDelivery);
     const { ca, problem } = readCa(config);
     const book = addressBook(context);
-    const sender = createWebhookSender({ ...webhooksOf(config), ca });
+    const webhooks = webhooksOf(config);
+    const sender = createWebhookSender({ ...webhooks, ca });
     let stop: (() => Promise<void>) | undefined;
     const handler = notifyHandler({
       ...{ directory, certificates: state.certificates, policy: config.policies.identity },
@@ -58,7 +59,8 @@ export const deliveryModule: Module<DeliverySections> = {
       webhooks: outbox,
       blockers: [...problem, ...findMissingMembers(config, book)],
       start: () => {
-        stop = outbox.deliverBy({ send: sender.send, log });
+        const reaches = (url: string): boolean => webhooks.urls.has(url);
+        stop = outbox.deliverBy({ send: sender.send, reaches, log });
       },
       warmUp: () => sender.prepare(),
       stop: async () => {

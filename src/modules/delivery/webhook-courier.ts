@@ -14,6 +14,7 @@ import {
   endAttempt,
   expire,
   isQueued,
+  putOff,
   type WebhookDelivery,
   waitFor,
 } from "./webhook-delivery.ts";
@@ -51,6 +52,8 @@ interface CourierOutbox {
 export interface CourierOptions {
   readonly outbox: CourierOutbox;
   readonly send: SendWebhook;
+  /** False for a URL that messages may not go to now; an attempt there would be the only one of some. */
+  reaches?(url: string): boolean;
   readonly log: CourierLog;
   now(): number;
   random?(): number;
@@ -155,6 +158,9 @@ export class WebhookCourier {
     const late = expire(delivery, now());
     if (!isQueued(late)) return this.#settle(late, undefined);
     const { id, url } = delivery;
+    if (delivery.isOnce && this.#options.reaches?.(url) === false) {
+      return this.#settle(putOff(delivery, now()), undefined);
+    }
     const body = await outbox.bodyOf(id);
     const begun = beginAttempt(delivery);
     if (body === undefined) {

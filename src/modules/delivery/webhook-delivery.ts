@@ -99,6 +99,15 @@ export function endAttempt(
   return expire({ ...delivery, at, reason }, now);
 }
 
+/** Why nothing is sent to a URL for now. */
+export const NO_SUCH_URL = "this server has no such webhook any more";
+
+/** It cannot be tried now: nothing of it counts as an attempt. */
+export function putOff(delivery: WebhookDelivery, now: number): WebhookDelivery {
+  const at = Math.min(now + LONGEST_PAUSE_MS, delivery.expiresAt);
+  return { ...delivery, at, reason: NO_SUCH_URL };
+}
+
 /** Nothing is sent after its expiry. */
 export function expire(delivery: WebhookDelivery, now: number): WebhookDelivery {
   if (!isQueued(delivery) || now < delivery.expiresAt) return delivery;

@@ -10,7 +10,7 @@ import { loadLate } from "../../base/late-load.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { connectionOptions, limitInterim } from "../../handlers/connection-options.ts";
 import type { SendWebhook, WebhookAttempt } from "./webhook-courier.ts";
-import type { AttemptOutcome } from "./webhook-delivery.ts";
+import { type AttemptOutcome, NO_SUCH_URL } from "./webhook-delivery.ts";
 
 /** The destinations that messages may go to, and the keys that vouch for both sides. */
 export interface WebhookSenderOptions {
@@ -43,7 +43,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       if (urls.size > 0) agent.prepare();
     },
     async send(attempt) {
-      if (!urls.has(attempt.url)) return failed("this server has no such webhook any more");
+      if (!urls.has(attempt.url)) return failed(NO_SUCH_URL);
       try {
         return await post(attempt, await agent(), options);
       } catch (error) {

@@ -72,6 +72,26 @@ describe("WebhookOutbox", () => {
     expect(webhook.attempts).toEqual([]);
   });
 
+  it("keeps what is to be sent at most once for a URL that the configuration has again", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox } = await open();
+    const { send } = webhook;
+    const { schedule } = clock;
+    const log = { info: () => undefined, warn: () => undefined };
+    const stop = outbox.deliverBy({ send, log, schedule, reaches: () => false });
+    await outbox.keep([message(clock, { isOnce: true })], []);
+    await clock.advance(HOUR_MS / 4);
+    await stop();
+    expect(webhook.attempts).toEqual([]);
+    expect(outbox.find("m-1")).toMatchObject({
+      ...{ state: "queued", attempts: 0, reason: "this server has no such webhook any more" },
+    });
+    outbox.deliverBy({ send, log, schedule, reaches: () => true });
+    await clock.advance(HOUR_MS / 4);
+    expect(outbox.find("m-1")).toMatchObject({ state: "delivered", attempts: 1 });
+    expect(webhook.attempts).toHaveLength(1);
+  });
+
   it("sends once what is to be sent at most once", async () => {
     const { clock, webhook, open } = setUp();
     const { outbox, start } = await open();
