@@ -41,7 +41,7 @@ interface OutboxOptions {
 /** Waiting for one URL; whoever asks before putting something here leaves room for who does not. */
 const MAX_QUEUED_PER_URL = 1000;
 const MAX_QUEUED = 20_000;
-/** Messages of a process that is gone, taken over in one commit. */
+/** Messages of a process that is gone, taken over at the same time. */
 const TAKEN_AT_ONCE = 64;
 /** Of news that is over, of all together: telling people something new makes the outbox no larger. */
 const SPENT_KEPT = 1000;
