@@ -4,14 +4,41 @@
  * so is everything where one cannot be read. The engine is loaded when the first task needs it.
  * Cedar Policy Language "Authorization"
  */
+import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import type { CedarValueJson, EntityJson, EntityUidJson } from "@cedar-policy/cedar-wasm/nodejs";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import { loadLate } from "../../../base/late-load.ts";
+import { type LateLoad, loadLate } from "../../../base/late-load.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
 
-const loadCedar = loadLate(() => import("@cedar-policy/cedar-wasm/nodejs"));
+type Cedar = typeof import("@cedar-policy/cedar-wasm/nodejs");
+type Question = Parameters<Cedar["isAuthorized"]>[0];
+
+/** It is compiled into one module, whose memory is broken once it has run out of its stack. */
+class Engine {
+  readonly #require = createRequire(import.meta.url);
+  readonly #path = this.#require.resolve("@cedar-policy/cedar-wasm/nodejs");
+  #load = this.#loading();
+
+  /** The answer; undefined: it has failed, and whoever asks next has one that is loaded anew. */
+  async ask(question: Question): Promise<ReturnType<Cedar["isAuthorized"]> | undefined> {
+    const { isAuthorized } = await this.#load();
+    try {
+      return isAuthorized(question);
+    } catch {
+      delete this.#require.cache[this.#path];
+      this.#load = this.#loading();
+      return undefined;
+    }
+  }
+
+  #loading(): LateLoad<Cedar> {
+    return loadLate(async () => this.#require(this.#path) as Cedar);
+  }
+}
+
+const findEngine = loadLate(async () => new Engine());
 
 /** The keys of `provider_config`. */
 export const CEDAR_SETTINGS: readonly string[] = [
@@ -55,14 +82,17 @@ export async function askCedar(
 ): Promise<ProviderAnswer> {
   const policies = readPolicies(settings, directory);
   if (typeof policies !== "string") return policies;
-  const { isAuthorized } = await loadCedar();
+  const engine = await findEngine();
   const { principal, resource } = whoAndWhat(request, settings);
   const action = { type: "Action", id: textOf(settings, "action") };
-  const answer = isAuthorized({
+  const answer = await engine.ask({
     ...{ principal, action, resource, context: contextOf(request) },
     policies: { staticPolicies: policies },
     entities: entitiesOf(settings),
   });
+  if (answer === undefined) {
+    return { kind: "fault", message: "its policies are more than the engine can stand" };
+  }
   if (answer.type === "failure") {
     const [first] = answer.errors;
     return {

@@ -68,6 +68,17 @@ describe("cedar", () => {
     expect(lenient["result"]).toMatchObject({ decision: { allowed: true } });
   });
 
+  it.each([
+    ["parentheses within parentheses", `${"(".repeat(500)}true${")".repeat(500)}`],
+    ["a sum of many", `1${"+1".repeat(5_000)} == 1`],
+  ])("goes on after policies that the engine cannot stand: %s", async (_, condition) => {
+    const policies = `permit(principal, action, resource) when { ${condition} };`;
+    const { error } = await evaluate(governed({ policies }));
+    expect(error).toMatchObject({ data: { code: "authorization_error" } });
+    const { result } = await evaluate(governed({ policies: PERMIT }));
+    expect(result).toMatchObject({ decision: { allowed: true } });
+  });
+
   it("says what its settings lack", async () => {
     const paths = async (settings: Members) => {
       const { result = {} } = await call("agentcli.validate", { manifest: governed(settings) });
