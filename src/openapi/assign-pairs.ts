@@ -4,12 +4,12 @@
  * reserve, and no earlier operation has: the same document always gives the same pairs.
  * AGTP-API §5.4, §5.9, §14.1
  */
-import { templateNames } from "../base/template.ts";
+import { templateNames, templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
-import { type EndpointPath, freeName, makePath, PairSet } from "./endpoint-path.ts";
+import { type EndpointPath, makePath, PairSet } from "./endpoint-path.ts";
 import { readExtension } from "./extension.ts";
 import { canRead, isReading, liftVerb, methodReader } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
@@ -81,13 +81,13 @@ function addSegment(
   taken: PairSet,
 ): EndpointPath {
   const wanted = kebab(id ?? "") || `by-${httpMethod.toLowerCase()}`;
-  const refused = new Set<string>();
-  for (;;) {
-    const segment = freeName(wanted, refused);
+  const family = `${method} ${templateShape(path.path)} ${wanted}`;
+  for (let number = taken.tried.get(family) ?? 1; ; number += 1) {
+    taken.tried.set(family, number);
+    const segment = number === 1 ? wanted : `${wanted}_${number}`;
     const longer = `${path.path === "/" ? "" : path.path}/${segment}`;
     const isLegal = checkTemplate(longer, rules.names) === undefined;
     if (isLegal && isFree(method, longer, rules, taken)) return { ...path, path: longer };
-    refused.add(segment);
   }
 }
 

@@ -103,6 +103,8 @@ interface Template {
  */
 export class PairSet {
   readonly #templates = new Map<string, Template[]>();
+  /** The last number that was tried to tell alike paths apart: what was taken stays so. */
+  readonly tried: Map<string, number> = new Map();
 
   add(method: string, path: string): void {
     const template = readTemplate(path);

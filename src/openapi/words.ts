@@ -55,6 +55,8 @@ export function singular(word: string): string {
 /** Gives each name once: a name that is taken gets the first number that makes it free. */
 export class UniqueNames {
   readonly #taken = new Set<string>();
+  /** By name, the last number that was tried: what was taken stays so. */
+  readonly #tried = new Map<string, number>();
   readonly #separator: string;
 
   /** Names that differ in case only are the same to some file systems. */
@@ -68,8 +70,12 @@ export class UniqueNames {
   }
 
   take(name: string): string {
+    const folded = name.toLowerCase();
     let free = name;
-    for (let number = 2; this.has(free); number += 1) free = `${name}${this.#separator}${number}`;
+    for (let number = this.#tried.get(folded) ?? 2; this.has(free); number += 1) {
+      free = `${name}${this.#separator}${number}`;
+      this.#tried.set(folded, number);
+    }
     this.#taken.add(free.toLowerCase());
     return free;
   }
