@@ -4,13 +4,14 @@
  * reserve, and no earlier operation has: the same document always gives the same pairs.
  * AGTP-API §5.4, §5.9, §14.1
  */
+import { quoteValue } from "../base/json-value.ts";
 import { templateNames, templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
 import { type EndpointPath, makePath, PairSet } from "./endpoint-path.ts";
-import { readExtension } from "./extension.ts";
+import { EXTENSION, readExtension } from "./extension.ts";
 import { canRead, isReading, liftVerb, methodReader } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
 import { kebab, Notes, wordsOf } from "./words.ts";
@@ -37,19 +38,31 @@ export function assignPairs(
 ): readonly AssignedPair[] {
   const taken = new PairSet();
   return operations.map((operation) => {
-    const pair = told(operation, rules, taken) ?? assign(operation, rules, taken);
+    const read = told(operation, rules, taken);
+    const pair = typeof read === "object" ? read : assign(operation, rules, taken);
     taken.add(pair.method, pair.path.path);
-    return pair;
+    return typeof read === "string" ? { ...pair, methodDoubt: `${UNTOLD}: ${read}` } : pair;
   });
 }
 
-function told(operation: Operation, rules: PairRules, taken: PairSet): AssignedPair | undefined {
+const UNTOLD = `${EXTENSION.method} and ${EXTENSION.path} are not taken`;
+
+/** The pair that the document names, or why it is not taken; undefined where it names none. */
+function told(
+  operation: Operation,
+  rules: PairRules,
+  taken: PairSet,
+): AssignedPair | string | undefined {
   const { method, path } = readExtension(operation.raw, new Notes());
-  if (method === undefined || path === undefined || !rules.catalog.has(method)) return undefined;
-  if (checkTemplate(path, rules.names) !== undefined) return undefined;
+  if (method === undefined && path === undefined) return undefined;
+  if (method === undefined || path === undefined) return "expected both of them";
+  if (!rules.catalog.has(method)) return `${quoteValue(method)} is not in the catalog`;
+  const fault = checkTemplate(path, rules.names);
+  if (fault !== undefined) return fault.message;
   const here = templateNames(path);
   const there = templateNames(operation.path);
-  if (here.length !== there.length || !isFree(method, path, rules, taken)) return undefined;
+  if (here.length !== there.length) return "the path has not the parameters of the document's";
+  if (!isFree(method, path, rules, taken)) return `${method} ${path} belongs to another endpoint`;
   const parameters = there.map((name, index) => [name, here[index] ?? name] as const);
   return { method, path: { path, parameters, renamed: [] } };
 }

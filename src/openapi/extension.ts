@@ -1,11 +1,12 @@
 /**
  * A document's own words about AGTP, under `x-agtp-…`: an export says it of every endpoint, and
  * an author may say it of an operation. What is there and valid has been judged by somebody, so an
- * import takes it as it is.   AGTP-API §14.1, §14.2
+ * import takes it as it is, and says what it does not take.   AGTP-API §14.1, §14.2
  */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { SemanticBlock } from "../endpoint/endpoint.ts";
 import { readProposedSemantic } from "../endpoint/semantic-block.ts";
+import { containsNull } from "./schema-dialect.ts";
 import type { Notes } from "./words.ts";
 
 /** The members of an operation that are about AGTP. */
@@ -47,26 +48,43 @@ export function readExtension(operation: JsonRecord, notes: Notes): AgtpExtensio
   if (block !== undefined && "faults" in block) {
     notes.add(`${EXTENSION.semantic} is not taken: ${block.faults.join(", ")}`);
   }
-  const deprecated = operation[EXTENSION.deprecated];
+  const take = (key: keyof typeof EXTENSION, { expected, read }: Kind): AgtpExtension => {
+    const value = operation[EXTENSION[key]];
+    const taken = value === undefined ? undefined : read(value);
+    if (taken !== undefined) return { [key]: taken };
+    if (value !== undefined) notes.add(`${EXTENSION[key]} is not taken: expected ${expected}`);
+    return {};
+  };
   return {
-    ...textAt(operation, "method"),
-    ...textAt(operation, "path"),
-    ...textAt(operation, "namespace"),
-    ...textAt(operation, "description"),
+    ...take("method", TEXT),
+    ...take("path", TEXT),
+    ...take("namespace", TEXT),
+    ...take("description", TEXT),
     ...(block !== undefined && "semantic" in block ? { semantic: block.semantic } : {}),
-    ...listAt(operation, "errors"),
-    ...listAt(operation, "scopes"),
-    ...(isRecord(deprecated) ? { deprecated } : {}),
+    ...take("errors", TEXTS),
+    ...take("scopes", TEXTS),
+    ...take("deprecated", TABLE),
   };
 }
 
-function textAt(operation: JsonRecord, key: keyof typeof EXTENSION): AgtpExtension {
-  const value = operation[EXTENSION[key]];
-  return typeof value === "string" && value.trim() !== "" ? { [key]: value } : {};
+/** A kind of value: its name, and the value itself, undefined where it is of another kind. */
+interface Kind {
+  readonly expected: string;
+  readonly read: (value: unknown) => unknown;
 }
 
-function listAt(operation: JsonRecord, key: keyof typeof EXTENSION): AgtpExtension {
-  const value = operation[EXTENSION[key]];
-  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
-  return isList ? { [key]: [...new Set(value)] } : {};
-}
+const TEXT: Kind = {
+  expected: "a text",
+  read: (value) => (typeof value === "string" && value.trim() !== "" ? value : undefined),
+};
+const TEXTS: Kind = {
+  expected: "a list of texts",
+  read: (value) =>
+    Array.isArray(value) && value.every((item) => typeof item === "string")
+      ? [...new Set(value)]
+      : undefined,
+};
+const TABLE: Kind = {
+  expected: "an object without null",
+  read: (value) => (isRecord(value) && !containsNull(value) ? value : undefined),
+};

@@ -14,8 +14,9 @@ import { checkSchema } from "../schema/schema-check.ts";
 import { assembleSchema } from "./assemble-schema.ts";
 import type { AssignedPair, PairRules } from "./assign-pairs.ts";
 import { describeOperation, draftSemantic } from "./draft-semantic.ts";
-import { type AgtpExtension, readExtension } from "./extension.ts";
+import { type AgtpExtension, EXTENSION, readExtension } from "./extension.ts";
 import { makeHandler, nameErrors } from "./handler-draft.ts";
+import { isReading } from "./http-form.ts";
 import { addBody, type BodyTarget } from "./input-body.ts";
 import { addParameters, FieldSet, type ParameterTargets } from "./input-parameters.ts";
 import type { Operation } from "./operations.ts";
@@ -79,7 +80,7 @@ export function importOperation(
   const table = {
     ...{ method, path, description: told.description ?? descriptionOf(operation, context) },
     ...(namespace === undefined ? {} : { namespace }),
-    ...requiredScopes(told, namespace, draft.semantic.impact),
+    ...requiredScopes(operation, told, namespace),
     errors: told.errors === undefined ? errors : [...new Set([...told.errors, ...UPSTREAM_ERRORS])],
     semantic: told.semantic ?? draft.semantic,
     input_schema: assembleInput(fields, context.input, notes),
@@ -132,13 +133,14 @@ function readWays(
 
 /** The document's own, else one to read or to write what is of this namespace, or of the API. */
 function requiredScopes(
+  { raw, httpMethod }: Operation,
   told: AgtpExtension,
   namespace: string | undefined,
-  impact: string,
 ): JsonRecord {
   if (told.scopes !== undefined) return { required_scopes: told.scopes };
-  if (told.semantic !== undefined) return {};
-  const action = impact === "informational" ? "read" : "write";
+  // Who judged the endpoint and names no scope means none; scopes that cannot be read are no such word.
+  if (told.semantic !== undefined && raw[EXTENSION.scopes] === undefined) return {};
+  const action = isReading(httpMethod) ? "read" : "write";
   const scopes = [`${namespace ?? "api"}:${action}`, `api:${action}`];
   return { required_scopes: scopes.filter(isScopeToken).slice(0, 1) };
 }

@@ -133,7 +133,8 @@ function withoutNullType(schema: JsonSchema): JsonSchema {
   return { ...rest, type: types.length === 1 ? types[0] : types };
 }
 
-function containsNull(value: unknown): boolean {
+/** Tells whether a value is null or holds one, which no TOML can say. */
+export function containsNull(value: unknown): boolean {
   if (value === null) return true;
   return typeof value === "object" && Object.values(value as object).some(containsNull);
 }

@@ -4,7 +4,7 @@
  * AGTP-API §12.3
  */
 import { importedVariable, variableReference } from "../base/environment.ts";
-import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { hasLoneSurrogate, isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { checkHeader } from "../endpoint/upstream-format.ts";
 import { recordAt } from "./read-document.ts";
 import { type Notes, snake } from "./words.ts";
@@ -119,7 +119,9 @@ function placeKey({ parameter, place, reference }: ApiKey): Partial<Credentials>
         ? { headers: { Cookie: `${parameter}=${reference}` } }
         : undefined;
     case "query":
-      return { query: [`${encodeURIComponent(parameter)}=${reference}`] };
+      return hasLoneSurrogate(parameter)
+        ? undefined
+        : { query: [`${encodeURIComponent(parameter)}=${reference}`] };
     default:
       return undefined;
   }

@@ -220,6 +220,7 @@ describe("credentials", () => {
     cookie: { type: "apiKey", in: "cookie", name: "sid" },
     second: { type: "apiKey", in: "cookie", name: "csrf" },
     mutual: { type: "mutualTLS" },
+    halved: { type: "apiKey", in: "query", name: "\ud800" },
     digest: { type: "http", scheme: "Digest" },
     oidc: { type: "openIdConnect", openIdConnectUrl: "https://x" },
   };
@@ -251,6 +252,7 @@ describe("credentials", () => {
       '"mutual" cannot be followed',
     );
     expect(secured({ mutual: [] }, {}).notes).toEqual([]);
+    expect(secured({ halved: [] }).notes.join()).toContain('"halved" cannot be followed');
     expect(secured({}, { oidc: ["things:read"] }).table["handler"].headers).toEqual({
       Authorization: `Bearer ${variable("OIDC")}`,
     });
@@ -267,6 +269,49 @@ describe("required scopes", () => {
     ["/v2/{id}", { "x-agtp-namespace": "no token" }, "api:read"],
   ])("of %s with %j are %s", (path, operation, expected) => {
     expect(importOne(operation, { path }).table["required_scopes"]).toEqual([expected]);
+  });
+});
+
+describe("an operation's own words about AGTP", () => {
+  const semantic = {
+    ...{ intent: "List things.", actor: "agent", outcome: "The things are returned." },
+    ...{ capability: "discovery", confidence: 1, impact: "informational", is_idempotent: true },
+  };
+
+  it("ask for no scope where they name none, and for the usual one where theirs cannot be read", () => {
+    const told = { "x-agtp-semantic": semantic };
+    expect(importOne(told).table["required_scopes"]).toBeUndefined();
+    const { table, notes } = importOne({ ...told, "x-agtp-required-scopes": "things:admin" });
+    expect(table["required_scopes"]).toEqual(["api:read"]);
+    expect(notes).toEqual(["x-agtp-required-scopes is not taken: expected a list of texts"]);
+  });
+
+  it.each([
+    ["namespace", 7, "expected a text"],
+    ["description", [], "expected a text"],
+    ["errors", ["a", 1], "expected a list of texts"],
+    ["deprecated", { deprecated_in: "1", note: null }, "expected an object without null"],
+    ["deprecated", true, "expected an object without null"],
+  ])("are noted where they are not taken: %s is %j", (name, value, message) => {
+    const { table, notes } = importOne({ [`x-agtp-${name}`]: value });
+    expect(notes).toEqual([`x-agtp-${name} is not taken: ${message}`]);
+    expect(table["deprecated"]).toBeUndefined();
+  });
+
+  it.each([
+    [{ method: "EXECUTE" }, "expected both of them"],
+    [{ path: "/work" }, "expected both of them"],
+    [{ method: "FLY", path: "/work" }, '"FLY" is not in the catalog'],
+    [{ method: "EXECUTE", path: "/cancel" }, 'segment "cancel" is the name of a method'],
+    [{ method: "EXECUTE", path: "/{id}" }, "the path has not the parameters of the document's"],
+    [{ method: "DISCOVER", path: "/" }, "DISCOVER / belongs to another endpoint"],
+  ])("are a doubt where the pair %j is not taken", (pair, message) => {
+    const words = Object.entries(pair).map(([name, value]) => [`x-agtp-${name}`, value]);
+    const paths = { "/things": { get: { responses: OK, ...Object.fromEntries(words) } } };
+    const [endpoint] = importAll({ paths }).endpoints;
+    expect(endpoint).toMatchObject({ method: "FETCH", path: "/things" });
+    const doubt = endpoint?.reviews.find(({ key }) => key === "endpoint.method")?.message;
+    expect(doubt).toContain(`x-agtp-method and x-agtp-path are not taken: ${message}`);
   });
 });
 
