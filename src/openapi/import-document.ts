@@ -17,7 +17,7 @@ import {
 } from "./import-operation.ts";
 import { type Operation, operationsOf } from "./operations.ts";
 import { SchemaReader } from "./schema-reader.ts";
-import { checkBaseUrl, findBaseUrl, type Variable } from "./servers-and-security.ts";
+import { checkBaseUrl, findBaseUrl, readSchemes, type Variable } from "./servers-and-security.ts";
 import { firstSentence, kebab, Notes, snake, UniqueNames } from "./words.ts";
 
 /** An endpoint with its file. */
@@ -123,7 +123,7 @@ function makeContext(
     names: methodNames(catalog, []),
     input: new SchemaReader(document, "input"),
     output: new SchemaReader(document, "output"),
-    prefix: variablePrefix(title),
+    schemes: readSchemes(document, variablePrefix(title)),
     isUndone: ({ httpMethod, path }) => httpMethod === "POST" && removable.has(`${bare(path)}/{}`),
   };
 }

@@ -22,7 +22,12 @@ import { addParameters, FieldSet, type ParameterTargets } from "./input-paramete
 import type { Operation } from "./operations.ts";
 import { type Output, readOutput } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
-import { type Credentials, readCredentials, type Variable } from "./servers-and-security.ts";
+import {
+  type Credentials,
+  readCredentials,
+  type readSchemes,
+  type Variable,
+} from "./servers-and-security.ts";
 import { firstSentence, kebab, Notes, onOneLine } from "./words.ts";
 import { writeToml } from "./write-toml.ts";
 
@@ -31,8 +36,7 @@ export interface ImportContext extends PairRules {
   readonly document: JsonRecord;
   readonly input: SchemaReader;
   readonly output: SchemaReader;
-  /** In front of the names of variables. */
-  readonly prefix: string;
+  readonly schemes: ReturnType<typeof readSchemes>;
   readonly version: string;
   /** Tells whether another operation removes what this one makes. */
   isUndone(operation: Operation): boolean;
@@ -115,10 +119,10 @@ interface Ways {
 function readWays(
   operation: Operation,
   pair: AssignedPair,
-  { document, prefix, input: reader, output: outputReader }: ImportContext,
+  { schemes, input: reader, output: outputReader }: ImportContext,
   notes: Notes,
 ): Ways {
-  const credentials = readCredentials(operation.security, document, prefix);
+  const credentials = readCredentials(operation.security, schemes);
   const { headers, query } = credentials;
   const fields = new FieldSet();
   const parameters = addParameters(operation, {

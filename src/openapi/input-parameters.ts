@@ -101,6 +101,7 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   if (isForm && raw["explode"] !== false && raw["content"] === undefined && shape !== undefined) {
     // Each member of an exploded object is a parameter of its own.
     for (const [member, value] of Object.entries(shape.properties)) {
+      if (context.fixedQuery.has(member)) continue;
       const isNeeded = isRequired && shape.required.includes(member);
       const own = { schema: recordIn(value), isRequired: isNeeded };
       const field = context.fields.add(parameterName(member), "query", own);

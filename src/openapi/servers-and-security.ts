@@ -7,7 +7,7 @@ import { importedVariable, variableReference } from "../base/environment.ts";
 import { hasLoneSurrogate, isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { checkHeader } from "../endpoint/upstream-format.ts";
 import { recordAt } from "./read-document.ts";
-import { type Notes, snake } from "./words.ts";
+import { type Notes, snake, UniqueNames } from "./words.ts";
 
 interface CredentialVariable {
   readonly name: string;
@@ -40,19 +40,47 @@ const NOTHING: Credentials = {
   unsupported: [],
 };
 
+/** A security scheme by its name, with the variable that stands for its credential. */
+interface NamedScheme {
+  readonly name: string;
+  readonly scheme: JsonRecord;
+  readonly variable: string;
+}
+
+/** The security schemes of a document by name, each with a variable of its own. */
+export function readSchemes(
+  document: JsonRecord,
+  prefix: string,
+): ReadonlyMap<string, NamedScheme> {
+  const schemes = recordAt(recordAt(document["components"], document)["securitySchemes"], document);
+  const variables = new UniqueNames("_");
+  return new Map(
+    Object.entries(schemes).map(([name, scheme]) => {
+      const variable = importedVariable(variables.take(snake(`${prefix} ${name}`) || "api_key"));
+      return [name, { name, scheme: recordAt(scheme, document), variable }];
+    }),
+  );
+}
+
 /** The credentials of the first requirement that can be met. */
 export function readCredentials(
   security: readonly unknown[],
-  document: JsonRecord,
-  prefix: string,
+  schemes: ReadonlyMap<string, NamedScheme>,
 ): Credentials {
-  const schemes = recordAt(recordAt(document["components"], document)["securitySchemes"], document);
-  const alternatives = security.filter(isRecord).map((requirement) =>
-    Object.entries(requirement).map(([name, scopes]) => {
-      const scheme = Object.hasOwn(schemes, name) ? recordAt(schemes[name], document) : {};
-      return readScheme({ name, scheme, prefix }, scopes);
-    }),
-  );
+  const alternatives = security.filter(isRecord).map((requirement) => {
+    const taken = new Set<string>();
+    return Object.entries(requirement).map(([name, scopes]) => {
+      const scheme = schemes.get(name);
+      const read = scheme === undefined ? undefined : readScheme(scheme, scopes);
+      const headers = Object.keys(read?.headers ?? {}).filter((header) => header !== "Cookie");
+      // A request has each header once.
+      if (read === undefined || headers.some((header) => taken.has(header.toLowerCase()))) {
+        return { ...NOTHING, unsupported: [name] };
+      }
+      for (const header of headers) taken.add(header.toLowerCase());
+      return read;
+    });
+  });
   const named = alternatives.filter((parts) => parts.length > 0);
   const isMet = (parts: readonly Credentials[]): boolean =>
     parts.every(({ unsupported }) => unsupported.length === 0);
@@ -64,15 +92,8 @@ export function readCredentials(
   return { ...NOTHING, unsupported: first.flatMap(({ unsupported }) => unsupported) };
 }
 
-interface NamedScheme {
-  readonly name: string;
-  readonly scheme: JsonRecord;
-  readonly prefix: string;
-}
-
-function readScheme({ name, scheme, prefix }: NamedScheme, scopes: unknown): Credentials {
+function readScheme({ name, scheme, variable }: NamedScheme, scopes: unknown): Credentials {
   const { type, scheme: kind, in: place, name: parameter } = scheme;
-  const variable = importedVariable(snake(`${prefix} ${name}`) || "api_key");
   const reference = variableReference(variable);
   const asked = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
   const make = (part: Partial<Credentials>, purpose: string): Credentials => ({

@@ -220,6 +220,9 @@ describe("credentials", () => {
     cookie: { type: "apiKey", in: "cookie", name: "sid" },
     second: { type: "apiKey", in: "cookie", name: "csrf" },
     mutual: { type: "mutualTLS" },
+    basic: { type: "http", scheme: "basic" },
+    "second-key": { type: "apiKey", in: "query", name: "a" },
+    secondKey: { type: "apiKey", in: "header", name: "B" },
     halved: { type: "apiKey", in: "query", name: "\ud800" },
     digest: { type: "http", scheme: "Digest" },
     oidc: { type: "openIdConnect", openIdConnectUrl: "https://x" },
@@ -257,6 +260,30 @@ describe("credentials", () => {
       Authorization: `Bearer ${variable("OIDC")}`,
     });
     expect(secured({ oidc: ["things:read"] }).notes.join()).toContain("things:read");
+  });
+
+  it("are noted where two of them would have one header", () => {
+    const { table, notes } = secured({ oidc: [], basic: [] });
+    expect(table["handler"].headers).toBeUndefined();
+    expect(notes.join()).toContain('"basic" cannot be followed');
+    expect(secured({ oidc: [], basic: [] }, { head: [] }).table["handler"].headers).toEqual({
+      "X-Key": variable("HEAD"),
+    });
+  });
+
+  it("have a variable each, however alike the names of their schemes", () => {
+    const { handler } = secured({ "second-key": [], secondKey: [] }).table;
+    expect(handler.url).toBe(`https://x.example/things?a=${variable("SECOND_KEY")}`);
+    expect(handler.headers).toEqual({ B: variable("SECOND_KEY_2") });
+  });
+
+  it("are no fields of the input, not as members of an object either", () => {
+    const schema = { type: "object", properties: { "api key": {}, page: {} } };
+    const parameters = [{ name: "filter", in: "query", schema }];
+    const { handler } = importOne({ security: [{ query: [] }], parameters }, {
+      components: { securitySchemes },
+    } as object).table;
+    expect(handler.query).toEqual({ page: "page" });
   });
 });
 
