@@ -274,11 +274,14 @@ function declaredValues(
   return first?.filter((value) => others.every((list) => list.includes(value)));
 }
 
+/** Nobody makes a schema of more others than this. */
+const MAX_PARTS = 1000;
+
 /** Schemas with all that they consist of; each is looked at once, whatever refers to it. */
-function partsOf(schemas: readonly unknown[], document: JsonRecord): readonly JsonRecord[] {
+export function partsOf(schemas: readonly unknown[], document: JsonRecord): readonly JsonRecord[] {
   const parts = new Set<JsonRecord>();
   const open = [...schemas];
-  while (open.length > 0) {
+  while (open.length > 0 && parts.size < MAX_PARTS) {
     const schema = open.pop();
     if (!isRecord(schema) || parts.has(schema)) continue;
     parts.add(schema);

@@ -15,7 +15,7 @@ import {
 } from "../schema/schema-vocabulary.ts";
 import { isDerived } from "./extension.ts";
 import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";
-import { allowNull, discriminate, modernise, withoutNulls } from "./schema-dialect.ts";
+import { allowNull, discriminate, modernise, partsOf, withoutNulls } from "./schema-dialect.ts";
 import { SchemaGraph } from "./schema-graph.ts";
 import { firstSentence, Notes } from "./words.ts";
 
@@ -24,6 +24,7 @@ export type Direction = "input" | "output";
 
 const MAX_TEXT = 300;
 const MAX_PATTERN = 1024;
+const NONE: ReadonlySet<string> = new Set();
 /** Keywords of OpenAPI and of naming that say nothing about values. */
 const SILENT: ReadonlySet<string> = new Set([
   ...["xml", "externalDocs", "discriminator", "nullable", "example", "readOnly", "writeOnly"],
@@ -49,12 +50,13 @@ export class SchemaReader {
     this.isDerived = isDerived(document);
   }
 
-  /** A schema; its references are `#` and a pointer into the document. */
-  read(value: unknown): JsonSchema {
+  /** A schema; its references are `#` and a pointer into the document. `hidden` are names that nobody requires. */
+  read(value: unknown, hidden: ReadonlySet<string> = NONE): JsonSchema {
     if (value === false) return { not: {} };
     if (!isRecord(value)) return {};
     const modern = modernise(value, this.#isOld);
-    const schema = withoutNulls(this.#readKeywords(modern));
+    const unseen = new Set([...hidden, ...this.#hiddenIn(value)]);
+    const schema = withoutNulls(this.#readKeywords(modern, unseen));
     const isNullable = this.#isOld && value["nullable"] === true;
     const discriminated = discriminate(schema, value, this.document);
     return isNullable ? allowNull(discriminated) : discriminated;
@@ -68,9 +70,19 @@ export class SchemaReader {
     return schema;
   }
 
-  #readKeywords(source: JsonRecord): JsonSchema {
+  /** The hidden properties of a schema and of all that it consists of. */
+  #hiddenIn(schema: JsonRecord): readonly string[] {
+    if (schema["required"] === undefined && schema["allOf"] === undefined) return [];
+    return partsOf([schema], this.document).flatMap(({ properties }) =>
+      Object.entries(recordIn(properties))
+        .filter(([, property]) => this.#isHidden(property))
+        .map(([name]) => name),
+    );
+  }
+
+  #readKeywords(source: JsonRecord, hidden: ReadonlySet<string>): JsonSchema {
     const members = Object.entries(source).flatMap(([keyword, value]) => {
-      const read = value === undefined ? value : this.#readKeyword(keyword, value, source);
+      const read = value === undefined ? value : this.#readKeyword(keyword, value, hidden);
       return read === undefined ? [] : [[keyword, read] as const];
     });
     // The type comes first, in any order of its author.
@@ -78,7 +90,7 @@ export class SchemaReader {
     return Object.fromEntries(members.toSorted((a, b) => isFirst(a) - isFirst(b)));
   }
 
-  #readKeyword(keyword: string, value: unknown, source: JsonRecord): unknown {
+  #readKeyword(keyword: string, value: unknown, hidden: ReadonlySet<string>): unknown {
     const expected = KEYWORDS.get(keyword);
     if (SILENT.has(keyword)) return undefined;
     if (expected === undefined) return this.#unknown(keyword);
@@ -87,7 +99,7 @@ export class SchemaReader {
         return typeof value === "boolean" ? value : this.read(value);
       case "schema list":
         if (!Array.isArray(value) || value.length === 0) return undefined;
-        return value.map((item) => this.read(item));
+        return value.map((item) => this.read(item, keyword === "allOf" ? hidden : NONE));
       case "schema map":
       case "schema map by pattern":
         return this.#readMap(value, expected === "schema map by pattern");
@@ -104,7 +116,9 @@ export class SchemaReader {
       case "anchor":
         return undefined;
       default:
-        return this.#readPlain({ keyword, expected, value, source });
+        return keyword === "required" && Array.isArray(value)
+          ? readRequired(value, hidden)
+          : this.#readPlain(keyword, expected, value);
     }
   }
 
@@ -150,9 +164,7 @@ export class SchemaReader {
     return types.length === 1 ? types[0] : types;
   }
 
-  #readPlain(site: PlainSite): unknown {
-    const { keyword, expected, value, source } = site;
-    if (keyword === "required" && Array.isArray(value)) return this.#readRequired(value, source);
+  #readPlain(keyword: string, expected: PlainValue, value: unknown): unknown {
     if (checkPlainValue(expected, value) === undefined) return value;
     // A property's own `required: true` is of an older draft, and says nothing here.
     if (keyword !== "required") {
@@ -160,18 +172,11 @@ export class SchemaReader {
     }
     return undefined;
   }
+}
 
-  #readRequired(names: readonly unknown[], { properties }: JsonRecord): unknown {
-    const declared = recordIn(properties);
-    const kept = new Set(
-      names.filter(
-        (name) =>
-          typeof name === "string" &&
-          !(Object.hasOwn(declared, name) && this.#isHidden(declared[name])),
-      ),
-    );
-    return kept.size === 0 ? undefined : [...kept];
-  }
+function readRequired(names: readonly unknown[], hidden: ReadonlySet<string>): unknown {
+  const kept = new Set(names.filter((name) => typeof name === "string" && !hidden.has(name)));
+  return kept.size === 0 ? undefined : [...kept];
 }
 
 /** Prose is for agents that choose an endpoint: of what is long, its first sentence does. */
@@ -180,12 +185,4 @@ function readText(keyword: string, value: unknown): string | undefined {
   const isProse = keyword === "description" || keyword === "title";
   const isShort = value.length <= MAX_TEXT && !/[\n<]/.test(value);
   return (isProse && !isShort ? firstSentence(value, MAX_TEXT) : value) || undefined;
-}
-
-/** A keyword with a plain value, and the schema that it stands in. */
-interface PlainSite {
-  readonly keyword: string;
-  readonly expected: PlainValue;
-  readonly value: unknown;
-  readonly source: JsonRecord;
 }

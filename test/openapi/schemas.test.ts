@@ -155,6 +155,19 @@ describe("properties that are for one direction", () => {
     expect(converted["required"]).toEqual(names);
     expect(Object.keys(converted["properties"] as object)).toEqual(names);
   });
+
+  it.each([
+    ["another branch", { allOf: [ref("User"), { required: ["secret", "name"] }] }],
+    ["the schema around", { allOf: [ref("User")], required: ["secret", "name"] }],
+    ["a branch of a branch", { allOf: [ref("User"), { allOf: [{ required: ["secret", "name"] }] }] }],
+    ["what stands beside a reference", { ...ref("User"), required: ["secret", "name"] }],
+  ])("are not required by %s", (_, source) => {
+    const user = { ...schema, required: undefined };
+    const choice = { openapi: "3.1.0", direction: "output", schemas: { ...schemas, User: user } };
+    const { schema: converted } = convert({ type: "array", items: source }, choice as Choice);
+    expect(isValid(converted, [{ name: "x" }])).toBe(true);
+    expect(isValid(converted, [{ id: 1 }])).toBe(false);
+  });
 });
 
 describe("allOf", () => {
