@@ -3,6 +3,7 @@
  * anything else as the one field that is the whole body. Says how the body is written upstream.
  * AGTP-API §6.4, §12.3
  */
+import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";
@@ -49,10 +50,11 @@ const FILE: JsonSchema = {
 export function addBody(operation: Operation, context: BodyContext): BodyTarget {
   const { requestBody, httpMethod } = operation;
   if (requestBody === undefined) return NO_BODY;
-  const [content] = contentsOf(requestBody["content"]);
+  const [content, ...others] = contentsOf(requestBody["content"]);
   if (content === undefined) return NO_BODY;
   const isRequired = requestBody["required"] === true;
   const schema = context.reader.read(content.raw["schema"]);
+  noteOthers(others, schema, context);
   if (BODILESS.has(httpMethod) || isEmpty(schema, content)) {
     if (!isEmpty(schema, content))
       context.notes.add(`the body is left out, ${httpMethod} has none`);
@@ -69,10 +71,24 @@ export function addBody(operation: Operation, context: BodyContext): BodyTarget 
     case "form":
       return { ...addMembers(part, context), format: "form" };
     case "multipart":
-      return { ...addMembers(withFiles(part), context), format: "multipart" };
+      return addMultipart(part, context);
     case "text":
     case "binary":
       return addContent(part, content.kind, context);
+  }
+}
+
+/** Of the other kinds of content, those that hold something else are not taken. */
+function noteOthers(
+  others: readonly Content[],
+  schema: JsonSchema,
+  { reader, notes }: BodyContext,
+) {
+  const different = others.filter(
+    ({ raw }) => !isDeepStrictEqual(reader.read(raw["schema"]), schema),
+  );
+  for (const { mediaType } of different) {
+    notes.add(`the body of the type ${quoteValue(mediaType)} is another one, left out`);
   }
 }
 
@@ -104,6 +120,14 @@ function addJson(part: BodyPart, httpMethod: UpstreamMethod, context: BodyContex
   };
 }
 
+function addMultipart(part: BodyPart, context: BodyContext): BodyTarget {
+  const { mediaType } = part.content;
+  if (mediaType !== "multipart/form-data") {
+    context.notes.add(`the body is ${quoteValue(mediaType)}, sent as multipart/form-data`);
+  }
+  return { ...addMembers(withFiles(part, context.reader), context), format: "multipart" };
+}
+
 /** The members of an object, or one field for what is none. */
 function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget {
   const { shape, schema, isRequired, content } = part;
@@ -125,6 +149,9 @@ function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget 
     if (style !== undefined && content.kind === "form") styles[field] = style;
   }
   if (Object.keys(transform).length === 0) fields.setRules(shape.rules);
+  else if (Object.keys(shape.rules).length > 0) {
+    notes.add("what the body says about members that go together is left out");
+  }
   return { transform, styles };
 }
 
@@ -134,23 +161,19 @@ function memberStyle(encoding: JsonRecord, name: string): ValueStyle | undefined
 }
 
 /** Members that are files travel as base64, with a name and a type. */
-function withFiles(part: BodyPart): BodyPart {
+function withFiles(part: BodyPart, reader: SchemaReader): BodyPart {
   if (part.shape === undefined) return part;
-  const properties = Object.entries(part.shape.properties).map(([name, value]) => [
-    name,
-    isFile(value) ? FILE : isFileList(value) ? { type: "array", items: FILE } : value,
-  ]);
+  const properties = Object.entries(part.shape.properties).map(([name, value]) => {
+    const member = expandRoot(recordIn(value), reader);
+    const isList =
+      member["type"] === "array" && isFile(expandRoot(recordIn(member["items"]), reader));
+    return [name, isFile(member) ? FILE : isList ? { type: "array", items: FILE } : value];
+  });
   return { ...part, shape: { ...part.shape, properties: Object.fromEntries(properties) } };
 }
 
-function isFile(schema: unknown): boolean {
-  if (!isRecord(schema)) return false;
-  const { format, contentMediaType, contentEncoding } = schema;
+function isFile({ format, contentMediaType, contentEncoding }: JsonSchema): boolean {
   return format === "binary" || (contentMediaType !== undefined && contentEncoding === undefined);
-}
-
-function isFileList(schema: unknown): boolean {
-  return isRecord(schema) && schema["type"] === "array" && isFile(schema["items"]);
 }
 
 function addContent(

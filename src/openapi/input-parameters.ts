@@ -81,13 +81,15 @@ function addParameter(
 /** Text of a path can become a scalar and nothing else. */
 function pathSchema(parameter: Parameter | undefined, context: ParameterContext): JsonSchema {
   if (parameter === undefined) return { type: "string" };
+  const { name, raw } = parameter;
+  if (raw["style"] === "matrix" || raw["style"] === "label") {
+    context.notes.add(`the path parameter ${quoteValue(name)} is written without ${raw["style"]}`);
+  }
   const schema = schemaOf(parameter, context);
   const type = expandRoot(schema, context.reader)["type"];
   const isComposite = ["array", "object"].some((name) => [type].flat().includes(name));
   if (!isComposite) return schema;
-  context.notes.add(
-    `the path parameter ${quoteValue(parameter.name)} is text, with commas between`,
-  );
+  context.notes.add(`the path parameter ${quoteValue(name)} is text, with commas between`);
   return { type: "string", description: "Values with commas between them." };
 }
 
@@ -98,7 +100,16 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   const root = expandRoot(schema, context.reader);
   const shape = objectShape(root);
   const isForm = raw["style"] === undefined || raw["style"] === "form";
-  if (isForm && raw["explode"] !== false && raw["content"] === undefined && shape !== undefined) {
+  const isExploded = isForm && raw["explode"] !== false && raw["content"] === undefined;
+  if (isExploded && shape === undefined && root["type"] === "object") {
+    context.notes.add(`the query parameter ${quoteValue(name)} is sent as one text of JSON`);
+  }
+  if (isExploded && shape !== undefined) {
+    if (shape.isOpen) {
+      context.notes.add(
+        `members of ${quoteValue(name)} that the document does not name are refused`,
+      );
+    }
     // Each member of an exploded object is a parameter of its own.
     for (const [member, value] of Object.entries(shape.properties)) {
       if (context.fixedQuery.has(member)) continue;

@@ -107,7 +107,72 @@ describe("parameters", () => {
   });
 });
 
+describe("what an external service cannot write", () => {
+  const query = (schema: object) => ({ parameters: [{ name: "filter", in: "query", schema }] });
+  const member = { type: "object", properties: { a: { type: "string" } } };
+
+  it.each([
+    ["matrix", 'the path parameter "id" is written without matrix'],
+    ["label", 'the path parameter "id" is written without label'],
+  ])("is noted of a path in the style %s", (style, note) => {
+    const parameters = [{ name: "id", in: "path", required: true, style, schema: {} }];
+    expect(importOne({ parameters }, { path: "/things/{id}" }).notes).toEqual([note]);
+  });
+
+  it("is noted of objects in the query, whose members are parameters", () => {
+    const free = { type: "object", additionalProperties: { type: "string" } };
+    expect(importOne(query(free)).notes).toEqual([
+      'the query parameter "filter" is sent as one text of JSON',
+    ]);
+    expect(importOne(query({ ...member, additionalProperties: true })).notes).toEqual([
+      'members of "filter" that the document does not name are refused',
+    ]);
+    expect(importOne(query(member)).notes).toEqual([]);
+  });
+
+  it("is noted of bodies of another kind", () => {
+    const types = ["application/json", "application/xml", "multipart/form-data"];
+    const content = (schemas: readonly object[]) => ({
+      content: Object.fromEntries(schemas.map((schema, at) => [types[at], { schema }])),
+    });
+    const file = { type: "object", properties: { file: { type: "string", format: "binary" } } };
+    const notesOf = (requestBody: object) => importOne({ requestBody }, { method: "post" }).notes;
+    expect(notesOf(content([member, member, file]))).toEqual([
+      'the body of the type "multipart/form-data" is another one, left out',
+    ]);
+    expect(notesOf(content([member, member, member]))).toEqual([]);
+    expect(notesOf({ content: { "multipart/mixed": { schema: member } } })).toEqual([
+      'the body is "multipart/mixed", sent as multipart/form-data',
+    ]);
+  });
+
+  it("is noted of rules about members, one of which has another name here", () => {
+    const schema = { ...member, properties: { id: {}, a: {} }, anyOf: [{ required: ["a"] }] };
+    const parameters = [{ name: "id", in: "path", required: true, schema: {} }];
+    const operation = { parameters, requestBody: json(schema) };
+    expect(importOne(operation, { method: "put", path: "/things/{id}" }).notes).toEqual([
+      "what the body says about members that go together is left out",
+    ]);
+  });
+});
+
 describe("bodies", () => {
+  it("hold files, wherever the document says that a member is one", () => {
+    const components = { schemas: { File: { type: "string", format: "binary" } } };
+    const file = { $ref: "#/components/schemas/File" };
+    const properties = {
+      ...{ there: file, said: { allOf: [file], description: "x" } },
+      many: { type: "array", items: file },
+    };
+    const requestBody = {
+      content: { "multipart/form-data": { schema: { type: "object", properties } } },
+    };
+    const rest = { method: "post", components };
+    const { there, said, many } = importOne({ requestBody }, rest).table["input_schema"].properties;
+    expect(there.required).toEqual(["base64"]);
+    expect([said, many.items]).toEqual([there, there]);
+  });
+
   it("of DELETE are sent, those of GET are not", () => {
     const operation = { requestBody: json({ type: "object", properties: { a: {} } }) };
     expect(importOne(operation, { method: "delete" }).table["handler"].body_format).toBe("json");

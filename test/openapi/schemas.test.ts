@@ -159,7 +159,10 @@ describe("properties that are for one direction", () => {
   it.each([
     ["another branch", { allOf: [ref("User"), { required: ["secret", "name"] }] }],
     ["the schema around", { allOf: [ref("User")], required: ["secret", "name"] }],
-    ["a branch of a branch", { allOf: [ref("User"), { allOf: [{ required: ["secret", "name"] }] }] }],
+    [
+      "a branch of a branch",
+      { allOf: [ref("User"), { allOf: [{ required: ["secret", "name"] }] }] },
+    ],
     ["what stands beside a reference", { ...ref("User"), required: ["secret", "name"] }],
   ])("are not required by %s", (_, source) => {
     const user = { ...schema, required: undefined };
