@@ -70,9 +70,10 @@ const STANDING_MARKS: ReadonlySet<string> = new Set([
 ]);
 
 /** Tells whether somebody has to judge more than what always has to be. */
-export function needsReview({ endpoints, leftOut }: ImportedDocument): boolean {
+export function needsReview({ endpoints, leftOut, notes }: ImportedDocument): boolean {
   const isOpen = ({ key }: Review): boolean => !STANDING_MARKS.has(key);
-  return leftOut.length > 0 || endpoints.some(({ reviews }) => reviews.some(isOpen));
+  const isAnyLost = leftOut.length > 0 || notes.length > 0;
+  return isAnyLost || endpoints.some(({ reviews }) => reviews.some(isOpen));
 }
 
 /** The list; `warnings` are what the document breaks of its specification. */

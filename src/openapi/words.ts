@@ -116,6 +116,7 @@ function withoutControls(text: string): string {
 }
 
 const MAX_NOTES = 200;
+const MORE_NOTES = "there is more like this, which is not listed";
 
 /** Notes of a conversion for its reviewer: parts that it left out or read in its own way, each said once. */
 export class Notes {
@@ -123,6 +124,7 @@ export class Notes {
 
   add(message: string): void {
     if (this.#messages.size < MAX_NOTES) this.#messages.add(message);
+    else if (!this.#messages.has(message)) this.#messages.add(MORE_NOTES);
   }
 
   get messages(): readonly string[] {

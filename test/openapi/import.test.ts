@@ -325,6 +325,14 @@ describe("the program", () => {
     const { exitCode, err } = await strict("told.json", "c");
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: expect.stringContaining("1 to review") });
     expect(program.read("c/REVIEW.md")).toContain("`semantic.impact`");
+    const lossy = {
+      traced: { paths: { "/things": { get: told, trace: OK } } },
+      plain: { paths: { "/things": { get: told } }, servers: [{ url: "http://x.example" }] },
+    };
+    for (const [name, rest] of Object.entries(lossy)) {
+      writeSpec(program, `${name}.json`, spec(rest));
+      expect((await strict(`${name}.json`, name)).exitCode).toBe(1);
+    }
     writeSpec(program, "mute.json", spec({ paths: { "/things": { get: OK } } }));
     expect((await strict("mute.json", "d")).exitCode).toBe(1);
     const semantic = {

@@ -104,6 +104,16 @@ describe("the dialect of OpenAPI 3.0", () => {
   });
 });
 
+describe("the notes of a document", () => {
+  it("have an end, and say that there are more", () => {
+    const keywords = Array.from({ length: 300 }, (_, at) => [`k${at}`, at] as const);
+    const { notes } = convert(Object.fromEntries(keywords));
+    expect(notes).toHaveLength(201);
+    expect(notes.at(-1)).toBe("there is more like this, which is not listed");
+    expect(convert(Object.fromEntries(keywords.slice(0, 200))).notes).toHaveLength(200);
+  });
+});
+
 describe("OpenAPI 3.1", () => {
   it("passes JSON Schema through, but for what TOML and the vocabulary have not", () => {
     const schema = {
