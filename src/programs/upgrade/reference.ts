@@ -7,11 +7,12 @@
  */
 import { type DocumentPlace, documentAt } from "../../base/document-place.ts";
 import { describeToml } from "../../base/document-style.ts";
-import { memberAt } from "../../base/dotted-key.ts";
+import { atPointer, fromPointer, memberAt } from "../../base/dotted-key.ts";
 import { type Environment, substituteVariables } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { TomlTable } from "../../base/toml-document.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
+import { decodeFragment } from "../../schema/local-reference.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 
 /** Roles of a method that must be known. */
@@ -154,15 +155,38 @@ interface PlacedText {
   readonly value: string;
 }
 
-/** The texts that JSON Schema names for a property. */
-function parameterValues(schema: unknown, name: string): readonly PlacedText[] {
-  const property = memberAt(memberAt(schema, "properties"), name);
-  const below = `.properties.${name}`;
-  const constant = memberAt(property, "const");
-  return [
-    ...enumTexts(property, below),
-    ...(typeof constant === "string" ? [{ below: `${below}.const`, value: constant }] : []),
-  ];
+/** The texts that JSON Schema names for a property, wherever it says so. */
+function parameterValues(root: unknown, name: string): readonly PlacedText[] {
+  const properties = partsOf(root, "").map((part) => `${part}/properties/${name}`);
+  return properties
+    .flatMap((property) => partsOf(root, property))
+    .flatMap((part) => {
+      const schema = atPointer(part, root);
+      const below = `.${fromPointer(part, root)}`;
+      const constant = memberAt(schema, "const");
+      return [
+        ...enumTexts(schema, below),
+        ...(typeof constant === "string" ? [{ below: `${below}.const`, value: constant }] : []),
+      ];
+    });
+}
+
+/** A schema and those that it is made of, by what it refers to and by its branches, as pointers from the root. */
+function partsOf(root: unknown, start: string): readonly string[] {
+  const parts = new Set([start]);
+  // Parts that are added on the way are looked at in their turn.
+  for (const part of parts) {
+    const schema = atPointer(part, root);
+    const reference = memberAt(schema, "$ref");
+    const target = typeof reference === "string" ? decodeFragment(reference.slice(1)) : undefined;
+    if (target === "" || target?.startsWith("/")) parts.add(target);
+    for (const keyword of ["allOf", "anyOf", "oneOf"]) {
+      const branches = memberAt(schema, keyword);
+      if (!Array.isArray(branches)) continue;
+      for (const index of branches.keys()) parts.add(`${part}/${keyword}/${index}`);
+    }
+  }
+  return [...parts];
 }
 
 /** The texts that a field list names for a field. */

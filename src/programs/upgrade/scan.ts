@@ -3,6 +3,7 @@
  * its line. Findings are complete only where no problem is an error.   AGTP-API §4.7
  */
 import { type AST, parseTOML } from "toml-eslint-parser";
+import { environmentAt } from "../../app/config/load.ts";
 import { documentAt } from "../../base/document-place.ts";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import type { Problem } from "../../base/problem.ts";
@@ -32,9 +33,10 @@ export interface Scan extends DeploymentFindings {
 
 /** Reads and judges; writes nothing. */
 export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
-  const texts = readDeployment(options);
+  const { environment, problems } = environmentAt(options.directory, options.environment);
+  const texts = readDeployment({ ...options, environment });
   const config = texts.files.find(({ kind }) => kind === "config");
-  const references = new ReferenceCollector(config, options.environment);
+  const references = new ReferenceCollector(config, environment);
   for (const source of texts.files) {
     switch (source.kind) {
       case "config":
@@ -53,7 +55,7 @@ export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
     ...findings,
     texts,
     references,
-    problems: [...texts.problems, ...references.problems],
+    problems: [...problems, ...texts.problems, ...references.problems],
     placeOf: createPlaceFinder(),
   };
 }

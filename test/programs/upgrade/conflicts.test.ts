@@ -122,6 +122,32 @@ describe("a deployment that an upgrade breaks", () => {
       },
     ],
     [
+      "such a value in a branch",
+      {
+        "endpoints/a.toml": endpointFile({
+          method: "QUERY",
+          path: "/rooms/{kind}",
+          properties: { kind: { oneOf: [{ const: "suite" }, { const: "audit-log" }] } },
+        }),
+      },
+      {
+        group: "path_grammar_conflicts",
+        key: "endpoint.input_schema.properties.kind.oneOf[1].const",
+        line: expect.any(Number),
+      },
+    ],
+    [
+      "such a value of a definition that refers to itself",
+      {
+        "endpoints/a.toml": `[endpoint]\nmethod = "QUERY"\npath = "/rooms/{kind}"\n[endpoint.input_schema]\nallOf = [{ properties = { kind = { "$ref" = "#/$defs/Kind" } } }]\n[endpoint.input_schema."$defs".Kind]\nanyOf = [{ "$ref" = "#/$defs/Kind" }, { enum = ["auditlog"] }]\n`,
+      },
+      {
+        group: "path_grammar_conflicts",
+        key: 'endpoint.input_schema."$defs".Kind.anyOf[1].enum[0]',
+        line: 7,
+      },
+    ],
+    [
       "such a value of a field list",
       {
         "endpoints/a.toml": `[endpoint]\nmethod = "QUERY"\npath = "/rooms/{kind}"\n[[endpoint.input.required]]\nname = "kind"\nenum = ["auditlog"]\n`,
@@ -295,6 +321,13 @@ describe("a deployment that an upgrade breaks", () => {
     const site = policy({ allow: ["${METHOD}"] });
     const { found } = await conflictsOf(site, { METHOD: "BOOK" });
     expect(found).toMatchObject([{ value: "BOOK", key: "policies.methods.allow[0]" }]);
+  });
+
+  it("finds what the deployment's own .env brings in", async () => {
+    const site = { ...policy({ allow: ["${METHOD}"] }), ".env": "METHOD=BOOK\n" };
+    const { exitCode, found } = await conflictsOf(site);
+    expect(found).toMatchObject([{ value: "BOOK", key: "policies.methods.allow[0]" }]);
+    expect(exitCode).toBe(1);
   });
 
   it("looks where the configuration says", async () => {
