@@ -75,6 +75,9 @@ export function importOperation(
   const told = readExtension(operation.raw, notes);
   const { fields, output, ...ways } = readWays(operation, pair, context, notes);
   noteCredentials(ways.credentials, told, notes);
+  if (operation.raw["callbacks"] !== undefined) {
+    notes.add("its callbacks are left out, they are calls of the API to you");
+  }
   const { errors, map } = nameErrors(operation);
   const draft = draftSemantic({
     ...{ operation, method, path, catalog: context.catalog },

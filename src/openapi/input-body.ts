@@ -13,6 +13,7 @@ import { type FieldSet, styleOf } from "./input-parameters.ts";
 import { expandRoot, type ObjectShape, objectShape } from "./merge-all-of.ts";
 import type { Operation } from "./operations.ts";
 import { type Content, contentsOf } from "./output.ts";
+import { recordAt } from "./read-document.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import type { Notes } from "./words.ts";
 
@@ -129,13 +130,14 @@ function addMultipart(part: BodyPart, context: BodyContext): BodyTarget {
 }
 
 /** The members of an object, or one field for what is none. */
-function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget {
+function addMembers(part: BodyPart, { reader, fields, notes }: BodyContext): BodyTarget {
   const { shape, schema, isRequired, content } = part;
   if (shape === undefined) {
     const field = fields.add("body", "request", { schema, isRequired });
     return { ...NO_BODY, field };
   }
   if (shape.isOpen) notes.add("members of the body that the document does not name are refused");
+  noteHeirs(content, { reader, notes });
   const encoding = recordIn(content.raw["encoding"]);
   const transform: Record<string, string> = {};
   const styles: Record<string, ValueStyle> = {};
@@ -153,6 +155,13 @@ function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget 
     notes.add("what the body says about members that go together is left out");
   }
   return { transform, styles };
+}
+
+/** A discriminator without branches is one of schemas that consist of this one, which nothing leads to. */
+function noteHeirs({ raw }: Content, { reader, notes }: Pick<BodyContext, "reader" | "notes">) {
+  const { discriminator, oneOf, anyOf } = recordAt(raw["schema"], reader.document);
+  if (discriminator === undefined || oneOf !== undefined || anyOf !== undefined) return;
+  notes.add("members of the schemas that its discriminator tells apart are refused in the body");
 }
 
 function memberStyle(encoding: JsonRecord, name: string): ValueStyle | undefined {

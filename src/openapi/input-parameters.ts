@@ -100,6 +100,9 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   const root = expandRoot(schema, context.reader);
   const shape = objectShape(root);
   const isForm = raw["style"] === undefined || raw["style"] === "form";
+  if (raw["content"] !== undefined && root["type"] === "array") {
+    context.notes.add(`the query parameter ${quoteValue(name)} is sent as a list, not as JSON`);
+  }
   const isExploded = isForm && raw["explode"] !== false && raw["content"] === undefined;
   if (isExploded && shape === undefined && root["type"] === "object") {
     context.notes.add(`the query parameter ${quoteValue(name)} is sent as one text of JSON`);

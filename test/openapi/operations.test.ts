@@ -146,6 +146,36 @@ describe("what an external service cannot write", () => {
     ]);
   });
 
+  it("is noted of JSON in the query that is a list, and of calls of the API", () => {
+    const content = { "application/json": { schema: { type: "array", items: {} } } };
+    const operation = {
+      parameters: [{ name: "ids", in: "query", content }],
+      callbacks: { done: {} },
+    };
+    expect(importOne(operation).notes).toEqual([
+      'the query parameter "ids" is sent as a list, not as JSON',
+      "its callbacks are left out, they are calls of the API to you",
+    ]);
+  });
+
+  it("is noted of a body whose schema others are made of", () => {
+    const kind = { propertyName: "kind" };
+    const Pet = { type: "object", properties: { kind: { type: "string" } }, discriminator: kind };
+    const Cat = { allOf: [{ $ref: "#/components/schemas/Pet" }, { properties: { claws: {} } }] };
+    const ofBody = (name: string) => {
+      const requestBody = json({ $ref: `#/components/schemas/${name}` });
+      return importOne({ requestBody }, {
+        method: "post",
+        components: { schemas: { Pet, Cat } },
+      } as object);
+    };
+    expect(ofBody("Pet").notes).toEqual([
+      "members of the schemas that its discriminator tells apart are refused in the body",
+    ]);
+    expect(ofBody("Cat").notes).toEqual([]);
+    expect(Object.keys(ofBody("Cat").table["input_schema"].properties)).toEqual(["kind", "claws"]);
+  });
+
   it("is noted of rules about members, one of which has another name here", () => {
     const schema = { ...member, properties: { id: {}, a: {} }, anyOf: [{ required: ["a"] }] };
     const parameters = [{ name: "id", in: "path", required: true, schema: {} }];
