@@ -342,6 +342,18 @@ describe("the program", () => {
     expect(Object.keys(document.paths).length).toBeGreaterThan(2);
   });
 
+  it.each([
+    [{ base_url: "https://api.acme.example/" }, [{ url: "https://api.acme.example" }]],
+    [{}, undefined],
+    [{ host: "127.0.0.1" }, [{ url: "http://127.0.0.1:8080" }]],
+    [{ enabled: false, base_url: "https://api.acme.example/" }, undefined],
+  ])("names the address of a sidecar as the sidecar does: %j", async (keys, servers) => {
+    const gateway = { enabled: true, host: "0.0.0.0", allow_plain_http: true, ...keys };
+    const program = makeOpenApiProgram({ "agtp-server.toml": configFile({ gateway }) });
+    const { out } = await program.run("export");
+    expect(JSON.parse(out).servers).toEqual(servers);
+  });
+
   it("exports what a running server tells of", async () => {
     const files = {
       "agtp-server.toml": configFile({

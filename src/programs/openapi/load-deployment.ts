@@ -6,7 +6,6 @@ import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
-import { urlAuthority } from "../../base/addresses.ts";
 import { readDeploymentFiles } from "../../base/deployment-files.ts";
 import { type Environment, variablesIn } from "../../base/environment.ts";
 import { isError, type Problem } from "../../base/problem.ts";
@@ -15,6 +14,7 @@ import { loadCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import { methodNames } from "../../catalog/path-grammar.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { loadEndpoints } from "../../endpoint/load-endpoints.ts";
+import { ApiListing } from "../../modules/gateway/module.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import { createSchemaCompiler } from "../../schema/schema.ts";
 import { serverUri } from "../shell/read-config.ts";
@@ -76,7 +76,7 @@ export function loadExportSource(configPath: string, given: Environment): Loaded
       endpoints: loaded.definitions,
       ...{ serverId, catalog, operator, documentVersion },
       manifestUri: serverUri(config),
-      ...sidecarOf(config),
+      baseUrl: config.gateway.enabled ? new ApiListing(config, () => []).baseUrl : undefined,
       aliases: new Map(aliases === undefined ? seed : Object.entries(aliases)),
     },
   };
@@ -94,12 +94,6 @@ function withStandIns(config: Config, environment: Environment): Environment {
   const names = files.flatMap(({ text }) => variablesIn(text));
   const unset = names.filter((name) => environment[name] === undefined);
   return { ...Object.fromEntries(unset.map((name) => [name, STAND_IN])), ...environment };
-}
-
-function sidecarOf({ gateway }: Config): { readonly baseUrl?: string } {
-  if (!gateway.enabled || gateway.port === 0) return {};
-  const scheme = gateway.cert === undefined ? "http" : "https";
-  return { baseUrl: `${scheme}://${urlAuthority(gateway.host, gateway.port)}` };
 }
 
 /** Tells whether nothing that matters for an export is wrong. */
