@@ -58,31 +58,38 @@ export function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknow
 }
 
 /** The types a schema lets a value have, as far as `type`, `const`, `enum` and references say. */
-export function declaredTypes(
+export function declaredTypes(schema: unknown, root: JsonSchema): ReadonlySet<SchemaType> {
+  return typesWithin(schema, root, new Map(), 0);
+}
+
+/** Each schema is looked at once: its author may be a stranger, and it may lead to itself in many ways. */
+function typesWithin(
   schema: unknown,
   root: JsonSchema,
-  steps = 0,
+  known: Map<object, ReadonlySet<SchemaType>>,
+  steps: number,
 ): ReadonlySet<SchemaType> {
   if (!isRecord(schema) || steps > MAX_STEPS) return ALL_TYPES;
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  // It says nothing about itself while it is being looked at.
+  known.set(schema, ALL_TYPES);
+  const typesOf = (inner: unknown): ReadonlySet<SchemaType> =>
+    typesWithin(inner, root, known, steps + 1);
   const limits: ReadonlySet<SchemaType>[] = [];
   const { type, $ref, allOf, anyOf, oneOf } = schema;
   if (type !== undefined) limits.push(namedTypes(type));
   if (Array.isArray(schema["enum"])) limits.push(new Set(schema["enum"].map(schemaTypeOf)));
   if (Object.hasOwn(schema, "const")) limits.push(new Set([schemaTypeOf(schema["const"])]));
-  if (typeof $ref === "string")
-    limits.push(declaredTypes(resolveLocalReference($ref, root), root, steps + 1));
-  if (Array.isArray(allOf)) {
-    limits.push(...allOf.map((branch: unknown) => declaredTypes(branch, root, steps + 1)));
-  }
+  if (typeof $ref === "string") limits.push(typesOf(resolveLocalReference($ref, root)));
+  if (Array.isArray(allOf)) limits.push(...allOf.map(typesOf));
   for (const branches of [anyOf, oneOf]) {
-    if (!Array.isArray(branches)) continue;
-    const types = branches.flatMap((branch: unknown) => [
-      ...declaredTypes(branch, root, steps + 1),
-    ]);
-    limits.push(new Set(types));
+    if (Array.isArray(branches)) limits.push(new Set(branches.flatMap((one) => [...typesOf(one)])));
   }
   const allowed = [...ALL_TYPES].filter((word) => limits.every((limit) => allows(limit, word)));
-  return new Set(allowed);
+  const types = new Set(allowed);
+  known.set(schema, types);
+  return types;
 }
 
 function namedTypes(type: unknown): ReadonlySet<SchemaType> {
