@@ -358,6 +358,15 @@ describe("the program", () => {
     expect(table["server"]).toEqual({ server_id: name });
   });
 
+  it("tells of a first call whatever text the document offers for it", async () => {
+    const half = { name: "id", in: "path", required: true, schema: { enum: ["\ud800"] } };
+    const paths = { "/things/{id}": { get: { ...OK, parameters: [half] } } };
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({ paths })) });
+    const { exitCode, err } = await program.run("import", "x.json", "--output", "out");
+    expect(exitCode).toBe(0);
+    expect(err).toContain("agtp agtp://localhost FETCH /things/%EF%BF%BD --agent-id $GUIDE\n");
+  });
+
   it("reports what it made as JSON", async () => {
     const program = makeOpenApiProgram(DOCUMENTS);
     const { out } = await program.run("import", "pets.json", "--output", "out", "--json");

@@ -95,7 +95,8 @@ function callOf({ method, path, table }: DraftedCall): string {
   const filled = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = input.get(name) ?? "1";
     input.delete(name);
-    return encodeURIComponent(String(value));
+    // Half of a surrogate pair has no encoding.
+    return encodeURIComponent(String(value).replace(/\p{Surrogate}/gu, "\ufffd"));
   });
   const rest =
     input.size === 0 ? "" : ` -d ${shellWord(JSON.stringify(Object.fromEntries(input)))}`;
