@@ -13,7 +13,7 @@ import { kebab } from "./words.ts";
 export function modernise(schema: JsonRecord, isOld: boolean): JsonRecord {
   const { example, ...rest } = schema;
   return {
-    // In 3.0 a reference stands alone, whatever is written beside it.
+    // In 3.0 nothing beside a reference says which values are valid, but for `nullable`, which many write there.
     ...(isOld && typeof rest["$ref"] === "string" ? referenceOnly(rest) : rest),
     ...exampleOf(rest, example),
     ...limits(rest, "minimum", "exclusiveMinimum"),

@@ -140,7 +140,7 @@ describe("OpenAPI 3.1", () => {
       ...{ type: "string", description: "Yours." },
     });
     expect(isValid(convert({ ...ref("Name"), minLength: 2 }, choice).schema, "x")).toBe(false);
-    // In 3.0 a reference stands alone.
+    // In 3.0 what stands beside a reference says nothing.
     expect(isValid(convert({ ...ref("Name"), minLength: 2 }, { schemas }).schema, "x")).toBe(true);
   });
 });
