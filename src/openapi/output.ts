@@ -21,14 +21,13 @@ export interface Output {
 }
 
 const EMPTY: JsonSchema = { type: "object", maxProperties: 0 };
+/** An answer of no octets is an empty object, whatever its format. */
 const TEXT: JsonSchema = {
   type: "object",
-  required: ["text", "media_type"],
   properties: { text: { type: "string" }, media_type: { type: "string" } },
 };
 const BYTES: JsonSchema = {
   type: "object",
-  required: ["base64", "media_type"],
   properties: {
     base64: { type: "string", contentEncoding: "base64" },
     media_type: { type: "string" },

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ImportedDocument, importDocument } from "../../src/openapi/import-document.ts";
 import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
+import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import type { EndpointTable } from "../support/openapi-program.ts";
 
 const { catalog } = loadShippedCatalog();
@@ -306,6 +307,19 @@ describe("answers", () => {
     });
     expect(new Set(errors).size).toBe(errors.length);
   });
+});
+
+describe("an answer that is no JSON", () => {
+  it.each(["text/csv", "image/png"])(
+    "of %s may be empty, which is an empty object here",
+    (type) => {
+      const responses = { "200": { description: "", content: { [type]: {} } } };
+      const { output_schema: schema } = importOne({ responses }).table;
+      const { compiled } = createSchemaCompiler().compile(schema, { file: "x", key: "" });
+      expect(compiled?.check({})).toBeUndefined();
+      expect(compiled?.check({ media_type: 1 })).toBeDefined();
+    },
+  );
 });
 
 describe("credentials", () => {
