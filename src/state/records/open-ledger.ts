@@ -195,9 +195,15 @@ async function openKept<Chains extends GrowingChains>(
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
   for (const agentIds of [placed, grown.keys(), added]) chains.markChanged(agentIds);
-  checkpointNow = async () => {
-    const { segment } = await storeCheckpoint(options, chains, journal);
-    takenIn = Math.max(takenIn, segment);
+  let checkpointing: Promise<void> = Promise.resolve();
+  checkpointNow = () => {
+    // One at a time: a later one would lie beyond the heads of one that can fail yet.
+    const made = checkpointing.then(async () => {
+      const { segment } = await storeCheckpoint(options, chains, journal);
+      takenIn = segment;
+    });
+    checkpointing = made.catch(() => undefined);
+    return made;
   };
   return {
     chains,

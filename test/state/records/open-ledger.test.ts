@@ -11,7 +11,7 @@ import { PATIENCE } from "../../support/patience.ts";
 import { readJournal, walkChain } from "../../support/records.ts";
 import { SharedRecords } from "../../support/shared-records.ts";
 import { makeFacts, makeLastingStore, openTestState, type TestState } from "../../support/state.ts";
-import { openTestStore } from "../../support/store.ts";
+import { alterStore, openTestStore } from "../../support/store.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -153,6 +153,39 @@ describe("openLedger over segments that fill", () => {
     ledger.add(makeDraft(BOB));
     await ledger.settled();
     await checkpoint();
+    const next = await openSmall(directory, store);
+    expect(next.ledger.headOf(ALICE)).toEqual(ledger.headOf(ALICE));
+    expect(next.ledger.headOf(BOB)).toEqual(ledger.headOf(BOB));
+  });
+
+  it("loses no head over a checkpoint that fails while the next one is made", async () => {
+    const [directory, store] = [makeDirectory(), makeLastingStore()];
+    let fail: ((error: Error) => void) | undefined;
+    const failing = alterStore(store, {
+      commit: (...asked) => {
+        if (fail !== undefined) return store.commit(...asked);
+        return new Promise((_, reject) => {
+          fail = reject;
+        });
+      },
+    });
+    const { ledger, checkpoint } = await openLedger({
+      ...{ store: failing, journalDirectory: join(directory, "journal") },
+      onFault: () => undefined,
+    });
+    ledger.add(makeDraft(ALICE));
+    await ledger.settled();
+    const first = checkpoint();
+    await vi.waitFor(() => expect(fail).toBeDefined(), PATIENCE);
+    ledger.add(makeDraft(BOB));
+    await ledger.settled();
+    const second = checkpoint();
+    // As long as a checkpoint takes that waits for nobody.
+    await ledger.settled();
+    await store.list("chain-heads");
+    fail?.(new Error("the disk is full"));
+    await expect(first).rejects.toThrow("the disk is full");
+    await second;
     const next = await openSmall(directory, store);
     expect(next.ledger.headOf(ALICE)).toEqual(ledger.headOf(ALICE));
     expect(next.ledger.headOf(BOB)).toEqual(ledger.headOf(BOB));
