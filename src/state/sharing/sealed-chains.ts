@@ -47,9 +47,9 @@ export class SealedChains implements GrowingChains {
     return this.#events;
   }
 
-  /** Forgets the oldest events: what they led to is in the store. */
-  forgetEvents(count: number): void {
-    this.#events = this.#events.slice(count);
+  /** Forgets the events up to one, if it is still there: what they led to is in the store. */
+  forgetEvents(last: JournalRecord): void {
+    this.#events = this.#events.slice(this.#events.indexOf(last) + 1);
   }
 
   /** Resolves with the chains that others have moved; rejects where nothing of the batch is kept. */

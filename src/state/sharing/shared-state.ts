@@ -124,10 +124,10 @@ export class SharedState {
    */
   async save(): Promise<void> {
     if (this.#missing.size > 0) throw new WorkerMissingError("a worker is being replaced");
-    const count = this.#options.chains.events.length;
+    const told = this.#options.chains.events.at(-1);
     await Promise.all([...this.#seats].map(({ link }) => link.ask("save")));
     if (this.#missing.size > 0) throw new WorkerMissingError("a worker was lost");
-    this.#options.chains.forgetEvents(count);
+    if (told !== undefined) this.#options.chains.forgetEvents(told);
   }
 
   async #join(node: string, process: string): Promise<Joined> {

@@ -149,8 +149,12 @@ it("remembers events until they are stored", async () => {
     { auditId: idOf("2"), jws: "jws of 2" },
     { auditId: idOf("3"), jws: "jws of 3" },
   ]);
-  chains.forgetEvents(1);
-  expect(chains.events.map(({ auditId }) => auditId)).toEqual([idOf("3")]);
+  const [first] = chains.events;
+  // Whoever forgets it twice takes no other with it.
+  for (let time = 0; time < 2; time += 1) {
+    if (first !== undefined) chains.forgetEvents(first);
+    expect(chains.events.map(({ auditId }) => auditId)).toEqual([idOf("3")]);
+  }
   expect([...chains.takeChanged().keys()]).toEqual(["a"]);
   expect(chains.takeChanged().size).toBe(0);
 });

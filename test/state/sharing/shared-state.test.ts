@@ -254,4 +254,26 @@ describe("workers of one parent", () => {
     await shared.save();
     expect(chains.events).toEqual([]);
   });
+
+  it("are told of an event that came while two asked for everything to be stored", async () => {
+    const { chains, shared } = makeParent();
+    const { link } = await join(shared, "1");
+    const records = new ParentRecords(link, () => undefined);
+    const append = async (digit: string, before: string): Promise<string> => {
+      const [auditId, jws] = [digit.repeat(64), "e30.e30.c2ln"];
+      const chain = { agentId: "a", at: 5, method: "REVOKE", isEvent: true } as const;
+      const expected = new Map([["a", before]]);
+      await records.append({ records: [{ auditId, jws, chain }], expected });
+      return auditId;
+    };
+    const first = await append("1", NO_AUDIT_ID);
+    const asked: (() => void)[] = [];
+    link.serve({ save: () => new Promise<void>((done) => asked.push(done)) });
+    const saves = [shared.save(), shared.save()];
+    await expect.poll(() => asked.length).toBe(2);
+    const later = await append("2", first);
+    for (const done of asked) done();
+    await Promise.all(saves);
+    expect(chains.events.map(({ auditId }) => auditId)).toEqual([later]);
+  });
 });
