@@ -153,13 +153,18 @@ interface KnownRecord {
   readonly at?: number | undefined;
 }
 
+/** The cut that was read last. */
+interface KnownEnds {
+  readonly cutId: string | undefined;
+  /** By agent when the last of its records that went was made. */
+  readonly newest: ReadonlyMap<string, number>;
+}
+
 /** Tells records that were cut off from those that a database has lost. */
 export class CutEnds {
   readonly #pool: Pool;
   readonly #name: string;
-  #cutId: string | undefined;
-  /** By agent when the last of its records that went was made. */
-  #newest: ReadonlyMap<string, number> = new Map();
+  #known: KnownEnds | undefined;
 
   constructor(pool: Pool, name: string) {
     this.#pool = pool;
@@ -171,20 +176,22 @@ export class CutEnds {
     if (records.length === 0) return records;
     const cut = await readLastCutRow(this.#pool, this.#name);
     if (cut === undefined) return records;
-    if (cut.cutId !== this.#cutId) await this.#read();
+    const known = this.#known?.cutId === cut.cutId ? this.#known : await this.#read();
     return records.filter(({ agentId, at = Number.NEGATIVE_INFINITY }) => {
-      const newest = this.#newest.get(agentId);
+      const newest = known.newest.get(agentId);
       return newest === undefined || at > newest;
     });
   }
 
-  async #read(): Promise<void> {
-    const newest = new Map<string, number>();
-    await inSnapshot(this.#pool, async (client) => {
+  async #read(): Promise<KnownEnds> {
+    const known = await inSnapshot(this.#pool, async (client): Promise<KnownEnds> => {
       const cut = await readLastCutRow(client, this.#name);
+      const newest = new Map<string, number>();
       for await (const { agentId, at } of readHeadRows(client, this.#name)) newest.set(agentId, at);
-      this.#cutId = cut?.cutId;
+      return { cutId: cut?.cutId, newest };
     });
-    this.#newest = newest;
+    // As a whole, and once it was read to its end: half of it would have records that were cut off be lost.
+    this.#known = known;
+    return known;
   }
 }
