@@ -52,7 +52,7 @@ export function minuteAccount(rate: string, ...payer: readonly string[]): string
   return hash("sha256", JSON.stringify([rate, ...payer])).slice(0, 32);
 }
 
-/** By account, so much in all since it was asked for first; an account that was at rest begins anew. */
+/** By account, so much in all since it was asked for first; an account that was not told of begins anew. */
 interface Given {
   /** Milliseconds since the epoch, by the clock of that node. */
   readonly at: number;
@@ -123,9 +123,12 @@ export async function openMinuteShares(
   const renew = async (): Promise<void> => {
     if (!isNews) return;
     isNews = false;
-    for (const [account, { at }] of own) if (now() - at > REST_MS) own.delete(account);
-    const latest = [...own].slice(-MAX_ACCOUNTS).map(([account, { total }]) => [account, total]);
-    await given.put(self, { at: Date.now(), totals: Object.fromEntries(latest) });
+    // One that is not told of begins anew: the others would count all of it again.
+    for (const [account, { at }] of own) {
+      if (own.size > MAX_ACCOUNTS || now() - at > REST_MS) own.delete(account);
+    }
+    const totals = [...own].map(([account, { total }]) => [account, total]);
+    await given.put(self, { at: Date.now(), totals: Object.fromEntries(totals) });
   };
   const timer = setInterval(() => renew().catch(onFault), TELL_EVERY_MS).unref();
   return { renew, close: () => clearInterval(timer) };

@@ -83,6 +83,20 @@ it("count on from what was told, whoever comes later and however long it was sti
   expect(b?.take("x", MOST)).toBeGreaterThan(0);
 });
 
+it("count once what was told of an account that others had pushed out of what is told", async () => {
+  const { open, pass } = makeCluster();
+  const nodes = [await open("a"), await open("b")];
+  const [a, b] = nodes.map(({ window }) => window);
+  for (let turn = 0; turn < 2; turn += 1) expect(a?.take("x", MOST)).toBeUndefined();
+  await pass(nodes);
+  for (let other = 0; other < 600; other += 1) a?.take(`other ${other}`, MOST);
+  await pass(nodes);
+  expect(a?.take("x", MOST)).toBeUndefined();
+  await pass(nodes);
+  for (let turn = 0; turn < 3; turn += 1) expect(b?.take("x", MOST)).toBeUndefined();
+  expect(b?.take("x", MOST)).toBeGreaterThan(0);
+});
+
 it("are none of a process that is alone", async () => {
   const options = { rates: new MinuteRates(), onFault: () => undefined };
   const shares = await openMinuteShares(createMemoryStore(), { ...options, holders: SOLE_HOLDER });
