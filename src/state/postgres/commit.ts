@@ -159,6 +159,7 @@ export class PostgresCommitter {
   /** Finds out what became of a transaction, once it is over; rejects where that cannot be known. */
   async #wasMade({ number, madeAt }: WrittenTransaction, cause: unknown): Promise<boolean> {
     const until = performance.now() + LOOK_UP_MS;
+    let isOver = false;
     while (performance.now() < until && !this.#pool.ending) {
       try {
         const { rows } = await this.#pool.query<{ status: string; made: boolean }>(
@@ -169,7 +170,11 @@ export class PostgresCommitter {
           [number, madeAt],
         );
         const [row] = rows;
-        if (row !== undefined && row.status !== "in progress") return row.made;
+        if (row?.made === true) return true;
+        // It may have ended behind the snapshot: only the next one has all of it.
+        if (isOver) return false;
+        isOver = row !== undefined && row.status !== "in progress";
+        if (isOver) continue;
       } catch {
         // The server may be starting again.
       }

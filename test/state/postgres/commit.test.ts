@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from "pg";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { COMMITS_A_TRANSACTION } from "../../../src/state/postgres/commit.ts";
+import { COMMITS_A_TRANSACTION, PostgresCommitter } from "../../../src/state/postgres/commit.ts";
 import type { PostgresStore } from "../../../src/state/postgres/store.ts";
 import type { Change, CommitOutcome } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
@@ -41,6 +41,23 @@ async function transactionOf(client: PoolClient): Promise<number> {
 function numberOf(outcome: CommitOutcome): number {
   return outcome.kind === "committed" ? Math.floor(outcome.revision / COMMITS_A_TRANSACTION) : 0;
 }
+
+it("is found where it is made while it is looked for", async () => {
+  const ended = new Error("Connection terminated unexpectedly");
+  const query = async (sql: string) => {
+    if (sql === "COMMIT") throw ended;
+    return { rows: sql.startsWith("WITH current") ? [{ number: "7", made_at: "1.5" }] : [] };
+  };
+  // The status is of now, and what is found is of when the question began.
+  const found = [false, true];
+  const pool = {
+    connect: async () => ({ query, release: () => undefined }),
+    query: async () => ({ rows: [{ status: "committed", made: found.shift() }] }),
+  } as unknown as Pool;
+  const changes = [{ collection: "words", key: "word", json: '"said"' }];
+  const made = new PostgresCommitter(pool, "agtp").commit([{ changes, expectations: [] }]);
+  expect((await made).map(numberOf)).toEqual([7]);
+});
 
 describeWithPostgres("a commit whose answer is lost", () => {
   it("is found where it was made", async () => {
