@@ -85,6 +85,8 @@ export class SuspensionRegister {
       },
       quota: { ...LIMITS, ...limits },
       rankOf: (one, at) => RANKS[suspensionStateAt(one, at)],
+      // One whose time is over may make room before it is closed.
+      changesOnDelete: (_, id) => [withoutCheckpoint(id)],
       now,
     });
     return new SuspensionRegister(store, suspensions);

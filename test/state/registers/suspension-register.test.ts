@@ -49,6 +49,17 @@ describe("SuspensionRegister", () => {
     expect(kinds.filter((kind) => kind === "reused")).toHaveLength(19);
   });
 
+  it("keeps no checkpoint of a session whose time was over, and that has made room", async () => {
+    const { store, clock, suspensions } = await openFresh({ perOwner: 1, openPerOwner: 1 });
+    await suspend(suspensions, "s-1");
+    clock.at = 2_000;
+    const session = { sessionId: "s-2", agentId: ALICE, resumeBy: 9_000 };
+    expect((await suspensions.suspend(session, { at: 4 })).kind).toBe("halted");
+    expect(suspensions.holdOf("s-1")).toBeUndefined();
+    const kept = await store.list("session-checkpoints");
+    expect(kept.map(({ value }) => value)).toEqual([{ at: 4 }]);
+  });
+
   it("suspends a session once where two processes are asked at once", async () => {
     const store = makeLastingStore();
     const clock = { at: 0 };
