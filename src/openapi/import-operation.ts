@@ -145,7 +145,7 @@ function requiredScopes(
   namespace: string | undefined,
 ): JsonRecord {
   if (told.scopes !== undefined) return { required_scopes: told.scopes };
-  // Who judged the endpoint and names no scope means none; scopes that cannot be read are no such word.
+  // An author who judged the endpoint and names no scope means none; scopes that cannot be read are no such word.
   if (told.semantic !== undefined && raw[EXTENSION.scopes] === undefined) return {};
   const action = isReading(httpMethod) ? "read" : "write";
   const scopes = [`${namespace ?? "api"}:${action}`, `api:${action}`];

@@ -267,7 +267,7 @@ export class CollectionView<Item> {
     const known = Math.max(before ?? 0, this.#settled.get(key) ?? 0);
     if (entry === undefined) {
       this.#toldGone = feed;
-      // What the feed did not know of is not gone: it came later.
+      // An entry that the feed did not know of is not gone: it came later.
       if (!knows(feed, known)) return;
       this.#keep(key, undefined, feed.upTo);
       if (this.#asking > 0) this.#gone.set(key, feed);

@@ -1,4 +1,4 @@
-/** What an MCP server asks in the middle of a call, answered at the console. */
+/** Questions that an MCP server asks in the middle of a call, answered at the console. */
 import { expect, it, onTestFinished } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";

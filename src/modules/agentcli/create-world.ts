@@ -50,7 +50,7 @@ const STREAMS_MS = 1_000;
 /**
  * Runs another program to its end and resolves with what it said: without a shell, with a bounded memory of
  * its output, in a group of its own that ends as a whole when its time is over or it puts out too much.
- * What outlives a program that has ended by itself goes on.
+ * Children of a program that has ended by itself go on.
  */
 export function runProgram(
   call: ProgramCall,

@@ -37,7 +37,7 @@ export class SpanRecord implements SpanLink {
   shape: Uint8Array | undefined;
   /** The span of a request's handler. */
   handler: SpanRecord | undefined;
-  /** Whoever began the span of a request and ends it: while one deployment replaces another, two listen. */
+  /** The listener that began the span of a request, and ends it: two listen while one deployment replaces another. */
   begunBy: object | undefined;
   /** By twos: name, value. Empty for most: undefined. */
   #attributes: AttributeValue[] | undefined;

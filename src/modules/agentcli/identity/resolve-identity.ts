@@ -117,7 +117,7 @@ export async function resolveTaskIdentity(
   }
 }
 
-/** What a task has of its parent's credentials, by its policy, else its parent's. */
+/** The part of its parent's credentials that a task has, by its policy, else its parent's. */
 interface Handover {
   readonly policy: string;
   readonly parent: FoundTask;

@@ -142,7 +142,7 @@ export class EventStreamParser {
   push(chunk: string): readonly StreamFrame[] {
     const frames: StreamFrame[] = [];
     if (this.#isOverlong) return frames;
-    // What is left of earlier chunks is not looked at again: they may be of one character each.
+    // The rest of earlier chunks, which may be of one character each, is not looked at again.
     const lines = (this.#end + chunk).split(/\r\n|\n|\r(?!$)/);
     const rest = lines.pop() ?? "";
     for (const line of lines) {

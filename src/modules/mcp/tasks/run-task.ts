@@ -170,7 +170,7 @@ async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
   // It may be over by now; and a task that its client may not look at is given up all the same.
   const now = await advanceTask({ ...request }, task);
   if (answer !== undefined && isDone(answer.response.status)) return;
-  // What cannot be cancelled goes on, and nobody waits for it here.
+  // Work that cannot be cancelled goes on, and nobody waits for it here.
   const message = "given up by its client; what is under way goes on";
   if (now.status === "working") await keep(tasks, taskId, { status: "cancelled", message }, now);
 }
