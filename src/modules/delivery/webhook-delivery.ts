@@ -99,7 +99,7 @@ export function endAttempt(
   return expire({ ...delivery, at, reason }, now);
 }
 
-/** The reason that nothing is sent to a URL; undefined: it may be sent to. */
+/** The reason that is told of a message whose URL the configuration has no more. */
 export const NO_SUCH_URL = "this server has no such webhook any more";
 
 /** It cannot be tried now: nothing of it counts as an attempt. */
