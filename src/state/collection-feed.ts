@@ -82,13 +82,17 @@ export class CollectionFeed implements FeedWatcher {
   /** Takes in what the store tells of others; what is read anew meanwhile comes first. */
   take(feed: Feed | undefined): void | Promise<void> {
     if (feed?.changed?.length !== 0) return this.#takeIn(feed);
+    this.#reach(feed);
     this.#view.caughtUp();
   }
 
   async #takeIn(feed: Feed | undefined): Promise<void> {
     try {
       await this.#refreshing;
-      if (feed?.changed !== undefined) this.#adopt(feed.changed, feed);
+      if (feed?.changed !== undefined) {
+        this.#adopt(feed.changed, feed);
+        this.#reach(feed);
+      }
       if (feed?.isAnew === true) {
         this.#isOutdated = true;
         this.#view.forgetRevisions();
@@ -97,6 +101,11 @@ export class CollectionFeed implements FeedWatcher {
       this.#view.caughtUp();
     }
     if (feed !== undefined && feed.changed === undefined) await this.refresh();
+  }
+
+  /** What was told without a gap need not be asked for again: by then there may be too much to say. */
+  #reach({ after, upTo }: Feed): void {
+    if (after !== undefined && after <= this.#seen) this.#seen = Math.max(this.#seen, upTo);
   }
 
   #adopt(changed: readonly ChangedEntry[], feed: Feed): void {

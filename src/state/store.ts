@@ -60,6 +60,8 @@ export interface ChangedEntry {
 
 /** How a store has come on since a revision. */
 export interface Feed {
+  /** The revision from which on all is told; without it, something may be left out. */
+  readonly after?: number;
   /** The revision that this is complete up to. */
   readonly upTo: number;
   /** Undefined: too much has changed to say what. */

@@ -249,12 +249,13 @@ export class PostgresNode {
     const isTaken = this.#looks.begin();
     let isSame = false;
     let only: readonly string[] = [];
+    const after = this.#seen;
     const feed = await store.watchers.take(async (collections): Promise<PostgresFeed> => {
       only = collections;
-      const told = await store.feed({ after: this.#seen, only, cursor: this.#cursorOf(only) });
+      const told = await store.feed({ after, only, cursor: this.#cursorOf(only) });
       isSame = told.server === this.#server;
       if (!isSame) this.#endLease();
-      return isSame ? told : { ...told, changed: undefined, isAnew: true };
+      return isSame ? { ...told, after } : { ...told, changed: undefined, isAnew: true };
     }, ofCollection);
     if (!isSame) await this.#restore();
     isTaken();

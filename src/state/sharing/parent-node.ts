@@ -93,10 +93,11 @@ export class ParentNode implements ViewLease {
     const askedAt = performance.now();
     const look = this.holders.look();
     const isTaken = this.#looks.begin();
-    const feed = await this.#store.watchers.take((only) => {
-      const asked: AskedFeed = { after: this.#seen, only };
-      return this.#link.ask<SharedFeed>("feed", asked);
-    }, ofCollection);
+    const after = this.#seen;
+    const feed = await this.#store.watchers.take(
+      (only) => this.#link.ask<SharedFeed>("feed", { after, only } satisfies AskedFeed),
+      (told, collection) => ({ ...ofCollection(told, collection), after }),
+    );
     isTaken();
     look(new Set(feed.live));
     if (feed.upTo > this.#seen) {

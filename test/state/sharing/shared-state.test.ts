@@ -137,6 +137,31 @@ describe("workers of one parent", () => {
     expect(next.changed).toMatchObject([["items", [{ key: "key", entry: { value: "two" } }]]]);
   });
 
+  it("read nothing anew that they have heard of, when another was sooner", async () => {
+    const listed: string[] = [];
+    const memory = createMemoryStore();
+    const noting = alterStore(memory, {
+      list: (collection, range) => {
+        listed.push(collection);
+        return memory.list(collection, range);
+      },
+    });
+    const { shared } = makeParent(noting);
+    const { node, items } = await join(shared, "1");
+    await node.start();
+    const put = (value: string) =>
+      memory.commit([{ kind: "put", collection: "items", key: "key", value }]);
+    // More than the store remembers one by one.
+    for (let more = 0; more < 10; more += 1) {
+      await Promise.all(Array.from({ length: 1_000 }, () => put("one")));
+      await node.catchUp();
+    }
+    listed.length = 0;
+    await put("two");
+    expect((await items.change("key", (value) => `${value} and more`)).item).toBe("two and more");
+    expect(listed).toEqual([]);
+  });
+
   it("are woken once, however much others commit, until they ask what has changed", async () => {
     const { shared } = makeParent();
     const left = await join(shared, "1");
