@@ -5,6 +5,11 @@ export class FeedWatchers {
   /** By collection. */
   readonly #watchers = new Map<string, Set<FeedWatcher>>();
 
+  /** How many collections are watched: it only grows. */
+  get size(): number {
+    return this.#watchers.size;
+  }
+
   watch(collection: string, watcher: FeedWatcher): void {
     const watchers = this.#watchers.get(collection) ?? new Set();
     this.#watchers.set(collection, watchers.add(watcher));

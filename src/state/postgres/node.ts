@@ -258,8 +258,11 @@ export class PostgresNode {
       return isSame ? { ...told, after } : { ...told, changed: undefined, isAnew: true };
     }, ofCollection);
     if (!isSame) await this.#restore();
-    isTaken();
-    this.#seen = isSame ? Math.max(this.#seen, feed.upTo) : feed.upTo;
+    // What was opened meanwhile was told nothing of this: the next look asks for it once more.
+    const isWhole = store.watchers.size === only.length;
+    if (isWhole) isTaken();
+    if (!isSame) this.#seen = feed.upTo;
+    else if (isWhole) this.#seen = Math.max(this.#seen, feed.upTo);
     this.#server = feed.server;
     this.#taken = { only, cursor: feed.cursor };
   }

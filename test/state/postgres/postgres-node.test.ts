@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { textIn } from "../../../src/base/json-value.ts";
 import { Collection } from "../../../src/state/collection.ts";
 import { forgetChanges } from "../../../src/state/postgres/feed.ts";
 import type { PostgresNode } from "../../../src/state/postgres/node.ts";
@@ -67,6 +68,25 @@ describeWithPostgres("a node that asks what others have committed", () => {
       await caughtUp(b.node);
       expect(b.words.get(`word-${round}`)).toBe("said");
     }
+  });
+
+  it("has what was committed while something was opened, and it was asking what has changed", async () => {
+    const url = await postgres().makeDatabase();
+    const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
+    const ask: typeof b.store.feed = b.store.feed.bind(b.store);
+    const opened = new Promise<Collection<string>>((resolve) => {
+      vi.spyOn(b.store, "feed").mockImplementationOnce(async (start) => {
+        const name = "late";
+        const late = await Collection.open<string>(b.store, { name, read: textIn });
+        await a.store.commit([{ kind: "put", collection: name, key: "word", value: "said" }]);
+        resolve(late);
+        return ask(start);
+      });
+    });
+    const late = await opened;
+    await caughtUp(b.node);
+    await caughtUp(b.node);
+    expect(late.get("word")).toBe("said");
   });
 
   it("does not take for absent what it cannot hear of", async () => {
