@@ -101,7 +101,9 @@ export class TaskTurns {
       };
       const look = (): void => {
         const turn = this.#turns.get(key);
-        if (turn === undefined || isLeft(this.#holders, turn)) leave();
+        const isFree = turn === undefined || isLeft(this.#holders, turn);
+        // A signal that has ended before tells nobody.
+        if (isFree || signal.aborted) leave();
       };
       signal.addEventListener("abort", leave, { once: true });
       this.#waiting.add(look);
