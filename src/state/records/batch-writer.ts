@@ -180,8 +180,12 @@ export class BatchWriter implements DraftWriter {
     sealKept({ drafts, records, first, heads }, (draft) => {
       const { chain } = draft;
       const isMoved = chain !== undefined && moved?.has(chain.agentId) === true;
-      if (isMoved) this.#tips.comeBack(chain.agentId, draft);
-      else this.#waiting.settle(draft);
+      if (isMoved) {
+        const { at = 0 } = moved.get(chain.agentId) ?? {};
+        // By its time an event is told from the one that it lost to, in whichever order they are stored.
+        if (chain.isEvent) draft.reissue(Math.max(chain.at, at + 1));
+        this.#tips.comeBack(chain.agentId, draft);
+      } else this.#waiting.settle(draft);
       return !isMoved;
     });
     for (const [agentId, head] of moved ?? []) {

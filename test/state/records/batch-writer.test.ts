@@ -68,6 +68,16 @@ async function addInTurns(
   return drafts;
 }
 
+it("has an event that lost to another of the same millisecond at a later one", async () => {
+  const shared = new SharedRecords();
+  const ledgers = [openLedger(shared), openLedger(shared)];
+  for (const ledger of ledgers) ledger.add(makeDraft(ALICE, { at: 5, eventType: "agent_paused" }));
+  await Promise.all(ledgers.map((ledger) => ledger.settled()));
+  expect(shared.lost).toBe(1);
+  expect(shared.recordsOf(ALICE).map(({ chain }) => chain.at)).toEqual([5, 6]);
+  expectOnePath(shared, ALICE);
+});
+
 // AGTP-IDENTIFIERS "Attribution Chain"
 describe("a ledger over a store that decides in order", () => {
   const ORDERED = { batches: 4, isOrdered: true };
