@@ -206,15 +206,20 @@ function readNumber(written: unknown): { readonly confidence?: unknown } {
   return { confidence: Number.isNaN(number) ? written : number };
 }
 
+const FENCE = /^```[a-z]{0,16}[^\S\n]*\n/;
+const END_OF_FENCE = "\n```";
+
 /** Models put JSON into fences, and words around it. */
 function findJson(content: string): unknown {
   const text = content.trim();
-  const fenced = /^```[a-z]{0,16}\s*\n([\s\S]*)\n```$/.exec(text)?.[1] ?? text;
-  const whole = parseBoundedJson(fenced);
+  const [fence] = FENCE.exec(text) ?? [];
+  const isFenced = fence !== undefined && text.endsWith(END_OF_FENCE);
+  const inner = isFenced ? text.slice(fence.length, -END_OF_FENCE.length) : text;
+  const whole = parseBoundedJson(inner);
   if (whole.fault === undefined) return whole.value;
   const start = text.indexOf("{");
   const end = text.lastIndexOf("}");
   if (start === -1 || end < start) return undefined;
-  const inner = parseBoundedJson(text.slice(start, end + 1));
-  return inner.fault === undefined ? inner.value : undefined;
+  const part = parseBoundedJson(text.slice(start, end + 1));
+  return part.fault === undefined ? part.value : undefined;
 }

@@ -1,0 +1,30 @@
+/** What a model says last, read however it is wrapped. */
+import { describe, expect, it } from "vitest";
+import { readModelAnswer } from "../../../../src/modules/openwop/runtime/chat-prompt.ts";
+
+const resultOf = (content: string): unknown => {
+  const read = readModelAnswer(content, undefined);
+  return read.kind === "answered" ? read.result : read.kind;
+};
+
+describe("the answer of a model", () => {
+  it.each([
+    '```json\n{"result": 1}\n```',
+    '```\n\n{"result": 1}\n\n```',
+    '  ```json  \r\n{"result": 1}\r\n```\n',
+  ])("is read out of its fence: %j", (content) => {
+    expect(resultOf(content)).toBe(1);
+  });
+
+  it("is read from a fence that holds no object", () => {
+    expect(resultOf("```json\n[1, 2]\n```")).toEqual([1, 2]);
+    expect(resultOf("```json\n```")).toBe("```json\n```");
+  });
+
+  it("takes no longer than its length where a fence of blank lines has no end", () => {
+    const content = `\`\`\`${"\n".repeat(60_000)}x`;
+    const startedAt = performance.now();
+    expect(resultOf(content)).toBe(content);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
