@@ -207,9 +207,11 @@ class SpokenReasoning {
 
   #decide(): void {
     const text = this.#held.trimStart();
-    if (text === "" || (text.startsWith("`") && text.length < 4)) return;
     const json = text.replace(FENCE, "");
-    if (json === "") return;
+    if (json === "" || (text.startsWith("`") && text.length < 4)) {
+      if (this.#held.length > MAX_UNDECIDED) this.#mode = "none";
+      return;
+    }
     const member = FIRST_MEMBER.exec(json);
     if (member !== null) {
       this.#mode = "member";

@@ -27,7 +27,8 @@ export class ReasoningWriter implements ReasoningSink {
   #stream: RedactedStream;
   #last: Promise<void> = Promise.resolve();
   #isOver = false;
-  #pending = "";
+  /** The part of the open block that is not looked at yet. */
+  #heard = "";
   #text = "";
   #deltas = 0;
   #blocks = 0;
@@ -87,8 +88,8 @@ export class ReasoningWriter implements ReasoningSink {
 
   async #add(piece: string): Promise<void> {
     if (this.#isFull()) return;
-    this.#take(this.#stream.push(piece));
-    if (this.#pending.length >= this.#leastPiece()) await this.#emitDelta();
+    this.#heard += this.#stream.push(piece);
+    if (this.#heard.length >= this.#leastPiece()) await this.#show();
   }
 
   /** The longer a block grows the larger its pieces: however long it is, they are some hundreds. */
@@ -97,33 +98,30 @@ export class ReasoningWriter implements ReasoningSink {
   }
 
   async #close(): Promise<void> {
-    this.#take(this.#stream.end());
-    if (this.#pending !== "") await this.#emitDelta();
+    this.#heard += this.#stream.end();
+    await this.#show();
     if (this.#text !== "") await this.#emitBlock();
     this.#stream = new RedactedStream(this.#redactor);
+    this.#heard = "";
     this.#text = "";
     this.#deltas = 0;
   }
 
   #isFull(): boolean {
-    return this.#rules.verbosity === "off" || this.#text.length >= this.#maxLength();
+    return this.#rules.verbosity === "off" || this.#text.length >= maxLength(this.#rules);
   }
 
-  #maxLength(): number {
-    return maxLength(this.#rules);
-  }
-
-  /** Adds what still fits. */
-  #take(shown: string): void {
-    if (this.#isFull()) return;
-    const text = cutReasoning(this.#text + shown, this.#rules);
-    this.#pending += text.slice(this.#text.length);
+  /** Shows what still fits; half of a surrogate pair waits for the other one. */
+  async #show(): Promise<void> {
+    const whole = wellFormed(this.#heard);
+    const text = cutReasoning(this.#text + whole, this.#rules);
+    const delta = text.slice(this.#text.length);
+    this.#heard = this.#heard.slice(whole.length);
     this.#text = text;
+    if (delta !== "") await this.#emitDelta(delta);
   }
 
-  async #emitDelta(): Promise<void> {
-    const delta = this.#pending;
-    this.#pending = "";
+  async #emitDelta(delta: string): Promise<void> {
     if (!this.#rules.streaming) return;
     const { verbosity } = this.#rules;
     const payload = { agentId: this.#agentId, delta, sequence: this.#deltas, verbosity };
@@ -168,5 +166,5 @@ function firstWords(text: string, count: number): string {
 
 /** A cut may leave half of a surrogate pair, which is no text. */
 function wellFormed(text: string): string {
-  return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
+  return /[\ud800-\udbff]/.test(text.slice(-1)) ? text.slice(0, -1) : text;
 }

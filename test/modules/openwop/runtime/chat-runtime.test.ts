@@ -275,6 +275,16 @@ describe("a model that streams", () => {
     expect(payload("agent.decided")["usage"]).toEqual({ inputTokens: 14, outputTokens: 6 });
   });
 
+  it("is read no slower for thousands of blank pieces before its answer", async () => {
+    const blanks = Array.from({ length: 10_000 }, () => ({ content: " ".repeat(64) }));
+    const startedAt = performance.now();
+    const { outcome } = await chat([streams([...blanks, { content: '{"result": 7}' }])], {
+      ...{ isStreaming: true, timeoutMs: 30_000, turnTimeoutMs: 60_000 },
+    });
+    expect(outcome).toEqual({ kind: "completed", result: 7 });
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+  });
+
   it("may say of each of its calls that it is the first, if their ids differ", async () => {
     const call = (id: string, nights: number) => ({
       tool_calls: [
