@@ -1,5 +1,5 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
-import { given, isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import { type RunError, readHandoff } from "../agent-executor.ts";
 import { maxIterations, nodesFrom, takenLoop } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowEdge } from "../workflows/workflow.ts";
@@ -54,7 +54,7 @@ function ended(
 /** After an event of a node; one that only tells something changes nothing. */
 function applyToNode(state: RunState, event: RunEvent, nodeId: string, run: Run): RunState {
   const { type, payload, timestamp: completedAt } = event;
-  const before = state.nodes[nodeId];
+  const before = memberOf(state.nodes, nodeId);
   const become = (node: NodeState): RunState => withNode(state, nodeId, { ...before, ...node });
   switch (type) {
     case "node.started": {
@@ -186,7 +186,7 @@ function afterNode(state: RunState, nodeId: string, { workflow }: Run): RunState
   );
   const dropped = new Set(inner.map(({ id }) => id));
   const loops = Object.entries(state.loops).filter(([id]) => !dropped.has(id));
-  const taken = (state.loops[edge.id] ?? 0) + 1;
+  const taken = (memberOf(state.loops, edge.id) ?? 0) + 1;
   return {
     ...{ ...state, nodes: Object.fromEntries(nodes) },
     loops: { ...Object.fromEntries(loops), [edge.id]: taken },
@@ -203,7 +203,7 @@ export function findLoopExcess(
   const { maxLoopIterations: asked } = configurable;
   const ofRun = typeof asked === "number" ? asked : maxIterations(workflow);
   const limit = Math.min(ofRun, ofHost);
-  const excess = workflow.edges.find(({ id }: WorkflowEdge) => (loops[id] ?? 0) > limit);
+  const excess = workflow.edges.find(({ id }: WorkflowEdge) => (memberOf(loops, id) ?? 0) > limit);
   if (excess === undefined) return undefined;
-  return { nodeId: excess.sourceNodeId, limit, observed: loops[excess.id] ?? 0 };
+  return { nodeId: excess.sourceNodeId, limit, observed: memberOf(loops, excess.id) ?? 0 };
 }

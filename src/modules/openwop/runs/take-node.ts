@@ -53,7 +53,7 @@ export async function takeNode(
 ): Promise<"done" | "waiting"> {
   const { log, signal, parts } = driven;
   const { state } = log;
-  const before = state.nodes[node.id];
+  const before = memberOf(state.nodes, node.id);
   if (before?.status === "completed" || before?.status === "skipped") return "done";
   if (before?.status === "failed" && before.error !== undefined) {
     await append(driven, [runFailed(before.error, state, parts.register.now(), node.id)]);
@@ -226,7 +226,7 @@ function beginNode(
   types: NodeTypes,
 ): Beginning {
   const { run, state } = log;
-  const before = state.nodes[node.id];
+  const before = memberOf(state.nodes, node.id);
   const isReplay = run.source?.mode === "replay";
   if (before?.status === "running" && !isDoneAgain(run, before)) {
     // Nobody has done anything since the answer was given: the next agent takes its first turn.

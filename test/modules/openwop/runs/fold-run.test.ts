@@ -97,6 +97,26 @@ describe("a loop", () => {
     expect(snapshot).toHaveProperty("error.code", "recursion_limit_exceeded");
   });
 
+  it("is counted whatever its edge and its nodes are called", async () => {
+    const { nodes, edges, ...counts } = counting(99);
+    const named = (id: string): string => (id === "add" ? "toString" : id);
+    const workflows = [
+      {
+        ...counts,
+        nodes: nodes.map((one) => ({ ...one, id: named(one.id) })),
+        edges: edges.map((edge) => ({
+          ...edge,
+          ...{ sourceNodeId: named(edge.sourceNodeId), targetNodeId: named(edge.targetNodeId) },
+          id: edge.id === "look-add" ? "constructor" : edge.id,
+        })),
+      },
+    ];
+    const server = await openRuns({ workflows });
+    const runId = await server.run("counts");
+    const snapshot = await server.until(runId, "failed", "completed");
+    expect(snapshot).toHaveProperty("error.code", "loop_limit_exceeded");
+  });
+
   it("takes what was asked for back to its author, whose gate asks once more", async () => {
     const server = await openRuns({ workflows: [REVISING] });
     const runId = await server.run("revises");
