@@ -42,20 +42,27 @@ export const INTERRUPT_ROUTES: readonly ApiRoute[] = [
     body: WORD_SCHEMA,
     handle: async (call) => {
       const open = await findOpen(call);
-      return "status" in open ? open : respond(call, open.runId, open.interrupt.nodeId);
+      if ("status" in open) return open;
+      const { nodeId, interruptId } = open.interrupt;
+      return respond(call, open.runId, nodeId, interruptId);
     },
   },
 ];
 
-async function respond(call: ApiCall, runId: string, nodeId: string): Promise<ApiAnswer> {
+async function respond(
+  call: ApiCall,
+  runId: string,
+  nodeId: string,
+  interruptId?: string,
+): Promise<ApiAnswer> {
   const { parts, caller, body, key } = call;
   const { resumeValue } = body;
   if (resumeValue === undefined) {
     return refuse(400, "validation_error", "/resumeValue is missing");
   }
   const said = answer({ runId, nodeId, status: "resolved" });
-  const given = { resumeValue, by: key.name };
-  const answered = await parts.host.answer(runId, nodeId, given, caller, () => call.keep(said));
+  const word = { resumeValue, by: key.name, ...given({ interruptId }) };
+  const answered = await parts.host.answer(runId, nodeId, word, caller, () => call.keep(said));
   return isRefused(answered) ? refuseAs(answered) : said;
 }
 

@@ -47,7 +47,11 @@ export async function answerRun(
   }
   const { resumeValue: written } = given;
   const isClarification = interrupt.kind === "clarification";
-  const answer = { ...given, resumeValue: isClarification ? readAnswers(written) : written };
+  // It is an answer to this question, and to none that the node asks by the time it is kept.
+  const answer = {
+    ...{ interruptId: interrupt.interruptId, ...given },
+    resumeValue: isClarification ? readAnswers(written) : written,
+  };
   const misfit =
     refuseMisfit(interrupt, answer, compiler) ?? refuseContradiction(answer, interrupt);
   if (misfit !== undefined) return redact(misfit);

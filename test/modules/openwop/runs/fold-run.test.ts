@@ -5,6 +5,7 @@ import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
 import { expectValidLog, killableStore, openRuns } from "../../../support/openwop-runs.ts";
 import { node, workflow } from "../../../support/openwop-workflows.ts";
+import { alterStore } from "../../../support/store.ts";
 
 const back = (from: string, to: string, condition: object) => {
   return { id: `${from}-${to}`, sourceNodeId: from, targetNodeId: to, condition } as const;
@@ -133,6 +134,48 @@ describe("a loop", () => {
     expect((await server.post(path, { resumeValue: { action: "accept" } })).status).toBe(200);
     expect((await server.until(runId, "completed", "failed")).status).toBe("completed");
     expectValidLog(await server.events(runId));
+  });
+
+  it("takes no answer for the question that its gate asks once it is kept", async () => {
+    const store = createMemoryStore();
+    let hold: { readonly isOpen: Promise<void>; reached(): void } | undefined;
+    const held = alterStore(store, {
+      get: async (collection, key) => {
+        const holding = collection === "openwop-held-results" ? hold : undefined;
+        if (holding !== undefined) {
+          hold = undefined;
+          holding.reached();
+          await holding.isOpen;
+        }
+        return store.get(collection, key);
+      },
+    });
+    const server = await openRuns({ workflows: [REVISING], store: held });
+    const runId = await server.run("revises");
+    const first = await server.until(runId, "waiting-approval");
+    const path = `/v1/runs/${runId}/interrupts/gate`;
+    let open = (): void => undefined;
+    const isOpen = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const isReached = new Promise<void>((resolve) => {
+      hold = { isOpen, reached: resolve };
+    });
+    const late = server.post(path, { resumeValue: { action: "accept" } });
+    await isReached;
+    const refineFeedback = { scope: "whole", text: "shorter" };
+    await server.post(path, { resumeValue: { action: "refine", refineFeedback } });
+    let second = await server.until(runId, "waiting-approval");
+    while (second.interrupt["interruptId"] === first.interrupt["interruptId"]) {
+      second = await server.until(runId, "waiting-approval");
+    }
+    open();
+    expect(await late).toMatchObject({
+      ...{ status: 409, body: { error: "interrupt_already_resolved" } },
+    });
+    const { body } = await server.get(`/v1/runs/${runId}`);
+    expect(body).toMatchObject({ status: "waiting-approval" });
+    expect(body.interrupt["interruptId"]).toBe(second.interrupt["interruptId"]);
   });
 
   it("does not take a rejection back that no edge leads back for", async () => {
