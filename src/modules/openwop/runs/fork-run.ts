@@ -131,6 +131,8 @@ export async function copyHistory(
     const page = await register.events(source.runId, after, limit);
     // One after the other: what comes may depend on where the run stands.
     for (const event of page) {
+      // A source that is being deleted loses its first events first.
+      if (event.sequence !== log.state.nextSequence) return sourceGone(log);
       await log.append([copyOf(event, log.run)], await heldBy(event, log.run, register), {
         isHolders: true,
       });

@@ -1,5 +1,6 @@
 /** Forks: replays that tell again what was recorded, branches that go their own way. */
 import { describe, expect, it } from "vitest";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import {
   CATALOG,
   CONCIERGE,
@@ -13,6 +14,7 @@ import {
   type RunServer,
 } from "../../../support/openwop-runs.ts";
 import { node, workflow } from "../../../support/openwop-workflows.ts";
+import { alterStore } from "../../../support/store.ts";
 
 async function fork(server: RunServer, runId: string, body: object): Promise<string> {
   const { status, body: forked } = await server.post(`/v1/runs/${runId}:fork`, body);
@@ -136,6 +138,27 @@ describe("a replay", () => {
     const snapshot = await server.until(forked, "failed");
     expect(snapshot).toHaveProperty("error.code", "replay_source_missing");
     expectValidLog(await server.events(forked));
+  });
+
+  it("ends when the beginning of its source is deleted already", async () => {
+    const store = createMemoryStore();
+    let isGone = false;
+    const halved = alterStore(store, {
+      list: async (collection, range) => {
+        const entries = await store.list(collection, range);
+        const isLost = isGone && collection === "openwop-run-events" && range?.after === undefined;
+        return isLost ? entries.slice(3) : entries;
+      },
+    });
+    const server = await openRuns({ store: halved });
+    const runId = await server.run("conformance-multi-node");
+    await server.until(runId, "completed");
+    server.host.close();
+    const forked = await fork(server, runId, REPLAY);
+    isGone = true;
+    server.host.start();
+    const snapshot = await server.until(forked, "failed", "completed");
+    expect(snapshot).toHaveProperty("error.code", "replay_source_missing");
   });
 
   it("is given the word that its source was given", async () => {
