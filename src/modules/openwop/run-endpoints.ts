@@ -52,7 +52,7 @@ const ERRORS = {
   read: NO_RUN,
   readEvents: [...NO_RUN, "validation_error"],
   cancel: NO_RUN,
-  fork: [...NO_RUN, ...NO_START, "fork_invalid_seq"],
+  fork: [...NO_RUN, ...NO_START, "fork_invalid_seq", "mock_provider_forbidden"],
   confirm: [
     ...NO_RUN,
     ...([

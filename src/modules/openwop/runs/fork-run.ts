@@ -5,11 +5,11 @@
 import { given, isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import { compileOwn } from "../../../schema/schema.ts";
+import { compileOwn, type SchemaViolation } from "../../../schema/schema.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunError, RunOwner } from "../agent-executor.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
-import { invalid, OVERLAY_SCHEMA } from "./make-run.ts";
+import { invalid, OVERLAY_SCHEMA, refuseOptions, under } from "./make-run.ts";
 import {
   type EventDraft,
   type ForkMode,
@@ -42,6 +42,10 @@ export function makeFork(
     return refuseRun("fork_invalid_seq", message, { fromSeq, length });
   }
   const { run } = source;
+  const options = withOverlay(run, overlay);
+  const hasOptions = overlay["configurable"] !== undefined;
+  const violations = hasOptions ? checkOptions(parts, run, options.configurable) : undefined;
+  if (violations !== undefined) return invalid(violations);
   const copied = mode === "replay" ? length - endOf(source.state) : fromSeq;
   const { parent: _, ...own } = run;
   return {
@@ -49,8 +53,20 @@ export function makeFork(
     ...{ runId: uuidv7(), createdAt: parts.register.now() },
     owner: { ...owner, tenant: run.owner.tenant },
     source: { runId: run.runId, mode, fromSeq, copied },
-    ...parts.redact(withOverlay(run, overlay)),
+    ...parts.redact(options),
   };
+}
+
+/** What the workflow that is run, which may not be served any more, has against options. */
+function checkOptions(
+  { compiler }: RunParts,
+  { workflow: { configurableSchema: schema } }: Run,
+  configurable: JsonRecord,
+): readonly SchemaViolation[] | undefined {
+  if (!isRecord(schema)) return undefined;
+  const place = { file: "run", key: "configurableSchema" };
+  const violations = compiler.compile(schema, place).compiled?.check(configurable);
+  return violations?.map(under("/configurable"));
 }
 
 /** The number of events at a log's end that cancelled the run: its replay goes on before them. */
@@ -89,6 +105,8 @@ function readFork({ redact }: RunParts, body: JsonRecord): AskedFork | RunRefusa
   if (mode === "replay" && Object.keys(overlay).length > 0) {
     return refuseRun("validation_error", "a replay changes no options: the overlay must be empty");
   }
+  const refusal = refuseOptions(overlay["configurable"]);
+  if (refusal !== undefined) return refusal;
   const violations = compileOwn(OVERLAY_SCHEMA).check(overlay);
   return violations === undefined ? { mode, fromSeq, overlay } : invalid(violations);
 }

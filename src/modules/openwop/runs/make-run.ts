@@ -64,20 +64,24 @@ function checkBody(body: JsonRecord, owner: RunOwner): RunRefusal | undefined {
     return refuseRun("validation_error", `/${name} is nothing that this host does`);
   }
   const { configurable, tenantId } = body;
-  if (isRecord(configurable)) {
-    if (configurable["mockProvider"] !== undefined) {
-      return refuseRun("mock_provider_forbidden", "this host has no mock providers");
-    }
-    if (configurable["budget"] !== undefined) {
-      return refuseRun("validation_error", "/configurable/budget is nothing that this host does");
-    }
-  }
+  const refusal = refuseOptions(configurable);
+  if (refusal !== undefined) return refusal;
   const violations = compileOwn(RUN_BODY_SCHEMA).check(body);
   if (violations !== undefined) return invalid(violations);
   if (tenantId !== undefined && tenantId !== owner.tenant) {
     return refuseRun("validation_error", "/tenantId must be the caller's own tenant, or absent");
   }
   return undefined;
+}
+
+/** Refuses options that no run of this host has. */
+export function refuseOptions(configurable: unknown): RunRefusal | undefined {
+  if (!isRecord(configurable)) return undefined;
+  if (configurable["mockProvider"] !== undefined) {
+    return refuseRun("mock_provider_forbidden", "this host has no mock providers");
+  }
+  if (configurable["budget"] === undefined) return undefined;
+  return refuseRun("validation_error", "/configurable/budget is nothing that this host does");
 }
 
 function findWorkflow(

@@ -256,6 +256,16 @@ describe("a fork is refused", () => {
       { mode: "branch", fromSeq: 0, runOptionsOverlay: { configurable: { temperature: 9 } } },
       400,
     ],
+    [
+      "options that no run may have",
+      { mode: "branch", fromSeq: 0, runOptionsOverlay: { configurable: { budget: {} } } },
+      400,
+    ],
+    [
+      "a mock provider",
+      { mode: "branch", fromSeq: 0, runOptionsOverlay: { configurable: { mockProvider: {} } } },
+      403,
+    ],
     ["an unknown member", { mode: "replay", from: 3 }, 400],
   ])("for %s", async (_, body, status) => {
     const server = await openRuns();
@@ -263,5 +273,25 @@ describe("a fork is refused", () => {
     await server.until(runId, "completed");
     const reply = await server.post(`/v1/runs/${runId}:fork`, body);
     expect(reply.status, reply.text).toBe(status);
+  });
+
+  it("for options that its workflow does not take", async () => {
+    const configurableSchema = { properties: { tone: { enum: ["kind", "brief"] } } };
+    const workflows = [workflow("toned", [node("noop", "core.noop")], { configurableSchema })];
+    const server = await openRuns({ workflows });
+    const runId = await server.run("toned");
+    await server.until(runId, "completed");
+    const branch = (tone: string) => {
+      const runOptionsOverlay = { configurable: { tone } };
+      return server.post(`/v1/runs/${runId}:fork`, {
+        mode: "branch",
+        fromSeq: 0,
+        runOptionsOverlay,
+      });
+    };
+    expect((await branch("kind")).status).toBe(201);
+    const refused = await branch("rude");
+    expect(refused).toMatchObject({ status: 400, body: { error: "validation_error" } });
+    expect(refused.body["message"]).toContain("/configurable/tone");
   });
 });
