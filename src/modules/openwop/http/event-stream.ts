@@ -86,23 +86,28 @@ export class Frames {
 
   /** Tells whether events that are not sent have to be looked at all the same. */
   get needsHistory(): boolean {
+    return this.#isOfValues || this.#modes.includes("messages");
+  }
+
+  get #isOfValues(): boolean {
     return this.#modes.includes("values");
   }
 
   /** An event that the listener has seen already. */
   pass(event: RunEvent): void {
-    this.#state = applyEvent(this.#state, event, this.#run);
+    if (this.#isOfValues) this.#state = applyEvent(this.#state, event, this.#run);
+    else this.#message(event);
   }
 
   /** The first frames for a listener that comes back. */
   baseline(id: number): readonly Frame[] {
-    return this.needsHistory ? [this.#snapshot(id)] : [];
+    return this.#isOfValues ? [this.#snapshot(id)] : [];
   }
 
   /** The frames that are sent of an event. */
   next(event: RunEvent): readonly Frame[] {
     const { sequence: id, type } = event;
-    if (this.needsHistory) {
+    if (this.#isOfValues) {
       this.pass(event);
       return isStep(event) ? [this.#snapshot(id)] : [];
     }

@@ -175,6 +175,18 @@ describe("Last-Event-ID", () => {
     expect(frames[0]?.data).toHaveProperty("status", "running");
   });
 
+  it("ends the thoughts that it comes back in the middle of", async () => {
+    const runId = await server.run("conformance-agent-reasoning-streaming");
+    await server.until(runId, "completed");
+    const path = `/v1/runs/${runId}/events?streamMode=messages`;
+    const whole = await stream(server, path);
+    expect(whole.length).toBe(4);
+    for (const [at, { id }] of whole.entries()) {
+      const rest = await stream(server, path, { "last-event-id": String(id) });
+      expect(rest).toEqual(whole.slice(at + 1));
+    }
+  });
+
   it("answers 400 to what is no sequence", async () => {
     const headers = { "last-event-id": "abc" };
     expect((await server.get(`/v1/runs/${await delayed(0)}/events`, { headers })).status).toBe(400);
