@@ -100,9 +100,8 @@ export async function openStream(
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
   if (isJsonOnly || wantsJson(call)) {
-    const page = await log.page(after);
-    if (query["streamMode"] === undefined) return answer(page);
-    return answer({ ...page, events: page.events.filter((event) => isShown(event, modes)) });
+    if (query["streamMode"] === undefined) return answer(await log.page(after));
+    return answer(await log.page(after, (event) => isShown(event, modes)));
   }
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();

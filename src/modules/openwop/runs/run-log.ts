@@ -160,17 +160,23 @@ export class RunLog {
     return readEvents(this.#options.register, this.run.runId, after, READ_AT_ONCE);
   }
 
-  /** The events behind a sequence, as far as one answer goes: bounded in number and in octets. */
-  async page(after: number): Promise<EventPage> {
+  /** Wanted events behind a sequence, as far as one answer goes: bounded in number and in octets. */
+  async page(
+    after: number,
+    isWanted: (event: RunEvent) => boolean = () => true,
+  ): Promise<EventPage> {
     const events: RunEvent[] = [];
     let bytes = 0;
+    let last = after;
     for await (const event of this.eventsBehind(after)) {
-      bytes += Buffer.byteLength(JSON.stringify(event));
-      if (bytes > MAX_PAGE_BYTES && events.length > 0) break;
-      events.push(event);
+      if (isWanted(event)) {
+        bytes += Buffer.byteLength(JSON.stringify(event));
+        if (bytes > MAX_PAGE_BYTES && events.length > 0) break;
+        events.push(event);
+      }
+      last = event.sequence;
       if (events.length === MAX_PAGE_EVENTS) break;
     }
-    const last = events.at(-1)?.sequence ?? after;
     const { status, nextSequence } = this.#state;
     return { events, isComplete: isOver(status) && last >= nextSequence - 1 };
   }

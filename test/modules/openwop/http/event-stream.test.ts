@@ -193,6 +193,26 @@ describe("Last-Event-ID", () => {
   });
 });
 
+describe("events as JSON", () => {
+  it("have no page without an event that could be shown", async () => {
+    const streamChunks = Array.from({ length: 1020 }, () => "a ");
+    const config = { mockReasoning: { summary: "s", streamChunks } };
+    const talks = workflow("talks", [node("talk", "core.conformance.mock-agent", { config })]);
+    const talking = await openRuns({
+      ...{ workflows: [talks], limits: { events: 2000 }, reasoning: { verbosity: "full" } },
+    });
+    const runId = await talking.run("talks");
+    await talking.until(runId, "completed");
+    const headers = { accept: "application/json" };
+    const path = `/v1/runs/${runId}/events?streamMode=updates&lastSequence=0`;
+    const { body } = await talking.get(path, { headers });
+    expect(body.events.map(({ type }) => type)).toEqual([
+      ...["agent.reasoned", "node.completed", "run.completed"],
+    ]);
+    expect(body.isComplete).toBe(true);
+  });
+});
+
 describe("listeners", () => {
   it("are bounded, and there is room again when one leaves", async () => {
     const small = await openRuns({ audience: { all: 1, perTenant: 1 } });
