@@ -103,7 +103,7 @@ export class CollectionFeed implements FeedWatcher {
     if (feed !== undefined && feed.changed === undefined) await this.refresh();
   }
 
-  /** What was told without a gap need not be asked for again: by then there may be too much to say. */
+  /** Changes that were told without a gap need not be asked for again: by then there may be too much to say. */
   #reach({ after, upTo }: Feed): void {
     if (after !== undefined && after <= this.#seen) this.#seen = Math.max(this.#seen, upTo);
   }

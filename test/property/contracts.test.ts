@@ -116,7 +116,7 @@ class World {
     for (const node of this.nodes) await node.start();
   }
 
-  /** What is over stays so. */
+  /** A contract that is over stays so. */
   async #commit(...args: Parameters<Store["commit"]>): ReturnType<Store["commit"]> {
     const before = new Map<string, Contract | undefined>();
     const [changes] = args;

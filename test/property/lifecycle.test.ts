@@ -205,7 +205,7 @@ describe("an agent that two nodes change", () => {
               void node.registers.save();
               await runAll(scheduler);
             }
-            // What a node that was killed has left, the next start takes up.
+            // The next start takes up the rest of a node that was killed.
             void world.nodes[0].start();
             await runAll(scheduler);
             await world.nodes[1].hear();

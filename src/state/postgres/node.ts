@@ -258,7 +258,7 @@ export class PostgresNode {
       return isSame ? { ...told, after } : { ...told, changed: undefined, isAnew: true };
     }, ofCollection);
     if (!isSame) await this.#restore();
-    // What was opened meanwhile was told nothing of this: the next look asks for it once more.
+    // A collection that was opened meanwhile was told nothing of this: the next look asks for it once more.
     const isWhole = store.watchers.size === only.length;
     if (isWhole) isTaken();
     if (!isSame) this.#seen = feed.upTo;

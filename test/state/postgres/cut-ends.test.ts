@@ -1,4 +1,4 @@
-/** What is known of records that were cut off, where reading it takes its time or fails. */
+/** Records that were cut off, as a node knows of them where reading takes its time or fails. */
 import type { Pool } from "pg";
 import { expect, it } from "vitest";
 import { signAfter } from "../../../src/state/journal/cut-record.ts";

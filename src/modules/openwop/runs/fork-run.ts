@@ -57,7 +57,7 @@ export function makeFork(
   };
 }
 
-/** What the workflow that is run, which may not be served any more, has against options. */
+/** The objections to options of the workflow that is run, which may not be served any more. */
 function checkOptions(
   { compiler }: RunParts,
   { workflow: { configurableSchema: schema } }: Run,

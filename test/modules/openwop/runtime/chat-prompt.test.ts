@@ -1,4 +1,4 @@
-/** What a model says last, read however it is wrapped. */
+/** The last words of a model, read however they are wrapped. */
 import { describe, expect, it } from "vitest";
 import { readModelAnswer } from "../../../../src/modules/openwop/runtime/chat-prompt.ts";
 

@@ -11,7 +11,7 @@ import { redactorOf } from "../../../support/openwop.ts";
 
 const RULES: ReasoningRules = { verbosity: "full", tokenLimit: 512, streaming: true };
 
-/** What looking for secrets takes is another matter. */
+/** Finds no secrets, which takes time of its own. */
 const SEES_NOTHING: Redactor = {
   text: (text) => text,
   value: (value) => value,
