@@ -1,7 +1,7 @@
 /**
  * The questions of runs, as escalations: people find the questions of every kind of runs in the one
  * queue that they have. One is opened for each question, and decided when the run has its answer,
- * whoever gave it and wherever. Where there is no room for one, it is opened as soon as there is.
+ * whoever gave it and wherever. Where there is no room for one, it is opened once there is.
  * AGTP "ESCALATE", "CONFIRM"
  */
 import { type BackOff, pauseAfter } from "../base/back-off.ts";
@@ -73,10 +73,14 @@ interface InterruptEscalationsOptions<Subject> {
 /** A run whose log cannot be read now may be readable later, and so may a store. */
 const LATER: BackOff = { firstMs: 500, longestMs: 600_000 };
 
+/** Room may come unseen: an escalation of another kind is decided, or its time is over. */
+const LOOK_FOR_ROOM_MS = 60_000;
+
 export class InterruptEscalations<Subject extends { readonly interruptId: string }> {
   readonly #options: InterruptEscalationsOptions<Subject>;
   readonly #steps = new TaskQueue();
   #hadNoRoom = false;
+  #looksForRoom = false;
   /** How often in a row something went wrong. */
   #failures = 0;
   #isTriedAgain = false;
@@ -196,8 +200,23 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
     const fingerprint = markOf(kind, interruptId);
     // The queue of the deployment before this one may open it in the same moment.
     const opening = await escalations.open({ ...request, fingerprint }, { isOnce: true });
-    if (opening.kind === "full") this.#hadNoRoom = true;
-    else if (votes.length > 0) await escalations.noteVotes(opening.escalation.escalationId, votes);
+    if (opening.kind === "full") {
+      this.#hadNoRoom = true;
+      this.#lookForRoom();
+    } else if (votes.length > 0) {
+      await escalations.noteVotes(opening.escalation.escalationId, votes);
+    }
+  }
+
+  #lookForRoom(): void {
+    const { ending } = this.#options;
+    if (this.#looksForRoom || ending.aborted) return;
+    this.#looksForRoom = true;
+    const look = (): void => {
+      this.#looksForRoom = false;
+      if (this.#hadNoRoom && !ending.aborted) void this.inOrder(() => this.#openAll());
+    };
+    setTimeout(look, LOOK_FOR_ROOM_MS).unref();
   }
 }
 

@@ -142,6 +142,31 @@ describe("a run that waits for a word", () => {
     await Promise.all([first, second]);
     expect(escalations.list().map(({ status }) => status)).toEqual(["pending_review", "rejected"]);
   });
+
+  it("that finds no room has it soon after the agent's own escalation is over", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const two = waitingRun("two");
+    const { watcher, escalations, told } = await open(1, [two]);
+    const opening = await escalations.open({
+      ...{ agentId: AGENT, priority: "normal", reason: "scope_limit", fingerprint: "its own" },
+      ...{ context: { openwop_run: { runId: "none" } }, deadlineAt: Date.now() + 3_600_000 },
+    });
+    if (opening.kind !== "opened") throw new Error(`it is ${opening.kind}`);
+    watcher.onInterrupt(two.run, two.interrupt);
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(told).toEqual(["pending_review none"]);
+    const { escalationId } = opening.escalation;
+    const decision = {
+      status: "accepted",
+      authority: "operator",
+      attestationId: "a",
+      at: 1,
+    } as const;
+    await escalations.decide(escalationId, decision);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(told).toContain("pending_review two");
+  });
 });
 
 describe("what an earlier process did not get to", () => {
