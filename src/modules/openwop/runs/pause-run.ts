@@ -31,7 +31,7 @@ export async function pauseRun(
   const { run } = log;
   const isDraining = request.drainPolicy === "drain-current-node";
   let refusal: RunRefusal | undefined;
-  await log.append((state) => {
+  const pausing = log.append((state) => {
     const nodeId = openNode(state);
     refusal = refusePause(log, state);
     if (refusal === undefined && nodeId !== undefined && !isDraining) {
@@ -42,6 +42,13 @@ export async function pauseRun(
     halt(register, run.runId, { kind: "paused" });
     return [...begun(state, run), runPaused(request)];
   });
+  try {
+    await pausing;
+  } catch (error) {
+    // It is not paused, and nobody executes it any more.
+    register.enqueueLog(log);
+    throw error;
+  }
   if (refusal !== undefined || log.state.status === "paused") return refusal;
   await log.requestPause(request);
   return log.pause === undefined ? refusePause(log, log.state) : undefined;

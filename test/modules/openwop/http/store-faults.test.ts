@@ -117,3 +117,18 @@ describe("the HTTP API of runs", () => {
     expect(server.warnings).toEqual([]);
   });
 });
+
+describe("a pause that could not be kept", () => {
+  it("leaves the run going on", async () => {
+    const { store, fault } = makeFaulty();
+    const server = await openRuns({ store });
+    const runId = await server.run("conformance-delay", { inputs: { delayMs: 3_000 } });
+    await server.get(`/v1/runs/${runId}/events/poll?lastSequence=0`);
+    fault.writing = "full";
+    expectUnavailable(await server.post(`/v1/runs/${runId}:pause`, { drainPolicy: "immediate" }));
+    fault.writing = undefined;
+    const { body } = await server.get(`/v1/runs/${runId}/events/poll?lastSequence=1&timeout=20`);
+    expect(body.events).not.toEqual([]);
+    expect((await server.until(runId, "completed", "failed")).status).toBe("completed");
+  });
+});
