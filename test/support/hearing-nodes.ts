@@ -145,7 +145,7 @@ export class HearingNode<Registers> {
   }
 
   #commit(life: number, ...args: Parameters<Store["commit"]>): ReturnType<Store["commit"]> {
-    // What is over must not have others wait behind it.
+    // Work that is over must not have others wait behind it.
     if (life !== this.life) return new Promise(() => undefined);
     const { fault } = this;
     this.fault = "none";
@@ -168,7 +168,7 @@ export class HearingNode<Registers> {
     return answered;
   }
 
-  /** What was under way when it was started anew has no end. */
+  /** Work that was under way at a new start has no end. */
   #lives(life: number): Promise<void> {
     return life === this.life ? Promise.resolve() : new Promise(() => undefined);
   }

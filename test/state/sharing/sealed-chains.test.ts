@@ -150,7 +150,7 @@ it("remembers events until they are stored", async () => {
     { auditId: idOf("3"), jws: "jws of 3" },
   ]);
   const [first] = chains.events;
-  // Whoever forgets it twice takes no other with it.
+  // A second call that forgets it takes no other with it.
   for (let time = 0; time < 2; time += 1) {
     if (first !== undefined) chains.forgetEvents(first);
     expect(chains.events.map(({ auditId }) => auditId)).toEqual([idOf("3")]);
