@@ -1,5 +1,5 @@
 /** Pauses between attempts: they grow to a bound, and end at once where nobody waits. */
-
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Pulse, pause, pauseAfter } from "../../src/base/back-off.ts";
 
@@ -13,24 +13,33 @@ describe("pauseAfter", () => {
 
 describe("pause", () => {
   beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
 
   it("is over after its time, and follows its signal no longer", async () => {
     const ended = new AbortController();
     const waited = pause(1000, ended.signal);
     await vi.advanceTimersByTimeAsync(1000);
     expect(await waited).toBe(true);
-    ended.abort();
-    expect(vi.getTimerCount()).toBe(0);
+    expect(getEventListeners(ended.signal, "abort")).toEqual([]);
   });
 
   it("ends with its signal, and leaves no timer behind", async () => {
     const ended = new AbortController();
+    // Others in this process have timers, too.
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const clear = vi.spyOn(globalThis, "clearTimeout");
     const waited = pause(1000, ended.signal);
+    const [timer] = set.mock.results.map(({ value }) => value);
     ended.abort();
+    expect(clear).toHaveBeenCalledWith(timer);
     expect(await waited).toBe(false);
-    expect(await pause(1000, ended.signal)).toBe(false);
-    expect(vi.getTimerCount()).toBe(0);
+    set.mockClear();
+    const late = pause(1000, ended.signal);
+    expect(set).not.toHaveBeenCalled();
+    expect(await late).toBe(false);
   });
 });
 
