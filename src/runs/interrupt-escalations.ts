@@ -79,14 +79,18 @@ const LOOK_FOR_ROOM_MS = 60_000;
 export class InterruptEscalations<Subject extends { readonly interruptId: string }> {
   readonly #options: InterruptEscalationsOptions<Subject>;
   readonly #steps = new TaskQueue();
+  readonly #again: OnceLater;
+  readonly #lookForRoom: OnceLater;
   #hadNoRoom = false;
-  #looksForRoom = false;
   /** How often in a row something went wrong. */
   #failures = 0;
-  #isTriedAgain = false;
 
   constructor(options: InterruptEscalationsOptions<Subject>) {
     this.#options = options;
+    this.#again = new OnceLater(options.ending, () => this.takeUp());
+    this.#lookForRoom = new OnceLater(options.ending, () => {
+      if (this.#hadNoRoom) void this.inOrder(() => this.#openAll());
+    });
   }
 
   /** Takes up what nobody saw happen: answers, and questions. What goes wrong is tried again later. */
@@ -175,19 +179,8 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
     } catch (error) {
       this.#options.onFault(error);
       this.#failures += 1;
-      this.#tryAgain();
+      this.#again.in(pauseAfter(this.#failures, LATER));
     }
-  }
-
-  #tryAgain(): void {
-    const { ending } = this.#options;
-    if (this.#isTriedAgain || ending.aborted) return;
-    this.#isTriedAgain = true;
-    const again = (): void => {
-      this.#isTriedAgain = false;
-      if (!ending.aborted) this.takeUp();
-    };
-    setTimeout(again, pauseAfter(this.#failures, LATER)).unref();
   }
 
   async #ask(run: AskRun): Promise<void> {
@@ -202,21 +195,32 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
     const opening = await escalations.open({ ...request, fingerprint }, { isOnce: true });
     if (opening.kind === "full") {
       this.#hadNoRoom = true;
-      this.#lookForRoom();
+      this.#lookForRoom.in(LOOK_FOR_ROOM_MS);
     } else if (votes.length > 0) {
       await escalations.noteVotes(opening.escalation.escalationId, votes);
     }
   }
+}
 
-  #lookForRoom(): void {
-    const { ending } = this.#options;
-    if (this.#looksForRoom || ending.aborted) return;
-    this.#looksForRoom = true;
-    const look = (): void => {
-      this.#looksForRoom = false;
-      if (this.#hadNoRoom && !ending.aborted) void this.inOrder(() => this.#openAll());
+/** Work that is done once more after a while, however often it is asked for until then. */
+class OnceLater {
+  readonly #ending: AbortSignal;
+  readonly #work: () => void;
+  #isDue = false;
+
+  constructor(ending: AbortSignal, work: () => void) {
+    this.#ending = ending;
+    this.#work = work;
+  }
+
+  in(ms: number): void {
+    if (this.#isDue || this.#ending.aborted) return;
+    this.#isDue = true;
+    const begin = (): void => {
+      this.#isDue = false;
+      if (!this.#ending.aborted) this.#work();
     };
-    setTimeout(look, LOOK_FOR_ROOM_MS).unref();
+    setTimeout(begin, ms).unref();
   }
 }
 
