@@ -49,6 +49,24 @@ describeInBrowser("the traffic", () => {
     await page.getByText("refused: method-not-in-catalog").waitFor();
   });
 
+  it("leaves a filter as it is being typed, whatever comes meanwhile", async () => {
+    const house = opened();
+    const page = await openPage();
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/traffic`);
+    await page.getByRole("table").waitFor();
+    await page.getByLabel("Path").pressSequentially("/fre");
+    await look(house, "9");
+    await page.getByRole("link", { name: "QUERY /free/9" }).waitFor();
+    expect(await page.getByLabel("Path").inputValue()).toBe("/fre");
+    await page.getByLabel("Path").pressSequentially("e/9");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 shown").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("link", { name: "QUERY /free/" }).first().waitFor();
+    expect(await page.getByLabel("Path").inputValue()).toBe("");
+  });
+
   it.each([
     ["7", ""],
     ["8", "?agent=boris"],

@@ -180,7 +180,10 @@ function apiQuery(filters: TrafficFilters, agents: readonly Agent[]): URLSearchP
   return query;
 }
 
-/** The fields; a change counts once a field is left or Enter is pressed. */
+/**
+ * The fields; a change counts once a field is left or Enter is pressed. What is being typed stays,
+ * whatever the page draws anew meanwhile.
+ */
 export function Filters(props: {
   readonly filters: TrafficFilters;
   readonly onChange: (filters: TrafficFilters) => void;
@@ -188,20 +191,26 @@ export function Filters(props: {
   const { filters, onChange } = props;
   const { data } = useApi<{ readonly agents: readonly Agent[] }>("/api/agents");
   const [form, setForm] = useState<HTMLFormElement | null>(null);
+  const [typed, setTyped] = useState(filters);
+  useEffect(() => setTyped(filters), [filters]);
+  const type = (event: Event): void => {
+    const { name, value } = event.target as HTMLInputElement;
+    setTyped((before) => ({ ...before, [name]: value }));
+  };
   const apply = (event: Event): void => {
     event.preventDefault();
     if (form !== null) onChange(readForm(form));
   };
   const clear = (): void => onChange(filtersOf(new URLSearchParams()));
   const isSet = Object.values(filters).some((value) => value !== "");
-  return html`<form class="filters" ref=${setForm} onSubmit=${apply} onChange=${apply} aria-label="Filters">
+  return html`<form class="filters" ref=${setForm} onSubmit=${apply} onInput=${type} onChange=${apply} aria-label="Filters">
     ${FIELDS.map(
       ({
         name,
         label,
         more,
       }) => html`<label key=${name} class="field" for=${`filter-${name}`}>${label}
-        <input id=${`filter-${name}`} name=${name} value=${filters[name]} autocomplete="off" spellcheck=${false} ...${more} />
+        <input id=${`filter-${name}`} name=${name} value=${typed[name]} autocomplete="off" spellcheck=${false} ...${more} />
       </label>`,
     )}
     <datalist id="agents-known">${data?.agents.map((agent) => html`<option key=${agent.agent_id} value=${visible(agent.name)}></option>`)}</datalist>
