@@ -6,6 +6,7 @@
 import { recentlyUsed } from "../../base/recently-used.ts";
 import { type Contract, contractDefinition } from "../../endpoint/contract.ts";
 import { matchTemplate } from "../../endpoint/endpoint-registry.ts";
+import { type InputShape, inputShape } from "../../endpoint/input-shape.ts";
 import { createComposition, type FloorCheck } from "../../handlers/composition.ts";
 import {
   type Call,
@@ -25,7 +26,7 @@ interface ContractRoutesOptions {
   /** Hears of each contract that its agent agreed to, once. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
   readonly isFloor: FloorCheck;
-  /** Schemas were checked when they were proposed. */
+  /** Schemas were checked when they were proposed; those that say the same are one. */
   compile(schema: Contract["endpoint"]["input_schema"]): CompiledSchema;
 }
 
@@ -38,6 +39,7 @@ const READY = 10_000;
 export class ContractRoutes {
   readonly #options: ContractRoutesOptions;
   readonly #routes = recentlyUsed<Route>(READY);
+  readonly #shapes = new WeakMap<CompiledSchema, InputShape>();
   /** Contracts that are being agreed to, by id: whoever presents one meanwhile waits. */
   readonly #agreements = new Map<string, Promise<void>>();
 
@@ -88,8 +90,10 @@ export class ContractRoutes {
     };
     // The handler checks the output: it is the caller's own, and what fails it is told.
     const input = compile(endpoint.input_schema);
+    const shape = this.#shapes.get(input) ?? inputShape(input.schema);
+    this.#shapes.set(input, shape);
     const { steps } = plan;
-    return createRoute(contractDefinition(endpoint), handler, { tier: "C", input, steps });
+    return createRoute(contractDefinition(endpoint), handler, { tier: "C", input, shape, steps });
   }
 
   /** Agrees to what a 461 offered, as presenting it does; undefined: it is agreed to already. */

@@ -120,9 +120,8 @@ function tooLarge(): string {
 
 /**
  * The schemas of one daemon's contracts, which callers wrote and which were checked when they were
- * proposed. What is needed to check a value is prepared at the first one, and kept for those that
- * were used last; contracts that agree on the same schema share it, as those of one recipe do.
- * AGTP-API §10.5, §13.2
+ * proposed. Contracts that agree on the same schema share it, as those of one recipe do. What is needed to
+ * check a value is prepared at the first one, and kept for those that were used last.   AGTP-API §10.5, §13.2
  */
 interface ContractSchemas {
   /** A schema that was checked before. */
@@ -133,25 +132,33 @@ interface ContractSchemas {
 const MAX_WEIGHT = 4_194_304;
 const PATTERN_WEIGHT = 4096;
 
-/** Creates them; only so many are kept prepared. */
+/** Creates them; only so many are shared and kept prepared. */
 export function createContractSchemas(maxPrepared = 1024): ContractSchemas {
+  const bounds = { max: maxPrepared, maxSize: MAX_WEIGHT };
   const prepared = new LRUCache<string, MeteredCheck>({
-    max: maxPrepared,
-    maxSize: MAX_WEIGHT,
+    ...bounds,
     sizeCalculation: (_check, text) => weightOf(text),
+  });
+  const shared = new LRUCache<string, CompiledSchema>({
+    ...bounds,
+    sizeCalculation: (_compiled, text) => text.length,
+  });
+  const compile = (schema: JsonSchema, text: string): CompiledSchema => ({
+    schema,
+    check(value, _isSmall, sent) {
+      const known = prepared.get(text);
+      const check = known ?? prepareMeteredCheck(schema);
+      if (known === undefined) prepared.set(text, check);
+      return check(value, sent);
+    },
   });
   return {
     compile: (schema) => {
       const text = JSON.stringify(schema);
-      return {
-        schema,
-        check(value, _isSmall, sent) {
-          const known = prepared.get(text);
-          const check = known ?? prepareMeteredCheck(schema);
-          if (known === undefined) prepared.set(text, check);
-          return check(value, sent);
-        },
-      };
+      const known = shared.get(text);
+      const compiled = known ?? compile(schema, text);
+      if (known === undefined) shared.set(text, compiled);
+      return compiled;
     },
   };
 }

@@ -365,6 +365,13 @@ describe("createContractSchemas", () => {
     expect(check(BOOKING)).toBeUndefined();
   });
 
+  it("is one for all that say the same", () => {
+    const schemas = createContractSchemas();
+    const [one, same, other] = [proposal(1), proposal(1), proposal(2)].map(schemas.compile);
+    expect(same).toBe(one);
+    expect(other).not.toBe(one);
+  });
+
   it("checks against a schema again that it let go of", () => {
     const schemas = createContractSchemas(1);
     const compiled = [1, 2, 3].map((index) => schemas.compile(proposal(index)));
