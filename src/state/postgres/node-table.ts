@@ -38,7 +38,7 @@ export class NodeTable {
   /** The name of the schema, quoted. */
   readonly #name: string;
   readonly #own: OwnRow;
-  /** By node its latest beat, and when it was first heard here. */
+  /** By process its latest beat, and when it was first heard here. */
   readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
 
   constructor(pool: Pool, name: string, own: OwnRow) {
@@ -90,7 +90,10 @@ export class NodeTable {
       [node, process, taken, server],
     );
     if (rows.length === 0) return undefined;
-    return rows.filter((one) => one.node !== node && this.#isLive(one));
+    const others = rows.filter((one) => one.node !== node);
+    const processes = new Set(others.map((one) => one.process));
+    for (const one of this.#heard.keys()) if (!processes.has(one)) this.#heard.delete(one);
+    return others.filter((one) => this.#isLive(one));
   }
 
   /** The leases, in milliseconds, of the nodes that have not taken a transaction in. */
@@ -135,12 +138,12 @@ export class NodeTable {
     this.#heard.clear();
   }
 
-  /** A node whose beat has been the same for longer than its lease does not serve. */
-  #isLive({ node, beat, lease_ms: leaseMs }: BeatRow): boolean {
+  /** A process whose beat has been the same for longer than its lease does not serve. */
+  #isLive({ process, beat, lease_ms: leaseMs }: BeatRow): boolean {
     const now = performance.now();
-    const heard = this.#heard.get(node);
+    const heard = this.#heard.get(process);
     if (heard?.beat === beat) return now - heard.at <= leaseMs;
-    this.#heard.set(node, { beat, at: now });
+    this.#heard.set(process, { beat, at: now });
     return true;
   }
 }

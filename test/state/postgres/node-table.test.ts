@@ -1,0 +1,37 @@
+/** The table of nodes, as two processes read and write it that come and go. */
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { NodeTable } from "../../../src/state/postgres/node-table.ts";
+import { openPostgres } from "../../../src/state/postgres/open.ts";
+import { describeWithPostgres, postgres } from "../../support/postgres.ts";
+
+const LONGEST = Number.MAX_SAFE_INTEGER;
+
+describeWithPostgres("a node that comes back under its name", () => {
+  it("lives as soon as it is there, with as many beats as its last process had", async () => {
+    const url = await postgres().makeDatabase();
+    const { store } = await openPostgres({ url, schema: "agtp" });
+    await store?.close();
+    const pool = new pg.Pool({ connectionString: url });
+    onTestFinished(() => pool.end());
+    const row = { address: "127.0.0.1:1", version: "0" };
+    // Without a lease, a beat that was heard once is heard too late the next time.
+    const tableOf = (node: string, process: string): NodeTable =>
+      new NodeTable(pool, `"agtp"`, { ...row, node, process, leaseMs: 0 });
+    const [a, first] = [tableOf("a", "a-1"), tableOf("b", "b-1")];
+    await a.enter();
+    await first.enter();
+    const processes = async () => (await a.beat(0, ""))?.map(({ process }) => process);
+    expect(await processes()).toEqual(["b-1"]);
+    expect(await processes()).toEqual([]);
+    await first.leave();
+    expect(await processes()).toEqual([]);
+
+    const second = tableOf("b", "b-2");
+    await second.enter();
+    expect(await a.laggards(LONGEST)).toEqual([0]);
+    await second.leave();
+    await tableOf("b", "b-3").enter();
+    expect(await processes()).toEqual(["b-3"]);
+  });
+});
