@@ -132,12 +132,12 @@ export class PostgresNode {
     this.#sayLost();
   }
 
-  /** Waits until a commit is known on every node that serves. */
+  /** Waits until a commit is known on every node that serves, also where this one ends meanwhile. */
   async everywhere(revision: number): Promise<void> {
     const number = Math.floor(revision / COMMITS_A_TRANSACTION);
     const begun = performance.now();
     let longest = this.#longestLeaseMs;
-    while (!this.#isClosing) {
+    for (;;) {
       const left = begun + longest + POLL_MS - performance.now();
       if (left <= 0) return;
       const asked = this.#table.laggards(number);

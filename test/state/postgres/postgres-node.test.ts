@@ -222,6 +222,17 @@ describeWithPostgres("a node that asks what others have committed", () => {
     expect(b.node.isFresh).toBe(true);
   });
 
+  it("waits for the others' lease also where it ends meanwhile", async () => {
+    const url = await postgres().makeDatabase();
+    const [a] = [await openTestNode(url, "a", 1_000), await openTestNode(url, "b", 1_000)];
+    const { upTo } = await a.store.feed(NOW);
+    const asked = performance.now();
+    const heard = a.node.everywhere(upTo + 1_000_000);
+    await a.end();
+    await heard;
+    expect(performance.now() - asked).toBeGreaterThanOrEqual(1_000);
+  });
+
   it("forgets all changes that are old, however many there are", async () => {
     const url = await postgres().makeDatabase();
     const { node } = await openTestNode(url, "a");
