@@ -6,9 +6,10 @@ import type { KeyObject } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
 import { type LateLoad, loadLate } from "../../base/late-load.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
-import { isAgentId } from "../../identity/identifiers.ts";
+import { isAgentId, isOpaqueId } from "../../identity/identifiers.ts";
 import { keyId } from "../../identity/jws.ts";
 import { Collection } from "../../state/collection.ts";
+import { MAX_NAME_BYTES } from "../../state/entry-limits.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
 import { readScopes } from "./scopes.ts";
@@ -123,7 +124,7 @@ function readClaims(
   const texts = [iss, sub, aud, jti, target, deadline, taskHash];
   if (!texts.every((text) => typeof text === "string" && text.length <= 512)) return undefined;
   // A name is anybody's: who hands on is said by its Agent-ID alone.
-  if (!isAgentId(String(sub))) return undefined;
+  if (!isAgentId(String(sub)) || !isKeepable(String(iss), String(jti))) return undefined;
   if (typeof scopes === "string" || !isHashList(chain)) return undefined;
   if (typeof iat !== "number" || typeof exp !== "number") return undefined;
   const at = Date.parse(String(deadline));
@@ -137,6 +138,11 @@ function readClaims(
     ...{ issuer: String(iss), subject: String(sub), audience: String(aud), id: String(jti) },
     ...{ target: String(target), scopes, chain, deadline: at, taskHash: String(taskHash) },
   };
+}
+
+/** Tells whether a token can be kept as one that was taken. */
+function isKeepable(issuer: string, id: string): boolean {
+  return isOpaqueId(id) && Buffer.byteLength(seenKey(issuer, id)) <= MAX_NAME_BYTES;
 }
 
 function isHashList(value: unknown): value is readonly string[] {
@@ -193,8 +199,12 @@ export class SeenTokens {
 
   /** Resolves once it is kept; `until` is when nobody would believe the token any more. */
   async take(issuer: string, id: string, until: number): Promise<Taken> {
-    const { kind } = await this.#seen.add(`${issuer} ${id}`, { issuer, until });
+    const { kind } = await this.#seen.add(seenKey(issuer, id), { issuer, until });
     if (kind === "taken") return "seen";
     return kind === "full" ? "full" : "fresh";
   }
+}
+
+function seenKey(issuer: string, id: string): string {
+  return `${issuer} ${id}`;
 }

@@ -69,6 +69,19 @@ describe("a delegation token", () => {
     }
   });
 
+  it("has an id that can be kept, whatever a peer signs", async () => {
+    const { seen } = await openAt(NOW);
+    const ids = ["", "\0", "a b", "\ud800", "é".repeat(256), "x".repeat(512), "x".repeat(256)];
+    const verdicts = ids.map(async (id) => {
+      const token = await signToken({ ...CLAIMS, id }, KEY.privateKey, NOW);
+      const verdict = await verifyToken(token, keyFor, NOW);
+      if (isTokenFault(verdict)) return verdict.fault;
+      return seen.take(verdict.issuer, verdict.id, verdict.deadline);
+    });
+    const malformed = ids.slice(1).map(() => "malformed");
+    expect(await Promise.all(verdicts)).toEqual([...malformed, "fresh"]);
+  });
+
   it("never throws, whatever is presented", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ maxLength: 300 }), async (text) => {
