@@ -126,7 +126,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     lifecycle,
     certificates,
     sessions,
-    idempotency: await IdempotencyRegister.open(store),
+    idempotency: await IdempotencyRegister.open(store, { now }),
     contracts: await ContractRegister.open({ store, tombstoneMs: () => tombstoneMs, now }),
     escalations: await EscalationRegister.open(store, { now }),
     suspensions: await SuspensionRegister.open(store, { now }),

@@ -36,7 +36,7 @@ export type Claim =
   /** Another request has the key. */
   | { readonly kind: "taken" };
 
-/** Options that only tests choose. */
+/** The surroundings of the register; the limits are chosen by tests alone. */
 export interface IdempotencyOptions {
   readonly limits?: Partial<IdempotencyLimits>;
   /** Milliseconds since the epoch. */

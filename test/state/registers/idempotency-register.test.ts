@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import {
   type Claim,
@@ -8,6 +8,8 @@ import {
 import type { IdempotentExecution } from "../../../src/state/registers/idempotent-execution.ts";
 import type { KeptResponse } from "../../../src/state/registers/kept-response.ts";
 import type { Store } from "../../../src/state/store.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { makeLastingStore, openTestState } from "../../support/state.ts";
 import { alterStore } from "../../support/store.ts";
 
 const ALICE = "a".repeat(64);
@@ -189,6 +191,22 @@ describe("a key of the IdempotencyRegister", () => {
     expect(await run("k")).toBe("executed");
     clock.now += DAY_MS - 1;
     expect(await run("k")).toBe("answered");
+  });
+
+  it("is not free again earlier because the clock was behind when it was taken", async () => {
+    const clock = { now: 10 * DAY_MS };
+    const time = vi.spyOn(Date, "now").mockImplementation(() => clock.now);
+    onTestFinished(() => time.mockRestore());
+    const state = await openTestState(makeDirectory(), makeLastingStore());
+    onTestFinished(() => state.close());
+    state.clock.now();
+    clock.now -= DAY_MS - 1_000;
+    const claim = () => state.idempotency.claim({ agentId: ALICE, key: "k", fingerprint: "f" });
+    const execution = claimed(claim());
+    await execution.begin();
+    await execution.answer(RESPONSE);
+    clock.now += DAY_MS + 1_000;
+    expect(claim().kind).toBe("answered");
   });
 
   it("does not expire while its request runs", async () => {
