@@ -84,12 +84,12 @@ class Verifier implements TokenVerifier {
       return verdict;
     }
     const { header } = inspected;
+    const { generation } = this.#keys;
     const set = await this.#keys.keysFor(header.kid);
     // Not remembered: the next request may find the issuer back.
     if (set === undefined) return invalid("keys unavailable");
-    const { generation } = this.#keys;
     const verdict = await this.#verifyUnder(set.candidates(header), token);
-    // A rotation in the meantime may have taken the key away that made it valid.
+    // A rotation since then may have taken the key away that made it valid.
     if (generation === this.#keys.generation) {
       this.#memory.remember(hash, verdict, generation, this.#now());
     }

@@ -502,6 +502,19 @@ describe("what is remembered", () => {
     expect(await verifier.verify(token)).toEqual(accepted);
   });
 
+  it("is not remembered where the keys rotate as soon as they were asked for", async () => {
+    const { verifier, keys } = open();
+    const ask = keys.keysFor.bind(keys);
+    keys.keysFor = async (kid) => {
+      const set = await ask(kid);
+      keys.rotate([rsa.jwk]);
+      return set;
+    };
+    const token = `Bearer ${await signToken(key)}`;
+    await verifier.verify(token);
+    expect(verifier.recall(token)).toBeUndefined();
+  });
+
   it("is nothing while no keys can be had, which refuses every token", async () => {
     const { verifier, keys } = open();
     keys.rotate(undefined);
