@@ -85,11 +85,13 @@ export class PostgresRecords implements RecordStore {
     for (;;) {
       try {
         const won = await this.#attempt(batch);
-        const appended = await this.#settle(batch, won, isRepeated);
+        const settling = this.#settle(batch, won, isRepeated);
+        // What has won is kept, whatever the database answers from here on.
+        isRepeated ||= won.size > 0;
+        const appended = await settling;
         this.#count(batch, appended);
         return appended;
       } catch (error) {
-        if (error instanceof StoreUnavailableError) throw error;
         if (isAnswer(error) && !isRace(error) && !isRepeated) throw this.#unavailable(error);
         if (!isAnswer(error)) isRepeated ||= wasSent(error);
         if (performance.now() > until || this.#options.pool.ending) {
@@ -105,17 +107,22 @@ export class PostgresRecords implements RecordStore {
     }
   }
 
-  #count({ records }: RecordBatch, { moved }: Appended): void {
-    let movedCount = 0;
+  #count({ records }: RecordBatch, { moved, failed }: Appended): void {
+    let [kept, again] = [0, 0];
     for (const [index, { auditId, chain }] of records.entries()) {
       const { agentId, at } = chain;
-      if (moved?.has(agentId) === true) movedCount += 1;
+      if (failed?.has(agentId) === true) continue;
+      if (moved?.has(agentId) === true) {
+        again += 1;
+        continue;
+      }
+      kept += 1;
       // A node that lacks a record of a chain lacks its last one.
-      else if (records[index + 1]?.chain.agentId !== agentId) {
+      if (records[index + 1]?.chain.agentId !== agentId) {
         this.#options.onKept({ agentId, auditId, at });
       }
     }
-    this.#options.onAppended(records.length - movedCount, movedCount);
+    this.#options.onAppended(kept, again);
   }
 
   #unavailable(error: unknown): StoreUnavailableError {
@@ -190,26 +197,26 @@ export class PostgresRecords implements RecordStore {
       const isThere = auditId === NO_AUDIT_ID || kept.has(auditId);
       return isThere ? [] : [{ agentId, auditId, at: since?.get(agentId) }];
     });
-    const [gone] = await this.#options.ends.lost(missing);
-    if (gone !== undefined) {
-      this.#options.onLoss(gone);
-      throw new StoreUnavailableError("damaged", new Error(`it lacks record ${gone.auditId}`));
-    }
+    const gone = await this.#options.ends.lost(missing);
+    if (gone[0] !== undefined) this.#options.onLoss(gone[0]);
     const keptChains = new Set(
       records.flatMap(({ auditId, chain }) => (kept.has(auditId) ? [chain.agentId] : [])),
     );
     const heads = await this.#heads(lost);
     const moved = new Map<string, ChainHead>();
+    const failed = new Map<string, StoreUnavailableError>();
+    const fail = (agentId: string, what: string): void => {
+      failed.set(agentId, new StoreUnavailableError("damaged", new Error(`it lacks ${what}`)));
+    };
+    const lacking = new Map(gone.map(({ agentId, auditId }) => [agentId, auditId]));
     for (const agentId of lost) {
       if (keptChains.has(agentId)) continue;
-      const head = heads.get(agentId);
-      if (head === undefined) {
-        const cause = new Error(`it lacks the head of agent ${agentId}'s chain`);
-        throw new StoreUnavailableError("damaged", cause);
-      }
-      moved.set(agentId, head);
+      const [head, record] = [heads.get(agentId), lacking.get(agentId)];
+      if (record !== undefined) fail(agentId, `record ${record}`);
+      else if (head === undefined) fail(agentId, `the head of agent ${agentId}'s chain`);
+      else moved.set(agentId, head);
     }
-    return { moved };
+    return { moved, failed };
   }
 
   async #heads(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainHead>> {

@@ -175,10 +175,15 @@ export class BatchWriter implements DraftWriter {
     );
   }
 
-  #received({ drafts, records, batch }: Sent, { first, moved }: Appended): void {
+  #received({ drafts, records, batch }: Sent, { first, moved, failed }: Appended): void {
     const { heads } = this.#options;
     sealKept({ drafts, records, first, heads }, (draft) => {
       const { chain } = draft;
+      const failure = chain && failed?.get(chain.agentId);
+      if (failure !== undefined) {
+        this.#waiting.settle(draft, failure);
+        return false;
+      }
       const isMoved = chain !== undefined && moved?.has(chain.agentId) === true;
       if (isMoved) {
         const { at = 0 } = moved.get(chain.agentId) ?? {};
@@ -194,6 +199,10 @@ export class BatchWriter implements DraftWriter {
       if (head !== undefined) this.#options.onMoved(head);
     }
     this.#options.onKept();
+    for (const [agentId, failure] of failed ?? []) {
+      this.#tips.fail(agentId, heads.get(agentId));
+      this.#options.onFailure(failure);
+    }
     this.#finish(batch.expected.keys());
   }
 

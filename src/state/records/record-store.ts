@@ -54,6 +54,8 @@ export interface Appended {
    * no other writers.
    */
   readonly moved?: ReadonlyMap<string, ChainHead | undefined> | undefined;
+  /** The chains that the store has lost, each with why: none of their records is kept, either. */
+  readonly failed?: ReadonlyMap<string, Error> | undefined;
 }
 
 export interface RecordStore {

@@ -1,22 +1,31 @@
 /** Batches of records, appended by compare-and-set: of one chain and of several, by nodes that race. */
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import pg from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
+import type { StateNotice } from "../../../src/state/notice.ts";
 import { openNode, openPostgres } from "../../../src/state/postgres/open.ts";
+import { Ledger } from "../../../src/state/records/ledger.ts";
 import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
 import type { RecordBatch, RecordStore } from "../../../src/state/records/record-store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { makeDirectory } from "../../support/directory.ts";
+import { makeDraft } from "../../support/ledger.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 
 const [ALICE, BOB] = ["a".repeat(64), "b".repeat(64)];
 const unexpected = (what: unknown): void => expect(what).toBeUndefined();
 
-async function openRecords(url: string, name: string): Promise<RecordStore> {
+async function openRecords(
+  url: string,
+  name: string,
+  onNotice: (notice: StateNotice) => void = unexpected,
+): Promise<RecordStore> {
   const { store, fault } = await openPostgres({ url, schema: "agtp" });
   if (store === undefined) throw new Error(fault.message);
   const opened = await openNode(store, {
     ...{ node: name, address: "127.0.0.1:1", version: "0", leaseMs: 2_000 },
     acknowledgedPath: join(makeDirectory(), "acknowledged.json"),
-    ...{ onNotice: unexpected, onFault: unexpected },
+    ...{ onNotice, onFault: unexpected },
   });
   if (typeof opened === "string" || "lost" in opened) throw new Error("it is no node");
   const { node, acknowledged, shared } = opened;
@@ -115,6 +124,69 @@ describeWithPostgres("records that are appended to one chain, and to several", (
     ]);
     expect(await chainOf(url, ALICE)).toEqual([...first.ids, ...next.ids]);
     expect(await chainOf(url, BOB)).toEqual(both.ids.slice(1));
+  });
+
+  it("are kept where the database has lost the chain of others that came with them", async () => {
+    const url = await postgres().makeDatabase();
+    const notices: StateNotice[] = [];
+    const records = await openRecords(url, "a", (notice) => notices.push(notice));
+    const first = batchOf([
+      [ALICE, NO_AUDIT_ID, 2],
+      [BOB, NO_AUDIT_ID, 1],
+    ]);
+    await records.append(first);
+    const [oldest, lost = "", bob = ""] = first.ids;
+    await postgres().query(`DELETE FROM agtp.records WHERE audit_id = '${lost}'`, url);
+    const back = `UPDATE agtp.heads SET audit_id = '${oldest}' WHERE agent_id = '${ALICE}'`;
+    await postgres().query(back, url);
+    const heads = new Map(
+      [lost, bob].map((auditId, index) => {
+        return [index === 0 ? ALICE : BOB, { auditId, at: made, method: "" }] as const;
+      }),
+    );
+    const failures: Error[] = [];
+    const ledger = new Ledger(records, heads, (failure) => failures.push(failure));
+    const drafts = [ALICE, BOB].map((agentId) => ledger.add(makeDraft(agentId)));
+    await expect(ledger.settled()).rejects.toThrow(`it lacks record ${lost}`);
+    expect(drafts.map(({ isKnown }) => isKnown)).toEqual([false, true]);
+    expect(await chainOf(url, BOB)).toEqual([bob, drafts[1]?.auditId]);
+    expect(await chainOf(url, ALICE)).toEqual([oldest]);
+    expect(failures).toEqual([expect.any(StoreUnavailableError)]);
+    expect(notices.map(({ event }) => event)).toEqual(["store-went-back"]);
+    expect(ledger.isWritable).toBe(false);
+    expect(ledger.headOf(BOB)?.auditId).toBe(drafts[1]?.auditId);
+    // Neither chain goes on behind anything else.
+    const later = [ALICE, BOB].map((agentId) => ledger.add(makeDraft(agentId)));
+    await expect(ledger.settled()).rejects.toThrow(`it lacks record ${lost}`);
+    expect(await chainOf(url, BOB)).toEqual([bob, drafts[1]?.auditId, later[1]?.auditId]);
+  });
+
+  it("are found where the database did not say at first what became of others", async () => {
+    const url = await postgres().makeDatabase();
+    const [here, there] = [await openRecords(url, "a"), await openRecords(url, "b")];
+    const first = batchOf([[ALICE, NO_AUDIT_ID, 1]]);
+    await here.append(first);
+    const [head = ""] = first.ids;
+    const next = batchOf([[ALICE, head, 1]]);
+    await there.append(next);
+    const both = batchOf([
+      [ALICE, head, 1],
+      [BOB, NO_AUDIT_ID, 1],
+    ]);
+    const refusal = Object.assign(new Error("canceling statement"), { code: "57014" });
+    const ask = pg.Pool.prototype.query;
+    const asked = vi.spyOn(pg.Pool.prototype, "query");
+    onTestFinished(() => asked.mockRestore());
+    asked.mockImplementation(function (this: pg.Pool, ...args: unknown[]): unknown {
+      const isRefused = String(args[0]).startsWith("SELECT audit_id FROM");
+      return isRefused ? Promise.reject(refusal) : Reflect.apply(ask, this, args);
+    } as typeof ask);
+    const appended = here.append(both);
+    await vi.waitFor(async () => expect(await chainOf(url, BOB)).toEqual(both.ids.slice(1)));
+    asked.mockRestore();
+    const { moved } = await appended;
+    expect([...(moved ?? [])].map(([agentId]) => agentId)).toEqual([ALICE]);
+    expect(await chainOf(url, ALICE)).toEqual([...first.ids, ...next.ids]);
   });
 
   it("are won by one of many that expect the same head at the same time, again and again", async () => {
