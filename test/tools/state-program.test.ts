@@ -1,7 +1,15 @@
 /** `agtpd state`: beside a daemon that is asked, without one, and what becomes of older copies. */
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
 import { createDaemon, type RawClient } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
@@ -106,6 +114,28 @@ describe("agtpd state", () => {
     expect(aside.map((name) => name.replace(/\.replaced-.*/, ""))).toEqual(["journal", "state.db"]);
     const old = walkChain(readJournal(join(directory, ".agtp", aside[0] ?? "")), ALICE);
     expect(old).toHaveLength(5);
+  });
+
+  it("leaves what is there where it cannot all be set aside", async () => {
+    const { configPath, directory, ids } = await makeUsed(2);
+    const file = join(makeDirectory(), "state.ndjson");
+    await state(configPath, "export", file);
+    const more = await use(configPath, 3);
+    const now = new Date();
+    vi.useFakeTimers({ now, toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const name = `journal.replaced-${now.toISOString().replaceAll(":", "")}`;
+    const taken = join(directory, ".agtp", name, "another");
+    mkdirSync(taken, { recursive: true });
+    const outcome = await state(configPath, "import", file, "--replace");
+    vi.useRealTimers();
+    expect(outcome).toMatchObject({ exitCode: 1, out: "" });
+    expect(outcome.err).toContain("what was there is as it was");
+    expect(chainIn(directory)).toEqual([...ids, ...more]);
+    const names = readdirSync(join(directory, ".agtp"));
+    expect(names.filter((one) => /import|replaced/.test(one))).toEqual([name]);
+    const last = await use(configPath, 1);
+    expect(chainIn(directory)).toEqual([...ids, ...more, ...last]);
   });
 
   it("changes nothing for a file that does not hold, and says where", async () => {

@@ -91,10 +91,13 @@ async function importFrom(source: string, config: Config): Promise<Imported> {
     );
     const suffix = `.replaced-${new Date().toISOString().replaceAll(":", "")}`;
     // The store comes first: a start between the two is refused, since its records are not there.
-    const setAside = [
-      ...moveIn(path, config.store.path, suffix),
-      ...moveIn(journal, journalPlace, suffix),
-    ];
+    const setAside = moveIn(
+      [
+        [path, config.store.path],
+        [journal, journalPlace],
+      ],
+      suffix,
+    );
     return { report, setAside };
   } catch (error) {
     throw explained(error, source);
@@ -130,18 +133,35 @@ function checkServer(serverId: string, { server }: Config): void {
   );
 }
 
-/** Puts a file or a directory in its place; what was there, if anything, under another name. */
-function moveIn(from: string, to: string, suffix: string): readonly string[] {
+type Move = readonly [from: string, to: string];
+
+/** Puts files and directories in their places, all or none; what was there, if anything, under another name. */
+function moveIn(moves: readonly Move[], suffix: string): readonly string[] {
+  const made: Move[] = [];
+  const move = (...[from, to]: Move): void => {
+    renameSync(from, to);
+    made.push([from, to]);
+  };
   const aside: string[] = [];
-  // Behind a killed daemon, part of a database is in its log.
-  for (const behind of ["", "-wal", "-shm", "-journal"]) {
-    if (!existsSync(`${to}${behind}`)) continue;
-    renameSync(`${to}${behind}`, `${to}${suffix}${behind}`);
-    aside.push(`${to}${suffix}${behind}`);
+  try {
+    for (const [from, to] of moves) {
+      // Behind a killed daemon, part of a database is in its log.
+      for (const behind of ["", "-wal", "-shm", "-journal"]) {
+        const kept = `${to}${suffix}${behind}`;
+        if (!existsSync(`${to}${behind}`)) continue;
+        move(`${to}${behind}`, kept);
+        aside.push(kept);
+      }
+      move(from, to);
+      syncDirectory(dirname(to));
+    }
+    return aside;
+  } catch (error) {
+    for (const [from, to] of made.toReversed()) renameSync(to, from);
+    throw new CommandRefusal(
+      `what was there is as it was, it cannot be replaced: ${reasonOf(error)}`,
+    );
   }
-  renameSync(from, to);
-  syncDirectory(dirname(to));
-  return aside;
 }
 
 function explained(error: unknown, source: string): unknown {
