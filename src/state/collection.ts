@@ -141,15 +141,26 @@ export class Collection<Item> extends CollectionView<Item> {
     await this.#delete(keys, options);
   }
 
-  /** Deletes items, and waits until no node serves from them any more. */
-  async deleteEverywhere(keys: readonly string[], options: WriteOptions = {}): Promise<void> {
-    const { revision } = await this.#delete(keys, options);
+  /** Deletes items, and waits until no node serves from them any more; answers the keys of those there were. */
+  async deleteEverywhere(
+    keys: readonly string[],
+    options: WriteOptions = {},
+  ): Promise<ReadonlySet<string>> {
+    const { revision, known } = await this.#delete(keys, options);
     if (revision !== undefined) await this.#store.everywhere?.(revision);
+    return known;
   }
 
-  #delete(keys: readonly string[], options: WriteOptions): Promise<Written> {
+  #delete(
+    keys: readonly string[],
+    options: WriteOptions,
+  ): Promise<Written & { readonly known: ReadonlySet<string> }> {
     const writes = keys.map((key) => ({ key, item: undefined }));
-    return this.#attempt(() => this.#write(writes, options));
+    return this.#attempt(async () => {
+      const known = new Set(keys.filter((key) => this.get(key) !== undefined));
+      const written = await this.#write(writes, options);
+      return written && { ...written, known };
+    });
   }
 
   /** Deletes what nobody needs any more, and moves on what `mature` says; answers the latter. */

@@ -96,7 +96,10 @@ export class ContractRoutes {
     return createRoute(contractDefinition(endpoint), handler, { tier: "C", input, shape, steps });
   }
 
-  /** Agrees to what a 461 offered, as presenting it does; undefined: it is agreed to already. */
+  /**
+   * Agrees to what a 461 offered, as presenting it does; undefined: it is agreed to already. It may be over by
+   * the end of this: another node has heard another word.
+   */
   agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
     const { synthesisId } = contract;
     const { register, accepted } = this.#options;
@@ -104,8 +107,8 @@ export class ContractRoutes {
     if (begun !== undefined || register.find(synthesisId)?.state !== "offered") return begun;
     const agreement = register
       .change(synthesisId, "active")
-      .then(async ({ contract: changed }) => {
-        if (changed?.state === "active") await accepted(contract, call, exchange);
+      .then(async ({ isChanged }) => {
+        if (isChanged) await accepted(contract, call, exchange);
       })
       .finally(() => this.#agreements.delete(synthesisId));
     this.#agreements.set(synthesisId, agreement);

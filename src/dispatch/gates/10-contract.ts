@@ -6,9 +6,9 @@
 import type { Contract } from "../../endpoint/contract.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
+import { contractNotFound } from "../contracts/contract-events.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import { presentedContract } from "../exchange.ts";
-import { notFound } from "../refusals/refusal.ts";
 import { refuseContract } from "../refusals/refuse-contract.ts";
 import type { Gate } from "./gate.ts";
 
@@ -30,7 +30,7 @@ export function contractGate({ register, routes, attempts }: ContractGateOptions
       case "usable":
         return routes.bind(exchange, found.contract);
       case "unknown":
-        return notFound("contract-not-found", "no contract with this synthesis_id");
+        return contractNotFound();
       case "foreign":
         return refuseContract(
           exchange,

@@ -7,6 +7,7 @@ import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
 import {
   actorOf,
   contractOf,
+  overAlready,
   recordContractEvents,
   textOf,
 } from "../../dispatch/contracts/contract-events.ts";
@@ -18,7 +19,6 @@ import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { type Contract, contractDetails } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { isOpen } from "../../state/registers/contract-register.ts";
 
 /** The input of this module. */
 export type FloorContext = ModuleContext<Taking<"policies">>;
@@ -37,11 +37,7 @@ export async function revokeContract(
   const reason = textOf(call, "reason");
   const { contracts } = context.state;
   const changed = await contracts.change(synthesisId, "revoked", reason ?? "revoked");
-  // Also where another call is about to end it: nobody is told so before that holds on every node.
-  if (!isOpen(contract) && !changed.isChanged) {
-    const { state } = changed.contract ?? contract;
-    return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
-  }
+  if (!changed.isChanged) return overAlready(call, changed);
   const event = { type: "rcns_revoke", contract, reason, ...actorOf(call, exchange) } as const;
   const [auditId] = await recordContractEvents(context)([event], { call, exchange });
   const result = { synthesis_id: synthesisId, status: "revoked", event_type: "rcns_revoke" };
@@ -112,15 +108,15 @@ export async function sweepContracts(
   const examined = state.contracts
     .open()
     .map((contract) => ({ contract, disposition: dispositionOf(contract, recipes, mode) }));
-  const evicted = examined.flatMap(({ contract, disposition }) =>
+  const stale = examined.flatMap(({ contract, disposition }) =>
     disposition === "evicted" ? [contract] : [],
   );
   // At once, whatever is running: no step of theirs is taken after this.
-  await state.contracts.evict(evicted.map(({ synthesisId }) => synthesisId));
+  const evicted = await state.contracts.evict(stale.map(({ synthesisId }) => synthesisId));
   const actor = actorOf(call, exchange);
-  const events = evicted.map(
-    (contract) => ({ type: "rcns_release", contract, ...STALE, ...actor }) as const,
-  );
+  const events = stale
+    .filter(({ synthesisId }) => evicted.has(synthesisId))
+    .map((contract) => ({ type: "rcns_release", contract, ...STALE, ...actor }) as const);
   const auditIds =
     events.length === 0 ? [] : await recordContractEvents(context)(events, { call, exchange });
   return floorResult(call, {

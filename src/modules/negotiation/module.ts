@@ -101,19 +101,19 @@ function negotiationOf(parts: NegotiationParts): Negotiation {
 async function endContractsWithoutMethod({ context, record }: NegotiationParts): Promise<void> {
   const { methodPolicy, log, state } = context;
   const { contracts } = state;
-  const ended = contracts.open().flatMap((contract) => {
-    const pairs = [contract.endpoint, ...contract.plan.steps];
-    const gone = pairs.find(({ method }) => !methodPolicy.isKnown(method));
-    return gone === undefined ? [] : [{ contract, method: gone.method }];
-  });
-  const changes = ended.map(({ contract: { synthesisId, agentId }, method }) => {
-    const reason = `the catalog has no method ${method} any more`;
-    log.warn({ event: "contract-revoked", synthesis_id: synthesisId, agent_id: agentId }, reason);
-    return contracts.change(synthesisId, "revoked", reason);
-  });
-  await Promise.all(changes);
+  const methodGone = ({ endpoint, plan }: Contract): string | undefined =>
+    [endpoint, ...plan.steps].find(({ method }) => !methodPolicy.isKnown(method))?.method;
+  const reasonOf = (contract: Contract): string =>
+    `the catalog has no method ${methodGone(contract)} any more`;
+  const stale = contracts.open().filter((contract) => methodGone(contract) !== undefined);
+  const ended = await contracts.end(stale, "revoked", reasonOf);
+  for (const contract of ended) {
+    const { synthesisId, agentId } = contract;
+    const fields = { event: "contract-revoked", synthesis_id: synthesisId, agent_id: agentId };
+    log.warn(fields, reasonOf(contract));
+  }
   const reason = "catalog-method-removed";
-  const events = ended.map(({ contract }) => ({ type: "rcns_release", contract, reason }) as const);
+  const events = ended.map((contract) => ({ type: "rcns_release", contract, reason }) as const);
   if (events.length > 0) await record(events);
 }
 

@@ -22,7 +22,7 @@ import { checkGiven } from "./escalate.ts";
 import { missingTarget } from "./escalation-endpoints.ts";
 
 interface SessionEndOptions {
-  readonly register: Pick<ContractRegister, "openOf" | "change">;
+  readonly register: Pick<ContractRegister, "openOf" | "end">;
   readonly record: RecordEvents;
 }
 
@@ -38,14 +38,12 @@ export async function endSessionContracts(
   reason: "session-expired" | "session-ended",
   cause?: CausingRequest,
 ): Promise<void> {
-  const ended = register
+  const open = register
     .openOf(agentId)
     .filter((one) => one.sessionId === sessionId && !one.isPersistent)
     .reverse();
+  const ended = await register.end(open, "released", () => reason);
   if (ended.length === 0) return;
-  await Promise.all(
-    ended.map(({ synthesisId }) => register.change(synthesisId, "released", reason)),
-  );
   const events = ended.map((contract) => ({ type: "rcns_release", contract, reason }) as const);
   await record(events, cause);
 }

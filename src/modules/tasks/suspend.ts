@@ -9,6 +9,7 @@ import { readMoment } from "../../base/duration.ts";
 import {
   actorOf,
   contractOf,
+  overAlready,
   type RecordEvents,
   textOf,
 } from "../../dispatch/contracts/contract-events.ts";
@@ -31,7 +32,7 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts"
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
-import { type ContractRegister, isOpen } from "../../state/registers/contract-register.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
@@ -177,11 +178,7 @@ export async function releaseContract(
   const { synthesisId } = contract;
   const reason = textOf(call, "reason") ?? "caller-release";
   const changed = await options.register.change(synthesisId, "released", reason);
-  // Also where another call is about to end it: nobody is told so before that holds on every node.
-  if (!isOpen(contract) && !changed.isChanged) {
-    const { state } = changed.contract ?? contract;
-    return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
-  }
+  if (!changed.isChanged) return overAlready(call, changed);
   const event = { type: "rcns_release", contract, reason, ...actorOf(call, exchange) } as const;
   const [auditId] = await options.record([event], { call, exchange });
   const result = { synthesis_id: synthesisId, status: "released", event_type: "rcns_release" };

@@ -21,7 +21,7 @@ interface ContractRegisterOptions {
 }
 
 /** The outcome of a change; `contract` is undefined when it is not there any more. */
-interface ContractChange {
+export interface ContractChange {
   readonly contract: Contract | undefined;
   /** False: it was over already, or stood so. */
   readonly isChanged: boolean;
@@ -179,9 +179,32 @@ export class ContractRegister {
     return { contract: item && asItIs(item, this.now()), isChanged };
   }
 
-  /** Forgets contracts altogether, on every node: presenting one is answered as if it had never been. */
-  async evict(synthesisIds: readonly string[]): Promise<void> {
-    await this.#contracts.deleteEverywhere(synthesisIds, { isEarly: true });
+  /** Ends contracts; answers those that were ended by this: another node may have been first. */
+  async end(
+    contracts: readonly Contract[],
+    state: Exclude<ContractState, "active" | "offered">,
+    reasonOf: (contract: Contract) => string,
+  ): Promise<readonly Contract[]> {
+    const changes = await Promise.all(
+      contracts.map((one) => this.change(one.synthesisId, state, reasonOf(one))),
+    );
+    return contracts.filter((_, index) => changes[index]?.isChanged);
+  }
+
+  /** Ends an offer; one that was accepted meanwhile, on whichever node, goes on. */
+  async decline(synthesisId: string, reason: string): Promise<void> {
+    await this.#contracts.change(synthesisId, (contract) =>
+      contract.state === "offered" ? { ...contract, state: "released", reason } : undefined,
+    );
+    await this.#contracts.everywhere(synthesisId);
+  }
+
+  /**
+   * Forgets contracts altogether, on every node: presenting one is answered as if it had never been. Answers
+   * those that were forgotten by this: another node may have been first.
+   */
+  evict(synthesisIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#contracts.deleteEverywhere(synthesisIds, { isEarly: true });
   }
 
   /** Forgets the tombstones whose time is over. */

@@ -5,6 +5,7 @@
  * AGTP-API §8.7, §10
  */
 
+import { contractNotFound } from "../../../dispatch/contracts/contract-events.ts";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import type { ContractOffers, OfferDecision } from "../../../dispatch/module/module.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
@@ -12,7 +13,6 @@ import {
   authorizationRequired,
   badRequest,
   carryMore,
-  notFound,
   proposalRejected,
   type Refusal,
   rateLimited,
@@ -23,9 +23,8 @@ import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
 import { refuseHeldSession } from "../../../dispatch/refusals/task-refusals.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../../dispatch/routes/floor.ts";
 import { protocolRoute, protocolRoutes } from "../../../dispatch/routes/protocol-endpoint.ts";
-import type { Route, RouteHandler } from "../../../dispatch/routes/route.ts";
+import type { ExchangeView, Route, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
-import type { Contract } from "../../../endpoint/contract.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -226,29 +225,24 @@ function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes,
     ...{ isListed: false, inputSchema: DECISION_SCHEMA },
     handler: async (call, exchange) => {
       const { synthesis_id: synthesisId, decision } = call.input as unknown as Decision;
-      const found = register.present(synthesisId, exchange.caller.document?.agentId);
-      if (found.kind === "unknown") {
-        return notFound("contract-not-found", "no contract with this synthesis_id");
-      }
-      if (found.kind === "usable") return decide(found.contract, decision, { call, exchange });
-      const reason = found.kind === "foreign" ? "contract-not-yours" : "contract-revoked";
-      const explanation = found.kind === "foreign" ? FOREIGN : `the offer is over`;
-      return refuseContract(exchange, attempts, reason, explanation);
+      const find = () => register.present(synthesisId, exchange.caller.document?.agentId);
+      const offer = find();
+      if (offer.kind !== "usable") return refuse(offer.kind, exchange);
+      const { contract } = offer;
+      if (decision === "decline") await register.decline(synthesisId, DECLINED);
+      if (decision !== "accept") return previewContract(contract);
+      await routes.agree(contract, call, exchange);
+      const { kind } = find();
+      if (kind !== "usable") return refuse(kind, exchange);
+      return { status: 263, body: acceptedBody(contract) };
     },
   });
 
-  async function decide(
-    contract: Contract,
-    decision: OfferDecision,
-    { call, exchange }: CausingRequest,
-  ): Promise<HandlerSuccess | Refusal> {
-    if (decision === "accept") {
-      await routes.agree(contract, call, exchange);
-      return { status: 263, body: acceptedBody(contract) };
-    }
-    const isDeclined = decision === "decline" && contract.state === "offered";
-    if (isDeclined) await register.change(contract.synthesisId, "released", DECLINED);
-    return previewContract(contract);
+  function refuse(kind: "unknown" | "foreign" | "over", exchange: ExchangeView): Refusal {
+    if (kind === "unknown") return contractNotFound();
+    const reason = kind === "foreign" ? "contract-not-yours" : "contract-revoked";
+    const explanation = kind === "foreign" ? FOREIGN : `the offer is over`;
+    return refuseContract(exchange, attempts, reason, explanation);
   }
 }
 
