@@ -22,7 +22,7 @@ import {
   type StepTarget,
   type StepTargetOptions,
 } from "./check-composition.ts";
-import { checkSignature } from "./check-signature.ts";
+import { checkFixedResult, checkSignature } from "./check-signature.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";
 import type { ModuleLoader } from "./module-loader.ts";
@@ -149,7 +149,10 @@ function bindComposition(
 ): Binding {
   const recipe = recipes.get(binding.recipe);
   if (recipe === undefined) return { problems: [unknownRecipe(endpoint.file, binding, recipes)] };
-  const problems = checkComposition(recipe, endpoint, { recipes, targetOf, covers });
+  const problems = [
+    ...checkComposition(recipe, endpoint, { recipes, targetOf, covers }),
+    ...resultProblems(endpoint, recipe),
+  ];
   if (problems.length > 0) return { problems };
   const { steps } = recipe;
   return { bound: { handler: createComposition(recipe, floor), steps } };
@@ -166,15 +169,23 @@ function unknownRecipe(
   return { ...problem, hint };
 }
 
+/** The problems of a schema that the only form of its results does not fit. */
+function resultProblems(endpoint: EndpointDefinition, recipe?: Recipe): readonly Problem[] {
+  const place = { file: endpoint.file, key: "endpoint.output_schema" };
+  return checkFixedResult(endpoint, recipe).map((message) => ({ ...place, message }));
+}
+
 function bindExternalService(
-  { file }: EndpointDefinition,
+  endpoint: EndpointDefinition,
   binding: ExternalServiceBinding,
   pools: UpstreamPools,
 ): Binding {
   const url = parseUpstreamUrl(binding.url);
   if (typeof url === "string") {
-    return { problems: [{ file, key: "endpoint.handler.url", message: url }] };
+    return { problems: [{ file: endpoint.file, key: "endpoint.handler.url", message: url }] };
   }
+  const problems = resultProblems(endpoint);
+  if (problems.length > 0) return { problems };
   return { bound: createExternalService(binding, url, pools) };
 }
 

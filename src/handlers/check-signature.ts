@@ -1,9 +1,12 @@
 /**
- * Checks what a function of a process says of its parameters and its result against the schemas of
- * the endpoint that names it, so that what would fail at every call is told at the start.
+ * Checks what is known of a handler before it is called against the schemas of its endpoint, so that
+ * what would fail at every call is told at the start: the parameters and the result of a function of a
+ * process, as it describes them, and results that have one form whoever answers.
  */
 import { isRecord, type JsonRecord, quoteValue, textsIn } from "../base/json-value.ts";
+import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
+import type { Recipe } from "../endpoint/recipe.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 
 /** Everything that does not go together, in words. */
@@ -16,7 +19,7 @@ export function checkSignature(
   const { input, output } = signature;
   return [
     ...(isRecord(input) ? checkInput(input, inputSchema) : []),
-    ...(isRecord(output) ? checkOutput(output, outputSchema) : []),
+    ...(isRecord(output) ? checkOutput(output, outputSchema, FUNCTION) : []),
   ];
 }
 
@@ -40,26 +43,71 @@ function checkInput(signature: JsonSchema, schema: JsonSchema): readonly string[
   });
 }
 
-/** Each member of the result that the schema declares has to be one that it lets through. */
-function checkOutput(signature: JsonSchema, schema: JsonSchema): readonly string[] {
+/** The words for a result: whose it is, as the subject of messages. */
+interface ResultWords {
+  readonly gives: string;
+  readonly lacks: string;
+}
+
+const FUNCTION: ResultWords = {
+  gives: "the function returns",
+  lacks: "the function may not return",
+};
+
+/** Each member of the result has to be one that the schema lets through, and none may be missing. */
+function checkOutput(
+  signature: JsonSchema,
+  schema: JsonSchema,
+  { gives, lacks }: ResultWords,
+): readonly string[] {
   const returned = propertiesOf(signature);
+  const declared = propertiesOf(schema);
   const always = new Set(textsIn(signature["required"]));
   const missing = textsIn(schema["required"]).filter((name) => !always.has(name));
-  const faults = Object.entries(propertiesOf(schema)).flatMap(([name, declared]) => {
+  const isClosed =
+    schema["additionalProperties"] === false && schema["patternProperties"] === undefined;
+  const strange = isClosed ? [...always].filter((name) => !Object.hasOwn(declared, name)) : [];
+  const faults = Object.entries(declared).flatMap(([name, member]) => {
     if (!Object.hasOwn(returned, name)) return [];
-    const fault = typeFault(returned[name], signature, declared, schema);
+    const fault = typeFault(returned[name], signature, member, schema);
     return fault === undefined
       ? []
-      : [
-          `the function returns ${fault[0]} as ${quoteValue(name)}, and output_schema wants ${fault[1]}`,
-        ];
+      : [`${gives} ${fault[0]} as ${quoteValue(name)}, and output_schema wants ${fault[1]}`];
   });
   return [
-    ...missing.map(
-      (name) => `the function may not return ${quoteValue(name)}, which output_schema requires`,
-    ),
+    ...missing.map((name) => `${lacks} ${quoteValue(name)}, which output_schema requires`),
+    ...strange.map((name) => `${gives} ${quoteValue(name)}, which output_schema does not allow`),
     ...faults,
   ];
+}
+
+const TEXT: JsonSchema = { type: "string" };
+
+/** Everything in which an output schema differs from a result that has one form, in words.   AGTP-API §12.1, §12.3 */
+export function checkFixedResult(
+  { handler, outputSchema }: EndpointDefinition,
+  recipe?: Pick<Recipe, "name" | "aggregation">,
+): readonly string[] {
+  if (recipe?.aggregation === "list") {
+    const who = `mode = "list" of recipe ${quoteValue(recipe.name)}`;
+    return checkMembers({ results: { type: "array" } }, outputSchema, who);
+  }
+  if (handler.type !== "external_service") return [];
+  if (handler.method === "HEAD") return checkMembers({}, outputSchema, "HEAD");
+  const format = handler.encoding?.responseFormat ?? "json";
+  if (format === "json") return [];
+  const content = format === "text" ? "text" : "base64";
+  const who = `response_format = "${format}"`;
+  return checkMembers({ [content]: TEXT, media_type: TEXT }, outputSchema, who);
+}
+
+/** A result of just these members. */
+function checkMembers(properties: JsonSchema, schema: JsonSchema, who: string): readonly string[] {
+  const signature = { type: "object", properties, required: Object.keys(properties) };
+  const fault = typeFault(signature, signature, schema, schema);
+  if (fault !== undefined) return [`${who} gives ${fault[0]}, and output_schema wants ${fault[1]}`];
+  const words = { gives: `${who} gives`, lacks: `${who} does not give` };
+  return checkOutput(signature, schema, words);
 }
 
 /**

@@ -137,6 +137,53 @@ describe("bindHandlers", () => {
   });
 });
 
+describe("a result that has one form whoever answers", () => {
+  const UPSTREAM = { url: "https://h.example/" };
+  const written = { headerFields: {}, styles: {} };
+  const text = { ...UPSTREAM, encoding: { ...written, responseFormat: "text" } } as const;
+  const binary = { ...UPSTREAM, encoding: { ...written, responseFormat: "binary" } } as const;
+  const head = { ...UPSTREAM, method: "HEAD" } as const;
+  const fits = { type: "object", required: ["text"], properties: { text: { type: "string" } } };
+
+  it.each([
+    [text, { required: ["rate"] }, 'response_format = "text" does not give "rate", which output_'],
+    [text, { type: "string" }, 'response_format = "text" gives object, and output_schema wants st'],
+    [text, { ...fits, additionalProperties: false }, 'gives "media_type", which output_schema doe'],
+    [binary, fits, 'response_format = "binary" does not give "text", which output_schema requires'],
+    [head, { required: ["etag"] }, 'HEAD does not give "etag", which output_schema requires'],
+  ])("is told where no call could fit the schema, of %j", async (binding, outputSchema, told) => {
+    const handler = makeUpstreamBinding(binding);
+    const result = await bind([endpoint("QUERY /a", { handler, outputSchema })]);
+    expect(result.bound.size).toBe(0);
+    expect(messages(result)).toEqual([
+      expect.stringMatching(/^endpoints\/query\.toml: endpoint\.output_schema: /),
+    ]);
+    expect(messages(result)[0]).toContain(told);
+  });
+
+  it.each([
+    [text, fits],
+    [text, { additionalProperties: false, patternProperties: { "^[mt]": true } }],
+    [binary, { required: ["base64", "media_type"] }],
+    [head, { type: "object", maxProperties: 0 }],
+    [{ ...text, method: "GET" } as const, { anyOf: [fits, { maxProperties: 0 }] }],
+  ])("is served where it fits, of %j", async (binding, outputSchema) => {
+    const handler = makeUpstreamBinding(binding);
+    const result = await bind([endpoint("QUERY /a", { handler, outputSchema })]);
+    expect(messages(result)).toEqual([]);
+  });
+
+  it("is the list of a composition that lists", async () => {
+    const listing = { ...recipe("r", "QUERY /"), aggregation: "list" } as const;
+    const of = (outputSchema: EndpointDefinition["outputSchema"]) =>
+      bind([composition("AUDIT /a", "r", { outputSchema })], [listing]);
+    expect(messages(await of({ required: ["left"] }))).toEqual([
+      'endpoints/audit.toml: endpoint.output_schema: mode = "list" of recipe "r" does not give "left", which output_schema requires',
+    ]);
+    expect(messages(await of({ required: ["results"], properties: { results: {} } }))).toEqual([]);
+  });
+});
+
 // AGTP-API §12.1: "Authority sufficiency is verified at registration time when possible"
 describe("bindHandlers, for the steps of compositions", () => {
   const facts = endpoint("QUERY /facts/{id}", { requiredScopes: ["facts:read", "facts:all"] });
