@@ -5,7 +5,7 @@
  */
 import { suggest } from "../base/close-matches.ts";
 import { atOnce, type Drive, mapPaced, type Paced, turn } from "../base/paced.ts";
-import type { Problem } from "../base/problem.ts";
+import { isError, type Problem } from "../base/problem.ts";
 import type {
   CompositionBinding,
   EndpointDefinition,
@@ -64,9 +64,11 @@ export interface BoundHandlers {
   readonly problems: readonly Problem[];
 }
 
-type Binding =
-  | { readonly bound: BoundHandler; readonly problems?: undefined }
-  | { readonly bound?: undefined; readonly problems: readonly Problem[] };
+/** Beside what is bound its problems are warnings. */
+interface Binding {
+  readonly bound?: BoundHandler;
+  readonly problems?: readonly Problem[];
+}
 
 /** Binds what can be bound, and says what is in the way of the rest. */
 export async function bindHandlers(options: BindOptions): Promise<BoundHandlers> {
@@ -91,7 +93,20 @@ function* gathering(
     yield;
   }
   problems.push(...(yield* unbindingDependents(bound, recipes, targetOf)));
+  problems.push(...[...recipes.values()].flatMap((recipe) => unreachedSteps(recipe, targetOf)));
   return { bound, problems };
+}
+
+/** The steps that keep a recipe from ever being proposed; those of compositions are problems of their endpoints. */
+function unreachedSteps({ file, name, pattern, steps }: Recipe, targetOf: TargetOf): Problem[] {
+  if (pattern === undefined) return [];
+  return steps.flatMap((step, index): Problem[] => {
+    if (targetOf(step).kind !== "none") return [];
+    const place = `step ${index + 1} (${step.method} ${step.path}) of recipe "${name}"`;
+    const message = `${place} reaches no registered endpoint, floor method or built-in`;
+    const hint = "no contract can be made of it";
+    return [{ file, key: "recipe.steps", message, hint, severity: "warning" }];
+  });
 }
 
 /** However many are settled already, they are looked at some at a time. */
@@ -153,9 +168,9 @@ function bindComposition(
     ...checkComposition(recipe, endpoint, { recipes, targetOf, covers }),
     ...resultProblems(endpoint, recipe),
   ];
-  if (problems.length > 0) return { problems };
+  if (problems.some(isError)) return { problems };
   const { steps } = recipe;
-  return { bound: { handler: createComposition(recipe, floor), steps } };
+  return { bound: { handler: createComposition(recipe, floor), steps }, problems };
 }
 
 function unknownRecipe(

@@ -10,6 +10,7 @@ import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { creatingRegistry } from "../endpoint/endpoint-registry.ts";
 import { compilePathPattern } from "../endpoint/path-template.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
+import { checkStepInput } from "./check-step-input.ts";
 import type { FloorCheck } from "./composition.ts";
 
 /** The facts about all other endpoints that the check of one composition needs. */
@@ -20,22 +21,33 @@ interface CompositionSurroundings {
   readonly covers: (granted: readonly string[], required: string) => boolean;
 }
 
-/** The problems of a composition endpoint. */
+/** The problems of a composition endpoint; a step that its target always refuses is a warning. */
 export function checkComposition(
   recipe: Recipe,
   definition: EndpointDefinition,
   surroundings: CompositionSurroundings,
 ): Problem[] {
   const place = { file: definition.file, key: "endpoint.handler.recipe" };
-  const problems = recipe.steps.flatMap((step, index) => {
+  const problems = recipe.steps.flatMap((step, index): Problem[] => {
     const name = `step ${index + 1} (${step.method} ${step.path}) of recipe "${recipe.name}"`;
     const fault = checkStep(step, definition, surroundings);
-    return fault === undefined ? [] : [`${name} ${fault}`];
+    if (fault !== undefined) return [{ ...place, message: `${name} ${fault}` }];
+    const target = surroundings.targetOf(step);
+    if (target.kind !== "endpoint") return [];
+    return checkStepInput(step, definition.inputSchema, target.endpoint).map((words) => ({
+      ...{ ...place, message: `${name} ${words}`, hint: FAILS },
+      severity: "warning",
+    }));
   });
   const chain = findCycle(definition, surroundings);
-  if (chain !== undefined) problems.push(`the composition reaches itself: ${chain.join(" -> ")}`);
-  return problems.map((message) => ({ ...place, message }));
+  if (chain === undefined) return problems;
+  return [
+    ...problems,
+    { ...place, message: `the composition reaches itself: ${chain.join(" -> ")}` },
+  ];
 }
+
+const FAILS = "calls of it end with composition_failed";
 
 function checkStep(
   step: RecipeStep,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../src/base/problem.ts";
 import type { EndpointDefinition } from "../../src/endpoint/endpoint.ts";
-import type { Recipe } from "../../src/endpoint/recipe.ts";
+import type { Recipe, RecipeStep } from "../../src/endpoint/recipe.ts";
 import { type BindOptions, type BoundHandlers, bindHandlers } from "../../src/handlers/bind.ts";
 import type { ModuleLoader } from "../../src/handlers/module-loader.ts";
 import { createUpstreamPools } from "../../src/handlers/upstream-pools.ts";
@@ -134,6 +134,117 @@ describe("bindHandlers", () => {
     ];
     const result = await bind(endpoints, [recipe("r", "QUERY /a/{p}")]);
     expect(result.bound.size).toBe(2);
+  });
+});
+
+// AGTP-API §12.1
+describe("a step that the endpoint it reaches always refuses", () => {
+  const item = { type: "string", pattern: "^[a-z]+$" };
+  const stock: EndpointDefinition["inputSchema"] = {
+    type: "object",
+    required: ["item_id", "shop"],
+    additionalProperties: false,
+    properties: {
+      item_id: item,
+      shop: { $ref: "#/$defs/shop" },
+      days: { type: "integer", maximum: 9 },
+    },
+    $defs: { shop: { enum: ["north", "south"] } },
+  };
+  const target = endpoint("QUERY /stock/{item_id}", { inputSchema: stock });
+  const input: EndpointDefinition["inputSchema"] = {
+    type: "object",
+    additionalProperties: false,
+    properties: { item: { type: "string" } },
+  };
+  const right = {
+    item_id: { kind: "proposal", value: "item" },
+    shop: { kind: "constant", value: "north" },
+  } as const;
+
+  async function tell(parameters: RecipeStep["parameters"], path = "/stock/{item_id}") {
+    const made = makeRecipe([{ method: "QUERY", path, parameters }], { name: "r" });
+    const result = await bind(
+      [target, composition("AUDIT /a", "r", { inputSchema: input })],
+      [made],
+    );
+    expect(result.bound.size).toBe(2);
+    return result.problems.map((problem) => {
+      expect(problem).toMatchObject({
+        ...{ file: "endpoints/audit.toml", key: "endpoint.handler.recipe", severity: "warning" },
+        hint: "calls of it end with composition_failed",
+      });
+      return problem.message.split('of recipe "r" ')[1];
+    });
+  }
+
+  it.each([
+    ["is right", right, []],
+    [
+      "takes a path from a field that nobody has",
+      { ...right, item_id: { kind: "proposal", value: "itme" } },
+      ['takes "item_id" from "itme", which input_schema does not have'],
+    ],
+    [
+      "takes a required field from one that nobody has",
+      { ...right, shop: { kind: "proposal", value: "shop" } },
+      ['takes "shop" from "shop", which input_schema does not have'],
+    ],
+    [
+      "takes an optional field from one that nobody has",
+      { ...right, days: { kind: "proposal", value: "days" } },
+      [],
+    ],
+    [
+      "leaves out a required field",
+      { item_id: right.item_id },
+      ['does not give "shop", which QUERY /stock/{item_id} requires'],
+    ],
+    [
+      "gives a field that is none",
+      { ...right, colour: { kind: "proposal", value: "item" } },
+      ['gives "colour", which QUERY /stock/{item_id} does not have in its input_schema'],
+    ],
+    [
+      "gives a text where a number is meant",
+      { ...right, days: { kind: "constant", value: "3" } },
+      ['gives a constant "days" that must be integer'],
+    ],
+    [
+      "gives a constant that is none of the few",
+      { ...right, shop: { kind: "constant", value: "west" } },
+      ['gives a constant "shop" that must be one of "north", "south"'],
+    ],
+    [
+      "has a constant in its path that does not match",
+      { ...right, item_id: { kind: "constant", value: 7 } },
+      ['gives a constant "item_id" that must match pattern "^[a-z]+$"'],
+    ],
+    [
+      "has a constant in its path that none can hold",
+      { ...right, item_id: { kind: "constant", value: [] } },
+      ['gives a constant "item_id" that cannot stand in a path'],
+    ],
+  ] as const)("is told: it %s", async (_, parameters, told) => {
+    expect(await tell(parameters as RecipeStep["parameters"])).toEqual(told);
+  });
+
+  it("has its path's values from a path without parameters, too", async () => {
+    expect(await tell({ shop: right.shop }, "/stock/tea")).toEqual([]);
+  });
+
+  it("is told of a recipe that is there to be proposed, where it reaches nothing", async () => {
+    const pattern = { methodExact: "AUDIT", hasParameters: [] };
+    const proposed = { ...recipe("p", "QUERY /", "QUERY /stok/{id}"), pattern };
+    const result = await bind([target], [proposed, recipe("other", "QUERY /stok")]);
+    expect(result.problems).toEqual([
+      {
+        ...{ file: "recipes/x.toml", key: "recipe.steps", severity: "warning" },
+        message:
+          'step 2 (QUERY /stok/{id}) of recipe "p" reaches no registered endpoint, floor method or built-in',
+        hint: "no contract can be made of it",
+      },
+    ]);
   });
 });
 
