@@ -30,8 +30,8 @@ export interface RunStep<Run, Event> {
 
 /** Options of a step. */
 export interface StepOptions {
-  /** Changes that are made with it, or not at all. */
-  readonly also?: readonly AlsoChange[];
+  /** Changes that are made with it, or not at all; asked for once the step is decided. */
+  readonly also?: readonly AlsoChange[] | (() => readonly AlsoChange[]);
   /** It is a step of the execution: refused with HolderLostError where another node executes the run. */
   readonly isHolders?: boolean;
   /** Called once it is kept, before anybody else hears of it. */
@@ -131,7 +131,10 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
       this.#check(before, step.run);
       return this.#heldBehind(before, step.run);
     };
-    const changes = (): readonly AlsoChange[] => [...also, ...this.#put(runId, events)];
+    const changes = (): readonly AlsoChange[] => [
+      ...(typeof also === "function" ? also() : also),
+      ...this.#put(runId, events),
+    ];
     return this.#news.afterStep(runId, async () => {
       const { item, isChanged } = await this.#runs.change(runId, next, { also: changes });
       if (!isChanged) return undefined;

@@ -60,9 +60,13 @@ async function respond(
   if (resumeValue === undefined) {
     return refuse(400, "validation_error", "/resumeValue is missing");
   }
-  const said = answer({ runId, nodeId, status: "resolved" });
   const word = { resumeValue, by: key.name, ...given({ interruptId }) };
-  const answered = await parts.host.answer(runId, nodeId, word, caller, () => call.keep(said));
+  let said = answer({});
+  const answered = await parts.host.answer(runId, nodeId, word, caller, (votes) => {
+    const status = votes === undefined ? "resolved" : "pending";
+    said = answer({ runId, nodeId, status, ...given({ votes }) });
+    return call.keep(said);
+  });
   return isRefused(answered) ? refuseAs(answered) : said;
 }
 

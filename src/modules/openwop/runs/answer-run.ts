@@ -32,13 +32,19 @@ export interface AnsweredRun {
   readonly votes: readonly Vote[];
 }
 
-/** Answers a node, `alongside` other changes; the caller has the run executed. */
+/**
+ * The changes that are made together with an answer; `votes`: those so far, where the node waits for
+ * others'.
+ */
+export type BesideAnswer = (votes: readonly Vote[] | undefined) => readonly AlsoChange[];
+
+/** Answers a node, with changes `beside` that; the caller has the run executed. */
 export async function answerRun(
   log: RunLog,
   nodeId: string,
   given: InterruptAnswer,
   { register, watchers, compiler, redact }: RunParts,
-  alongside: readonly AlsoChange[],
+  beside: BesideAnswer,
 ): Promise<AnsweredRun | RunRefusal> {
   const { run } = log;
   const interrupt = interruptOf(log.state, nodeId);
@@ -58,13 +64,19 @@ export async function answerRun(
   const result = await register.pendingResult(run.runId, interrupt);
   let refusal: RunRefusal | undefined;
   let votes: readonly Vote[] = [];
-  const events = await log.append((state) => {
-    const now = interruptOf(state, nodeId) ?? interrupt;
-    refusal = refuseAnswer(state, nodeId, answer) ?? refuseVote(now, answer);
-    if (refusal !== undefined) return [];
-    votes = now.kind === "approval" ? [...now.votes, voteOf(answer)] : [];
-    return answered(now, answer, result, { state, run, now: register.now() });
-  }, alongside);
+  let isVote = false;
+  const events = await log.append(
+    (state) => {
+      const now = interruptOf(state, nodeId) ?? interrupt;
+      refusal = refuseAnswer(state, nodeId, answer) ?? refuseVote(now, answer);
+      if (refusal !== undefined) return [];
+      votes = now.kind === "approval" ? [...now.votes, voteOf(answer)] : [];
+      const said = answered(now, answer, result, { state, run, now: register.now() });
+      isVote = !said.some(({ type }) => type === "interrupt.resolved");
+      return said;
+    },
+    () => beside(isVote ? votes : undefined),
+  );
   if (refusal !== undefined) return refusal;
   const [outcome] = events.flatMap((event) => outcomeIn(event, interrupt.interruptId) ?? []);
   if (outcome === undefined) {

@@ -9,7 +9,7 @@ import { traceOf } from "../../../base/thrown.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
-import { type AnsweredRun, answerRun } from "./answer-run.ts";
+import { type AnsweredRun, answerRun, type BesideAnswer } from "./answer-run.ts";
 import { makeFork } from "./fork-run.ts";
 import { findDefinition, makeRun } from "./make-run.ts";
 import { endRun, pauseRun, resumeRun, takeDown } from "./pause-run.ts";
@@ -177,12 +177,11 @@ export class RunHost {
     nodeId: string,
     answer: InterruptAnswer,
     caller: RunCaller,
-    alongside: Alongside = NOTHING,
+    beside: BesideAnswer = () => [],
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const changes = alongside("running", runId);
-    const answered = await answerRun(log, nodeId, answer, this.#parts, changes);
+    const answered = await answerRun(log, nodeId, answer, this.#parts, beside);
     if (!isRefused(answered)) this.#parts.register.enqueueLog(log);
     return answered;
   }

@@ -10,7 +10,6 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { readEvents } from "../../../runs/event-log.ts";
 import { type EventRules, numberEvents } from "../../../runs/run-kind.ts";
 import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-register.ts";
-import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunLimits } from "../config.ts";
 import { applyEvent } from "./fold-run.ts";
 import {
@@ -113,7 +112,7 @@ export class RunLog {
    */
   async append(
     drafts: readonly EventDraft[] | ((state: RunState) => readonly EventDraft[]),
-    alongside: readonly AlsoChange[] = [],
+    alongside: StepOptions["also"] = [],
     { isHolders = false }: AppendOptions = {},
   ): Promise<readonly RunEvent[]> {
     let events: readonly RunEvent[] = [];

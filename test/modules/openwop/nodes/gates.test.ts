@@ -136,14 +136,38 @@ describe("an approval gate", () => {
     await server.until(runId, "waiting-approval");
     const vote = (voter: string): Promise<Reply> =>
       say(server, runId, "gate", { action: "accept", voter });
-    expect((await vote("ann")).status).toBe(200);
+    const first = await vote("ann");
+    const votes = [{ by: "ann", action: "accept" }];
+    expect([first.status, first.body]).toEqual([
+      ...[200, { runId, nodeId: "gate", status: "pending", votes }],
+    ]);
     expect((await server.get(`/v1/runs/${runId}`)).body).toMatchObject({
       ...{ status: "waiting-approval", interrupt: { votes: [{ by: "ann", action: "accept" }] } },
     });
     expect((await vote("ann")).status).toBe(409);
-    expect((await vote("bob")).status).toBe(200);
+    expect((await vote("bob")).body).toEqual({ runId, nodeId: "gate", status: "resolved" });
     await server.until(runId, "completed");
     expectValidLog(await server.events(runId));
+  });
+
+  it("answers a vote that is sent again under its key as it did, whatever was said since", async () => {
+    const quorum = gated({ ...GATE, requiredApprovals: 2 });
+    const server = await openRuns({ workflows: [quorum] });
+    const runId = await server.run("gated");
+    await server.until(runId, "waiting-approval");
+    const vote = (voter: string): Promise<Reply> =>
+      server.post(
+        `/v1/runs/${runId}/interrupts/gate`,
+        { resumeValue: { action: "accept", voter } },
+        { headers: { "idempotency-key": `vote of ${voter}` } },
+      );
+    const said = [await vote("ann"), await vote("bob"), await vote("ann"), await vote("bob")];
+    expect(said.map(({ body }) => body.status)).toEqual([
+      ...["pending", "resolved", "pending", "resolved"],
+    ]);
+    expect(said.map(({ headers }) => headers.get("openwop-idempotent-replay"))).toEqual([
+      ...[null, null, "true", "true"],
+    ]);
   });
 
   it("takes a majority against it where its workflow says so", async () => {
