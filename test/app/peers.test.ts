@@ -242,6 +242,15 @@ describe("DELEGATE to a peer", () => {
     expect(reply.body["prior_actions"]).toMatchObject([{ agent_id: ERIN }]);
   });
 
+  it.each([200, 202, 261])("tells the task's own status, %i", async (status) => {
+    const { home } = openBoth();
+    const task = { method: "EXECUTE", path: "/tickets", parameters: { status } };
+    const reply = await delegate(home, { task });
+    const state = status === 200 ? "completed" : "accepted";
+    const result = { ticket: 7 };
+    expect(reply.body["result"]).toMatchObject({ state, status, result, peer: { name: "away" } });
+  });
+
   it("answers 403 for an agent that tasks may not go to", async () => {
     const { home, away } = openBoth();
     for (const target of ["away:frank", `agtp://${BOB}@127.0.0.1:${away.daemon.port}`]) {

@@ -19,6 +19,7 @@ export const book = ({ input, agentId, scopes, taskId }) => {
     ? { error: "room_unavailable", message: "no room", details: {} }
     : { body: { booked: input.nights ?? 1, agent: agentId, scopes, task: taskId ?? null } };
 };
+export const begin = ({ input }) => ({ status: input.status, body: { ticket: 7 } });
 export const count = () => ({ body: { count: seen.length } });
 export const wait = ({ signal }) =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve({ body: {} })));
@@ -51,6 +52,11 @@ export function delegationFiles(
       properties: { nights: { type: "integer" } },
       errors: ["room_unavailable"],
       ...handled("book"),
+    }),
+    "endpoints/begin.toml": endpointFile({
+      ...{ method: "EXECUTE", path: "/tickets" },
+      properties: { status: { type: "integer" } },
+      ...handled("begin"),
     }),
     "endpoints/count.toml": endpointFile({ method: "QUERY", path: "/counts", ...handled("count") }),
     "endpoints/wait.toml": endpointFile({ method: "EXECUTE", path: "/waits", ...handled("wait") }),

@@ -12,7 +12,7 @@ import { refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { RunExecutor } from "../../runs/run-schedule.ts";
-import { isSuccess } from "../../wire/message.ts";
+import { isDone, isSuccess } from "../../wire/message.ts";
 import { failed, type Outcome, outcomeNews } from "./outcome.ts";
 import type { RecentRuns } from "./recent-runs.ts";
 import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register.ts";
@@ -116,8 +116,8 @@ export class Background implements RunExecutor {
   async #keep({ id }: KeptDelegation, outcome: KeptOutcome): Promise<void> {
     const { register, runs } = this.#options;
     const { status, body } = outcome;
-    const state = isSuccess(status) ? "completed" : "failed";
-    const code = isSuccess(status) ? undefined : String(body["reason"]);
+    const state = isDone(status) ? "completed" : "failed";
+    const code = isDone(status) ? undefined : String(body["reason"]);
     await runs.end(id, { state, status, code });
     await register.advance(id, (run) => ({ run: { ...run, outcome } }), { isHolders: true });
   }

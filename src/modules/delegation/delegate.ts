@@ -13,7 +13,7 @@ import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { Background } from "./background.ts";
 import { type Hop, type HopRules, prepareHop } from "./hop.ts";
-import { type Outcome, TaskTime } from "./outcome.ts";
+import { type Outcome, stateOf, TaskTime } from "./outcome.ts";
 import type { RecentRuns, RunEnd, RunStart } from "./recent-runs.ts";
 import { type DelegationRegister, type KeptDelegation, pollOf } from "./register.ts";
 import {
@@ -145,7 +145,7 @@ function answerOf(call: Call, hop: Hop, id: string, outcome: Outcome): Answer {
   const { status, result, peer } = outcome;
   return floorResult(call, {
     ...facts,
-    state: status === 202 ? "accepted" : "completed",
+    state: stateOf(status),
     status,
     result,
     ...(peer === undefined ? {} : { peer }),

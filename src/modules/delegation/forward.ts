@@ -17,7 +17,7 @@ import { sha256Hex } from "../../identity/canonical-form.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { verifyRecord } from "../../state/records/verify-record.ts";
-import { isStatus, isSuccess } from "../../wire/message.ts";
+import { isDone, isStatus, isSuccess, type Status } from "../../wire/message.ts";
 import { isCredible, type VouchingRules } from "./chain.ts";
 import type { Performance } from "./delegate.ts";
 import { failed, type Outcome } from "./outcome.ts";
@@ -142,15 +142,23 @@ async function judge(
     return failed(chainBroken("record-unverified", explanation, link, { outcome: "unknown" }));
   }
   const evidence = { audit_id: record.auditId, attribution_record: record.jws };
-  const { result } = body;
   return {
     kind: "completed",
-    status,
-    result:
-      isRecord(result) && Object.hasOwn(result, "result") ? result["result"] : (result ?? body),
+    ...taskOf(status, body),
     priorActions,
     peer: { name: peer.name, server_id: peer.serverId, ...evidence },
   };
+}
+
+/** The task's own status and result, out of what DELEGATE puts around them; else the answer's. */
+function taskOf(status: Status, body: JsonRecord): { readonly status: Status; result: unknown } {
+  const { result } = body;
+  if (!isRecord(result) || !Object.hasOwn(result, "result")) {
+    return { status, result: result ?? body };
+  }
+  const { status: own } = result;
+  const isOwn = typeof own === "number" && isStatus(own) && isDone(own);
+  return { status: isOwn ? own : status, result: result["result"] };
 }
 
 function isProved(priorActions: readonly PriorAction[], { links }: Delegation): boolean {

@@ -37,6 +37,11 @@ interface PeerEvidence {
   readonly attribution_record: string;
 }
 
+/** The state that a task's own status tells of. */
+export function stateOf(status: number): "completed" | "accepted" {
+  return status === 202 || status === 261 ? "accepted" : "completed";
+}
+
 /** A task that came to nothing. */
 export function failed(refusal: Refusal, priorActions: readonly PriorAction[] = []): Outcome {
   return { kind: "failed", refusal, priorActions };

@@ -18,7 +18,7 @@ import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
-import { isSuccess } from "../../wire/message.ts";
+import { isDone } from "../../wire/message.ts";
 import { RecentRuns } from "./recent-runs.ts";
 import type { Callback } from "./request.ts";
 import { SeenTokens } from "./token.ts";
@@ -153,5 +153,5 @@ function viewOf(delegation: KeptDelegation) {
 
 function stateOf({ outcome }: KeptDelegation): "running" | "completed" | "failed" {
   if (outcome === undefined) return "running";
-  return isSuccess(outcome.status) ? "completed" : "failed";
+  return isDone(outcome.status) ? "completed" : "failed";
 }

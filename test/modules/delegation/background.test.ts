@@ -255,6 +255,22 @@ describe("DELEGATE with a callback", () => {
     expect(told).toMatchObject({ status: 550, reason: "sub-agent-failed", outcome: "failed" });
   });
 
+  it.each([202, 261])("is told of what goes on, %i, as of what was done", async (status) => {
+    const server = await openServer(delegationFiles());
+    const task = { method: "EXECUTE", path: "/tickets", parameters: { status } };
+    const reply = await delegate(server, { task, more: { callback } });
+    const told = await vi.waitUntil(async () => (await outcomes(server))[0]);
+    expect(told).toMatchObject({ status, result: { ticket: 7 } });
+    const path = String(reply.body["result"]?.["poll"]?.["path"]);
+    const headers = { "Agent-ID": ALICE };
+    const { body } = await server.send({ method: "QUERY", path, headers });
+    expect(body["result"]).toMatchObject({ state: "completed", status });
+    const query = { intent: "delegate", scope: "run" };
+    const found = await server.send({ method: "QUERY", headers, body: query });
+    const [run] = Object.values(found.body["result"]?.["results"] ?? {});
+    expect(run).toMatchObject({ content: { state: "completed", status } });
+  });
+
   async function inbox(server: TestServer) {
     const headers = { "Agent-ID": ALICE };
     const { body } = await server.send({ method: "QUERY", path: "/inbox", headers });

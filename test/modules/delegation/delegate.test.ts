@@ -272,6 +272,13 @@ describe("DELEGATE to a hosted agent", () => {
     expect(nested.body["sub_agent"]?.["status"]).toBe(457);
   });
 
+  it.each([202, 261])("tells of what goes on as such, %i", async (status) => {
+    const server = await openServer(files);
+    const task = { method: "EXECUTE", path: "/tickets", parameters: { status } };
+    const { body } = await delegate(server, { task });
+    expect(body["result"]).toMatchObject({ state: "accepted", status, result: { ticket: 7 } });
+  });
+
   it("is a run of the caller's", async () => {
     const server = await openServer(files);
     const { body } = await delegate(server, { headers: { "Task-ID": "t-7" } });
