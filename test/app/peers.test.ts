@@ -40,6 +40,7 @@ const ERIN = "1".repeat(64);
 /** Hosted nowhere here. */
 const FRANK = "2".repeat(64);
 
+type Fields = Readonly<Record<string, string>>;
 type Tables = Readonly<Record<string, object>>;
 
 function filesOf(id: string, key: typeof HOME_KEY, peers: readonly object[], more: Tables = {}) {
@@ -122,9 +123,11 @@ async function send(
   { connect }: Pick<TestDaemon, "connect">,
   body: object,
   agentId: string = ALICE,
+  more: Fields = {},
 ): Promise<TestReply> {
   const client = await connect();
-  client.write(encodeRequest({ method: "DELEGATE", headers: { "Agent-ID": agentId }, body }));
+  const headers = { "Agent-ID": agentId, ...more };
+  client.write(encodeRequest({ method: "DELEGATE", headers, body }));
   const [reply] = await client.replies(1);
   client.destroy();
   if (reply === undefined) throw new Error("no reply");
@@ -249,6 +252,33 @@ describe("DELEGATE to a peer", () => {
     const state = status === 200 ? "completed" : "accepted";
     const result = { ticket: 7 };
     expect(reply.body["result"]).toMatchObject({ state, status, result, peer: { name: "away" } });
+  });
+
+  it("stays in the zone of who handed on, there as well", async () => {
+    const zone = "zone:eu";
+    const erin = agentFile({ agent_id: ERIN, name: "erin", governance_zone: "zone:us" });
+    const there = await openDaemon({ ...awayFiles(), "agents/erin.agent.json": erin });
+    const away = await openAway();
+    const to = (server: TestDaemon) => openHome([{ ...awayAsPeer(server.daemon), zone }]);
+    const ask = async (home: TestDaemon, task: unknown, more: Fields = {}) => {
+      const scopes = ["booking:room", "booking:read"];
+      return send(home, delegation({ target: ERIN, task, scopes }), ALICE, more);
+    };
+    const further = (target: string) => ({
+      method: "DELEGATE",
+      parameters: delegation({ target, scopes: ["booking:room"] }),
+    });
+    const home = await to(away);
+    const headers = { "AGTP-Zone-ID": zone };
+    const outside = await ask(home, further(BOB), headers);
+    expect(outside.body["sub_agent"]?.["sub_agent"]).toMatchObject({
+      ...{ agent_id: ERIN, status: 457, error: { code: "zone-violation" } },
+    });
+    expect((await ask(home, further(ZOE), headers)).status).toBe(200);
+    expect((await ask(home, further(BOB))).status).toBe(200);
+    // The peer says of its own agent that it is elsewhere.
+    const elsewhere = await ask(await to(there), BOOKING, headers);
+    expect(elsewhere.body["sub_agent"]).toMatchObject({ status: 457 });
   });
 
   it("answers 403 for an agent that tasks may not go to", async () => {
@@ -505,6 +535,7 @@ describe("the token of a task that arrives", () => {
     ["with links that are not shown", { chain: ["0".repeat(64)] }, {}, "chain"],
     ["in a circle", { target: ALICE }, { body: { target_agent_id: ALICE } }, "loop"],
     ["with a scope that is none", { scopes: ["room"] }, {}, "malformed"],
+    ["in a zone that is none", { zone: "z".repeat(513) }, {}, "malformed"],
     ["good for ever", { deadline: Date.now() + 10 * 86_400_000 }, {}, "malformed"],
     ["from the future", {}, { at: Date.now() + 3_600_000 }, "malformed"],
   ])("is not believed if it is %s", async (_, changes, options, reason) => {
@@ -667,6 +698,10 @@ describe("the token of a task that arrives", () => {
       [earlier({ subject: BOB }), "subject", 0],
       [earlier({ subject: "frank" }), "malformed", 0],
     ];
+    // Between two zones there is no work that stays in both.
+    const zoned = await behind(await earlier({ zone: "zone:eu" }), { zone: "zone:us" });
+    expect(refusalOf(zoned)).toEqual([551, "authority-chain-broken", "chain"]);
+    expect(zoned.body["link"]?.["index"]).toBe(1);
     for (const [token, reason, index] of cases) {
       const reply = await behind(await token);
       expect(refusalOf(reply)).toEqual([551, "authority-chain-broken", reason]);

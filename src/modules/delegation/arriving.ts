@@ -4,7 +4,7 @@
  * link that does not hold · 262 for scopes that the peer may not bring.   AGTP "DELEGATE"
  */
 
-import type { JsonRecord } from "../../base/json-value.ts";
+import { given, type JsonRecord } from "../../base/json-value.ts";
 import type { Delegation, DelegationReader } from "../../dispatch/caller/delegation.ts";
 import {
   type BrokenLink,
@@ -66,7 +66,7 @@ async function arrive(
   const { issuer, id, deadline } = last;
   switch (await rules.seen.take(issuer, id, deadline + REMEMBERED_MS)) {
     case "fresh":
-      return { links, deadline, isArriving: true };
+      return { links, deadline, isArriving: true, ...given({ zone: chain.zone }) };
     case "seen":
       return broken("replayed", "the delegation token was used before", chain);
     case "full":

@@ -28,6 +28,8 @@ export interface VerifiedChain {
   readonly links: readonly DelegationLink[];
   /** The claims of the newest token. */
   readonly last: TokenClaims;
+  /** The governance zone of who handed on first in one. */
+  readonly zone: string | undefined;
 }
 
 /** Verifies the tokens, the oldest first; one at least. */
@@ -47,7 +49,8 @@ export async function verifyTokens(
       const link = { index, ...(issuer === undefined ? {} : { server_id: issuer.slice(0, 256) }) };
       return chainBroken(fault, `the delegation token is not accepted: ${message}`, link);
     }
-    const fault = checkLink(index, verdict, claims.at(-1), tokens);
+    const fault =
+      checkLink(index, verdict, claims.at(-1), tokens) ?? checkZone(index, verdict, claims);
     if (fault !== undefined) return fault;
     claims.push(verdict);
   }
@@ -63,7 +66,25 @@ export async function verifyTokens(
   }
   const fault = findLoop(claims) ?? (await findForeign(claims, rules));
   if (fault !== undefined) return fault;
-  return { kind: "verified", links: claims.map((one, at) => asLink(one, tokens[at])), last };
+  const links = claims.map((one, at) => asLink(one, tokens[at]));
+  return { kind: "verified", links, last, zone: zoneOf(claims) };
+}
+
+/** A server that knows nothing of zones says none: the first that is named holds. */
+function zoneOf(claims: readonly TokenClaims[]): string | undefined {
+  return claims.find(({ zone }) => zone !== undefined)?.zone;
+}
+
+function checkZone(
+  index: number,
+  claims: TokenClaims,
+  before: readonly TokenClaims[],
+): Refusal | undefined {
+  const zone = zoneOf(before);
+  const isLeft = zone !== undefined && claims.zone !== undefined && claims.zone !== zone;
+  if (!isLeft) return undefined;
+  const explanation = "the link is of another governance zone than the ones before it";
+  return chainBroken("chain", explanation, linkOf(index, claims));
 }
 
 function checkLink(

@@ -5,7 +5,7 @@
  * not hold.   AGTP "DELEGATE"
  */
 import type { KeyObject } from "node:crypto";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Delegation, DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
 import {
   chainBroken,
@@ -53,7 +53,7 @@ export async function forward(
   const link = delegation.links.at(-1);
   const message: PeerMessage = {
     agentId: link?.agentId ?? "",
-    ...{ taskId, escalationId },
+    ...{ taskId, escalationId, zone: delegation.zone },
     body: bodyOf(task, tokens, link),
     // The deadline itself is told by the signal.
     timeoutMs: Math.min(peer.timeoutMs, Math.max(0, time.deadline - Date.now()) + GRACE_MS),
@@ -70,7 +70,7 @@ export async function forward(
 async function signLinks(
   { vouching: { serverId }, key }: ForwardOptions & { readonly key: KeyObject },
   peer: PeerServer,
-  { links, deadline }: Delegation,
+  { links, deadline, zone }: Delegation,
   hash: string,
 ): Promise<readonly string[]> {
   const tokens: string[] = [];
@@ -86,6 +86,7 @@ async function signLinks(
       deadline,
       id: uuidv7(),
       taskHash: hash,
+      ...given({ zone }),
     };
     tokens.push(token ?? (await signToken(claims, key, Date.now())));
   }

@@ -5,6 +5,7 @@
  * agent · 457 out of the zone · 550 past its deadline · 551 too deep, in a circle, or with a token
  * that nobody looked at.   AGTP "DELEGATE"
  */
+import { given } from "../../base/json-value.ts";
 import type { Delegation, DelegationLink } from "../../dispatch/caller/delegation.ts";
 import {
   chainBroken,
@@ -77,8 +78,7 @@ export function prepareHop(
   const deadline = deadlineOf(request, before, longestMs);
   if (deadline <= Date.now()) return late();
   const zone = zoneOf(exchange);
-  const within = zone === undefined ? {} : { zone };
-  return { target, delegation: { links, deadline, isArriving: false, ...within } };
+  return { target, delegation: { links, deadline, isArriving: false, ...given({ zone }) } };
 }
 
 /** No hop lasts longer than the one before, or than somebody waits for it. */
@@ -112,9 +112,13 @@ function takeArriving(
   if (links.some(({ agentId }) => agentId === agent.agentId)) {
     return looped({ index, agent_id: link.agentId, target_agent_id: agent.agentId });
   }
+  const { zone } = before;
+  // Whoever handed on knows in which zone this server is; an agent may say otherwise of itself.
+  if (zone !== undefined && (agent.governanceZone ?? zone) !== zone) return outOf(zone);
   const deadline = deadlineOf(request, before, waitMs);
   if (deadline <= Date.now()) return late();
-  const delegation = { links: [...links.slice(0, -1), hosted], deadline, isArriving: false };
+  const handed = [...links.slice(0, -1), hosted];
+  const delegation = { links: handed, deadline, isArriving: false, ...given({ zone }) };
   return { target: { kind: "hosted", agent }, delegation };
 }
 
@@ -192,6 +196,11 @@ function checkZone(exchange: ExchangeView, target: DelegationTarget): Refusal | 
   if (zone === undefined) return undefined;
   const there = target.kind === "hosted" ? target.agent.governanceZone : target.peer.zone;
   if (there === zone) return undefined;
+  return outOf(zone);
+}
+
+/** 457: names the zone. */
+function outOf(zone: string): Refusal {
   return zoneViolation(`the agent is not in the governance zone ${JSON.stringify(zone)}`);
 }
 

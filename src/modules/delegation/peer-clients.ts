@@ -24,6 +24,8 @@ export interface PeerMessage {
   readonly taskId: string | undefined;
   /** The approval that the request brings for what is done. */
   readonly escalationId: string | undefined;
+  /** The governance zone that the work stays in. */
+  readonly zone: string | undefined;
   /** JSON; the peer's record has its hash. */
   readonly body: string;
   readonly timeoutMs: number;
@@ -121,12 +123,13 @@ export function createPeerClients(): PeerCaller {
 
 async function ask(
   client: AgtpClient,
-  { agentId, taskId, escalationId, body, timeoutMs, signal }: PeerMessage,
+  { agentId, taskId, escalationId, zone, body, timeoutMs, signal }: PeerMessage,
   { traceparent, tracestate }: TraceFields,
 ): Promise<PeerAnswer> {
   const fields = [
     ["Task-ID", taskId],
     ["Escalation-ID", escalationId],
+    ["AGTP-Zone-ID", zone],
     ["traceparent", traceparent],
     ["tracestate", tracestate],
   ] as const;

@@ -3,7 +3,7 @@
  * Ed25519 key. Who may be believed is for the chain to say.   AGTP "DELEGATE", RFC 7519, RFC 8725
  */
 import type { KeyObject } from "node:crypto";
-import { isRecord } from "../../base/json-value.ts";
+import { given, isRecord } from "../../base/json-value.ts";
 import { type LateLoad, loadLate } from "../../base/late-load.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { isAgentId, isOpaqueId } from "../../identity/identifiers.ts";
@@ -30,6 +30,8 @@ export interface TokenClaims {
   readonly deadline: number;
   readonly id: string;
   readonly taskHash: string;
+  /** The governance zone that the work stays in; undefined: any. */
+  readonly zone?: string;
 }
 
 interface TokenFault {
@@ -61,6 +63,7 @@ export async function signToken(claims: TokenClaims, key: KeyObject, now: number
     chain: [...claims.chain],
     deadline: new Date(claims.deadline).toISOString(),
     task_hash: claims.taskHash,
+    ...given({ zone: claims.zone }),
   })
     .setProtectedHeader({ alg: "EdDSA", kid: keyId(publicKey), typ: TYPE })
     .setIssuer(claims.issuer)
@@ -121,7 +124,8 @@ function readClaims(
 ): TokenClaims | undefined {
   const { iss, sub, aud, jti, iat, exp, target, chain, deadline, task_hash: taskHash } = payload;
   const scopes = readScopes(payload["scopes"]);
-  const texts = [iss, sub, aud, jti, target, deadline, taskHash];
+  const { zone } = payload;
+  const texts = [iss, sub, aud, jti, target, deadline, taskHash, zone ?? ""];
   if (!texts.every((text) => typeof text === "string" && text.length <= 512)) return undefined;
   // A name is anybody's: who hands on is said by its Agent-ID alone.
   if (!isAgentId(String(sub)) || !isKeepable(String(iss), String(jti))) return undefined;
@@ -137,6 +141,7 @@ function readClaims(
   return {
     ...{ issuer: String(iss), subject: String(sub), audience: String(aud), id: String(jti) },
     ...{ target: String(target), scopes, chain, deadline: at, taskHash: String(taskHash) },
+    ...(typeof zone === "string" ? { zone } : {}),
   };
 }
 
