@@ -150,15 +150,18 @@ const RECORD = /^(?:jws:)?[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\s*(?:\n
 
 /** Looks at a text. What is no JSON may be a secret, so nothing of it is repeated. */
 function recognize(text: string): RecognizedFile {
+  if (/^\s*[[{]/.test(text)) return recognizeJson(text);
   if (text.includes("-----BEGIN CERTIFICATE-----")) return { kind: "certificate" };
   if (isKeyText(text)) return { kind: "key" };
   if (RECORD.test(text)) return { kind: "records" };
-  if (!/^\s*[[{]/.test(text)) {
-    return {
-      kind: "unknown",
-      fault: "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON",
-    };
-  }
+  return {
+    kind: "unknown",
+    fault: "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON",
+  };
+}
+
+/** Looks at a text that begins as JSON does; a key or certificate inside it is a member's value. */
+function recognizeJson(text: string): RecognizedFile {
   const parsed = parseBoundedJson(text);
   if (parsed.fault !== undefined) return { kind: "unknown", fault: parsed.fault };
   const { value } = parsed;

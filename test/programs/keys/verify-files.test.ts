@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { publicKeyOf } from "../../../src/identity/ed25519.ts";
 import { keyId } from "../../../src/identity/jws.ts";
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
+import { REFERENCE, signGenesis } from "../../support/genesis.ts";
 import {
   type KeysProgram,
   LAUREN,
@@ -47,6 +48,15 @@ describe("agtp-keys verify, of a Genesis", () => {
       "  ok       issuer     is trusted by --issuer-key",
       "",
     ]);
+  });
+
+  it("knows one whose keys are PEM, as the reference implementation writes them", async () => {
+    const program = await prepare();
+    program.write("reference.json", JSON.stringify(signGenesis(REFERENCE), null, 2));
+    expect(await outcomes(program, "reference.json")).toEqual({
+      exitCode: 0,
+      checks: [["genesis", { form: "ok", signature: "ok", "agent-id": "ok", issuer: "skipped" }]],
+    });
   });
 
   it.each([
