@@ -457,6 +457,25 @@ describe("calls at once", () => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     expect(new Set(replies.map(({ body }) => body["pid"])).size).toBe(2);
   });
+
+  it("lend their place to what they dispatch to their own process, however deep", async () => {
+    const tables = { limits: { handler_timeout_ms: 2_000 } };
+    const daemon = await openDaemon(filesOf(["echo", "dispatch"], { tables, concurrency: 2 }));
+    const echo = { method: "QUERY", path: "/echos", input: { text: "deep" } };
+    const deep = { method: "QUERY", path: "/dispatchs", input: echo };
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => ask(daemon, "dispatch", index % 2 ? echo : deep)),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(Array(12).fill(200));
+    for (const { text } of replies) expect(text).toContain('"text":"deep"');
+  });
+
+  it("lend it once at a time, and the next waits for it", async () => {
+    const daemon = await openDaemon(filesOf(["slow", "both"], { concurrency: 1 }));
+    const slow = { method: "QUERY", path: "/slows", input: { ms: 150 } };
+    const { body } = await ask(daemon, "both", slow);
+    expect(body).toMatchObject({ answers: [{ status: 200 }, { status: 200 }], most: 1 });
+  });
 });
 
 describe("a process that cannot be had", () => {

@@ -9,7 +9,12 @@ import { createInterface } from "node:readline";
 const [mode = "sane", ...rest] = process.argv.slice(2);
 const send = (message) =>
   process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-const answer = (id, body) => send({ id, result: { body } });
+const calls = new Set();
+let mostAtOnce = 0;
+const answer = (id, body) => {
+  calls.delete(id);
+  send({ id, result: { body } });
+};
 const waiting = new Map();
 const cancelled = new Map();
 let last = 0;
@@ -82,6 +87,12 @@ const functions = {
     const { method, path, input } = params.input;
     answer(id, await dispatch(id, method, path, input));
   },
+  // Dispatches the same twice at once, and tells how many calls it had beside itself.
+  both: async ({ id, params: { input } }) => {
+    const { method, path, input: given } = input;
+    const asked = [0, 1].map(() => dispatch(id, method, path, given));
+    answer(id, { answers: await Promise.all(asked), most: mostAtOnce - 1 });
+  },
   turn: async ({ id, params: { input } }) => {
     const said = await dispatch(id, "QUERY", "/rooms", { nights: 2 });
     answer(id, { result: { task: input.task, answer: said } });
@@ -127,7 +138,11 @@ function hear(line) {
     const run = functions[message.params.function];
     if (run === undefined)
       send({ id: message.id, error: { code: -32601, message: "no such function" } });
-    else run(message);
+    else {
+      calls.add(message.id);
+      mostAtOnce = Math.max(mostAtOnce, calls.size);
+      run(message);
+    }
   } else if (message.method === "cancel") {
     cancelled.get(message.params.call)?.();
   } else waiting.get(message.id)?.(message.result ?? { refused: message.error });

@@ -13,6 +13,8 @@ export interface ProcessCall {
   readonly params: JsonRecord;
   /** `performance.now()` when its time is over; undefined: nothing but its signal ends it. */
   readonly endsAt: number | undefined;
+  /** The request that it answers, below those that have dispatched it. */
+  readonly request?: CallSurroundings | undefined;
   readonly signal: Call["signal"];
   readonly log: ProcessLog & Partial<CallLog>;
   dispatch(
@@ -79,6 +81,7 @@ export function createProcessFunction(
     callProcess({
       params: describeCall(call, surroundings),
       endsAt: endOf(surroundings, handlerTimeoutMs),
+      request: surroundings,
       signal: call.signal,
       log: call.log,
       dispatch: (method, path, input) => call.dispatch(method, path, input),

@@ -1,7 +1,9 @@
 /**
  * An entry of `[[processes]]` while it runs: calls go to the least busy of its processes, and wait
- * where all of them have as many as they take.
+ * where all of them have as many as they take. A call that dispatches to its own entry lends its place to that,
+ * once at a time: else calls that fill a process would wait for each other until their time is up.
  */
+import type { CallSurroundings } from "../call-upstream.ts";
 import type { HandlerResult } from "../handler.ts";
 import { type ProcessCall, ProcessFault } from "./process-call.ts";
 import { publishCallEnd } from "./process-channels.ts";
@@ -23,8 +25,15 @@ export interface ProcessHealth {
 }
 
 interface Waiter {
-  take(session: ProcessSession): void;
+  readonly call: ProcessCall;
+  take(result: Promise<HandlerResult>): void;
   fail(fault: Error): void;
+}
+
+/** The place of a call in a process. */
+interface Place {
+  readonly session: ProcessSession;
+  isLent: boolean;
 }
 
 /** Nobody waits for a process that is not even to be started for longer. */
@@ -37,7 +46,11 @@ export class ProcessPool {
   readonly name: string;
   readonly #concurrency: number;
   readonly #workers: readonly ProcessWorker[];
+  /** By the request that a call answers. */
+  readonly #places = new Map<CallSurroundings, Place>();
   readonly #waiting = new Set<Waiter>();
+  /** Those that another call of this entry waits for. */
+  readonly #waitedFor = new Set<Waiter>();
   #functions: OfferedFunctions = NO_FUNCTIONS;
   #latencyMs: number | undefined;
   #isRetired = false;
@@ -81,7 +94,7 @@ export class ProcessPool {
     return {
       ...{ name: this.name, count: this.#workers.length, ready: sessions.length },
       calls: sessions.reduce((sum, { load }) => sum + load, 0),
-      waiting: this.#waiting.size,
+      waiting: this.#waiting.size + this.#waitedFor.size,
       restarts: this.#workers.reduce((sum, { restarts }) => sum + restarts, 0),
       latencyMs: this.#latencyMs,
     };
@@ -93,13 +106,12 @@ export class ProcessPool {
     let isAnswered = false;
     this.#underWay += 1;
     try {
-      const free = this.#free();
-      const calling = free === undefined ? this.#wait(call) : free.call(call);
-      const result = await calling;
+      const result = await (this.#begin(call) ?? this.#wait(call));
       isAnswered = true;
       return result;
     } finally {
       this.#underWay -= 1;
+      if (call.request !== undefined) this.#places.delete(call.request);
       this.#measure(performance.now() - startedAt, isAnswered);
       if (this.#isRetired && this.#underWay === 0) void this.close();
     }
@@ -136,18 +148,53 @@ export class ProcessPool {
     return best;
   }
 
+  /** Calls it in a place of its own, or in one that is lent to it; undefined: there is none yet. */
+  #begin(call: ProcessCall): Promise<HandlerResult> | undefined {
+    const free = this.#free();
+    if (free !== undefined) return this.#callAt(free, call);
+    const lent = this.#lenderOf(call);
+    if (lent === undefined) return undefined;
+    lent.isLent = true;
+    return this.#callAt(lent.session, call).finally(() => {
+      lent.isLent = false;
+      this.#pump();
+    });
+  }
+
+  #callAt(session: ProcessSession, call: ProcessCall): Promise<HandlerResult> {
+    if (call.request !== undefined) this.#places.set(call.request, { session, isLent: false });
+    return session.call(call);
+  }
+
+  /** The place of one of the calls that wait for this one. */
+  #lenderOf({ request }: ProcessCall): Place | undefined {
+    return this.#placesAbove(request).find(({ session, isLent }) => session.isReady && !isLent);
+  }
+
+  #placesAbove(request: CallSurroundings | undefined): readonly Place[] {
+    const places: Place[] = [];
+    for (let above = request?.inner?.parent; above !== undefined; above = above.inner?.parent) {
+      const place = this.#places.get(above);
+      if (place !== undefined) places.push(place);
+    }
+    return places;
+  }
+
   #wait(call: ProcessCall): Promise<HandlerResult> {
-    const { signal } = call;
+    const { signal, request } = call;
     if (signal.aborted || this.#isHopeless()) return Promise.reject(this.#absent());
+    const isWaitedFor = this.#placesAbove(request).length > 0;
+    const waiting = isWaitedFor ? this.#waitedFor : this.#waiting;
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        this.#waiting.delete(waiter);
+        waiting.delete(waiter);
         signal.removeEventListener("abort", abort);
       };
       const waiter: Waiter = {
-        take: (session) => {
+        call,
+        take: (result) => {
           leave();
-          session.call(call).then(resolve, reject);
+          result.then(resolve, reject);
         },
         fail: (fault) => {
           leave();
@@ -156,17 +203,22 @@ export class ProcessPool {
       };
       const abort = (): void => waiter.fail(new ProcessFault("the call ended while it waited"));
       signal.addEventListener("abort", abort, { once: true });
-      this.#waiting.add(waiter);
+      waiting.add(waiter);
     });
   }
 
-  /** Hands waiting calls, the oldest first, to processes that have room. */
+  /** Begins waiting calls, the oldest first, where there is room; what others wait for goes before. */
   #pump(): void {
-    for (const waiter of this.#waiting) {
-      const free = this.#free();
-      if (free === undefined) return;
-      waiter.take(free);
-    }
+    for (const waiter of this.#waitedFor) this.#offer(waiter);
+    for (const waiter of this.#waiting) if (!this.#offer(waiter)) return;
+  }
+
+  /** False: there is no room. */
+  #offer(waiter: Waiter): boolean {
+    const result = this.#begin(waiter.call);
+    if (result === undefined) return false;
+    waiter.take(result);
+    return true;
   }
 
   #giveUp(): void {
@@ -183,7 +235,7 @@ export class ProcessPool {
   }
 
   #failWaiting(fault: Error): void {
-    for (const waiter of [...this.#waiting]) waiter.fail(fault);
+    for (const waiter of [...this.#waitedFor, ...this.#waiting]) waiter.fail(fault);
   }
 
   #measure(durationMs: number, isAnswered: boolean): void {
