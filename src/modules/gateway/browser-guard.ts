@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 import { isLoopbackHost } from "../../base/addresses.ts";
 import { isReading } from "../../openapi/http-form.ts";
 import type { GatewaySections } from "./config.ts";
-import { readAuthority } from "./http-target.ts";
+import { FURTHER_METHODS, METHODS, readAuthority } from "./http-target.ts";
 
 /** The fields for the browser, beside the answer or instead of it. */
 type OriginVerdict =
@@ -25,15 +25,17 @@ interface OriginRequest {
   readonly asksFor: string | undefined;
 }
 
-const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
+const USUAL = METHODS.filter((method) => method !== "OPTIONS").join(", ");
 const SENT = [
   ...["Accept", "Authority-Scope", "Authorization", "Content-Type", "Contract-Synthesized"],
   ...["Escalation-ID", "Idempotency-Key", "If-None-Match", "Last-Event-ID", "Mcp-Method"],
   ...["Mcp-Name", "MCP-Protocol-Version", "Mcp-Session-Id", "Request-ID", "Session-ID", "Task-ID"],
+  ...["Traceparent", "Tracestate"],
 ].join(", ");
 const EXPOSED = [
-  ...["AGTP-Catalog-Warning", "AGTP-Endpoint-Warning", "Attribution-Record", "Audit-ID", "ETag"],
-  ...["Location", "Mcp-Session-Id", "Request-ID", "Response-ID", "Retry-After", "Server-ID"],
+  ...["AGTP-Catalog-Warning", "AGTP-Endpoint-Warning", "Attribution-Record", "Audit-ID"],
+  ...["Continuation-Token", "Contract-Synthesized", "ETag", "Idempotency-Replayed", "Location"],
+  ...["Mcp-Session-Id", "Negotiation-ID", "Request-ID", "Response-ID", "Retry-After", "Server-ID"],
   ...["Task-ID", "WWW-Authenticate", "X-AGTP-Status"],
 ].join(", ");
 /** The time that a browser may remember; it never remembers longer than two hours. */
@@ -58,12 +60,17 @@ export function createOriginPolicy(
       kind: "preflight",
       fields: [
         ...fields,
-        ["access-control-allow-methods", METHODS],
+        ["access-control-allow-methods", methodsFor(asksFor)],
         ["access-control-allow-headers", SENT],
         ["access-control-max-age", String(MAX_AGE_SECONDS)],
       ],
     };
   };
+}
+
+/** The usual methods, and the one that is asked for where the sidecar takes it. */
+function methodsFor(asked: string): string {
+  return FURTHER_METHODS.includes(asked) ? `${USUAL}, ${asked}` : USUAL;
 }
 
 interface HostRequest {

@@ -95,4 +95,29 @@ describe("createOriginPolicy", () => {
     expect(judge(ask("OPTIONS", PAGE, "DELETE"))).toMatchObject({ kind: "preflight" });
     expect(judge(ask("OPTIONS", PAGE)).kind).toBe("same");
   });
+
+  it.each(["GET", "PATCH", "QUERY", "SEARCH", "NOTIFY"])("lets it send %s", (method) => {
+    const answer = createOriginPolicy([PAGE])(ask("OPTIONS", PAGE, method));
+    const fields = new Map("fields" in answer ? answer.fields : []);
+    expect(fields.get("access-control-allow-methods")?.split(", ")).toContain(method);
+  });
+
+  it("lets it send the context of its trace, and read what is said for its next call", () => {
+    const judge = createOriginPolicy([PAGE]);
+    const asked = judge(ask("OPTIONS", PAGE, "GET"));
+    const sent = new Map("fields" in asked ? asked.fields : []).get("access-control-allow-headers");
+    expect(sent?.split(", ")).toEqual(expect.arrayContaining(["Traceparent", "Tracestate"]));
+    const answer = judge(ask("GET", PAGE));
+    const fields = new Map("fields" in answer ? answer.fields : []);
+    const read = fields.get("access-control-expose-headers")?.split(", ");
+    const names = ["Continuation-Token", "Contract-Synthesized", "Idempotency-Replayed"];
+    expect(read).toEqual(expect.arrayContaining(names));
+  });
+
+  it("does not let it send what the sidecar takes from nobody", () => {
+    const answer = createOriginPolicy([PAGE])(ask("OPTIONS", PAGE, "BREW"));
+    const fields = new Map("fields" in answer ? answer.fields : []);
+    const methods = "GET, HEAD, POST, PUT, PATCH, DELETE, QUERY";
+    expect(fields.get("access-control-allow-methods")).toBe(methods);
+  });
 });
