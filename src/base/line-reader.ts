@@ -87,6 +87,11 @@ export class OctetLines {
     this.#tooLong = tooLong;
   }
 
+  /** How many octets the line has so far that has begun. */
+  get rest(): number {
+    return this.#length;
+  }
+
   /** The lines that end in a piece, without their line feeds. Throws for one that is too long. */
   *take(piece: Buffer): Generator<Buffer> {
     let start = 0;

@@ -41,6 +41,8 @@ const NAME = /^\d{8}\.jws$/;
 export const LINE_FEED = 0x0a;
 /** No line that this program writes is longer: its texts come from heads that are bounded. */
 export const MAX_LINE: number = 1024 * 1024;
+/** A disk that lost part of a segment may have left one line of all that stood there. */
+const MAX_DAMAGED_LINE = 256 * 1024 * 1024;
 const CHUNK = 64 * 1024;
 const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 /** More than most groups of records take. */
@@ -85,7 +87,8 @@ export async function* readSegment(
   from = 0,
 ): AsyncGenerator<StoredRecord> {
   const name = segmentName(number);
-  const lines = new OctetLines(MAX_LINE, () => new Error(`${name} holds no journal lines`));
+  const tooLong = (): Error => new Error(`${name} holds no journal lines`);
+  const lines = new OctetLines(MAX_DAMAGED_LINE, tooLong);
   let offset = from;
   const stream = createReadStream(join(directory, name), { start: from, highWaterMark: CHUNK });
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -96,6 +99,7 @@ export async function* readSegment(
       offset += length + 1;
     }
   }
+  if (lines.rest > MAX_LINE) throw tooLong();
 }
 
 /** The segment that is being written. */

@@ -194,16 +194,22 @@ describe("agtp-keys repair", () => {
     expect((await served.program.run(...verify(served))).json["records"]).toBe(2);
   });
 
-  it("sets lines aside that are no records, and records that", async () => {
+  it.each([
+    ["that are no records", "not a record\n"],
+    [
+      "that are longer than any, as where a disk has lost what it was given",
+      `${"\0".repeat(3_000_000)}\n`,
+    ],
+  ])("sets lines aside %s, and records that", async (_, line) => {
     const served = await serve(3);
-    appendFileSync(served.segment, "not a record\n");
+    appendFileSync(served.segment, line);
     expect((await refusalOf(served.configPath)).problems).toEqual([
       expect.stringContaining("holds something else than a record at octet"),
     ]);
     const { json } = await served.program.run("repair", "--json");
     const [copy] = json["set_aside"] as string[];
     expect(readdirSync(served.journal)).toContain(copy);
-    expect(readFileSync(join(served.journal, copy ?? ""), "latin1")).toContain("not a record\n");
+    expect(readFileSync(join(served.journal, copy ?? ""), "latin1")).toContain(line);
     expect(readJournal(served.journal).at(-1)?.payload).toMatchObject({ set_aside: [copy] });
     await ask(served, 1);
     expect((await served.program.run(...verify(served))).json["records"]).toBe(5);
