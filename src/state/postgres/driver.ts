@@ -31,7 +31,7 @@ type PostgresPool =
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 10_000;
 const MAX_CONNECTIONS = 8;
-const MAX_CA_BYTES = 1_048_576;
+const MAX_PEM_BYTES = 1_048_576;
 const BARE_PERCENT = /%(?![0-9a-f]{2})/i;
 const PROTOCOLS = ["postgres:", "postgresql:"];
 
@@ -85,25 +85,35 @@ export function makePool(location: PostgresLocation): PostgresPool {
   }
 }
 
-/** Takes the TLS parameters out of the URL: the driver would read them in its own way. */
+/** The words of `ssl`, which stands for `sslmode` in the URLs of some providers. */
+const MODES: Readonly<Record<string, string>> = {
+  ...{ true: "require", "1": "require" },
+  ...{ false: "disable", "0": "disable" },
+};
+
+/** Takes the TLS parameters out of the URL: the driver would put what they say in the place of all else. */
 function readTls(
   parameters: URLSearchParams,
   ca: string | undefined,
 ):
   | { readonly options: NonNullable<PoolConfig["ssl"]> }
   | Extract<PostgresPool, { pool?: undefined }> {
-  const mode = parameters.get("sslmode");
-  parameters.delete("sslmode");
-  const rootCert = parameters.get("sslrootcert") ?? undefined;
-  parameters.delete("sslrootcert");
-  const file = ca ?? rootCert;
+  const take = (name: string): string | undefined => {
+    const value = parameters.get(name) ?? undefined;
+    parameters.delete(name);
+    return value;
+  };
+  const [ssl, rootCert, cert, key] = ["ssl", "sslrootcert", "sslcert", "sslkey"].map(take);
+  const mode = take("sslmode") ?? (ssl && (MODES[ssl] ?? ssl));
+  // Every server takes the other way as well.
+  take("sslnegotiation");
   switch (mode) {
     case "disable":
       return ca === undefined
         ? { options: false }
         : faulty("ca", "is given, and the URL says sslmode=disable");
-    case null:
-      if (file === undefined) return { options: false };
+    case undefined:
+      if ((ca ?? rootCert ?? cert ?? key) === undefined) return { options: false };
       break;
     case "require":
     case "verify-ca":
@@ -112,10 +122,19 @@ function readTls(
     default:
       return faulty("url", 'has another sslmode than "disable", "require" or "verify-full"');
   }
-  if (file === undefined) return { options: { rejectUnauthorized: true } };
-  const { text, fault } = readBoundedFile(file, MAX_CA_BYTES);
-  if (fault !== undefined) return faulty("ca", `${JSON.stringify(file)} ${fault}`);
-  return { options: { rejectUnauthorized: true, ca: text } };
+  if ((cert === undefined) !== (key === undefined)) {
+    return faulty("url", "has only one of sslcert and sslkey");
+  }
+  const read: Partial<Record<string, string>> = {};
+  for (const [name, path] of Object.entries({ ca: ca ?? rootCert, cert, key })) {
+    if (path === undefined) continue;
+    const { text, fault } = readBoundedFile(path, MAX_PEM_BYTES);
+    if (fault !== undefined) {
+      return faulty(name === "ca" ? "ca" : "url", `${JSON.stringify(path)} ${fault}`);
+    }
+    read[name] = text;
+  }
+  return { options: { rejectUnauthorized: true, ...read } };
 }
 
 function faulty(key: string, message: string): Extract<PostgresPool, { pool?: undefined }> {
