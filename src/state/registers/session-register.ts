@@ -143,9 +143,10 @@ export class SessionRegister {
     return this.#touch(session);
   }
 
-  /** Makes a session an agent's over another certificate; resolves once that is stored. */
+  /** Makes a session an agent's over another certificate; resolves once that is stored, and holds on every node. */
   async rebind(sessionId: string, agentId: string, tlsIdentity: string | undefined): Promise<void> {
     await this.#bind(sessionId, { agentId, tlsIdentity, isRebound: true });
+    if (this.#inUse.get(sessionId)?.isStored === true) await this.#stored.everywhere(sessionId);
   }
 
   /** Stores the last uses that are not stored yet. */

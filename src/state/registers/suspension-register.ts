@@ -1,7 +1,7 @@
 /**
  * Sessions that may not be used: suspended ones, until their agent comes back with the nonce; and
  * those that are over. Each nonce works once, whoever else presents it at the same moment. Every
- * change is in the store before anybody hears of it, checkpoints in a collection of their own.
+ * change holds on every node before anybody hears of it; checkpoints are in a collection of their own.
  * AGTP "SUSPEND", "RESUME"
  */
 import { uuidv7 } from "../../identity/uuid.ts";
@@ -121,11 +121,15 @@ export class SuspensionRegister {
   async end(session: HaltedSession): Promise<Halting> {
     const ended = { ...session, resumeBy: this.#suspensions.now(), state: "ended" } as const;
     const halting = await this.#begin(ended, undefined);
-    if (halting.kind !== "held" || halting.suspension.state !== "suspended") return halting;
+    if (halting.kind !== "held") return halting;
     const { suspensionId } = halting.suspension;
+    const stored = this.#suspensions.get(suspensionId)?.state;
+    // One that is suspended as far as is known here may be resumed, also where its time is over by now.
+    if (stored === "ended" || stored === "expired") return halting;
     const reason = session.reason === undefined ? {} : { reason: session.reason };
-    const suspension = await this.#move(suspensionId, { state: "ended", ...reason });
-    // It was resumed, or its time was over, a moment ago.
+    const isMovable = ({ state }: Suspension): boolean => state === "suspended";
+    const suspension = await this.#move(suspensionId, { state: "ended", ...reason }, isMovable);
+    // It was resumed a moment ago.
     return suspension === undefined ? this.end(session) : { kind: "halted", suspension };
   }
 
@@ -145,9 +149,11 @@ export class SuspensionRegister {
       case "full":
         return adding;
       case "taken":
-        return { kind: "held", suspension: adding.item };
-      case "added":
-        return { kind: "halted", suspension: adding.item };
+      case "added": {
+        const { item } = adding;
+        await this.#suspensions.everywhere(item.suspensionId);
+        return { kind: adding.kind === "added" ? "halted" : "held", suspension: item };
+      }
     }
   }
 
@@ -171,9 +177,11 @@ export class SuspensionRegister {
    * forgets what has been over for long.
    */
   async sweep(onExpired: (suspension: Suspension) => Promise<void>): Promise<void> {
-    for (const suspension of this.#suspensions.values()) {
+    const isDue = (one: Suspension): boolean => this.#stateOf(one) !== one.state;
+    // One may have been resumed in time on another node.
+    if (this.#suspensions.values().some(isDue)) await this.#suspensions.refresh();
+    for (const suspension of this.#suspensions.values().filter(isDue)) {
       const state = this.#stateOf(suspension);
-      if (state === suspension.state) continue;
       await onExpired(suspension);
       const { suspensionId } = suspension;
       await this.#suspensions.change(
@@ -194,13 +202,16 @@ export class SuspensionRegister {
   async #move(
     suspensionId: string,
     change: Pick<Suspension, "state" | "reason">,
+    isMovable = (one: Suspension): boolean => this.#stateOf(one) === "suspended",
   ): Promise<Suspension | undefined> {
     const { item, isChanged } = await this.#suspensions.change(
       suspensionId,
-      (one) => (this.#stateOf(one) === "suspended" ? { ...one, ...change } : undefined),
+      (one) => (isMovable(one) ? { ...one, ...change } : undefined),
       { also: [withoutCheckpoint(suspensionId)] },
     );
-    return isChanged ? item : undefined;
+    if (!isChanged) return undefined;
+    await this.#suspensions.everywhere(suspensionId);
+    return item;
   }
 
   #stateOf(suspension: Suspension): SuspensionState {

@@ -7,6 +7,7 @@ import {
 } from "../../../src/state/registers/session-register.ts";
 import type { Change, Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { HearingNode } from "../../support/hearing-nodes.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
 import { openTestStore } from "../../support/store.ts";
 
@@ -168,6 +169,25 @@ describe("SessionRegister over a store", () => {
     await register.save();
     const after = await SessionRegister.open(store, { now });
     expect(after.admit("s-1", { ...ALICE, tlsIdentity: "f9" })).toBe(true);
+  });
+
+  it("has a session bound to another certificate on every node once that is said", async () => {
+    const memory = createMemoryStore();
+    const nodes: HearingNode<SessionRegister>[] = [0, 1].map(
+      (own) =>
+        new HearingNode(memory, {
+          open: (store) => SessionRegister.open(store),
+          everywhere: async () => nodes[1 - own]?.hear(),
+        }),
+    );
+    for (const node of nodes) await node.start();
+    const [one, other] = nodes.map(({ registers }) => registers);
+    await one?.admit("s-1", ALICE);
+    await nodes[1]?.hear();
+    expect(other?.admit("s-1", ALICE)).toBe(true);
+    await one?.rebind("s-1", ALICE.agentId, "f9");
+    expect(other?.admit("s-1", { ...ALICE, tlsIdentity: "f9" })).toBe(true);
+    expect(other?.admit("s-1", ALICE)).toBe(false);
   });
 
   it("keeps a session that is begun again after a day, while another process forgets it", async () => {

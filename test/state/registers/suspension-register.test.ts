@@ -123,6 +123,20 @@ describe("SuspensionRegister", () => {
     expect(ended).toEqual(["s-1"]);
   });
 
+  it("brings no end upon a session that another process has resumed in time", async () => {
+    const store = makeLastingStore();
+    const clock = { at: 0 };
+    const one = await openRegisters(store, clock);
+    const { nonce } = await suspend(one.suspensions, "s-1");
+    await suspend(one.suspensions, "s-2");
+    const other = await openRegisters(store, clock);
+    expect((await resume(one.suspensions, nonce)).kind).toBe("resumed");
+    clock.at = 1_000;
+    const ended: string[] = [];
+    await other.suspensions.sweep(async ({ sessionId }) => void ended.push(sessionId));
+    expect(ended).toEqual(["s-2"]);
+  });
+
   it("ends a session for good, suspended or not", async () => {
     const { suspensions } = await openFresh();
     const { nonce } = await suspend(suspensions, "s-1");
