@@ -123,12 +123,22 @@ export async function openMinuteShares(
   const renew = async (): Promise<void> => {
     if (!isNews) return;
     isNews = false;
-    // One that is not told of begins anew: the others would count all of it again.
-    for (const [account, { at }] of own) {
-      if (own.size > MAX_ACCOUNTS || now() - at > REST_MS) own.delete(account);
+    const told = [...own].slice(-MAX_ACCOUNTS).filter(([, { at }]) => now() - at <= REST_MS);
+    const totals = told.map(([account, { total }]) => [account, total]);
+    const untold = new Map(own);
+    for (const [account] of told) untold.delete(account);
+    try {
+      await given.put(self, { at: Date.now(), totals: Object.fromEntries(totals) });
+    } catch (error) {
+      isNews = true;
+      throw error;
     }
-    const totals = [...own].map(([account, { total }]) => [account, total]);
-    await given.put(self, { at: Date.now(), totals: Object.fromEntries(totals) });
+    // One that is not told of begins anew: the others would count all of it again.
+    for (const [account, { total }] of untold) {
+      const since = own.get(account);
+      if (since === undefined || since.total === total) own.delete(account);
+      else own.set(account, { ...since, total: since.total - total });
+    }
   };
   const timer = setInterval(() => renew().catch(onFault), TELL_EVERY_MS).unref();
   return { renew, close: () => clearInterval(timer) };

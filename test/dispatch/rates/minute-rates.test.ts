@@ -9,6 +9,7 @@ import { RateWindow } from "../../../src/dispatch/rates/rate-window.ts";
 import { SOLE_HOLDER } from "../../../src/state/holders.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { FeedWatcher, Store } from "../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { alterStore } from "../../support/store.ts";
 
 interface TestNode {
@@ -20,8 +21,15 @@ interface TestNode {
 function makeCluster() {
   const memory = createMemoryStore();
   const watchers: FeedWatcher[] = [];
-  const store: Store = alterStore(memory, { watch: (_, watcher) => void watchers.push(watcher) });
   const clock = { now: 0 };
+  const link = { isCut: false };
+  const store: Store = alterStore(memory, {
+    watch: (_, watcher) => void watchers.push(watcher),
+    commit: (...args) =>
+      link.isCut
+        ? Promise.reject(new StoreUnavailableError("unreachable", new Error("cut")))
+        : memory.commit(...args),
+  });
   let seen = 0;
   const open = async (self: string): Promise<TestNode> => {
     const rates = new MinuteRates();
@@ -45,7 +53,7 @@ function makeCluster() {
     for (const watcher of watchers) await watcher.take(feed);
     clock.now += 1_000;
   };
-  return { open, pass, clock };
+  return { open, pass, clock, link };
 }
 
 const MOST = 6;
@@ -101,4 +109,33 @@ it("are none of a process that is alone", async () => {
   const options = { rates: new MinuteRates(), onFault: () => undefined };
   const shares = await openMinuteShares(createMemoryStore(), { ...options, holders: SOLE_HOLDER });
   expect(shares).toBeUndefined();
+});
+
+it("are told of once the store can be written again, though nothing more is taken", async () => {
+  const { open, pass, clock, link } = makeCluster();
+  const nodes = [await open("a"), await open("b")];
+  const [a, b] = nodes.map(({ window }) => window);
+  for (let turn = 0; turn < MOST; turn += 1) expect(a?.take("x", MOST)).toBeUndefined();
+  link.isCut = true;
+  await expect(pass(nodes)).rejects.toThrow(StoreUnavailableError);
+  link.isCut = false;
+  await pass(nodes);
+  expect(b?.take("x", MOST)).toBeDefined();
+  // What was at rest is told no more, and counts anew.
+  clock.now += 62_000;
+  a?.take("y", MOST);
+  link.isCut = true;
+  await expect(pass(nodes)).rejects.toThrow(StoreUnavailableError);
+  link.isCut = false;
+  for (let turn = 0; turn < MOST; turn += 1) expect(a?.take("x", MOST)).toBeUndefined();
+  await pass(nodes);
+  expect(b?.take("x", MOST)).toBeDefined();
+  // Also where it is taken again while that is on its way.
+  clock.now += 62_000;
+  a?.take("y", MOST);
+  const passing = pass(nodes);
+  expect(a?.take("x", MOST)).toBeUndefined();
+  await passing;
+  await pass(nodes);
+  expect(b?.take("x", MOST)).toBeUndefined();
 });
