@@ -18,7 +18,7 @@ function tokenOf(claims: Members, key = ISSUER.privateKey): Promise<string> {
 const SOON = Math.floor(Date.now() / 1000) + 600;
 const POLICY = { max_depth: 3, allowed_delegators: ["desk", "customer"] };
 
-function delegated(policy: Members = POLICY, settings: Members = {}): Members {
+function delegated(policy: Members = POLICY, settings: Members = {}, auth: Members = {}): Members {
   return manifestOf([shellTask("true", [], { id: "task" })], {
     identity_profiles: [
       {
@@ -27,6 +27,7 @@ function delegated(policy: Members = POLICY, settings: Members = {}): Members {
           mode: "on-behalf-of",
           delegation_policy: policy,
           provider_config: { token_env: "T", public_key: PEM, ...settings },
+          ...auth,
         },
       },
     ],
@@ -94,10 +95,30 @@ describe("a chain that a token yields", () => {
       const { error } = await ask("validateDelegation", delegated(), token);
       expect(error).toMatchObject({ data: { code: "identity_resolution_failed" } });
     }
+    for (const [claims, reason] of [
+      [{ nbf: SOON }, /is not good yet/],
+      [{ nbf: "now" }, /has an nbf that is no time/],
+      [{ exp: "never" }, /has an exp that is no time/],
+      [{ act: { sub: "agent", nbf: SOON } }, /has an actor that is not good yet/],
+    ] as const) {
+      const { error } = await ask("resolve", delegated(), await tokenOf(claims));
+      expect(error?.["message"]).toMatch(reason);
+    }
     for (const claims of [{ sub: 7 }, { act: "agent" }, { act: { sub: 1 } }]) {
       const { error } = await ask("resolve", delegated(), await tokenOf(claims));
       expect(error?.["message"]).toMatch(/the delegated token has/);
     }
+  });
+
+  it("is for the audience that its identity declares", async () => {
+    const manifest = delegated(POLICY, {}, { audience: "agtp://acme" });
+    const audiences = ["agtp://acme", ["x", "agtp://acme"], "agtp://other", [], undefined];
+    const said = audiences.map(async (aud) => {
+      const { error } = await ask("resolve", manifest, await tokenOf({ aud, exp: SOON }));
+      return error?.["message"];
+    });
+    const refused = expect.stringMatching(/is not for "agtp:\/\/acme"/);
+    expect(await Promise.all(said)).toEqual([undefined, undefined, refused, refused, refused]);
   });
 
   it("needs to be told one token and one key", async () => {

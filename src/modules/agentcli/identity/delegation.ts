@@ -16,13 +16,19 @@ import type { DelegationVerdict, Hop, Session } from "./session.ts";
 /** Nobody delegates this often; a token that says so is a hostile one. */
 const MAX_HOPS = 32;
 
-/** The hops, the holder first; or in words why the token has none. */
+/**
+ * The hops, the holder first; or in words why the token has none, or is not for the audience that its
+ * identity declares.
+ */
 export async function readChain(
   token: string,
-  settings: JsonRecord,
+  {
+    provider_config: settings,
+    audience,
+  }: Pick<EffectiveIdentity["auth"], "provider_config" | "audience">,
   keySets: World["keySets"],
 ): Promise<readonly Hop[] | string> {
-  const found = await findKey(settings, keySets);
+  const found = await findKey(settings ?? {}, keySets);
   if (typeof found === "string") return `cannot be verified: ${found}`;
   const { compactVerify } = await loadJose();
   let claims: unknown;
@@ -33,7 +39,31 @@ export async function readChain(
   } catch (error) {
     return `does not verify: ${reasonOf(error)}`;
   }
-  return isRecord(claims) ? hopsOf(claims) : "has no claims";
+  if (!isRecord(claims)) return "has no claims";
+  return findTimeFault(claims) ?? findAudienceFault(claims, audience) ?? hopsOf(claims);
+}
+
+/** Times are numbers; a token is good for nothing before its own, or an actor's.   RFC 7519 §4.1.4, §4.1.5 */
+function findTimeFault({ nbf, exp }: JsonRecord): string | undefined {
+  const wrong = Object.entries({ nbf, exp }).find(
+    ([, value]) => value !== undefined && !isTime(value),
+  );
+  if (wrong !== undefined) return `has an ${wrong[0]} that is no time`;
+  return isTime(nbf) && nbf * 1000 > Date.now() + CLOCKS_DIFFER_MS ? "is not good yet" : undefined;
+}
+
+/** Servers whose clocks differ so much still understand each other. */
+const CLOCKS_DIFFER_MS = 5_000;
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) < 8_640_000_000_000;
+}
+
+/** RFC 7519 §4.1.3 */
+function findAudienceFault({ aud }: JsonRecord, audience: string | null): string | undefined {
+  if (audience === null) return undefined;
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  return named.includes(audience) ? undefined : `is not for ${quoteValue(audience)}`;
 }
 
 function hopsOf(claims: JsonRecord): readonly Hop[] | string {
@@ -43,6 +73,8 @@ function hopsOf(claims: JsonRecord): readonly Hop[] | string {
     if (!isRecord(actor) || typeof actor["sub"] !== "string")
       return "has an actor without a subject";
     if (hops.length >= MAX_HOPS) return `has more than ${MAX_HOPS} actors`;
+    const fault = findTimeFault(actor);
+    if (fault !== undefined) return `has an actor that ${fault}`;
     // A claim about an actor itself is narrower than one about the whole token.
     hops.push(hopOf(actor["sub"], actor, "delegated", actor["exp"] ?? exp));
   }
@@ -51,13 +83,12 @@ function hopsOf(claims: JsonRecord): readonly Hop[] | string {
 }
 
 function hopOf(principal: string, { jti }: JsonRecord, kind: string, exp: unknown): Hop {
-  const isTime = typeof exp === "number" && Math.abs(exp) < 8_640_000_000_000;
   return {
     kind,
     principal,
     grant: typeof jti === "string" && jti !== "" ? jti : "bearer-token",
     validated: true,
-    expires_at: isTime ? new Date(exp * 1000).toISOString() : null,
+    expires_at: isTime(exp) ? new Date(exp * 1000).toISOString() : null,
   };
 }
 

@@ -115,7 +115,7 @@ export const IDENTITY_PROVIDERS: ReadonlyMap<string, IdentityProvider> = new Map
           ? tokenOfVariable(identity, world.env)
           : tokenOfFile(identity, world);
         if (typeof token !== "string") return asSession("delegated-bearer", identity, token);
-        const chain = await readChain(token, identity.auth.provider_config ?? {}, world.keySets);
+        const chain = await readChain(token, identity.auth, world.keySets);
         if (typeof chain === "string") {
           return failure("identity_resolution_failed", `the delegated token ${chain}`);
         }
