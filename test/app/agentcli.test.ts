@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { formatProblem } from "../../src/base/problem.ts";
 import { canonicalDigest } from "../../src/identity/canonical-form.ts";
@@ -242,6 +242,29 @@ describe("a run", () => {
       error: { code: "identity_resolution_failed", details: { code: "token_not_found" } },
     });
     expect(refused.text).not.toContain("BOT_TOKEN");
+  });
+
+  it.each([
+    ["on-success", "true", false],
+    ["on-success", "false", true],
+    ["never", "true", true],
+  ])("leaves files as cleanup says: %s, after %s", async (cleanup, program, isLeft) => {
+    const target = { kind: "file", name: "token", expose_as: "API_FILE" };
+    const bindings = [{ source: "credentials.access_token.value", target }];
+    const auth = { provider_config: { token_env: "BOT_TOKEN" } };
+    const presentation = { bindings, cleanup };
+    const members = {
+      identity_profiles: [{ id: "p", provider: "env-bearer", auth, presentation }],
+      workflow: { identity: { ref: "p" } },
+    };
+    const task = shellTask("sh", ["-c", `echo "$API_FILE"; ${program}`]);
+    const server = await openServer(files(manifestOf([task], members)), {
+      env: { ...ENV, BOT_TOKEN: "bot-secret-token" },
+    });
+    const { body } = await run(server);
+    const file = String(body["result"]?.["stdout"]).trim();
+    onTestFinished(() => rmSync(dirname(file), { recursive: true, force: true }));
+    expect([basename(file), existsSync(file)]).toEqual(["token", isLeft]);
   });
 
   it("gives a task that follows the credentials that its policy leaves it", async () => {

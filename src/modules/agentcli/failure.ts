@@ -26,6 +26,7 @@ export type FailureCode =
   | "token_not_found"
   | "token_file_not_found"
   | "token_file_empty"
+  | "presentation_source_forbidden"
   | "presentation_binding_missing"
   | "presentation_target_invalid"
   | "presentation_stdin_conflict"

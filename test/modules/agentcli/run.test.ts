@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { EndpointDefinition } from "../../../src/endpoint/endpoint.ts";
@@ -13,7 +13,11 @@ import {
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import { foundTask } from "../../../src/modules/agentcli/identity/find-task.ts";
 import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
-import type { Binding, Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
+import type {
+  Binding,
+  Identity,
+  Manifest,
+} from "../../../src/modules/agentcli/manifest/manifest.ts";
 import { Approvals, taskHash } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
@@ -137,8 +141,9 @@ describe("checkContract", () => {
 
 // agentcli execution identity "Presentation"
 describe("presentCredentials", () => {
-  function identity(bindings: readonly Binding[], handoff: "downscope" | null = null) {
-    const declared = declareIdentity(undefined, { ref: "p", presentation: { bindings, handoff } });
+  function identity(bindings: readonly Binding[], more: Identity["presentation"] = {}) {
+    const presentation = { bindings, ...more };
+    const declared = declareIdentity(undefined, { ref: "p", presentation });
     if (!isDeclared(declared)) throw new Error("declared");
     const effective = applyProfile(undefined, declared);
     return { effective, session: bearerSession("env-bearer", effective, "t0ken-value") };
@@ -170,7 +175,75 @@ describe("presentCredentials", () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it("names a file as the manifest does, and leaves out what is not there", () => {
+    const file = { kind: "file", expose_as: "A" } as const;
+    const presented = presentCredentials(
+      identity([
+        { source, target: { ...file, name: "credentials.json" } },
+        { source, target: { ...file, prefix: "acme", expose_as: "B" } },
+        { source: "credentials.access_token.expires_at", target: { kind: "env", name: "END" } },
+      ]),
+      null,
+    );
+    if (isFailure(presented)) throw new Error(presented.message);
+    const { A = "", B = "", ...others } = presented.env;
+    expect([basename(A), basename(B), others]).toEqual(["credentials.json", "acme-2", {}]);
+    presented.remove();
+  });
+
+  it("conceals what a binding gives, unless it is told otherwise, and the token always", () => {
+    const principal = { source: "provider", target: { kind: "env", name: "WHO" } as const };
+    const secretsOf = (one: Binding, of = identity([one])) => {
+      const presented = presentCredentials(of, null);
+      return isFailure(presented) ? presented : new Set(presented.secrets);
+    };
+    expect(secretsOf(principal)).toEqual(new Set(["env-bearer", "t0ken-value"]));
+    expect(secretsOf({ ...principal, redact: false })).toEqual(new Set(["t0ken-value"]));
+    const open = identity([principal], { default_redaction: false });
+    expect(secretsOf(principal, open)).toEqual(new Set(["t0ken-value"]));
+  });
+
+  it.each(["always", "on-success", "on-failure", "never"] as const)(
+    "leaves files where the manifest says so: cleanup is %s",
+    (cleanup) => {
+      const bindings = [{ source, target: { kind: "file", name: "TOKEN_FILE" } as const }];
+      const presented = presentCredentials(identity(bindings, { cleanup }), null);
+      if (isFailure(presented)) throw new Error(presented.message);
+      const directory = dirname(presented.env["TOKEN_FILE"] ?? "");
+      const left = { success: presented.leftAfter(true), failure: presented.leftAfter(false) };
+      expect(left).toEqual({
+        success: ["on-failure", "never"].includes(cleanup) ? directory : undefined,
+        failure: ["on-success", "never"].includes(cleanup) ? directory : undefined,
+      });
+      presented.remove();
+    },
+  );
+
   it.each<[string, readonly Binding[], string | null, string]>([
+    [
+      "the way into another directory",
+      [{ source, target: { kind: "file", name: "../x", expose_as: "A" } }],
+      null,
+      "presentation_target_invalid",
+    ],
+    [
+      "the way into another directory by a prefix",
+      [{ source, target: { kind: "file", prefix: "a/b", expose_as: "A" } }],
+      null,
+      "presentation_target_invalid",
+    ],
+    [
+      "what is for the record alone",
+      [{ source: "delegation_chain", target: { kind: "env", name: "CHAIN" } }],
+      null,
+      "presentation_source_forbidden",
+    ],
+    [
+      "what is required and null",
+      [{ source: "credentials.access_token.expires_at", required: true }],
+      null,
+      "presentation_binding_missing",
+    ],
     [
       "a taken standard input",
       [{ source, target: { kind: "stdin" } }],
@@ -224,7 +297,9 @@ describe("presentCredentials", () => {
   });
 
   it("hands nothing off", () => {
-    expect(presentCredentials(identity([], "downscope"), null)).toMatchObject({ kind: "failure" });
+    expect(presentCredentials(identity([], { handoff: "downscope" }), null)).toMatchObject({
+      kind: "failure",
+    });
   });
 });
 

@@ -33,6 +33,7 @@ export async function executeProgram(
   const presented = presentCredentials(governed.identity, payload.stdin);
   if (isFailure(presented)) return refuseFailure(presented);
   const warnings = [...governed.warnings];
+  let isSuccess = false;
   try {
     const { plan } = run.found;
     const program: TaskProgram = {
@@ -58,11 +59,15 @@ export async function executeProgram(
     const facts = { run, payload, governed, result, isOk, redact, warnings, program };
     const unverified = isOk ? await verify(facts, executor) : undefined;
     if (unverified !== undefined) return unverified;
+    isSuccess = isOk;
     return await report(facts, executor);
   } finally {
+    const { log } = run.call;
+    const left = presented.leftAfter(isSuccess);
     // A run that has happened is answered, whatever it has made of its directory.
-    const error = presented.remove();
-    if (error !== undefined) run.call.log.warn({ err: error }, "credentials cannot be removed");
+    const error = left === undefined ? presented.remove() : undefined;
+    if (left !== undefined) log.warn({ directory: left }, "credentials are left, as cleanup says");
+    if (error !== undefined) log.warn({ err: error }, "credentials cannot be removed");
   }
 }
 

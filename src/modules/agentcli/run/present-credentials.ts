@@ -1,7 +1,7 @@
 /**
  * Hands the credentials of a session to a program as its manifest says: in a variable, in a file that
- * only its owner can read, or on standard input. The files are gone when the task is over.
- * agentcli execution identity "Presentation"
+ * only its owner can read, or on standard input. The files are gone when the task is over, unless the
+ * manifest has them left.   agentcli execution identity "Presentation"
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,30 +18,32 @@ interface PresentedCredentials {
   readonly stdin: string | null;
   /** The secrets that must not be seen in the output. */
   readonly secrets: readonly string[];
+  /** The directory of the files that the manifest has left where a task ends so. */
+  leftAfter(isSuccess: boolean): string | undefined;
   /** Never throws: answers what was in the way, such as what the program has put beside them. */
   remove(): unknown;
 }
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const FILE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}$/;
+/** Parts of a session that are for the record alone. */
+const RECORD_ONLY = /^(?:provider_assertions|delegation_chain)(?:\.|$)/;
 
 /** Presents them; `ownInput` is what the manifest itself puts on standard input. */
 export function presentCredentials(
   { effective, session }: Pick<ResolvedIdentity, "effective" | "session">,
   ownInput: string | null,
 ): PresentedCredentials | Failure {
-  const { bindings, handoff } = effective.presentation;
+  const { bindings, handoff, cleanup, default_redaction: isSecret } = effective.presentation;
   if (handoff !== null && handoff !== "none") {
     return failure("presentation_target_invalid", `handoff "${handoff}" is not supported here`);
   }
-  const presented = new Presentation();
+  const presented = new Presentation(cleanup ?? "always");
   for (const binding of bindings ?? []) {
-    const value = valueAt(session, binding.source.split("."));
-    if (value === undefined) {
-      if (binding.required !== true) continue;
-      presented.remove();
-      return failure("presentation_binding_missing", `"${binding.source}" is not in the session`);
-    }
-    const fault = presented.add(binding, formatValue(value, binding.format), ownInput);
+    const value = valueOf(binding, session);
+    if (value === undefined) continue;
+    const judged = { ...binding, redact: binding.redact ?? isSecret };
+    const fault = isFailure(value) ? value : presented.add(judged, value, ownInput);
     if (fault === undefined) continue;
     presented.remove();
     return fault;
@@ -51,22 +53,43 @@ export function presentCredentials(
   return presented;
 }
 
+/** The text that a binding is about; undefined: there is none, and need not be. */
+function valueOf(
+  { source, required, format }: Binding,
+  session: ResolvedIdentity["session"],
+): string | Failure | undefined {
+  if (RECORD_ONLY.test(source)) {
+    return failure("presentation_source_forbidden", `"${source}" is for the record alone`);
+  }
+  const value = valueAt(session, source.split("."));
+  if (value !== undefined && value !== null) return formatValue(value, format);
+  if (required !== true) return undefined;
+  return failure("presentation_binding_missing", `"${source}" is not in the session`);
+}
+
+type Cleanup = NonNullable<ResolvedIdentity["effective"]["presentation"]["cleanup"]>;
+
 class Presentation implements PresentedCredentials {
   env: Readonly<Record<string, string>> = {};
   stdin: string | null = null;
   readonly secrets: string[] = [];
+  readonly #cleanup: Cleanup;
   #directory: string | undefined;
   readonly #files: string[] = [];
 
-  add({ target }: Binding, value: string, ownInput: string | null): Failure | undefined {
-    this.secrets.push(value);
+  constructor(cleanup: Cleanup) {
+    this.#cleanup = cleanup;
+  }
+
+  add({ target, redact }: Binding, value: string, ownInput: string | null): Failure | undefined {
+    if (redact !== false) this.secrets.push(value);
     switch (target?.kind ?? "none") {
       case "none":
         return undefined;
       case "env":
         return this.#setVariable(target?.name, value);
       case "file": {
-        const path = this.#writeFile(value);
+        const path = this.#writeFile(this.#nameOf(target), value);
         return isFailure(path) ? path : this.#setVariable(target?.expose_as ?? target?.name, path);
       }
       case "stdin":
@@ -77,6 +100,11 @@ class Presentation implements PresentedCredentials {
         this.stdin = value;
         return undefined;
     }
+  }
+
+  leftAfter(isSuccess: boolean): string | undefined {
+    const removing = isSuccess ? "on-success" : "on-failure";
+    return this.#cleanup === "always" || this.#cleanup === removing ? undefined : this.#directory;
   }
 
   remove(): unknown {
@@ -99,11 +127,23 @@ class Presentation implements PresentedCredentials {
     return undefined;
   }
 
+  /** A file has the name that is not its variable's, or one of its own behind a prefix. */
+  #nameOf(target: Binding["target"]): string {
+    const { name, prefix, expose_as: variable } = target ?? {};
+    if (variable !== undefined && variable !== null && typeof name === "string") return name;
+    const own = String(this.#files.length + 1);
+    return typeof prefix === "string" ? `${prefix}-${own}` : own;
+  }
+
   /** Nobody but the disk is at fault where it is full. */
-  #writeFile(value: string): string | Failure {
+  #writeFile(name: string, value: string): string | Failure {
+    if (!FILE_NAME.test(name)) {
+      const message = "target.name and target.prefix of a file must be names without a path";
+      return failure("presentation_target_invalid", message);
+    }
     try {
       this.#directory ??= mkdtempSync(join(tmpdir(), "agtpd-credentials-"));
-      const path = join(this.#directory, String(this.secrets.length));
+      const path = join(this.#directory, name);
       writeFileSync(path, value, { mode: 0o600, flag: "wx" });
       this.#files.push(path);
       return path;
