@@ -32,7 +32,7 @@ import {
 } from "./runs/run-state.ts";
 
 interface RunEscalationsOptions {
-  readonly host: Pick<RunHost, "watch" | "waiting" | "attend" | "find" | "answer">;
+  readonly host: Pick<RunHost, "watch" | "waiting" | "isWaiting" | "attend" | "find" | "answer">;
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
@@ -128,8 +128,9 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   /** An earlier version decided an escalation before its run had the answer. */
-  takeUp(escalation: Escalation, subject: Subject): Promise<void> {
-    return this.#answerRun(escalation, subject);
+  async takeUp(escalation: Escalation, subject: Subject): Promise<void> {
+    // By its entry: no log is read of a run that has its answer, as nearly all have.
+    if (this.#options.host.isWaiting(subject.runId)) await this.#answerRun(escalation, subject);
   }
 
   async verdictOn({ runId, nodeId, interruptId }: Subject): Promise<InterruptVerdict | undefined> {

@@ -170,6 +170,33 @@ describe("a run that waits for a word", () => {
 });
 
 describe("what an earlier process did not get to", () => {
+  it("is looked for without the logs of runs that have their answer", async () => {
+    const disk = createMemoryStore();
+    const workflows = [refining(false)];
+    const server = await openRuns({ store: disk, workflows });
+    const queue = await queueOf(server);
+    for (let count = 0; count < 3; count += 1) {
+      const { runId } = await begin(server);
+      await queue.watcher.lookAgain();
+      const answer = { resumeValue: { action: "accept" }, by: "key:desk" };
+      await server.host.answer(runId, "gate", answer, EVERYBODY);
+      await server.until(runId, "completed");
+    }
+    await queue.watcher.lookAgain();
+    const read: string[] = [];
+    const store = alterStore(disk, {
+      list: (collection, options) => {
+        if (collection === "openwop-run-events") read.push(String(options?.prefix));
+        return disk.list(collection, options);
+      },
+    });
+    const next = await queueOf(await openRuns({ store, workflows }));
+    expect(next.escalations.list().map(({ status }) => status)).toEqual([
+      ...["accepted", "accepted", "accepted"],
+    ]);
+    expect(read).toEqual([]);
+  });
+
   it("is taken up though one run cannot be read, and of that one once it can", async () => {
     const disk = createMemoryStore();
     const server = await openRuns({ store: disk, workflows: [refining(false)] });

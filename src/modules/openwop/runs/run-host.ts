@@ -126,6 +126,12 @@ export class RunHost {
     return this.#parts.register.unfinished().filter(({ status }) => isWaiting(status));
   }
 
+  /** Tells whether a run waits for an answer. */
+  isWaiting(runId: string): boolean {
+    const entry = this.#parts.register.find(runId);
+    return entry !== undefined && isWaiting(entry.status);
+  }
+
   /** A run that waits, where it is this node that tells people of it. */
   async attend(runId: string): Promise<RunLog | undefined> {
     const { register } = this.#parts;
