@@ -10,7 +10,14 @@ import { runProgram } from "./support/agtpd.ts";
 import { makeCertificate } from "./support/certificate.ts";
 import { agentFile, type DeploymentFiles, makeDeployment } from "./support/deployment.ts";
 import { makeDirectory } from "./support/directory.ts";
-import { certified, checkWith, config, endpoint, external } from "./support/mistakes.ts";
+import {
+  certified,
+  checkWith,
+  config,
+  endpoint,
+  external,
+  UPSTREAM_ERRORS,
+} from "./support/mistakes.ts";
 import { listen } from "./support/port.ts";
 import { runIn } from "./support/terminal.ts";
 
@@ -272,6 +279,49 @@ describe("a typical mistake", () => {
     const line = lines.find((one) => one.startsWith(place));
     expect(line, lines.join("\n")).toBeDefined();
     expect(line).toMatch(remedy);
+  });
+});
+
+describe("mistakes of one file", () => {
+  it("are told at once, of its fields, its schemas and its handler", async () => {
+    const semantic = { intent: "x", actor: "agent", outcome: "x", capability: "retrieval" };
+    const lines = await checkWith(
+      endpoint({
+        semantic: { ...semantic, confidence: 95, impact: "informational", is_idempotent: true },
+        properties: { room: { type: "string", minLength: "1" } },
+        output_schema: { type: "objekt" },
+        handler: { type: "registered_function", function: "endpoints.rooms.boook" },
+      }),
+    );
+    expect(lines).toEqual([
+      expect.stringMatching(/semantic\.confidence: is 95/),
+      expect.stringMatching(/input_schema\.properties\.room\.minLength: is "1"/),
+      expect.stringMatching(/output_schema\.type: is "objekt"/),
+      expect.stringMatching(/handler\.function: .*"boook".*did you mean book/),
+    ]);
+  });
+
+  it.each([
+    [
+      { errors: ["composition_failed"], handler: { type: "composition", recipe: "stay" } },
+      /handler\.recipe: no recipe "stay"/,
+    ],
+    [
+      {
+        errors: [...UPSTREAM_ERRORS, "upstream_definition_changed"],
+        handler: {
+          ...{ type: "mcp_tool", server: "desk", tool: "book" },
+          definition: `sha256:${"0".repeat(64)}`,
+        },
+      },
+      /handler\.server: no \[\[mcp\.servers\]\] has the name "desk"/,
+    ],
+  ])("are told at once, of whatever the handler names: %#", async (handler, told) => {
+    const lines = await checkWith(endpoint({ ...handler, description: 7 }));
+    expect(lines).toEqual([
+      expect.stringMatching(/endpoint\.description: is 7/),
+      expect.stringMatching(told),
+    ]);
   });
 });
 

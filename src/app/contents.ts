@@ -21,7 +21,11 @@ import type { ProcessState } from "../dispatch/process-state.ts";
 import { isProtocolPair } from "../dispatch/routes/floor.ts";
 import { createRoute, type Route } from "../dispatch/routes/route.ts";
 import type { HandlerBinding } from "../endpoint/endpoint.ts";
-import { type LoadedEndpoint, loadingEndpoints } from "../endpoint/load-endpoints.ts";
+import {
+  type LoadedEndpoint,
+  loadingEndpoints,
+  type UnservedHandler,
+} from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { loadingRecipes } from "../endpoint/recipe-file.ts";
 import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
@@ -51,13 +55,14 @@ export function* loadingContents(
   readonly compiler: SchemaCompiler;
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly endpoints: readonly LoadedEndpoint[];
+  readonly unserved: readonly UnservedHandler[];
 }> {
   const { directory, policies } = config;
   const compiler = createSchemaCompiler();
   const customMethods = new Set(policies.methods.custom);
   const vocabulary = { directory, catalog, names, customMethods };
   const recipes = yield* loadingRecipes({ ...vocabulary, recipesDir: config.recipes.dir });
-  const endpoints = yield* loadingEndpoints({
+  const loaded = yield* loadingEndpoints({
     ...vocabulary,
     endpointsDir: config.endpoints.dir,
     env,
@@ -65,8 +70,9 @@ export function* loadingContents(
     outputValidation: policies.outputValidation,
   });
   // Spread into arguments, those of ten thousand files would be too many.
-  for (const problem of [...recipes.problems, ...endpoints.problems]) problems.push(problem);
-  return { compiler, recipes: recipes.recipes, endpoints: endpoints.endpoints };
+  for (const problem of [...recipes.problems, ...loaded.problems]) problems.push(problem);
+  const { endpoints, unserved } = loaded;
+  return { compiler, recipes: recipes.recipes, endpoints, unserved };
 }
 
 const NO_UPSTREAMS: UpstreamPools = {
@@ -130,6 +136,7 @@ export async function openMcpServers(
 /** The parts that the endpoints are bound to. */
 interface OperatorParts {
   readonly endpoints: readonly LoadedEndpoint[];
+  readonly unserved: readonly UnservedHandler[];
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly methodPolicy: MethodPolicy;
   readonly loader: ModuleLoader;
@@ -143,9 +150,10 @@ interface OperatorParts {
 export async function bindOperatorRoutes(
   parts: OperatorParts,
 ): Promise<{ readonly routes: readonly Route[]; readonly problems: readonly Problem[] }> {
-  const { endpoints, recipes, methodPolicy, loader, pools, drive, mcpServers } = parts;
+  const { endpoints, unserved, recipes, methodPolicy, loader, pools, drive, mcpServers } = parts;
   const { bound, problems } = await bindHandlers({
     endpoints: endpoints.map(({ definition }) => definition),
+    unserved,
     recipes,
     loader,
     pools,

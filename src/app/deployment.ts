@@ -248,6 +248,7 @@ export async function surveyDeployment(
   const pools = await openUpstreamPools(contents.endpoints);
   const bound = await bindOperatorRoutes({
     endpoints: contents.endpoints,
+    unserved: contents.unserved,
     recipes: contents.recipes,
     methodPolicy: vocabulary.methodPolicy,
     loader: withProcesses(createModuleLoader({ root: config.handlers.root }), {

@@ -104,7 +104,7 @@ export async function layFoundation(
   const { serverId } = config.server;
   const attributor = new Attributor({ serverId, sealer, ledger: kept.state.ledger });
   const contents = await drive(loadingContents(config, vocabulary, env, problems));
-  const { compiler, recipes, endpoints } = contents;
+  const { compiler, recipes, endpoints, unserved } = contents;
   const processes = await startProcesses(config, { env, kept, log }, problems);
   if (processes !== undefined) {
     closing.add(processes);
@@ -121,7 +121,15 @@ export async function layFoundation(
     stopping.add({ close: async () => mcpServers.retire() });
   }
   const bound = await bindOperatorRoutes({
-    ...{ endpoints, recipes, loader, pools, drive, methodPolicy: vocabulary.methodPolicy },
+    ...{
+      endpoints,
+      unserved,
+      recipes,
+      loader,
+      pools,
+      drive,
+      methodPolicy: vocabulary.methodPolicy,
+    },
     ...{ mcpServers },
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });

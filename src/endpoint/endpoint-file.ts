@@ -34,9 +34,13 @@ export interface EndpointFileContext extends Vocabulary {
   readonly env: Environment;
 }
 
-/** The definition, unless one of the problems is an error. */
+/** The parts of a file that could be read, wherever it is wrong: what else is wrong with them can be told. */
+type EndpointParts = Partial<Pick<EndpointDefinition, "inputSchema" | "outputSchema" | "handler">>;
+
+/** The definition, or where one of the problems is an error, the parts that could be read. */
 export interface EndpointFile {
   readonly definition?: EndpointDefinition;
+  readonly parts?: EndpointParts;
   readonly problems: readonly Problem[];
 }
 
@@ -58,15 +62,17 @@ export function parseEndpointFile(
   const problems: Problem[] = [...older.problems];
   const root = documentAt(older.table, { file, key: "" }, problems).record(["endpoint"]);
   const endpoint = root?.at("endpoint").record(KEYS);
-  const definition = endpoint && readEndpoint(endpoint, context);
-  if (definition === undefined || problems.some(isError)) return { problems };
-  return { definition, problems };
+  if (endpoint === undefined) return { problems };
+  const { definition, parts } = readEndpoint(endpoint, context);
+  return definition === undefined || problems.some(isError)
+    ? { parts, problems }
+    : { definition, problems };
 }
 
 function readEndpoint(
   endpoint: DocumentPlace,
   context: EndpointFileContext,
-): EndpointDefinition | undefined {
+): { readonly definition?: EndpointDefinition; readonly parts: EndpointParts } {
   const method = readMethod(endpoint.at("method"), context);
   const path = readPath(endpoint, context);
   const description = endpoint.at("description").text();
@@ -90,10 +96,11 @@ function readEndpoint(
   });
   if (method !== undefined && path !== undefined) checkReserved(endpoint, method, path);
   if (path !== undefined && inputSchema !== undefined) checkParameters(endpoint, path, inputSchema);
-  if (method === undefined || path === undefined || description === undefined) return undefined;
-  if (semantic === undefined || handler === undefined) return undefined;
-  if (inputSchema === undefined || outputSchema === undefined) return undefined;
-  return {
+  const parts = given({ inputSchema, outputSchema, handler });
+  if (method === undefined || path === undefined || description === undefined) return { parts };
+  if (semantic === undefined || handler === undefined) return { parts };
+  if (inputSchema === undefined || outputSchema === undefined) return { parts };
+  const definition: EndpointDefinition = {
     file: endpoint.file,
     method,
     path,
@@ -107,6 +114,7 @@ function readEndpoint(
     ...given({ approval, deprecated }),
     handler,
   };
+  return { definition, parts };
 }
 
 function readPath(endpoint: DocumentPlace, context: EndpointFileContext): string | undefined {

@@ -5,7 +5,7 @@
  */
 import { readingFiles } from "../base/deployment-files.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
-import { isError, type Problem } from "../base/problem.ts";
+import type { Problem } from "../base/problem.ts";
 import { SpreadMap } from "../base/spread-map.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../schema/schema.ts";
@@ -31,9 +31,13 @@ export interface LoadedEndpoint {
   readonly shape: InputShape;
 }
 
+/** The handler of a file that is not served: what is wrong with it is told all the same. */
+export type UnservedHandler = Pick<EndpointDefinition, "file" | "handler">;
+
 /** The endpoints that can be served, in the order of their files, and what is wrong. */
 export interface LoadedEndpoints {
   readonly endpoints: readonly LoadedEndpoint[];
+  readonly unserved: readonly UnservedHandler[];
   readonly problems: readonly Problem[];
 }
 
@@ -57,34 +61,39 @@ export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoint
   });
   const problems: Problem[] = [...unreadable];
   const loaded: LoadedEndpoint[] = [];
+  const unserved: UnservedHandler[] = [];
   const share = createPartPool();
   for (const { file, text } of files) {
     yield;
-    const { definition, problems: found } = parseEndpointFile(text, file, source);
+    const { definition, parts = {}, problems: found } = parseEndpointFile(text, file, source);
     problems.push(...found);
-    if (definition === undefined) continue;
-    const endpoint = compileEndpoint(shareParts(definition, share), source, problems);
-    if (endpoint !== undefined) loaded.push(endpoint);
+    const { handler } = definition ?? parts;
+    const shared = definition && shareParts(definition, share);
+    const compiled = compileSchemas({ ...(shared ?? parts), file }, source, problems);
+    if (shared !== undefined && compiled !== undefined) {
+      loaded.push({ definition: shared, ...compiled, shape: inputShape(shared.inputSchema) });
+    } else if (handler !== undefined) unserved.push({ file, handler });
   }
-  return { endpoints: yield* droppingConflicts(loaded, problems), problems };
+  const endpoints = yield* droppingConflicts(loaded, problems);
+  return { endpoints, unserved, problems };
 }
 
-function compileEndpoint(
-  definition: EndpointDefinition,
+/** Undefined where a schema is missing or wrong. */
+function compileSchemas(
+  { file, inputSchema, outputSchema }: Partial<EndpointDefinition> & { readonly file: string },
   { compiler, outputValidation }: EndpointsSource,
   problems: Problem[],
-): LoadedEndpoint | undefined {
-  const { file, inputSchema, outputSchema } = definition;
-  const input = compiler.compile(inputSchema, { file, key: "endpoint.input_schema" });
-  const enforced = outputValidation === "strict" ? closeSchema(outputSchema) : outputSchema;
-  const output = compiler.compile(enforced, { file, key: "endpoint.output_schema" });
-  const found = [...input.problems, ...output.problems];
-  problems.push(...found);
-  if (input.compiled === undefined || output.compiled === undefined || found.some(isError)) {
-    return undefined;
-  }
-  const shape = inputShape(inputSchema);
-  return { definition, input: input.compiled, output: output.compiled, shape };
+): Pick<LoadedEndpoint, "input" | "output"> | undefined {
+  const compile = (name: string, schema: JsonSchema): CompiledSchema | undefined => {
+    const found = compiler.compile(schema, { file, key: `endpoint.${name}` });
+    problems.push(...found.problems);
+    return found.compiled;
+  };
+  const input = inputSchema && compile("input_schema", inputSchema);
+  const enforced =
+    outputSchema && outputValidation === "strict" ? closeSchema(outputSchema) : outputSchema;
+  const output = enforced && compile("output_schema", enforced);
+  return input && output && { input, output };
 }
 
 /** Output that nobody declared is refused, whatever the schema says about it.   AGTP-API §13.3 */

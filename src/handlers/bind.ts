@@ -13,6 +13,7 @@ import type {
   McpToolBinding,
   RegisteredFunctionBinding,
 } from "../endpoint/endpoint.ts";
+import type { UnservedHandler } from "../endpoint/load-endpoints.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 import type { McpServers, UpstreamHandler } from "./call-upstream.ts";
@@ -43,6 +44,8 @@ export interface BoundHandler {
 /** The endpoints, and everything they may be bound to. */
 export interface BindOptions {
   readonly endpoints: readonly EndpointDefinition[];
+  /** Handlers of endpoints that cannot be served anyway: only what is wrong with them is told. */
+  readonly unserved?: readonly UnservedHandler[];
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly loader: ModuleLoader;
   readonly pools: UpstreamPools;
@@ -76,7 +79,34 @@ export async function bindHandlers(options: BindOptions): Promise<BoundHandlers>
   const targetOf = await drive(compilingStepTargets({ ...options, isFloor: options.floor }));
   const binding = mapPaced(options.endpoints, (one) => bindEndpoint(one, options, targetOf));
   const bindings = await settleAll(await drive(binding), drive);
-  return await drive(gathering(bindings, options, targetOf));
+  const { unserved = [] } = options;
+  const looking = mapPaced(unserved, async (one) => ({ problems: await faultsOf(one, options) }));
+  const faults = await settleAll(await drive(looking), drive);
+  const { bound, problems } = await drive(gathering(bindings, options, targetOf));
+  return { bound, problems: [...problems, ...faults.flatMap((one) => one.problems ?? [])] };
+}
+
+/** Whether a handler names anything at all; what it has to fit is told once its file is right otherwise. */
+async function faultsOf(
+  { file, handler }: UnservedHandler,
+  { recipes, loader, mcpServers }: BindOptions,
+): Promise<readonly Problem[]> {
+  switch (handler.type) {
+    case "registered_function":
+      return (await loader.load(handler.function, functionPlace(file))).problems;
+    case "composition":
+      return recipes.has(handler.recipe) ? [] : [unknownRecipe(file, handler, recipes)];
+    case "mcp_tool":
+      return mcpServers?.names.includes(handler.server)
+        ? []
+        : [unknownServer(file, handler, mcpServers)];
+    case "external_service":
+      return [];
+  }
+}
+
+function functionPlace(file: string): Pick<Problem, "file" | "key"> {
+  return { file, key: "endpoint.handler.function" };
 }
 
 function* gathering(
@@ -148,7 +178,7 @@ async function bindFunction(
   binding: RegisteredFunctionBinding,
   loader: ModuleLoader,
 ): Promise<Binding> {
-  const place = { file, key: "endpoint.handler.function" };
+  const place = functionPlace(file);
   const { handler, signature, problems } = await loader.load(binding.function, place);
   if (handler === undefined) return { problems };
   const faults = checkSignature(signature, inputSchema, outputSchema);
@@ -210,12 +240,18 @@ function bindMcpTool(
   servers: McpServers | undefined,
 ): Binding {
   const handler = servers?.bind(binding, outputSchema);
-  if (handler === undefined) {
-    const message = `no [[mcp.servers]] has the name "${binding.server}"`;
-    const hint = suggest(binding.server, servers?.names ?? []);
-    return { problems: [{ file, key: "endpoint.handler.server", message, hint }] };
-  }
+  if (handler === undefined) return { problems: [unknownServer(file, binding, servers)] };
   return { bound: { handler } };
+}
+
+function unknownServer(
+  file: string,
+  { server }: McpToolBinding,
+  servers: McpServers | undefined,
+): Problem {
+  const message = `no [[mcp.servers]] has the name "${server}"`;
+  const hint = suggest(server, servers?.names ?? []);
+  return { file, key: "endpoint.handler.server", message, hint };
 }
 
 /** Takes out compositions that need an unbound endpoint, then those that need one of these. */

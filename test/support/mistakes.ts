@@ -12,7 +12,8 @@ import {
   makeDeployment,
 } from "./deployment.ts";
 
-const UPSTREAM_ERRORS = [
+/** The errors of whatever has an upstream. */
+export const UPSTREAM_ERRORS: readonly string[] = [
   ...["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"],
   ...["upstream_authentication_failed", "upstream_error"],
 ];
