@@ -133,7 +133,9 @@ function logFailure(
 }
 
 const MAX_MESSAGE = 256;
-const LEAST_GAP_MS = 100;
+/** What comes after so many at once waits for its gap, and what comes meanwhile is passed over. */
+const AT_ONCE = 10;
+const GAP_MS = 100;
 /** However long a call takes, its caller hears of it so often at most. */
 const MOST = 1_000;
 
@@ -146,14 +148,16 @@ export function progressReader(
   secrets: Secrets,
   now: () => number = () => performance.now(),
 ): (progress: JsonRecord) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   let count = 0;
+  // When all that was told has had its gap.
+  let evenAt = Number.NEGATIVE_INFINITY;
   return ({ progress, total, message }) => {
     if (typeof progress !== "number" || !(progress > last)) return;
-    const isEnd = typeof total === "number" && progress >= total;
-    if (count >= MOST || (!isEnd && now() - toldAt < LEAST_GAP_MS)) return;
-    [toldAt, last, count] = [now(), progress, count + 1];
+    const isEnd = typeof total === "number" && progress >= total && last < total;
+    const at = Math.max(now(), evenAt);
+    if (count >= MOST || (!isEnd && at - now() > (AT_ONCE - 1) * GAP_MS)) return;
+    [evenAt, last, count] = [at + GAP_MS, progress, count + 1];
     tell({
       progress,
       ...(typeof total === "number" && Number.isFinite(total) ? { total } : {}),

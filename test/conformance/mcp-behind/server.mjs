@@ -86,8 +86,7 @@ async function progress(_, { _meta, notify }) {
   for (const step of [0, 50, 100]) {
     const params = { progressToken, progress: step, total: 100, message: `step ${step}` };
     if (progressToken !== undefined) await notify({ method: "notifications/progress", params });
-    // Slower than a daemon hands it on.
-    await pause(150);
+    await pause(50);
   }
   return said("done");
 }

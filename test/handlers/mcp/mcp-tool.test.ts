@@ -235,16 +235,29 @@ describe("progressReader", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("is told ten times a second at most, the end always, and a thousand times in all", () => {
+  it("tells ten at once, then ten a second, the end once more, and a thousand times in all", () => {
     const { told, read, pass } = reader();
     for (let step = 1; step <= 50; step += 1) read({ progress: step, total: 100 });
-    expect(told).toHaveLength(1);
-    read({ progress: 100, total: 100 });
-    expect(told).toHaveLength(2);
-    for (let step = 101; step < 3_000; step += 1) {
-      pass(100);
+    expect(told.map(({ progress }) => progress)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    for (let step = 100; step <= 150; step += 1) read({ progress: step, total: 100 });
+    expect(told.slice(10)).toEqual([{ progress: 100, total: 100 }]);
+    pass(200);
+    for (let step = 151; step <= 200; step += 1) read({ progress: step });
+    expect(told.slice(11)).toEqual([{ progress: 151 }]);
+    for (let step = 201; step < 3_000; step += 1) {
+      pass(50);
       read({ progress: step });
     }
     expect(told).toHaveLength(1_000);
+  });
+
+  it("has ten at once again after a second in which there was nothing to tell", () => {
+    const { told, read, pass } = reader();
+    for (let step = 1; step <= 50; step += 1) read({ progress: step });
+    pass(1_000);
+    for (let step = 51; step <= 100; step += 1) read({ progress: step });
+    expect(told.map(({ progress }) => progress).slice(10)).toEqual(
+      Array.from({ length: 10 }, (_, index) => 51 + index),
+    );
   });
 });
