@@ -9,7 +9,7 @@ import type { Pool, PoolClient } from "pg";
 import type { EncodedChange } from "../entry-limits.ts";
 import type { CommitOutcome, Expectation } from "../store.ts";
 import { StoreUnavailableError } from "../store-fault.ts";
-import { withClient } from "./driver.ts";
+import { BEGIN, withClient } from "./driver.ts";
 import { isAnswer, isRace } from "./fault.ts";
 
 /** A commit as it is asked for. */
@@ -93,7 +93,7 @@ export class PostgresCommitter {
     }
     const sorted = [...stripes].sort((left, right) => left - right);
     // A node that vanishes in the middle, and whose connection nobody ends, holds nobody up for long.
-    return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS};
+    return `${BEGIN}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS};
       SELECT pg_advisory_xact_lock(${this.#lockSpace}, stripe)
       FROM unnest(ARRAY[${sorted.join()}]::int[]) AS stripe`;
   }

@@ -157,6 +157,9 @@ export async function withClient<Done>(
   }
 }
 
+/** Begins a transaction that sees what was made while it waited for a lock, whatever the database's default is. */
+export const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
 /**
  * Does something in one transaction that `begin` begins; what throws ends the connection, and with it the transaction.
  */

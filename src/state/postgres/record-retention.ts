@@ -35,7 +35,7 @@ import {
   readPending,
   stageHeads,
 } from "./cut-writing.ts";
-import { inTransaction } from "./driver.ts";
+import { BEGIN, inTransaction } from "./driver.ts";
 import { deleteRange, readRange, surveyedRange } from "./record-range.ts";
 import { measuredSegments, type RecordSegment, RecordSegments } from "./record-segments.ts";
 
@@ -290,7 +290,7 @@ class CutClaim {
 
   /** Writes as the one that cuts. @throws HolderLostError where another does by now */
   change<Done>(write: (client: PoolClient) => Promise<Done>): Promise<Done> {
-    const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
+    const begin = `${BEGIN}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
     return inTransaction(this.#pool, begin, async (client) => {
       const { rows } = await client.query<{ value: string }>(
         `SELECT value FROM ${this.#name}.meta WHERE name = '${HOLDER}' FOR UPDATE`,

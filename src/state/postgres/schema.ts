@@ -5,7 +5,7 @@
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../../base/thrown.ts";
-import { quoteName } from "./driver.ts";
+import { BEGIN, quoteName } from "./driver.ts";
 
 /** The version that this build writes. */
 const POSTGRES_SCHEMA_VERSION = 1;
@@ -82,7 +82,7 @@ export async function prepareSchema(
 ): Promise<SchemaFault | undefined> {
   const unfit = await findServerFault(client);
   if (unfit !== undefined) return unfit;
-  await client.query("BEGIN");
+  await client.query(BEGIN);
   try {
     await client.query("SELECT pg_advisory_xact_lock($1::int, $2::int)", MIGRATION_LOCK);
     const fault = await makeOrCheck(client, schema);

@@ -14,23 +14,30 @@ const put = (key: string): readonly Change[] => [
   { kind: "put", collection: "words", key, value: "said" },
 ];
 
-/** Does something in the place of the next COMMIT, which then has no answer. */
-function loseCommit(pool: Pool, instead: (client: PoolClient) => Promise<void>): void {
+/** Does something in the place of the next COMMIT. */
+function atCommit(pool: Pool, act: (client: PoolClient) => Promise<unknown>): void {
   const connect: (...given: unknown[]) => Promise<PoolClient> = pool.connect.bind(pool) as never;
-  let isLost = false;
+  let isDone = false;
   vi.spyOn(pool, "connect").mockImplementation((async (...given: unknown[]) => {
     const client = await connect(...given);
     // Without a callback it is asked for a transaction.
     if (given.length > 0) return client;
     const query: (...asked: unknown[]) => Promise<unknown> = client.query.bind(client) as never;
     client.query = (async (...asked: unknown[]) => {
-      if (asked[0] !== "COMMIT" || isLost) return query(...asked);
-      isLost = true;
-      await instead(client);
-      throw new Error("Connection terminated unexpectedly");
+      if (asked[0] !== "COMMIT" || isDone) return query(...asked);
+      isDone = true;
+      return act(client);
     }) as never;
     return client;
   }) as never);
+}
+
+/** Does something in the place of the next COMMIT, which then has no answer. */
+function loseCommit(pool: Pool, instead: (client: PoolClient) => Promise<void>): void {
+  atCommit(pool, async (client) => {
+    await instead(client);
+    throw new Error("Connection terminated unexpectedly");
+  });
 }
 
 async function transactionOf(client: PoolClient): Promise<number> {
@@ -85,6 +92,34 @@ describeWithPostgres("a commit whose answer is lost", () => {
     expect(await store.get("words", "word")).toBeUndefined();
     expect(await store.get("words", "other")).toBe("said");
   });
+});
+
+describeWithPostgres("a commit that waits for another one", () => {
+  it.each(["read committed", "repeatable read", "serializable"])(
+    "is decided from what that one has made, where the database begins %s",
+    async (isolation) => {
+      const url = await postgres().makeDatabase();
+      const [name] = await postgres().query("SELECT current_database() AS name", url);
+      const database = pg.escapeIdentifier(String(name?.["name"]));
+      const set = `SET default_transaction_isolation = '${isolation}'`;
+      await postgres().query(`ALTER DATABASE ${database} ${set}`, url);
+      // Of two that make the schema at the same time, one waits for the other, too.
+      const [store, other] = await Promise.all([openStore(url), openStore(url)]);
+      const before = await store.commit(put("word"));
+      const revision = before.kind === "committed" ? before.revision : 0;
+      const expected = { collection: "words", key: "word", revision };
+      let waiting: Promise<CommitOutcome> | undefined;
+      atCommit(store.pool, async (client) => {
+        waiting = other.commit(put("next"), [expected]);
+        const locks = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+        await vi.waitFor(async () => expect(await postgres().query(locks, url)).toHaveLength(1));
+        return client.query("COMMIT ");
+      });
+      await store.commit(put("word"));
+      expect(await waiting).toEqual({ kind: "conflict", failed: [expected] });
+      expect(await store.get("words", "next")).toBeUndefined();
+    },
+  );
 });
 
 describeWithPostgres("a question to a store that is written all the time", () => {
