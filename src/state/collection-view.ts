@@ -208,8 +208,12 @@ export class CollectionView<Item> {
 
   /** The expectation that a write of this key is decided from. */
   protected expectationOf(key: string): Expectation {
-    const revision = this.#storedOf(key)?.revision ?? this.#foreign.get(key) ?? 0;
-    return { collection: this.#options.name, key, revision };
+    return { collection: this.#options.name, key, revision: this.#revisionOf(key) };
+  }
+
+  /** The revision of the store's entry, which may be no item; 0 where there is none. */
+  #revisionOf(key: string): number {
+    return this.#storedOf(key)?.revision ?? this.#foreign.get(key) ?? 0;
   }
 
   protected changesOf({ key, item, isShrunk = false }: Write<Item>): readonly Change[] {
@@ -227,7 +231,7 @@ export class CollectionView<Item> {
       if (change.collection !== this.#options.name) continue;
       const { key } = change;
       if (this.#asking > 0) this.#settled.set(key, revision);
-      const known = this.expectationOf(key).revision;
+      const known = this.#revisionOf(key);
       // The feed may have told of a later writer, who may have deleted it.
       const isOld = known === 0 && this.#toldGone && knows(this.#toldGone, revision);
       if (known >= revision || isOld === true) continue;
@@ -263,8 +267,8 @@ export class CollectionView<Item> {
 
   /** Takes in how a key stood as a feed was told. */
   protected adopt(key: string, entry: StoredEntry | undefined, feed: Told): void {
-    const before = this.#storedOf(key)?.revision;
-    const known = Math.max(before ?? 0, this.#settled.get(key) ?? 0);
+    const before = this.#revisionOf(key);
+    const known = Math.max(before, this.#settled.get(key) ?? 0);
     if (entry === undefined) {
       this.#toldGone = feed;
       // An entry that the feed did not know of is not gone: it came later.
@@ -284,7 +288,8 @@ export class CollectionView<Item> {
   protected *adoptAll(entries: readonly StoredEntry[], feed: Told): Paced<void> {
     const { orderOf, read } = this.#options;
     const stored = new Set(entries.map(({ key }) => key));
-    for (const key of new Set([...this.#held.keys(), ...this.#early.keys()])) {
+    const known = [this.#held, this.#early, this.#foreign].flatMap((keys) => [...keys.keys()]);
+    for (const key of new Set(known)) {
       if (!stored.has(key)) this.adopt(key, undefined, feed);
     }
     const ordered = yield* mapPaced(entries, (entry) => {

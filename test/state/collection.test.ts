@@ -212,6 +212,38 @@ function describeCollection(openStore: () => Promise<Store>): void {
     expect(notes.get("a")).toEqual(note("ada", "again"));
   });
 
+  it("has the turn of a name as it was read last, though who was asked before that has it older", async () => {
+    const store = await openStore();
+    const watchers = new FeedWatchers();
+    const watch: Store["watch"] = (...args) => watchers.watch(...args);
+    const notes = await openNotes(alterStore(store, { watch }));
+    const others = await openNotes(store);
+    const turn = "ada";
+    const { upTo } = await store.changes(0);
+    await others.add("a", note("ada", "first"), { turn });
+    await watchers.take(
+      async () => {
+        const feed = await store.changes(upTo);
+        await others.add("b", note("ada", "second"), { turn });
+        await notes.refresh();
+        return feed;
+      },
+      (feed) => feed,
+    );
+    expect((await notes.add("c", note("ada", "third"), { turn })).kind).toBe("added");
+  });
+
+  it("adds where a stored value was that is no item and is gone, also where all is read anew", async () => {
+    const store = await openStore();
+    await store.commit([{ kind: "put", collection: "notes", key: "a", value: "no note" }]);
+    const changes: Store["changes"] = async (...args) => {
+      return { ...(await store.changes(...args)), changed: undefined };
+    };
+    const notes = await openNotes(alterStore(store, { changes }));
+    await store.commit([{ kind: "delete", collection: "notes", key: "a" }]);
+    expect((await notes.add("a", note("ada", "a note"))).kind).toBe("added");
+  });
+
   it("keeps a copy of an item", async () => {
     const notes = await openNotes(await openStore());
     const item = { owner: "ada", text: "as it was", at: 0 };
