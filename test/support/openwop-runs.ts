@@ -70,6 +70,7 @@ export const LIMITS: RunLimits = {
   children: 32,
   loopIterations: 10,
   durationSeconds: 60,
+  waitingSeconds: 3600,
   retentionSeconds: 86_400,
 };
 

@@ -68,6 +68,7 @@ export interface RunLimits {
   readonly children: number;
   readonly loopIterations: number;
   readonly durationSeconds: number;
+  readonly waitingSeconds: number;
   readonly retentionSeconds: number;
 }
 
@@ -140,6 +141,7 @@ const runs = table("How much runs may take", {
   children: count(256, "Runs of sub-workflows that one run begins, at any depth", 10_000),
   loop_iterations: count(100, "How often one loop of a run is taken", 10_000),
   duration_seconds: count(3600, "How long a run is executed; waiting does not count", 86_400),
+  waiting_seconds: seconds(2_592_000, "How long a run waits for an answer, or stays paused"),
   retention_seconds: seconds(2_592_000, "How long a run that is over is kept"),
 });
 

@@ -32,7 +32,10 @@ import {
 } from "./runs/run-state.ts";
 
 interface RunEscalationsOptions {
-  readonly host: Pick<RunHost, "watch" | "waiting" | "isWaiting" | "attend" | "find" | "answer">;
+  readonly host: Pick<
+    RunHost,
+    "watch" | "waiting" | "isWaiting" | "endOfWait" | "attend" | "find" | "answer"
+  >;
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
@@ -57,7 +60,6 @@ const INTERRUPTS: QuestionKind<Subject> = {
       : undefined;
   },
 };
-const DEADLINE_MS = 30 * 24 * 3_600_000;
 
 export class RunEscalations implements InterruptWatcher, ApprovalKind, InterruptSource<Subject> {
   readonly #options: RunEscalationsOptions;
@@ -157,7 +159,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
         ...{ agentId, priority: "normal" },
         reason: interrupt.kind === "approval" ? "scope_limit" : "confidence_threshold",
         context: { openwop_run: about, workflow_id: run.workflow.id, ...data },
-        deadlineAt: Date.now() + DEADLINE_MS,
+        deadlineAt: this.#options.host.endOfWait(interrupt),
       },
     };
   }
@@ -196,9 +198,9 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 }
 
-/** The verdict of a run that has its answer; undefined: it is cancelled. */
+/** The verdict of a run that has its answer; undefined: it has ended without one. */
 function verdictOf(outcome: InterruptOutcome | undefined): InterruptVerdict {
-  if (outcome === undefined) return rejected("the run was cancelled");
+  if (outcome === undefined) return rejected("the run has ended without an answer");
   const { isAccepted, by } = outcome;
   const reason = `answered by ${by}`;
   return { status: isAccepted ? "accepted" : "rejected", reason, authority: "operator" };

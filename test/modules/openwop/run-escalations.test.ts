@@ -99,6 +99,7 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
   });
   const host = {
     waiting: () => waiting.map(({ run: { runId } }) => ({ runId })),
+    endOfWait: () => Date.now() + 3_600_000,
     attend: async (runId: string) => {
       const { run, interrupt } = waiting.find((one) => one.run.runId === runId) ?? {};
       return { run, state: { status: "waiting-approval", interrupts: { agent: interrupt } } };

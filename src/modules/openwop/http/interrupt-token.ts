@@ -42,8 +42,9 @@ export class InterruptTokens {
     return new InterruptTokens(await openSecret(store, SECRET), now);
   }
 
-  issue({ runId, nodeId, interruptId }: TokenSubject): string {
-    const expiresAt = this.#now() + LIFE_MS;
+  /** `end`: when nobody waits any more for what it is issued for. */
+  issue({ runId, nodeId, interruptId }: TokenSubject, end: number = Infinity): string {
+    const expiresAt = Math.min(this.#now() + LIFE_MS, end);
     const text = JSON.stringify({ runId, nodeId, interruptId, expiresAt });
     const payload = Buffer.from(text).toString("base64url");
     return `${payload}.${this.#sign(payload).toString("base64url")}`;

@@ -182,12 +182,13 @@ async function forkRun(call: ApiCall): Promise<ApiAnswer> {
 }
 
 /** A snapshot over HTTP: whoever may answer an interrupt finds the way to it. */
-function snapshotOf({ run, state }: RunLog, { state: kept }: ApiParts): JsonRecord {
+function snapshotOf({ run, state }: RunLog, { host, state: kept }: ApiParts): JsonRecord {
   const snapshot = runSnapshot(run, state);
   const interrupt = openInterrupt(state);
   if (interrupt === undefined || !isRecord(snapshot["interrupt"])) return snapshot;
   const { nodeId, interruptId } = interrupt;
-  const interruptToken = kept.tokens.issue({ runId: run.runId, nodeId, interruptId });
+  const subject = { runId: run.runId, nodeId, interruptId };
+  const interruptToken = kept.tokens.issue(subject, host.endOfWait(interrupt));
   const callbackUrl = `/v1/interrupts/${interruptToken}`;
   return { ...snapshot, interrupt: { ...snapshot["interrupt"], interruptToken, callbackUrl } };
 }

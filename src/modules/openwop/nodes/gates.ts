@@ -7,6 +7,7 @@
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
+import { MAX_TTL_MS } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import {
   NAME,
@@ -22,6 +23,9 @@ const ACTIONS = ["accept", "reject", "refine", "edit-accept"] as const;
 const DEFAULT_ACTIONS = ["accept", "reject"];
 const MAX_APPROVALS = 64;
 
+/** How long the gate waits. */
+const TIMEOUT: JsonSchema = { type: "integer", minimum: 1, maximum: MAX_TTL_MS };
+
 const CONFIG: JsonSchema = closedObject({
   ...{ title: NAME, prompt: NAME, description: TEXT, artifactId: NAME, artifactType: NAME },
   actions: {
@@ -31,6 +35,7 @@ const CONFIG: JsonSchema = closedObject({
   requiredApprovals: { type: "integer", minimum: 1, maximum: MAX_APPROVALS },
   approversList: { type: "array", items: NAME, maxItems: 1024, uniqueItems: true },
   rejectionPolicy: { enum: ["single-veto", "majority"] },
+  timeoutMs: TIMEOUT,
 });
 
 /** The node type; `hasVoters`: the public suite votes for several people with one key. */
@@ -48,7 +53,14 @@ function suspend({ node, inputs }: NodeCall, hasVoters: boolean): NodeOutcome {
     ...(Object.keys(inputs).length === 0 ? {} : { artifactData: inputs }),
   };
   const resumeSchema = wordSchema(actions, hasVoters);
-  return { kind: "suspended", request: { kind: "approval", data, resumeSchema } };
+  return {
+    kind: "suspended",
+    request: { kind: "approval", data, resumeSchema, ...timeOf(config) },
+  };
+}
+
+function timeOf({ timeoutMs }: JsonRecord): { readonly timeoutMs?: number } {
+  return typeof timeoutMs === "number" ? { timeoutMs } : {};
 }
 
 function describe({ id, name, config, artifactType }: WorkflowNode): JsonRecord {
@@ -108,6 +120,7 @@ const CLARIFICATION: JsonSchema = {
     question: { ...TEXT, minLength: 1 },
     schema: { type: "object" },
     contextType: NAME,
+    timeoutMs: TIMEOUT,
   }),
   oneOf: [{ required: ["questions"] }, { required: ["question"] }],
 };
@@ -132,7 +145,8 @@ function clarify(config: JsonRecord): NodeOutcome {
   const { contextType } = config;
   const data = { questions, ...given({ contextType }) };
   const resumeSchema = answersSchema(questions);
-  return { kind: "suspended", request: { kind: "clarification", data, resumeSchema } };
+  const request = { kind: "clarification", data, resumeSchema, ...timeOf(config) } as const;
+  return { kind: "suspended", request };
 }
 
 function questionsOf({ questions, question, schema }: JsonRecord): readonly Question[] {

@@ -35,6 +35,8 @@ export interface SuspendRequest {
   readonly data: JsonRecord;
   /** The schema of the answer. */
   readonly resumeSchema: JsonSchema;
+  /** How long it waits; undefined: as long as runs may. */
+  readonly timeoutMs?: number;
 }
 
 /** The outcome of it. */

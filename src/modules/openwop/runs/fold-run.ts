@@ -131,6 +131,8 @@ function answered(state: RunState, { type, payload }: RunEvent, nodeId: string):
   if (interrupt === undefined) return state;
   if (type === "approval.received") {
     const { decidedBy, action } = payload;
+    // That nobody said anything in time is nobody's vote.
+    if (action === "timeout") return state;
     const votes = [...interrupt.votes, { by: String(decidedBy), action: String(action) }];
     return withInterrupt(state, { ...interrupt, votes });
   }
@@ -140,11 +142,12 @@ function answered(state: RunState, { type, payload }: RunEvent, nodeId: string):
 
 function suspended(state: RunState, { payload, timestamp }: RunEvent, nodeId: string): RunState {
   const kind = kindOf(payload);
-  const { resumeSchema } = payload;
+  const { resumeSchema, timeoutMs } = payload;
   const interrupt: Interrupt = {
     ...{ interruptId: String(payload["interruptId"]), nodeId, kind, votes: [] },
     ...{ data: dataOf(kind, payload), requestedAt: timestamp, isResolved: false },
     ...(isRecord(resumeSchema) ? { resumeSchema } : {}),
+    ...(typeof timeoutMs === "number" ? { timeoutMs } : {}),
     ...readHandoff(payload["handoff"]),
   };
   const status = kind === "clarification" ? "waiting-input" : "waiting-approval";

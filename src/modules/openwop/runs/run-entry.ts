@@ -10,6 +10,21 @@ import type { RunOwner } from "../agent-executor.ts";
 import type { RunLimits } from "../config.ts";
 import { ownerKey, type PauseRequest, type Run, type RunStatus } from "./run.ts";
 
+/** Since when a run waits, and how long what it asks may stay unanswered. */
+export interface Waiting {
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  readonly timeoutMs?: number;
+}
+
+/** The moment at which a run has waited for too long. */
+export function endOfWaiting(
+  { since, timeoutMs = Number.POSITIVE_INFINITY }: Waiting,
+  { waitingSeconds }: Pick<RunLimits, "waitingSeconds">,
+): number {
+  return since + Math.min(timeoutMs, waitingSeconds * 1000);
+}
+
 /** The facts of a run that are known without its log. */
 export interface RunEntry {
   readonly runId: string;
@@ -26,6 +41,8 @@ export interface RunEntry {
   /** The request to pause it behind the node that is executed. */
   readonly pause?: PauseRequest;
   readonly createdAt: number;
+  /** Set while it waits for somebody; absent in entries of earlier versions. */
+  readonly waiting?: Waiting;
   /** Milliseconds since the epoch; undefined: it is not over. */
   readonly endedAt?: number;
   /** Absent in entries of earlier versions, as is the next. */

@@ -17,7 +17,13 @@ import {
   type RunEventType,
   type RunStop,
 } from "./run.ts";
-import type { Answering, Interrupt, InterruptAnswer, RunState } from "./run-state.ts";
+import {
+  type Answering,
+  type Interrupt,
+  type InterruptAnswer,
+  openInterrupt,
+  type RunState,
+} from "./run-state.ts";
 
 /** An event of a node, whose payload names it. */
 export function nodeEvent(type: RunEventType, nodeId: string, payload: JsonRecord): EventDraft {
@@ -62,12 +68,18 @@ export function nodeHandoff(
 
 /** The node waits for an answer: an event for those who follow nodes, and one for those who answer. */
 export function interruptRequested(
-  { kind, data, resumeSchema }: SuspendRequest,
+  { kind, data, resumeSchema, timeoutMs }: SuspendRequest,
   { runId }: Run,
   nodeId: string,
   startedSequence: number,
 ): readonly EventDraft[] {
-  const asked = { kind, key: `${runId}:${nodeId}:${startedSequence}`, data, resumeSchema };
+  const asked = {
+    kind,
+    key: `${runId}:${nodeId}:${startedSequence}`,
+    data,
+    resumeSchema,
+    timeoutMs,
+  };
   return [
     nodeEvent("node.suspended", nodeId, { interruptId: uuidv7(), reason: kind, ...asked }),
     { type: "interrupt.requested", nodeId, payload: asked },
@@ -171,6 +183,20 @@ export function failWherever(
   const failed =
     nodeId === undefined ? [runFailed(error, state, now)] : nodeFailed(nodeId, error, state, now);
   return [...begun(state, run), ...failed];
+}
+
+/** Nobody has said in time what a run waits for, or let it go on.   OpenWOP "interrupt" timeoutMs */
+export function waitedTooLong(state: RunState, run: Run, now: number): readonly EventDraft[] {
+  const { interruptId, nodeId, kind } = openInterrupt(state) ?? {};
+  const isPaused = nodeId === undefined;
+  const message = isPaused ? "the run was paused for too long" : "nobody has answered in time";
+  const code = isPaused ? "pause_timeout" : "interrupt_timeout";
+  const decidedAt = new Date(now).toISOString();
+  const timedOut = { interruptId, action: "timeout", decidedAt };
+  return [
+    ...(kind === "approval" && !isPaused ? [nodeEvent("approval.received", nodeId, timedOut)] : []),
+    ...failWherever({ code, message }, state, run, now),
+  ];
 }
 
 /** The events of a run that is stopped from outside; none for a run that is over. */

@@ -4,7 +4,7 @@
  * them: an earlier process, another deployment, a node that is gone, a full disk.   OpenWOP RFC 0072 §B
  */
 import type { Ends } from "../../../base/deadline.ts";
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import type { RunOwner } from "../agent-executor.ts";
@@ -24,10 +24,11 @@ import {
   type RunStatus,
   runNotFound,
 } from "./run.ts";
-import { isVisible, type RunCaller, type RunEntry } from "./run-entry.ts";
+import { endOfWaiting, isVisible, type RunCaller, type RunEntry } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
-import type { InterruptAnswer, InterruptWatcher } from "./run-state.ts";
+import type { Interrupt, InterruptAnswer, InterruptWatcher } from "./run-state.ts";
 import { RunWorker } from "./run-worker.ts";
+import { WaitEnds } from "./wait-ends.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
 /** Changes that are made together with what is answered. */
@@ -46,6 +47,7 @@ const LOOK_EVERY_MS = 60_000;
 export class RunHost {
   readonly #parts: RunParts;
   readonly #worker: RunWorker;
+  readonly #waits: WaitEnds;
   readonly #watchers = new Set<InterruptWatcher>();
   #looking: NodeJS.Timeout | undefined;
   #stop: () => void = () => undefined;
@@ -53,10 +55,12 @@ export class RunHost {
   constructor(options: Omit<RunParts, "watchers">) {
     this.#parts = { ...options, watchers: this.#watchers };
     this.#worker = new RunWorker(this.#parts);
+    this.#waits = new WaitEnds(this.#parts, LOOK_EVERY_MS);
   }
 
   /** Takes up everything that is not over, at once, and now and then. */
   start(): void {
+    this.#waits.start();
     this.#stop = this.#parts.register.executeBy(this.#worker, () => this.#takeUp());
     this.#forgetOld();
     this.#looking = setInterval(() => {
@@ -68,6 +72,7 @@ export class RunHost {
   /** Begins nothing more; what is executed goes on as long as the process does. */
   close(): void {
     clearInterval(this.#looking);
+    this.#waits.close();
     this.#stop();
   }
 
@@ -130,6 +135,13 @@ export class RunHost {
   isWaiting(runId: string): boolean {
     const entry = this.#parts.register.find(runId);
     return entry !== undefined && isWaiting(entry.status);
+  }
+
+  /** The moment at which a run has waited for too long, in milliseconds since the epoch. */
+  endOfWait(interrupt: Pick<Interrupt, "requestedAt" | "timeoutMs">): number {
+    const { requestedAt, timeoutMs } = interrupt;
+    const waiting = { since: Date.parse(requestedAt), ...given({ timeoutMs }) };
+    return endOfWaiting(waiting, this.#parts.limits);
   }
 
   /** A run that waits, where it is this node that tells people of it. */
@@ -220,5 +232,6 @@ export class RunHost {
       if (takeDown(this.#parts, entry) || isSuspended(entry.status)) continue;
       if (register.isUnattended(entry)) register.enqueue(entry);
     }
+    this.#waits.look();
   }
 }

@@ -23,7 +23,7 @@ import {
   type RunEventType,
 } from "./run.ts";
 import { FIRST_EVENT, type RunEntry } from "./run-entry.ts";
-import type { RunState } from "./run-state.ts";
+import { type RunState, waitingOf } from "./run-state.ts";
 
 /** Takes what looks like a secret out of a value, before it is kept. */
 export type Redact = <Value>(value: Value) => Value;
@@ -250,12 +250,14 @@ export class RunLog {
     if (this.#known < this.#state.nextSequence) throw new Error("the log of a run has a gap");
   }
 
-  #standing({ pause, ...entry }: RunEntry, { status }: RunState): RunEntry {
+  #standing({ pause, waiting: _, ...entry }: RunEntry, state: RunState): RunEntry {
+    const { status } = state;
     const isPauseWanted = pause !== undefined && !isOver(status) && status !== "paused";
     return {
       ...{ ...entry, status },
       ...(isOver(status) ? { endedAt: this.#options.register.now() } : {}),
       ...(isPauseWanted ? { pause } : {}),
+      ...given({ waiting: waitingOf(state) }),
     };
   }
 

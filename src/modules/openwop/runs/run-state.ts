@@ -6,6 +6,7 @@ import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Handoff, RunError } from "../agent-executor.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 import { isWaiting, type Run, type RunStatus } from "./run.ts";
+import type { Waiting } from "./run-entry.ts";
 
 /** The state of one node. */
 export interface NodeState {
@@ -45,6 +46,8 @@ export interface Interrupt {
   /** The handoff that follows where the answer is yes. */
   readonly handoff?: Handoff;
   readonly requestedAt: string;
+  /** How long its node waits for the answer; undefined: as long as runs may. */
+  readonly timeoutMs?: number;
   readonly isResolved: boolean;
 }
 
@@ -134,7 +137,7 @@ export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: s
 export interface InterruptWatcher {
   /** The run waits, or has a vote and waits for others. */
   onInterrupt(run: Run, interrupt: Interrupt): void;
-  /** The run has its answer; undefined: it is cancelled. */
+  /** The run has its answer; undefined: it has ended without one. */
   onAnswer(run: Run, interrupt: Interrupt, outcome: InterruptOutcome | undefined): void;
 }
 
@@ -262,11 +265,21 @@ export function openInterrupt({ status, interrupts }: RunState): Interrupt | und
   return Object.values(interrupts).find(({ isResolved }) => !isResolved);
 }
 
+/** Since when a run waits for somebody; undefined: it does not. */
+export function waitingOf(state: RunState): Waiting | undefined {
+  const { status, pausedAt = "" } = state;
+  if (status === "paused") return { since: Date.parse(pausedAt) };
+  const { requestedAt, timeoutMs } = openInterrupt(state) ?? {};
+  return requestedAt === undefined
+    ? undefined
+    : { since: Date.parse(requestedAt), ...given({ timeoutMs }) };
+}
+
 /** An interrupt, as its readers see it. */
 export function interruptView(interrupt: Interrupt): JsonRecord {
-  const { interruptId, nodeId, kind, data, resumeSchema, votes } = interrupt;
+  const { interruptId, nodeId, kind, data, resumeSchema, timeoutMs, votes } = interrupt;
   const said = votes.length === 0 ? {} : { votes };
-  return { interruptId, nodeId, kind, data, ...given({ resumeSchema }), ...said };
+  return { interruptId, nodeId, kind, data, ...given({ resumeSchema, timeoutMs }), ...said };
 }
 
 /** The outcome of an agent's turn; of other workflows, all that they put out. */
