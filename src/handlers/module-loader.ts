@@ -171,9 +171,17 @@ function selectExport(exports: ModuleExports, name: string, modulePath: string):
   }
   const value = holder[name];
   // The dispatcher judges what it answers.   AGTP-API §12.2
-  if (typeof value === "function") return { value: value as Handler };
-  const kind = value === null ? "null" : typeof value;
+  const kind = kindOf(value);
+  if (kind === "function") return { value: value as Handler };
   return { fault: `export "${name}" of "${modulePath}" must be a function, is ${kind}` };
+}
+
+/** A class and a generator function are functions too, but a call of one throws, and of the other has no result. */
+function kindOf(value: unknown): string {
+  if (typeof value !== "function") return value === null ? "null" : typeof value;
+  if (/^class\b/.test(Function.prototype.toString.call(value))) return "a class";
+  const isGenerator = Object.prototype.toString.call(value).endsWith("GeneratorFunction]");
+  return isGenerator ? "a generator function" : "function";
 }
 
 function describeExports(name: string, functions: readonly string[]): string {

@@ -117,6 +117,8 @@ describe("createModuleLoader, for modules that load", () => {
 describe("createModuleLoader, for modules that do not", () => {
   const files = {
     "rooms.ts": "export const book = () => ({}); export const count = 3;",
+    "kinds.mjs":
+      "export class Room {}\nexport function* each() {}\nexport async function* every() {}\n",
     "bad_types.ts": "export const a = 1;\n\nexport const b: = 3;\n",
     "imports_bad.ts": 'import "./bad_types.ts";\nexport const b = 1;\n',
     "bad.mjs": "const a = 1;\nexport const b = ;\n",
@@ -134,6 +136,9 @@ describe("createModuleLoader, for modules that do not", () => {
     ["rooms.boook", /^module "rooms\.ts" has no export "boook"$/],
     ["rooms.toString", /^module "rooms\.ts" has no export "toString"$/],
     ["rooms.count", /^export "count" of "rooms\.ts" must be a function, is number$/],
+    ["kinds.Room", /^export "Room" of "kinds\.mjs" must be a function, is a class$/],
+    ["kinds.each", /^export "each" of "kinds\.mjs" must be a function, is a generator function$/],
+    ["kinds.every", /^export "every" of "kinds\.mjs" must be a function, is a generator function$/],
     ["rooms.book.more", /^module "rooms\/book" does not exist/],
     ["book", /^"book" must be identifiers joined by dots/],
     ["bad_types.b", /^"bad_types\.ts" does not parse: bad_types\.ts:3:17: /],
