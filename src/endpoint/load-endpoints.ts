@@ -5,10 +5,11 @@
  */
 import { readingFiles } from "../base/deployment-files.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
-import type { Problem } from "../base/problem.ts";
+import { isError, type Problem } from "../base/problem.ts";
 import { SpreadMap } from "../base/spread-map.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "../schema/schema.ts";
+import { checkServedSchemas } from "./check-schemas.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
 import { creatingRegistry } from "./endpoint-registry.ts";
@@ -78,7 +79,7 @@ export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoint
   return { endpoints, unserved, problems };
 }
 
-/** Undefined where a schema is missing or wrong. */
+/** Undefined where a schema is missing or wrong, or no output could meet it. */
 function compileSchemas(
   { file, inputSchema, outputSchema }: Partial<EndpointDefinition> & { readonly file: string },
   { compiler, outputValidation }: EndpointsSource,
@@ -93,7 +94,10 @@ function compileSchemas(
   const enforced =
     outputSchema && outputValidation === "strict" ? closeSchema(outputSchema) : outputSchema;
   const output = enforced && compile("output_schema", enforced);
-  return input && output && { input, output };
+  if (input === undefined || output === undefined) return undefined;
+  const found = checkServedSchemas({ file, input: input.schema, output: output.schema });
+  problems.push(...found);
+  return found.some(isError) ? undefined : { input, output };
 }
 
 /** Output that nobody declared is refused, whatever the schema says about it.   AGTP-API §13.3 */

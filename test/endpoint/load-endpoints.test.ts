@@ -78,6 +78,17 @@ describe("loadEndpoints", () => {
     expect(endpoint?.definition.outputSchema["additionalProperties"]).toBe(true);
   });
 
+  it("refuses an output that the policy closes before what it requires", () => {
+    const file = BOOK_ROOM.replace('required = ["reservation_id"]', 'required = ["handle"]');
+    const directory = makeDirectory({ "endpoints/a.toml": file });
+    expect(linesOf(load(directory))).toEqual([]);
+    const loaded = load(directory, { outputValidation: "strict" });
+    expect(filesOf(loaded)).toEqual([]);
+    expect(linesOf(loaded)).toEqual([
+      expect.stringMatching(/output_schema\.required: "handle" .* so no output is valid/),
+    ]);
+  });
+
   it("serves the valid rest, and names file and key of what is not", () => {
     const directory = makeDirectory({
       "endpoints/bad.toml": at("/bad").replace('format = "uuid"', 'format = "uid"'),
