@@ -181,6 +181,12 @@ const MISTAKES: readonly Mistake[] = [
     /rom/,
   ],
   [
+    "a parameter is written as other frameworks have it",
+    endpoint({ path: "/rooms/:room" }),
+    `${ENDPOINT}endpoint.path`,
+    /":room" is no parameter.*\{room\}/,
+  ],
+  [
     "a key of an endpoint is misspelt",
     endpoint({ requires_scopes: [] }),
     `${ENDPOINT}endpoint.requires_scopes`,

@@ -121,8 +121,17 @@ function readPath(endpoint: DocumentPlace, context: EndpointFileContext): string
   const path = endpoint.at("path").text();
   if (path === undefined) return undefined;
   const fault = checkTemplate(path, context.names);
-  return fault === undefined ? path : endpoint.at("path").fail(fault.message);
+  if (fault !== undefined) return endpoint.at("path").fail(fault.message);
+  for (const [, name] of path.matchAll(COLON_PARAMETER)) {
+    endpoint
+      .at("path")
+      .warn(`segment ":${name}" is no parameter, and taken as it is`, `write {${name}}`);
+  }
+  return path;
 }
+
+/** As other frameworks write parameters. */
+const COLON_PARAMETER = /(?<=\/):([A-Za-z0-9_]+)(?=\/|$)/g;
 
 function readToolName(place: DocumentPlace): string | undefined {
   const name = place.optional?.text();

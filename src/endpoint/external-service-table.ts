@@ -3,6 +3,7 @@
  * the host, credentials in the URL, names that collide, and errors that are not declared.
  * `${VAR}` is replaced in url, headers, query and ca.   AGTP-API §12.3
  */
+import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { type Environment, remedyOf, substituteVariables } from "../base/environment.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -51,7 +52,7 @@ export function readExternalService(
   const maxResponseBytes = readMaxResponseBytes(table);
   const certificates = readCa(table, context);
   const query = readQuery(table, context);
-  const inputTransform = readTransform(table, "input_transform");
+  const inputTransform = readInputTransform(table, context);
   const outputTransform = readTransform(table, "output_transform");
   const taken = new Set([...urlFields(url ?? ""), ...Object.keys(query)]);
   checkPassThrough(table, inputTransform, bodyFields(context, taken));
@@ -171,6 +172,22 @@ function readQuery(
   }
   reportCollisions(query, names);
   return Object.fromEntries(names);
+}
+
+/** A name that no field has changes nothing; files of the reference implementation may have such. */
+function readInputTransform(
+  table: DocumentPlace,
+  { inputSchema }: HandlerContext,
+): Readonly<Record<string, string>> {
+  const transform = readTransform(table, "input_transform");
+  const fields = propertiesOf(inputSchema);
+  if (inputSchema["patternProperties"] !== undefined) return transform;
+  for (const name of Object.keys(transform)) {
+    if (Object.hasOwn(fields, name)) continue;
+    const place = table.at("input_transform").at(name);
+    place.warn("is no field of the input schema", suggest(name, Object.keys(fields)));
+  }
+  return transform;
 }
 
 /** The fields of the input that neither the URL nor the query takes. */
