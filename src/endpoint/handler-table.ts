@@ -5,7 +5,7 @@
  */
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { Problem } from "../base/problem.ts";
-import { isTable, type TomlTable } from "../base/toml-document.ts";
+import { isTable, type TomlTable, toJson } from "../base/toml-document.ts";
 import {
   DEFINITION_CHANGED,
   type HandlerBinding,
@@ -118,8 +118,11 @@ function readArguments(
   const template = table.at("arguments").optional?.record();
   if (template === undefined) return undefined;
   const fields = propertiesOf(inputSchema);
-  const values = template.names.map((name) => [name, template.at(name).value] as const);
+  const values = template.names.map((name) => [name, toJson(template.at(name).value)] as const);
   for (const [name, value] of values) {
+    if (value === undefined) {
+      template.at(name).fail("is inf, nan or nested too deeply, expected a JSON value");
+    }
     for (const field of argumentFields(value)) {
       if (Object.hasOwn(fields, field)) continue;
       template.at(name).fail(`{${field}} is no field of the input schema`);

@@ -52,3 +52,51 @@ describe("an endpoint file with the older names of handler keys", () => {
     ]);
   });
 });
+
+describe("the handler table of an upstream", () => {
+  it("is warned of a transform of a field that is none", () => {
+    const transform = '[endpoint.handler.input_transform]\nsinze = "from"\n';
+    const parsed = parse(`${FETCH_ARTICLE}\n${transform}`);
+    expect(parsed.definition).toBeDefined();
+    expect(parsed.problems).toMatchObject([{ severity: "warning" }]);
+    expect(linesOf(parsed)).toEqual([
+      "x.toml: endpoint.handler.input_transform.sinze: is no field of the input schema (did you mean since?)",
+    ]);
+  });
+
+  const tool = (values: string): EndpointFile => {
+    const errors = [
+      ...["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"],
+      ...["upstream_authentication_failed", "upstream_error", "upstream_definition_changed"],
+    ];
+    const handler = `[endpoint.handler]
+type = "mcp_tool"
+server = "desk"
+tool = "book"
+definition = "sha256:${"0".repeat(64)}"
+arguments = { ${values} }
+`;
+    return parse(
+      BOOK_ROOM.replace(/errors = .*/, `errors = ${JSON.stringify(errors)}`).replace(
+        /\[endpoint\.handler\][^[]*/,
+        handler,
+      ),
+    );
+  };
+
+  it("has the JSON of its arguments, dates as their text", () => {
+    const { definition, problems } = tool(
+      "since = 2024-01-31, nested = { at = [07:30:00] }, n = 1",
+    );
+    expect(problems).toEqual([]);
+    expect(definition?.handler).toMatchObject({
+      arguments: { since: "2024-01-31", nested: { at: ["07:30:00.000"] }, n: 1 },
+    });
+  });
+
+  it("refuses arguments that JSON has not", () => {
+    expect(linesOf(tool('least = nan, who = { name = "{guest_id}" }'))).toEqual([
+      "x.toml: endpoint.handler.arguments.least: is inf, nan or nested too deeply, expected a JSON value",
+    ]);
+  });
+});
