@@ -180,6 +180,21 @@ describe("the requests of one payer", () => {
     }
     expect((await asking(server)("/echoes", INA)).status).toBe(200);
   });
+
+  it("begin no session once there are too many, so that no refusal is written down", async () => {
+    const server = await openServer(filesOf({ requests_per_second: 2 }));
+    const request = (session: string) =>
+      encodeRequest({
+        ...{ method: "QUERY", path: "/echoes" },
+        headers: { "Agent-ID": INA, "Session-ID": session },
+      });
+    const names = Array.from({ length: 20 }, (_, index) => `s-${index}`);
+    const replies = await server.exchange([Buffer.concat(names.map(request))]);
+    const begun = names.map((name) => server.state.sessions.find(name) !== undefined);
+    expect(begun).toEqual(replies.map(({ status }) => status === 200));
+    expect(begun).toContain(true);
+    expect(begun).toContain(false);
+  });
 });
 
 describe("a reload", () => {

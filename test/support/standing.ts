@@ -6,7 +6,7 @@ export function makeStanding(changes: Partial<CallerState> = {}): CallerState {
   return {
     lifecycle: { statusOf: ({ status }) => status, statusSince: () => undefined },
     certificates: { isRevoked: () => false },
-    sessions: { admit: () => true },
+    sessions: { isOpenTo: () => true, admit: () => true },
     suspensions: { holdOf: () => undefined },
     escalations: { pauseOf: () => undefined },
     ...changes,

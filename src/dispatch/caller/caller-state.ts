@@ -8,7 +8,7 @@ import type { SessionHold, TaskPause } from "../refusals/task-refusals.ts";
 export interface CallerState {
   readonly lifecycle: Pick<AgentStanding, "statusOf" | "statusSince">;
   readonly certificates: Pick<CertificateRegister, "isRevoked">;
-  readonly sessions: Pick<SessionRegister, "admit">;
+  readonly sessions: Pick<SessionRegister, "isOpenTo" | "admit">;
   readonly suspensions: {
     /** Undefined: nothing keeps the session from being used. */
     holdOf(sessionId: string): SessionHold | undefined;

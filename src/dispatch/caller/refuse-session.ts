@@ -5,6 +5,7 @@
  * nodes in the same moment, one has it.
  * 401 somebody else's · 408 nobody resumed it in time · 409 suspended or ended.   AGTP "Sessions", "SUSPEND"
  */
+import type { SessionUser } from "../../state/registers/session-register.ts";
 import type { Exchange } from "../exchange.ts";
 import { agentUnauthenticated, type Refusal } from "../refusals/refusal.ts";
 import { refuseHeldSession } from "../refusals/task-refusals.ts";
@@ -14,25 +15,43 @@ import type { CallerState } from "./caller-state.ts";
 /** The registers of sessions. */
 export type SessionState = Pick<CallerState, "sessions" | "suspensions">;
 
-/** Admits the caller to its session, which is kept; or says why it may not use it. */
+/** The session that a request names, and the method that it asks for. */
+interface NamedSession {
+  readonly sessionId: string;
+  readonly method: string;
+}
+
+/** Says why the caller may not use its session; nothing is kept of one that it may. */
 export function refuseSession(
   exchange: Exchange,
-  { sessionId, method }: { readonly sessionId: string; readonly method: string },
+  { sessionId, method }: NamedSession,
   { sessions, suspensions }: SessionState,
 ): Refusal | undefined {
-  const { agentId, document } = exchange.caller;
-  const tlsIdentity = exchange.peer.certificate?.fingerprint;
   const hold = suspensions.holdOf(sessionId);
-  if (hold === undefined) {
-    // A stranger's sessions are not kept; it may not take over those that are.
-    const user = { agentId, tlsIdentity, isHosted: document !== undefined };
-    const admission = sessions.admit(sessionId, user);
-    if (admission instanceof Promise) exchange.sessionKept = admission;
-    return admission === false ? sessionMismatch() : undefined;
-  }
-  if (hold.agentId !== agentId) return sessionMismatch();
+  const user = userOf(exchange);
+  if (hold === undefined) return sessions.isOpenTo(sessionId, user) ? undefined : sessionMismatch();
+  if (hold.agentId !== user.agentId) return sessionMismatch();
   if (method === "RESUME") return undefined;
-  return hold.tlsIdentity === tlsIdentity ? refuseHeldSession(hold) : sessionMismatch();
+  return hold.tlsIdentity === user.tlsIdentity ? refuseHeldSession(hold) : sessionMismatch();
+}
+
+/** Admits the caller to its session, which is kept; or says why it may not use it. */
+export function enterSession(
+  exchange: Exchange,
+  named: NamedSession,
+  state: SessionState,
+): Refusal | undefined {
+  const refusal = refuseSession(exchange, named, state);
+  const { sessionId } = named;
+  if (refusal !== undefined || state.suspensions.holdOf(sessionId) !== undefined) return refusal;
+  const admission = state.sessions.admit(sessionId, userOf(exchange));
+  if (admission instanceof Promise) exchange.sessionKept = admission;
+  return admission === false ? sessionMismatch() : undefined;
+}
+
+/** A stranger's sessions are not kept; it may not take over those that are. */
+function userOf({ caller: { agentId, document }, peer }: Exchange): SessionUser {
+  return { agentId, tlsIdentity: peer.certificate?.fingerprint, isHosted: document !== undefined };
 }
 
 /** Waits until the session that the request begins is stored; the refusal where another was faster. */

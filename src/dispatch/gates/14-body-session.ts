@@ -1,16 +1,15 @@
 /**
  * Gate 14. Is the session that only the body names the caller's own? The header's was judged by gate 01,
- * before anything else. 401 408 409.   AGTP "Sessions", "SUSPEND"
+ * before anything else. Here both are used: one that is new begins. 401 408 409.   AGTP "Sessions", "SUSPEND"
  */
-import { refuseSession, type SessionState } from "../caller/refuse-session.ts";
+import { enterSession, type SessionState } from "../caller/refuse-session.ts";
 import type { Gate } from "./gate.ts";
 
-/** Looks at sessions of bodies; what a handler dispatches is in its caller's. */
+/** Has callers enter their sessions; what a handler dispatches is in its caller's. */
 export function bodySessionGate(state: SessionState): Gate {
   return (exchange) => {
     const { sessionId, method, inner } = exchange;
     if (sessionId === undefined || inner !== undefined) return undefined;
-    if (exchange.header("session-id") !== undefined) return undefined;
-    return refuseSession(exchange, { sessionId, method }, state);
+    return enterSession(exchange, { sessionId, method }, state);
   };
 }

@@ -132,15 +132,19 @@ export class SessionRegister {
     return this.#find(sessionId);
   }
 
-  /** Tells whether somebody may use the session; one that nobody has becomes a hosted agent's own. */
-  admit(sessionId: string, { agentId, tlsIdentity, isHosted }: SessionUser): SessionAdmission {
+  /** Tells whether somebody may use the session, and leaves it as it is. */
+  isOpenTo(sessionId: string, user: SessionUser): boolean {
     const session = this.#find(sessionId);
-    if (session === undefined) {
-      if (agentId === undefined || !isHosted) return true;
-      return this.#bind(sessionId, { agentId, tlsIdentity, isRebound: false });
-    }
-    if (session.agentId !== agentId || session.tlsIdentity !== tlsIdentity) return false;
-    return this.#touch(session);
+    return session === undefined || isUsers(session, user);
+  }
+
+  /** Tells whether somebody may use the session; one that nobody has becomes a hosted agent's own. */
+  admit(sessionId: string, user: SessionUser): SessionAdmission {
+    const session = this.#find(sessionId);
+    if (session !== undefined) return isUsers(session, user) && this.#touch(session);
+    const { agentId, tlsIdentity, isHosted } = user;
+    if (agentId === undefined || !isHosted) return true;
+    return this.#bind(sessionId, { agentId, tlsIdentity, isRebound: false });
   }
 
   /** Makes a session an agent's over another certificate; resolves once that is stored, and holds on every node. */
@@ -252,6 +256,10 @@ export class SessionRegister {
     this.#settled(session);
     if (this.#inUse.get(session.id) === session) this.#inUse.delete(session.id);
   }
+}
+
+function isUsers(session: Session, { agentId, tlsIdentity }: SessionUser): boolean {
+  return session.agentId === agentId && session.tlsIdentity === tlsIdentity;
 }
 
 function isHeldBy(

@@ -7,7 +7,7 @@ import { makeStanding } from "../../support/standing.ts";
 
 const AGENT = { ...ANONYMOUS, agentId: "a".repeat(64) };
 const noAlias = { alias: () => undefined };
-const TAKEN = makeStanding({ sessions: { admit: () => false } });
+const TAKEN = makeStanding({ sessions: { isOpenTo: () => false, admit: () => false } });
 
 // AGTP "Sessions"
 describe("the gates of sessions", () => {
@@ -19,10 +19,14 @@ describe("the gates of sessions", () => {
     expect(exchange.caller).toBe(ANONYMOUS);
   });
 
-  it("ask each session once: the header's at first, the body's when it is read", () => {
+  it("judge the header's at first, and have both entered when the body is read", () => {
     const asked: string[] = [];
     const standing = makeStanding({
       sessions: {
+        isOpenTo: (sessionId) => {
+          asked.push(`${sessionId}?`);
+          return true;
+        },
         admit: (sessionId) => {
           asked.push(sessionId);
           return true;
@@ -37,6 +41,6 @@ describe("the gates of sessions", () => {
       exchange.sessionId ??= "body";
       gates[1]?.(exchange);
     }
-    expect(asked).toEqual(["header", "body"]);
+    expect(asked).toEqual(["header?", "header?", "header", "body?", "body"]);
   });
 });
