@@ -1,7 +1,13 @@
 /** A real call from the page of an endpoint. */
 import { expect, it } from "vitest";
 import { ALMA, ranIn } from "../support/approving.ts";
-import { accessibilityFaults, describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import {
+  accessibilityFaults,
+  describeInBrowser,
+  holdBack,
+  openPage,
+  signIn,
+} from "../support/browser.ts";
 import { HOSTILE, shareHouse } from "../support/console-house.ts";
 
 const RESERVE = "/endpoints/RESERVE/rooms/%7Broom%7D";
@@ -56,5 +62,23 @@ describeInBrowser("Try", () => {
     await page.getByRole("button", { name: "Try" }).click();
     await answer.getByText('"booked": "9"').waitFor();
     expect(ranIn(house).slice(before)).toEqual(["book 9 "]);
+  });
+
+  it("keeps what is typed into Try while a call is under way", async () => {
+    const house = opened();
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/endpoints/RESERVE/rooms/%7Broom%7D`);
+    const input = page.getByLabel("Input", { exact: true });
+    await page.getByLabel("Agent").selectOption({ label: "alma" });
+    await input.fill('{"room":"1"}');
+    const letGo = await holdBack(page, "**/api/try/**");
+    await page.getByRole("button", { name: "Try" }).click();
+    await input.fill('{"room":"2"}');
+    await page.getByLabel("Escalation-ID").fill("esc-mine");
+    letGo();
+    await page.getByRole("status").getByText("was answered 200").waitFor();
+    expect(await input.inputValue()).toBe('{"room":"2"}');
+    expect(await page.getByLabel("Escalation-ID").inputValue()).toBe("esc-mine");
   });
 });

@@ -2,10 +2,17 @@
  * Chromium from the system, for tests of the console as a person uses it. Where there is none these
  * tests are skipped, and said to be; under continuous integration that is a failure.
  */
+import { EventEmitter, once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Page,
+  type Route,
+} from "playwright-core";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { isProgram } from "./processes.ts";
 
@@ -70,6 +77,27 @@ export async function goWithin(page: Page, path: string): Promise<void> {
   // The heading gets the focus once the page is another.
   await page.locator("h1:focus").waitFor();
   await page.getByText("Loading…").first().waitFor({ state: "detached" });
+}
+
+/** Keeps requests to an address waiting, until what is answered is called. */
+export async function holdBack(page: Page, address: string): Promise<() => void> {
+  const gate = new EventEmitter();
+  const opened = once(gate, "open");
+  await page.route(address, async (route) => {
+    await opened;
+    await route.continue();
+  });
+  return () => void gate.emit("open");
+}
+
+/** Fails requests to an address, until what is answered is called. */
+export async function failRequests(
+  page: Page,
+  address: string | RegExp,
+): Promise<() => Promise<void>> {
+  const abort = (route: Route): Promise<void> => route.abort();
+  await page.route(address, abort);
+  return () => page.unroute(address, abort);
 }
 
 /** Rules of accessibility that a page breaks, each with the first element that does. */

@@ -133,7 +133,8 @@ function TryForm(props: {
   const [fault, setFault] = useState<string | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const [answer, setAnswer] = useState<TryAnswer | undefined>(undefined);
-  const change = (changed: Partial<Form>): void => setForm({ ...form, ...changed });
+  // A call may take long: what is typed meanwhile stays.
+  const change = (changed: Partial<Form>): void => setForm((before) => ({ ...before, ...changed }));
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const input = objectIn(form.input);
@@ -145,7 +146,7 @@ function TryForm(props: {
       const presented = escalationId === "" ? {} : { escalation_id: escalationId.trim() };
       const got = await post<TryAnswer>(path, { agent_id, input, ...presented });
       setAnswer(got);
-      change({ escalationId: waitingIn(got) ?? form.escalationId });
+      setForm((now) => (now.escalationId === escalationId ? waitingUnder(got, now) : now));
       say(`${got.method} ${visible(got.path)} was answered ${got.status}.`);
     } catch (error) {
       say(`Try failed: ${asApiError(error).message}`, true);
@@ -180,10 +181,10 @@ function firstForm({ agents, input }: TryOffer): Form {
   return { agentId, input: editableJson(input), escalationId: "" };
 }
 
-/** The escalation that the call waits for. */
-function waitingIn({ status, body }: TryAnswer): string | undefined {
+/** The form with the escalation that the call waits for. */
+function waitingUnder({ status, body }: TryAnswer, form: Form): Form {
   const id = status === 262 && isObject(body) ? body["escalation_id"] : undefined;
-  return typeof id === "string" ? id : undefined;
+  return typeof id === "string" ? { ...form, escalationId: id } : form;
 }
 
 function impactText(impact: unknown): string {
