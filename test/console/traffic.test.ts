@@ -90,4 +90,18 @@ describeInBrowser("the traffic", () => {
       await page.getByRole("link", { name: `QUERY /free/${room}` }).waitFor();
     },
   );
+
+  it("shows all of the traffic again by the link of the page itself", async () => {
+    const house = opened();
+    await look(house, "1");
+    const page = await openPage();
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/traffic`);
+    await page.getByLabel("Path").fill("/nowhere");
+    await page.keyboard.press("Enter");
+    await page.getByText("No request meets the filters.").waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Traffic" }).click();
+    await page.getByRole("link", { name: "QUERY /free/1" }).first().waitFor();
+    expect(await page.getByLabel("Path").inputValue()).toBe("");
+  });
 });

@@ -35,7 +35,7 @@ function Signed({ session }: { readonly session: Session }): VNode {
       <main id="main" tabindex="-1">
         ${session.inspect_only && html`<p class="warning" role="note">The daemon was not started. Its records can be looked at, and nothing can be changed.</p>`}
         <${Notice} key=${place.path} />
-        <${Guarded} key=${`page ${place.path}`} place=${place} />
+        <${Guarded} key=${place.visit} place=${place} />
       </main>
     </div>`;
 }
@@ -131,14 +131,14 @@ function pageOf({ path, query }: Place): VNode {
   const [first = "", id, ...rest] = segmentsOf(path);
   if (first === "endpoints" && id !== undefined) {
     const tail = path.slice("/endpoints/".length);
-    return html`<${EndpointPage} key=${tail} tail=${tail} />`;
+    return html`<${EndpointPage} tail=${tail} />`;
   }
   const { list, one } = ENTRIES.find((entry) => entry.path === `/${first}`) ?? {};
   if (id === undefined && list !== undefined) {
-    return html`<${list} key=${query.toString()} query=${query} />`;
+    return html`<${list} query=${query} />`;
   }
   if (id === undefined || one === undefined || rest.length > 0) return html`<${MissingPage} />`;
-  return html`<${one} key=${id} id=${id} />`;
+  return html`<${one} id=${id} />`;
 }
 
 function MissingPage(): VNode {

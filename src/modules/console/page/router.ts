@@ -9,11 +9,14 @@ const OTHERS = /^\/(?:api|page|sign-in|sign-out|oidc)(?:[/?]|$)/;
 export interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Counts up with each time that somebody goes somewhere, be it to where the page is. */
+  readonly visit: number;
 }
 
 /** Goes to an address of the console. */
 function navigate(address: string): void {
-  history.pushState(null, "", address);
+  if (address === whole()) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
   dispatchEvent(new Event(MOVED));
 }
 
@@ -21,13 +24,22 @@ function navigate(address: string): void {
 export function replaceQuery(query: URLSearchParams): void {
   const text = query.toString();
   history.replaceState(null, "", text === "" ? location.pathname : `${location.pathname}?${text}`);
+  shown = whole();
 }
+
+/** The address that is shown, without its fragment. */
+let shown = whole();
 
 /** The place of the page now. */
 export function usePlace(): Place {
-  const [place, setPlace] = useState(currentPlace);
+  const [place, setPlace] = useState(() => placeOf(0));
   useEffect(() => {
-    const update = (): void => setPlace(currentPlace());
+    const update = ({ type }: Event): void => {
+      // To go to a fragment is to stay.
+      if (type === "popstate" && whole() === shown) return;
+      shown = whole();
+      setPlace(({ visit }) => placeOf(visit + 1));
+    };
     for (const name of [MOVED, "popstate"]) addEventListener(name, update);
     return () => {
       for (const name of [MOVED, "popstate"]) removeEventListener(name, update);
@@ -59,8 +71,12 @@ export function address(...parts: readonly string[]): string {
   return `/${parts.map(encodeURIComponent).join("/")}`;
 }
 
-function currentPlace(): Place {
-  return { path: location.pathname, query: new URLSearchParams(location.search) };
+function placeOf(visit: number): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search), visit };
+}
+
+function whole(): string {
+  return location.pathname + location.search;
 }
 
 function decodeSegment(segment: string): string {
