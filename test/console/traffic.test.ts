@@ -104,4 +104,40 @@ describeInBrowser("the traffic", () => {
     await page.getByRole("link", { name: "QUERY /free/1" }).first().waitFor();
     expect(await page.getByLabel("Path").inputValue()).toBe("");
   });
+
+  it("opens the request that has the focus, whatever comes above it", async () => {
+    const house = opened();
+    await look(house, "21");
+    const page = await openPage();
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/traffic`);
+    await page.getByRole("link", { name: "QUERY /free/21" }).focus();
+    await look(house, "22");
+    await page.getByRole("link", { name: "QUERY /free/22" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 2, name: "QUERY /free/21" }).waitFor();
+  });
+
+  it("stays where somebody reads in the traffic, whatever comes above it", async () => {
+    const house = opened();
+    const rooms = Array.from({ length: 60 }, (_, index) => index);
+    await Promise.all(rooms.map((room) => look(house, `old-${room}`)));
+    const page = await openPage({ viewport: { width: 1200, height: 600 } });
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/traffic?path=/free/old-`);
+    await page.getByText("60 shown").waitFor();
+    await page.locator(".list-body").evaluate((box) => {
+      box.scrollTop = 38 * 44;
+    });
+    const read = page.locator(".list-body [role=row][aria-rowindex='42'] .c-request a");
+    const row = await read.elementHandle();
+    const [text, before] = [await row?.textContent(), await row?.boundingBox()];
+    await look(house, "old-new");
+    await page.getByText("61 shown").waitFor();
+    expect([await row?.textContent(), await row?.boundingBox()]).toEqual([text, before]);
+    await page.locator(".list-body").evaluate((box) => {
+      box.scrollTop = 0;
+    });
+    await page.getByRole("link", { name: "QUERY /free/old-new" }).waitFor();
+  });
 });

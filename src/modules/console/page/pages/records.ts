@@ -98,7 +98,7 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
       ${records === undefined && error === undefined && html`<${Pending} />`}
       ${
         records !== undefined &&
-        html`<${VirtualList} label="Records" columns=${columnsOf(held)} rows=${records} whole=${gapOf} onEnd=${more} empty="The agent has no record yet." />`
+        html`<${VirtualList} label="Records" columns=${columnsOf(held)} rows=${records} keyOf=${({ place }: ListedRecord) => place} whole=${gapOf} onEnd=${more} empty="The agent has no record yet." />`
       }
       ${cut !== undefined && html`<p role="note">Record <${LongId} id=${cut.audit_id} /> and those before it were ${cut.is_archived ? "moved to the archive" : "deleted"}, with the segments through ${visible(cut.through)}.</p>`}
     <//>

@@ -44,8 +44,8 @@ export function TrafficPage({ query }: { readonly query: URLSearchParams }): VNo
     <p class="quiet" aria-live="off">${summary(entries?.length ?? 0, isPaused ? held : 0, skipped)}</p>
     ${
       entries === undefined
-        ? html`<${Pending} error=${error} />`
-        : html`<${VirtualList} label="Requests, the newest first" columns=${columnsOf(traffic.names)} rows=${entries} empty=${isFiltered(filters) ? "No request meets the filters." : "No request has come since the start. It will be here as it comes."} />`
+        ? html`<${Pending} error=${error} reload=${traffic.ask} />`
+        : html`<${VirtualList} label="Requests, the newest first" columns=${columnsOf(traffic.names)} rows=${entries} keyOf=${({ number }: TrafficEntry) => number} empty=${isFiltered(filters) ? "No request meets the filters." : "No request has come since the start. It will be here as it comes."} />`
     }
   <//>`;
 }

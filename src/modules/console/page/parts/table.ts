@@ -3,6 +3,7 @@ import {
   type ComponentChildren,
   html,
   useEffect,
+  useLayoutEffect,
   useRef,
   useState,
   type VNode,
@@ -53,6 +54,8 @@ interface ListProps<T> {
   readonly label: string;
   readonly columns: readonly ListColumn<T>[];
   readonly rows: readonly T[];
+  /** Names a row, wherever it stands. */
+  readonly keyOf: (row: T) => number;
   readonly empty: string;
   /** The content of a row that is none of the columns'; undefined for a row like all others. */
   readonly whole?: (row: T) => ComponentChildren | undefined;
@@ -70,12 +73,13 @@ const AHEAD = 100;
 
 /**
  * A table of very many rows: only those that can be seen are in the page. Rows have one height, so
- * that a place in the list is a multiplication, and elements are used again for rows that come into
- * sight. Assistive technology is told how many there are.
+ * that a place in the list is a multiplication. An element is one row's as long as it is there, and what
+ * somebody has scrolled to stays where it is: rows may come above it at any time. Assistive technology is
+ * told how many there are.
  */
 export function VirtualList<T>(props: ListProps<T>): VNode {
-  const { label, columns, rows, empty, onEnd, whole } = props;
-  const { box, first, count, onScroll } = useWindow(rows.length);
+  const { label, columns, rows, keyOf, empty, onEnd, whole } = props;
+  const { box, first, count, onScroll } = useWindow(rows, keyOf);
   const end = Math.min(rows.length, first + count);
   useEffect(() => {
     if (end + AHEAD >= rows.length) onEnd?.();
@@ -89,7 +93,7 @@ export function VirtualList<T>(props: ListProps<T>): VNode {
     <div role="rowgroup" class="list-head"><div role="row" aria-rowindex="1" class="list-row">${heads}</div></div>
     <div role="rowgroup" class="list-body" tabindex="0" aria-label=${label} ref=${box} style=${{ maxHeight: `${rows.length * ROW_HEIGHT}px` }} onScroll=${onScroll}>
       <div role="presentation" class="list-space" style=${{ height: `${rows.length * ROW_HEIGHT}px` }}>
-        ${shown.map((row, index) => rowOf(cellsOf(row, columns, whole?.(row)), first + index, (first + index) % count))}
+        ${shown.map((row, index) => rowOf(cellsOf(row, columns, whole?.(row)), first + index, keyOf(row)))}
       </div>
     </div>
   </div>`;
@@ -110,13 +114,14 @@ function cellsOf<T>(
   );
 }
 
-function rowOf(cells: readonly VNode[], index: number, key: string | number): VNode {
+function rowOf(cells: readonly VNode[], index: number, key: number): VNode {
   const style = { transform: `translateY(${index * ROW_HEIGHT}px)` };
   return html`<div key=${key} role="row" aria-rowindex=${index + 2} class="list-row" style=${style}>${cells}</div>`;
 }
 
 /** The rows that can be seen, by how far the box is scrolled. */
-function useWindow(length: number) {
+function useWindow<T>(rows: readonly T[], keyOf: (row: T) => number) {
+  const { length } = rows;
   const box = useRef<HTMLElement | null>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -128,8 +133,24 @@ function useWindow(length: number) {
   }, [length === 0]);
   const first = Math.max(0, top - SPARE_ROWS);
   const count = Math.ceil(height / ROW_HEIGHT) + 2 * SPARE_ROWS + STEP_ROWS;
+  /** The first row in sight, and its place; undefined at the top, where all that comes is seen. */
+  const seen = useRef<{ readonly key: number; readonly at: number } | undefined>(undefined);
   // A scroll within one step changes no state, and draws nothing.
-  const onScroll = (): void => setTop(stepOf(box.current?.scrollTop ?? 0));
+  const onScroll = (): void => {
+    const pixels = box.current?.scrollTop ?? 0;
+    const at = Math.floor(pixels / ROW_HEIGHT);
+    const row = rows[at];
+    seen.current = pixels > 0 && row !== undefined ? { key: keyOf(row), at } : undefined;
+    setTop(stepOf(pixels));
+  };
+  useLayoutEffect(() => {
+    if (box.current === null || seen.current === undefined) return;
+    const { key, at } = seen.current;
+    const now = rows.findIndex((row, index) => index >= at && keyOf(row) === key);
+    if (now <= at) return;
+    box.current.scrollTop += (now - at) * ROW_HEIGHT;
+    onScroll();
+  }, [rows]);
   return { box, first: Math.min(first, Math.max(0, length - count)), count, onScroll };
 }
 
