@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { ALMA, BORIS } from "../support/approving.ts";
-import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import { describeInBrowser, failRequests, openPage, signIn } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import { look, MALLORY, shareHouse } from "../support/console-house.ts";
 import { makeKeysProgram } from "../support/keys-program.ts";
@@ -94,6 +94,20 @@ describeInBrowser("a chain of records", () => {
       0,
       expect.stringContaining(`${records.length} records: by ${keys[0].kid}`),
     ]);
+  });
+
+  it("goes on with a chain whose next page did not come", async () => {
+    const house = opened();
+    await look(house, "1");
+    const page = await openPage();
+    await signIn(page, await house.link());
+    const stop = await failRequests(page, /\/api\/records\//);
+    await page.goto(`${house.origin}/records/${ALMA}`);
+    await page.getByText("cannot be reached").waitFor();
+    await stop();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("table", { name: "Records" }).getByText("/free/1").first().waitFor();
+    expect(await page.getByText("cannot be reached").count()).toBe(0);
   });
 });
 

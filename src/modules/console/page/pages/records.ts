@@ -94,7 +94,7 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
     <${VerifyPanel} agentId=${id} keys=${keys} onPage=${take} onReport=${onReport} />
     <${Section} title="Records, the newest first">
       ${records !== undefined && html`<${Gaps} records=${records} />`}
-      ${error !== undefined && html`<${Pending} error=${error} thing="chain" />`}
+      ${error !== undefined && html`<${Pending} error=${error} thing="chain" reload=${more} />`}
       ${records === undefined && error === undefined && html`<${Pending} />`}
       ${
         records !== undefined &&

@@ -48,6 +48,7 @@ export function useChain(agentId: string): ListedChain {
   const isAsking = useRef(false);
   const append = useCallback((page: ChainPage, fresh: ChainPage["records"]) => {
     const { broken } = page;
+    setError(undefined);
     setCut(page.cut);
     setName(page.name);
     setRecords((known = []) => [
