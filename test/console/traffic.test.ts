@@ -2,7 +2,7 @@
 import { EventEmitter, once } from "node:events";
 import { expect, it } from "vitest";
 import { ALMA, BORIS } from "../support/approving.ts";
-import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import { describeInBrowser, failRequests, openPage, signIn } from "../support/browser.ts";
 import { askHouse, look, shareHouse } from "../support/console-house.ts";
 
 describeInBrowser("the traffic", () => {
@@ -139,5 +139,19 @@ describeInBrowser("the traffic", () => {
       box.scrollTop = 0;
     });
     await page.getByRole("link", { name: "QUERY /free/old-new" }).waitFor();
+  });
+
+  it("lists the traffic once it can be had, though the first answer did not come", async () => {
+    const house = opened();
+    await look(house, "1");
+    const page = await openPage();
+    await signIn(page, await house.link());
+    const stop = await failRequests(page, /\/api\/traffic\?/);
+    await page.goto(`${house.origin}/traffic`);
+    await page.getByText("cannot be reached").waitFor();
+    await stop();
+    await look(house, "31");
+    await page.getByRole("link", { name: "QUERY /free/31" }).waitFor();
+    await page.getByRole("link", { name: "QUERY /free/1", exact: true }).first().waitFor();
   });
 });

@@ -63,6 +63,8 @@ export interface TrafficEntry {
 }
 
 export interface TrafficAnswer {
+  /** The count that the numbers are of; a process begins its own. */
+  readonly epoch: string;
   readonly entries: readonly TrafficEntry[];
 }
 

@@ -104,7 +104,8 @@ function newsOf(parts: EventParts, overview: object | undefined): News {
       const known = samples.get(seen);
       if (known !== undefined) return known;
       const entries = parts.traffic.list({ after: seen }, MAX_SAMPLE);
-      const event = eventOf("traffic", { entries, skipped: last - seen - entries.length });
+      const { epoch } = parts.traffic;
+      const event = eventOf("traffic", { epoch, entries, skipped: last - seen - entries.length });
       samples.set(seen, event);
       return event;
     },

@@ -5,6 +5,7 @@
 import { listenTo } from "../../base/leaving.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "../../dispatch/observer.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { HistoryPoint, Overview, TrafficEntry } from "./answers.ts";
 import { entryOf, MAX_REQUESTS, meets, RequestRing, type TrafficFilter } from "./request-ring.ts";
@@ -18,6 +19,8 @@ const NOTED_AT_ONCE = 500;
 const AT_ONCE_MS = 100;
 
 export class Traffic {
+  /** Names its count of requests. */
+  readonly epoch: string = uuidv7();
   readonly #ring = new RequestRing();
   readonly #byStatus = new Map<number, number>();
   readonly #byGate = new Map<string, number>();

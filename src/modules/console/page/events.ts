@@ -2,7 +2,7 @@
  * The daemon's events, over one stream for the whole page. It is open while somebody listens and the
  * page can be seen; a stream that the daemon has ended is asked for again after a while.
  */
-import type { Overview, TrafficEntry } from "../answers.ts";
+import type { Overview, TrafficAnswer } from "../answers.ts";
 import { get } from "./api.ts";
 import { useEffect, useRef } from "./preact.ts";
 
@@ -10,7 +10,9 @@ import { useEffect, useRef } from "./preact.ts";
 export interface EventKinds {
   /** The stream begins, or begins again: it does not tell what came before. */
   readonly open: undefined;
-  readonly traffic: { readonly entries: readonly TrafficEntry[]; readonly skipped: number };
+  /** False once nothing has come for a while: what is shown gets old. True with the next that comes. */
+  readonly heard: boolean;
+  readonly traffic: TrafficAnswer & { readonly skipped: number };
   readonly overview: Overview;
   readonly approvals: { readonly waiting: number };
 }

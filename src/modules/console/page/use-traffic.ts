@@ -22,6 +22,8 @@ interface Traffic {
   /** Entries that the daemon left out, as there were too many at once. */
   readonly skipped: number;
   readonly pause: () => void;
+  /** Asks anew. */
+  readonly ask: () => void;
   readonly filters: TrafficFilters;
   /** Names of the agents of this server, by their ids. */
   readonly names: ReadonlyMap<string, string>;
@@ -35,14 +37,15 @@ export function useTraffic(query: URLSearchParams): Traffic {
   const isNamed = filters.agent !== "";
   const isReady = !isNamed || agents.data !== undefined || agents.error !== undefined;
   const wanted = isReady ? apiQuery(filters, agents.data?.agents ?? []).toString() : undefined;
-  const { entries, error, ask, add } = useEntries(wanted);
-  const { isPaused, held, hold, toggle } = usePause(wanted);
+  const { entries, error, epoch, ask, add } = useEntries(wanted);
+  const { isPaused, held, hold, toggle } = usePause(wanted, epoch);
   const [skipped, setSkipped] = useState(0);
+  useEffect(() => setSkipped(0), [wanted, epoch]);
   useEvents("open", () => ask(hold));
   useEvents("traffic", (event) => {
+    if (wanted !== "" || event.epoch !== epoch) return ask(hold);
     setSkipped((count) => count + event.skipped);
-    if (wanted !== "") ask(hold);
-    else if (!hold(event.entries)) add(event.entries);
+    if (!hold(event)) add(event);
   });
   const change = (next: TrafficFilters): void => {
     replaceQuery(addressQuery(next));
@@ -51,8 +54,9 @@ export function useTraffic(query: URLSearchParams): Traffic {
   const known = agents.data?.agents;
   const names = useMemo(() => new Map(known?.map((one) => [one.agent_id, one.name])), [known]);
   return {
-    ...{ entries, error, isPaused, held: held.length, skipped, filters, names },
+    ...{ entries, error, isPaused, held: held.entries.length, skipped, filters, names },
     pause: () => add(toggle()),
+    ask: () => ask(hold),
     setFilters: change,
   };
 }
@@ -60,29 +64,30 @@ export function useTraffic(query: URLSearchParams): Traffic {
 /** Entries that meet a query; an earlier one's are none of it. */
 interface Found {
   readonly query: string | undefined;
-  readonly entries: readonly TrafficEntry[];
-  /** The daemon has listed those that it remembers. */
-  readonly isListed: boolean;
+  readonly list: TrafficAnswer;
   readonly error?: ApiError;
 }
 
+/** Before the daemon has listed anything. */
+const UNLISTED: TrafficAnswer = { epoch: "", entries: [] };
+
 /** Keeps a pause: entries that come meanwhile are held, and are none of another query. */
-function usePause(query: string | undefined) {
-  const [held, setHeld] = useState<readonly TrafficEntry[]>([]);
+function usePause(query: string | undefined, epoch: string) {
+  const [held, setHeld] = useState(UNLISTED);
   const [isPaused, setPaused] = useState(false);
   // Answers come later than the function that asked was made.
   const latest = useRef(false);
-  useEffect(() => setHeld([]), [query]);
+  useEffect(() => setHeld(UNLISTED), [query, epoch]);
   /** Answers whether it has taken them. */
-  const hold = (fresh: readonly TrafficEntry[]): boolean => {
+  const hold = (fresh: TrafficAnswer): boolean => {
     if (latest.current) setHeld((before) => merge(before, fresh));
     return latest.current;
   };
   /** Answers what was held until now. */
-  const toggle = (): readonly TrafficEntry[] => {
+  const toggle = (): TrafficAnswer => {
     latest.current = !latest.current;
     setPaused(latest.current);
-    setHeld([]);
+    setHeld(UNLISTED);
     return held;
   };
   return { isPaused, held, hold, toggle };
@@ -90,50 +95,74 @@ function usePause(query: string | undefined) {
 
 /** The entries that meet a query, from the newest. */
 function useEntries(query: string | undefined) {
-  const [found, setFound] = useState<Found>(() => nothingFound(query));
+  const [found, setFound] = useState<Found>({ query, list: UNLISTED });
   const current = useRef(query);
   current.current = query;
   /** Changes what is found of the query, unless another has taken its place. */
   const update = (change: (known: Found) => Found): void => {
     if (current.current !== query) return;
-    setFound((known) => change(known.query === query ? known : nothingFound(query)));
+    setFound((known) => change(known.query === query ? known : { query, list: UNLISTED }));
   };
-  const add = (fresh: readonly TrafficEntry[]): void =>
-    update((known) => ({ ...known, entries: merge(known.entries, fresh) }));
-  const { entries, isListed, error } = found.query === query ? found : nothingFound(query);
-  /** Asks for what came since, and adds it unless somebody takes it. */
-  const ask = (isTaken: (fresh: readonly TrafficEntry[]) => boolean = () => false): void => {
+  const add = (fresh: TrafficAnswer): void =>
+    update(({ list }) => ({ query, list: merge(list, fresh) }));
+  const { list, error }: Found = found.query === query ? found : { query, list: UNLISTED };
+  const { epoch, entries } = list;
+  const underWay = useRef<Question | undefined>(undefined);
+  /** Asks for what came since, and adds it unless somebody takes it; one question at a time. */
+  const ask = (isTaken: (fresh: TrafficAnswer) => boolean = () => false): void => {
     if (query === undefined) return;
-    const after = isListed ? (entries[0]?.number ?? 0) : 0;
-    get<TrafficAnswer>(`/api/traffic?${query}&after=${after}`).then(
-      ({ entries: fresh }) => {
-        if (current.current !== query || isTaken(fresh)) return;
-        update((known) => ({ query, entries: merge(known.entries, fresh), isListed: true }));
-      },
-      // Where there is a list, the next event asks again.
-      (fault: unknown) =>
-        update((known) => (known.isListed ? known : { ...known, error: asApiError(fault) })),
-    );
+    if (underWay.current?.query === query) {
+      underWay.current.isRepeated = true;
+      return;
+    }
+    const question: Question = { query, isRepeated: false };
+    underWay.current = question;
+    const since = new URLSearchParams({ epoch, after: String(entries[0]?.number ?? 0) });
+    get<TrafficAnswer>(`/api/traffic?${query}&${since}`)
+      .then(
+        (fresh) => {
+          // A pause is of what comes to a list, and not of the list.
+          if (current.current === query && !(epoch === fresh.epoch && isTaken(fresh))) add(fresh);
+        },
+        // Where there is a list, the next event asks again.
+        (fault: unknown) =>
+          update((known) =>
+            known.list === UNLISTED ? { ...known, error: asApiError(fault) } : known,
+          ),
+      )
+      .finally(() => {
+        if (underWay.current === question) underWay.current = undefined;
+        if (question.isRepeated) latest.current(isTaken);
+      });
   };
+  const latest = useRef(ask);
+  latest.current = ask;
   useEffect(() => ask(), [query]);
-  return { entries: isListed ? entries : undefined, error, add, ask };
+  return { entries: list === UNLISTED ? undefined : entries, error, epoch, add, ask };
 }
 
-function nothingFound(query: string | undefined): Found {
-  return { query, entries: [], isListed: false };
+/** A question on its way; the daemon has had news since if it is repeated. */
+interface Question {
+  readonly query: string;
+  isRepeated: boolean;
 }
 
-/** Two lists as one, the newest first, each entry once; of what is too much the oldest go. */
-function merge(known: readonly TrafficEntry[], fresh: readonly TrafficEntry[]): TrafficEntry[] {
-  const newest = known[0]?.number ?? 0;
+/**
+ * Two lists as one, the newest first, each entry once; of what is too much the oldest go. A daemon that
+ * was started anew counts anew, and knows nothing of what was before.
+ */
+function merge(known: TrafficAnswer, fresh: TrafficAnswer): TrafficAnswer {
+  if (known.epoch !== fresh.epoch) return fresh === UNLISTED ? known : fresh;
+  const newest = known.entries[0]?.number ?? 0;
   // Mostly all that is fresh comes behind what is known.
-  const isLater = fresh.every(({ number }) => number > newest);
-  const numbers = new Set(isLater ? [] : known.map(({ number }) => number));
-  const others = fresh.filter(({ number }) => !numbers.has(number));
+  const isLater = fresh.entries.every(({ number }) => number > newest);
+  const numbers = new Set(isLater ? [] : known.entries.map(({ number }) => number));
+  const others = fresh.entries.filter(({ number }) => !numbers.has(number));
+  if (others.length === 0) return known;
   others.sort((a, b) => b.number - a.number);
-  const all = [...others, ...known];
+  const all = [...others, ...known.entries];
   if (!isLater) all.sort((a, b) => b.number - a.number);
-  return all.slice(0, MAX_KEPT);
+  return { epoch: known.epoch, entries: all.slice(0, MAX_KEPT) };
 }
 
 /** The filters by their names in the interface; an empty text lets all pass. */

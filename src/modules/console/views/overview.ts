@@ -84,7 +84,13 @@ export function nodeRoutes({ desk: { place } }: Sources): readonly ApiRoute[] {
 /** `GET /api/traffic` and `/api/traffic/{response_id}` */
 export function trafficRoutes({ traffic, directory }: Sources): readonly ApiRoute[] {
   return [
-    get("/traffic", ({ query }) => ({ entries: traffic.list(readFilter(query)) })),
+    get("/traffic", ({ query }) => {
+      const { epoch } = traffic;
+      const { after, ...filter } = readFilter(query);
+      // A number of another count says nothing about this one.
+      const isKnown = after !== undefined && (query.get("epoch") ?? epoch) === epoch;
+      return { epoch, entries: traffic.list(isKnown ? { ...filter, after } : filter) };
+    }),
     get("/traffic/:id", ({ params }) => {
       const entry = found(traffic.find(params["id"] ?? ""), "request, or it is forgotten");
       const name = entry.agent_id === null ? undefined : directory.find(entry.agent_id)?.name;
