@@ -127,4 +127,21 @@ describeInBrowser("an operator at the console", () => {
     await page.getByText("retired").first().waitFor();
     expect(await page.getByRole("button", { name: "Reinstate" }).count()).toBe(0);
   });
+
+  it("shows what another operator has decided, and keeps what is typed until then", async () => {
+    const house = opened();
+    const asked = await askHouse(house, ALMA, booking("51"));
+    const path = `/approvals/${asked.body["escalation_id"]}`;
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}${path}`);
+    await page.getByLabel("Reason").fill("half a rea");
+    const visitor = await house.signIn({ name: "Olaf" });
+    await visitor.post(`/api${path}`, { decision: "deferred", reason: "not now" });
+    await page.getByText("not now").waitFor();
+    expect(await page.getByLabel("Reason").inputValue()).toBe("half a rea");
+    await visitor.post(`/api${path}`, { decision: "rejected", reason: "fully booked" });
+    await page.getByText("fully booked").waitFor();
+    expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+  });
 });

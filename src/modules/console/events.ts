@@ -15,6 +15,8 @@ interface EventParts {
   readonly tickMs?: number;
   overview(): Promise<object>;
   waiting(): number;
+  /** How often an escalation was another until now. */
+  changes(): number;
   /** Tells whether a session still stands; it uses nothing of it. */
   isStanding(signedIn: SignedIn): boolean;
   reportFault(error: unknown): void;
@@ -32,7 +34,8 @@ interface Onlooker {
   readonly response: FastifyReply["raw"];
   readonly signedIn: SignedIn;
   seen: number;
-  waiting: number | undefined;
+  /** The news of escalations that it was told last. */
+  told: string | undefined;
 }
 
 /** `GET /api/events`: server-sent events. */
@@ -70,7 +73,7 @@ export function createEvents(parts: EventParts): Events {
         const response = reply.raw;
         response.writeHead(200, fields as Record<string, string>);
         response.write(": news\n\n");
-        const one = { response, signedIn, seen: parts.traffic.last, waiting: undefined };
+        const one = { response, signedIn, seen: parts.traffic.last, told: undefined };
         onlookers.add(one);
         response.once("close", () => leave(one));
         begin();
@@ -86,7 +89,8 @@ export function createEvents(parts: EventParts): Events {
 /** The news of a tick, written once for all who hear them. */
 interface News {
   readonly last: number;
-  readonly waiting: number;
+  /** Another text whenever an escalation is another. */
+  readonly state: string;
   readonly approvals: string;
   readonly overview: string | undefined;
   /** A sample of what came behind a request. */
@@ -98,7 +102,8 @@ function newsOf(parts: EventParts, overview: object | undefined): News {
   const waiting = parts.waiting();
   const samples = new Map<number, string>();
   return {
-    ...{ last, waiting, approvals: eventOf("approvals", { waiting }) },
+    ...{ last, state: `${waiting} ${parts.changes()}` },
+    approvals: eventOf("approvals", { waiting }),
     overview: overview && eventOf("overview", overview),
     trafficAfter: (seen) => {
       const known = samples.get(seen);
@@ -112,15 +117,15 @@ function newsOf(parts: EventParts, overview: object | undefined): News {
   };
 }
 
-function tell(one: Onlooker, { last, waiting, approvals, overview, trafficAfter }: News): void {
+function tell(one: Onlooker, { last, state, approvals, overview, trafficAfter }: News): void {
   const { response } = one;
   if (response.writableEnded || response.writableLength > MAX_BUFFERED) return;
   let text = "";
   if (last > one.seen) text += trafficAfter(one.seen);
-  if (waiting !== one.waiting) text += approvals;
+  if (state !== one.told) text += approvals;
   text += overview ?? "";
   one.seen = last;
-  one.waiting = waiting;
+  one.told = state;
   if (text !== "") response.write(text);
 }
 

@@ -74,8 +74,13 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   const sources: Sources = {
     ...{ state, directory, mcpServers, processes, serverId, publicKey, traffic, desk, served },
   };
+  let changes = 0;
+  const unwatch = state.escalations.watch(() => {
+    changes += 1;
+  });
   const gateway = await serve({
     ...{ place, sessions, links, oidc: provider.oidc, reportFault },
+    changes: () => changes,
     isThere: (segments) => isKnownPage(sources, segments),
     actAs: () => served().actAs,
     routes: VIEWS.flatMap((routesOf) => routesOf(sources)),
@@ -101,6 +106,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
       sweep();
     },
     close: async () => {
+      unwatch();
       await gateway.close();
       await provider.close();
     },
@@ -148,7 +154,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
   };
   const records = { state: { ledger: journal }, directory, publicKey, serverId };
   const gateway = await serve({
-    ...{ place, links, reportFault },
+    ...{ place, links, reportFault, changes: () => 0 },
     sessions: await Sessions.open(parts, rules),
     // Whom a provider lets in is nothing to ask while nothing is served.
     oidc: undefined,
@@ -188,15 +194,18 @@ function notStarted(): ConsoleFault {
 
 interface Serving extends Omit<ConsoleParts, "pages" | "events"> {
   readonly facts: OverviewParts;
+  /** How often an escalation was another until now. */
+  changes(): number;
 }
 
-async function serve({ facts, ...parts }: Serving): Promise<Gateway> {
+async function serve({ facts, changes, ...parts }: Serving): Promise<Gateway> {
   const { sessions, reportFault } = parts;
   const routes = [...overviewRoutes(facts), ...parts.routes];
   const events = createEvents({
     traffic: facts.traffic,
     overview: () => overview(facts),
     waiting: () => waitingCount(facts.state),
+    changes,
     isStanding: ({ token }) => sessions.find(token) !== undefined,
     reportFault: (error) => reportFault("", error),
   });

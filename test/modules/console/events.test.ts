@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, type Socket } from "node:net";
 import { fastify } from "fastify";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEvents } from "../../../src/modules/console/events.ts";
 import type { SignedIn } from "../../../src/modules/console/sessions.ts";
 import { Traffic } from "../../../src/modules/console/traffic.ts";
@@ -34,6 +34,7 @@ describe("an onlooker that never reads", () => {
         return OVERVIEW;
       },
       waiting: () => told,
+      changes: () => 0,
       isStanding: () => true,
       reportFault: (error) => {
         throw error;
@@ -62,6 +63,41 @@ describe("an onlooker that never reads", () => {
     expect(deaf?.writableLength).toBeGreaterThan(0);
     expect(deaf?.writableLength).toBeLessThan(MOST);
     expect(heard).toBeGreaterThan(OVERVIEWS * OVERVIEW.text.length * 0.5);
+  });
+});
+
+describe("an onlooker", () => {
+  it("is told that escalations are others, be there as many as before", async () => {
+    let changes = 0;
+    const events = createEvents({
+      ...{ traffic: new Traffic(), tickMs: 1, overview: async () => OVERVIEW },
+      ...{ waiting: () => 1, changes: () => changes, isStanding: () => true },
+      reportFault: (error) => {
+        throw error;
+      },
+    });
+    const app = fastify();
+    events.register(app, () => NINA);
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    onTestFinished(async () => {
+      events.close();
+      app.server.closeAllConnections();
+      await app.close();
+    });
+    let heard = "";
+    await ask((app.server.address() as AddressInfo).port, (socket) => {
+      socket.on("data", (chunk: Buffer) => {
+        heard += chunk.toString();
+      });
+    });
+    const told = (): number => heard.split("event: approvals").length - 1;
+    await vi.waitFor(() => expect(told()).toBe(1));
+    changes += 1;
+    await vi.waitFor(() => expect(told()).toBe(2));
+    // It hears all that is told after, and of escalations no more.
+    const before = heard.length;
+    await vi.waitFor(() => expect(heard.length).toBeGreaterThan(before + 2 * OVERVIEW.text.length));
+    expect(told()).toBe(2);
   });
 });
 

@@ -116,8 +116,13 @@ export function useApi<T>(path: string): Answer<T> {
     const abort = new AbortController();
     get<T>(path, abort.signal).then(
       (data) => setKnown({ path, data }),
-      (error: unknown) => {
-        if (!abort.signal.aborted) setKnown({ path, error: asApiError(error) });
+      (fault: unknown) => {
+        const error = asApiError(fault);
+        if (abort.signal.aborted) return;
+        // What is shown stays, unless it is there no more.
+        setKnown((before) =>
+          before.path === path && error.status !== 404 ? { ...before, error } : { path, error },
+        );
       },
     );
     return () => abort.abort();

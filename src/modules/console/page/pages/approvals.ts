@@ -75,9 +75,11 @@ function idOf({ escalation_id }: Escalation): string {
 
 /** The page at `/approvals/ID`. */
 export function ApprovalPage({ id }: { readonly id: string }): VNode {
-  const back = html`<a href="/approvals">All approvals</a>`;
-  const path = `/api${address("approvals", id)}`;
-  return answerPage("Approvals", path, questionOf, { thing: "approval", back });
+  const answer = useApi<ApprovalDetail>(`/api${address("approvals", id)}`);
+  // Somebody else may decide it meanwhile.
+  useEvents("approvals", answer.reload);
+  return html`<${Page} name="Approvals"><p><a href="/approvals">All approvals</a></p>
+    ${loaded(answer, questionOf, "approval")}<//>`;
 }
 
 function questionOf(

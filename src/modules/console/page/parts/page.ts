@@ -33,14 +33,15 @@ export function Pending(props: {
   </div>`;
 }
 
-/** An answer as a piece of the page, once it is here. */
+/** An answer as a piece of the page, once it is here; above it, why there is no newer one. */
 export function loaded<T>(
   { data, error, reload }: Answer<T>,
   view: (data: T, reload: () => void) => VNode,
   thing?: string,
 ): VNode {
-  if (data !== undefined) return view(data, reload);
-  return html`<${Pending} error=${error} thing=${thing} reload=${reload} />`;
+  const pending = html`<${Pending} error=${error} thing=${thing} reload=${reload} />`;
+  if (data === undefined) return pending;
+  return html`${error !== undefined && pending}${view(data, reload)}`;
 }
 
 /** The page of one thing or of all of a kind: a heading, a way back and a view of the answer. */
