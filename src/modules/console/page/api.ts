@@ -23,6 +23,7 @@ const OUTDATED =
 
 /** The person who is signed in. */
 export interface Session {
+  readonly id: string;
   readonly name: string;
   readonly role: "viewer" | "operator";
   readonly csrf: string;
@@ -39,20 +40,30 @@ export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return ask<T>(path, { headers: { Accept: "application/json" }, ...(signal && { signal }) });
 }
 
-/** Changes something. @throws ApiError */
-export function post<T>(path: string, body: object): Promise<T> {
+/** Changes something, in the name of the person whom the page shows. @throws ApiError */
+export async function post<T>(path: string, body: object): Promise<T> {
+  try {
+    return await ask<T>(path, changing(body));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "csrf-token") throw error;
+  }
+  // Somebody has signed in anew in another tab.
+  const fault = await renewSession();
+  if (fault !== undefined) throw new ApiError(403, "page-outdated", fault);
   return ask<T>(path, changing(body));
 }
 
 /** A change carries the token of the session. */
-function changing(body: object): RequestInit {
-  const headers = { "Content-Type": "application/json", "X-CSRF-Token": current?.csrf ?? "" };
+function changing(body: object, csrf: string = session().csrf): RequestInit {
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf };
   return { method: "POST", headers, body: JSON.stringify(body) };
 }
 
-/** Ends the session, and leaves the page. */
+/** Ends the session that this browser has, whoever began it, and leaves the page. @throws ApiError */
 export async function signOut(): Promise<void> {
-  await fetch("/sign-out", changing({}));
+  const { csrf } = await get<Session>("/api/session");
+  const response = await fetch("/sign-out", changing({}, csrf)).catch(unreachable);
+  if (!response.ok) throw errorOf(response.status, await response.json().catch(() => undefined));
   location.assign("/sign-in");
 }
 
@@ -82,6 +93,21 @@ let current: Session | undefined;
 /** Remembers who is signed in; called once, before any page is drawn. */
 export function rememberSession(session: Session): void {
   current = session;
+}
+
+/**
+ * Looks whether the session is still the one that the page was drawn for; why not, in words for the person.
+ * @throws ApiError
+ */
+export async function renewSession(): Promise<string | undefined> {
+  const [before, now] = [session(), await get<Session>("/api/session")];
+  if (now.id !== before.id || now.role !== before.role) {
+    return `You are signed in as ${now.name}, ${now.role}, by now.`;
+  }
+  current = { ...before, csrf: now.csrf };
+  return now.version === before.version && now.inspect_only === before.inspect_only
+    ? undefined
+    : "The daemon was started anew since this page was opened, in another version or another way.";
 }
 
 /** The signed-in person. */

@@ -1,6 +1,14 @@
 /** The whole console: who is signed in, the navigation, and the page of the address. */
 import type { Overview } from "../answers.ts";
-import { asApiError, rememberSession, type Session, session, signOut, useApi } from "./api.ts";
+import {
+  asApiError,
+  rememberSession,
+  renewSession,
+  type Session,
+  session,
+  signOut,
+  useApi,
+} from "./api.ts";
 import { useEvents } from "./events.ts";
 import { AccountPage } from "./pages/account.ts";
 import { AgentPage, AgentsPage } from "./pages/agents.ts";
@@ -10,7 +18,8 @@ import { NodesPage, OverviewPage } from "./pages/overview.ts";
 import { ChainPage, RecordsPage } from "./pages/records.ts";
 import { TrafficEntryPage, TrafficPage } from "./pages/traffic.ts";
 import { UpstreamsPage } from "./pages/upstreams.ts";
-import { Notice, Page, Pending } from "./parts/page.ts";
+import { Moment } from "./parts/facts.ts";
+import { Notice, Page, Pending, say } from "./parts/page.ts";
 import { html, useEffect, useErrorBoundary, useRef, useState, type VNode } from "./preact.ts";
 import { type Place, segmentsOf, usePlace } from "./router.ts";
 import { visible } from "./text.ts";
@@ -34,6 +43,7 @@ function Signed({ session }: { readonly session: Session }): VNode {
       <${Navigation} path=${place.path} />
       <main id="main" tabindex="-1">
         ${session.inspect_only && html`<p class="warning" role="note">The daemon was not started. Its records can be looked at, and nothing can be changed.</p>`}
+        <${Staleness} />
         <${Notice} key=${place.path} />
         <${Guarded} key=${place.visit} place=${place} />
       </main>
@@ -44,8 +54,29 @@ function Top({ session }: { readonly session: Session }): VNode {
   return html`<header class="top">
     <a class="brand" href="/"><img src=${ICON} alt="" width="28" height="28" /> <strong>agtpd</strong> <bdi>${visible(session.server_id)}</bdi></a>
     <span class="who"><a href="/account"><bdi>${visible(session.name)}</bdi></a> <span class="badge">${session.role}</span></span>
-    <button type="button" onClick=${() => void signOut()}>Log out</button>
+    <button type="button" onClick=${logOut}>Log out</button>
   </header>`;
+}
+
+function logOut(): void {
+  signOut().catch((error: unknown) => say(`Log out failed: ${asApiError(error).message}`, true));
+}
+
+/** Says that the page is not what it would be if it were loaded now. */
+function Staleness(): VNode {
+  const [since, setSince] = useState<string | undefined>(undefined);
+  const [outdated, setOutdated] = useState<string | undefined>(undefined);
+  const isFirst = useRef(true);
+  useEvents("heard", (isHeard) => setSince(isHeard ? undefined : new Date().toISOString()));
+  useEvents("open", () => {
+    if (!isFirst.current) renewSession().then(setOutdated, () => undefined);
+    isFirst.current = false;
+  });
+  const reload = (): void => location.reload();
+  return html`<div role="status" class="notice">
+    ${since !== undefined && html`<p class="warning">Nothing is heard of the daemon. What is shown is from <${Moment} at=${since} /> or before.</p>`}
+    ${outdated !== undefined && html`<p class="warning">${visible(outdated)} <button type="button" onClick=${reload}>Load the page again</button></p>`}
+  </div>`;
 }
 
 function Navigation({ path }: { readonly path: string }): VNode {

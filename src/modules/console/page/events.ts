@@ -21,10 +21,14 @@ type Listener = (data: never) => void;
 
 const NAMES = ["traffic", "overview", "approvals"] as const;
 const RETRY_MS = 5000;
+/** The daemon has something to say every two seconds; a browser whose stream has ended asks again after three. */
+const SILENCE_MS = 8000;
 
 const listeners = new Map<string, Set<Listener>>();
 let stream: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
+let silence: ReturnType<typeof setTimeout> | undefined;
+let isSilent = false;
 
 /** Calls with every event of a kind while the part of the page is there. */
 export function useEvents<K extends keyof EventKinds>(
@@ -54,17 +58,28 @@ function listen<K extends keyof EventKinds>(
 function adjust(): void {
   const isWanted = !document.hidden && [...listeners.values()].some(({ size }) => size > 0);
   if (isWanted && stream === undefined) open();
-  else if (!isWanted) close();
+  else if (!isWanted) {
+    clearTimeout(silence);
+    silence = undefined;
+    close();
+  }
 }
 
 function open(): void {
   clearTimeout(retry);
   const opened = new EventSource("/api/events");
   stream = opened;
+  listenOn();
   for (const name of NAMES) {
-    opened.addEventListener(name, (event) => tell(name, JSON.parse(event.data)));
+    opened.addEventListener(name, (event) => {
+      hear();
+      tell(name, JSON.parse(event.data));
+    });
   }
-  opened.addEventListener("open", () => tell("open", undefined));
+  opened.addEventListener("open", () => {
+    hear();
+    tell("open", undefined);
+  });
   opened.addEventListener("error", () => {
     if (opened.readyState !== EventSource.CLOSED || stream !== opened) return;
     close();
@@ -76,6 +91,22 @@ function open(): void {
 
 function tell(name: keyof EventKinds, data: unknown): void {
   for (const listener of listeners.get(name) ?? []) listener(data as never);
+}
+
+function hear(): void {
+  clearTimeout(silence);
+  silence = undefined;
+  listenOn();
+  if (isSilent) tell("heard", true);
+  isSilent = false;
+}
+
+/** Waits for the next that comes, as long as it may take. */
+function listenOn(): void {
+  silence ??= setTimeout(() => {
+    isSilent = true;
+    tell("heard", false);
+  }, SILENCE_MS);
 }
 
 function close(): void {

@@ -33,7 +33,7 @@ export function overviewRoutes(parts: OverviewParts): readonly ApiRoute[] {
   return [
     get("/session", ({ signedIn: { person, csrf } }) => {
       const { id, name, role } = person;
-      const facts = { name, role, csrf, server_id: serverId, version: VERSION };
+      const facts = { id, name, role, csrf, server_id: serverId, version: VERSION };
       const hasPasskey = passkeys !== undefined && passkeys.ofOwner(id).length > 0;
       return { ...facts, inspect_only: passkeys === undefined, has_passkey: hasPasskey };
     }),
