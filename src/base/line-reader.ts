@@ -87,9 +87,9 @@ export class OctetLines {
     this.#tooLong = tooLong;
   }
 
-  /** How many octets the line has so far that has begun. */
-  get rest(): number {
-    return this.#length;
+  /** The line that has begun, as far as it has come. */
+  rest(): Buffer {
+    return Buffer.concat(this.#parts);
   }
 
   /** The lines that end in a piece, without their line feeds. Throws for one that is too long. */

@@ -42,7 +42,7 @@ export const LINE_FEED = 0x0a;
 /** No line that this program writes is longer: its texts come from heads that are bounded. */
 export const MAX_LINE: number = 1024 * 1024;
 /** A disk that lost part of a segment may have left one line of all that stood there. */
-const MAX_DAMAGED_LINE = 256 * 1024 * 1024;
+const MAX_DAMAGED_LINE = 64 * 1024 * 1024;
 const CHUNK = 64 * 1024;
 const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 /** More than most groups of records take. */
@@ -87,19 +87,23 @@ export async function* readSegment(
   from = 0,
 ): AsyncGenerator<StoredRecord> {
   const name = segmentName(number);
-  const tooLong = (): Error => new Error(`${name} holds no journal lines`);
-  const lines = new OctetLines(MAX_DAMAGED_LINE, tooLong);
+  const lines = new OctetLines(MAX_DAMAGED_LINE, () => new Error(`${name} holds no journal lines`));
   let offset = from;
   const stream = createReadStream(join(directory, name), { start: from, highWaterMark: CHUNK });
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     for (const line of lines.take(chunk)) {
-      const jws = line.toString("latin1");
-      const { length } = jws;
-      yield { jws, auditId: hash("sha256", jws), offset, length };
-      offset += length + 1;
+      yield recordOf(line, offset);
+      offset += line.length + 1;
     }
   }
-  if (lines.rest > MAX_LINE) throw tooLong();
+  // It is told of like any line that is none: half a record is never that long.
+  const rest = lines.rest();
+  if (rest.length > MAX_LINE) yield recordOf(rest, offset);
+}
+
+function recordOf(line: Buffer, offset: number): StoredRecord {
+  const jws = line.toString("latin1");
+  return { jws, auditId: hash("sha256", jws), offset, length: jws.length };
 }
 
 /** The segment that is being written. */

@@ -200,9 +200,11 @@ describe("agtp-keys repair", () => {
       "that are longer than any, as where a disk has lost what it was given",
       `${"\0".repeat(3_000_000)}\n`,
     ],
+    ["that end with their segment, behind which another was begun", "\0".repeat(3_000_000)],
   ])("sets lines aside %s, and records that", async (_, line) => {
     const served = await serve(3);
     appendFileSync(served.segment, line);
+    if (!line.endsWith("\n")) writeFileSync(join(served.journal, "00000002.jws"), "");
     expect((await refusalOf(served.configPath)).problems).toEqual([
       expect.stringContaining("holds something else than a record at octet"),
     ]);

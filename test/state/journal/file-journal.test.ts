@@ -366,12 +366,12 @@ describe("FileJournal.replay", () => {
     expect(await idsFrom(journal, 1, 0)).toEqual(records.map(({ auditId }) => auditId));
   });
 
-  it("refuses a file that has no lines", async () => {
-    const directory = makeDirectory({
-      "00000001.jws": "x".repeat(2 << 20),
-      "00000002.jws": "",
-    });
+  it("tells of a file that has no lines, and refuses one that never ends", async () => {
+    const none = "x".repeat(2 << 20);
+    const directory = makeDirectory({ "00000001.jws": none, "00000002.jws": "" });
     const journal = await openJournal(directory);
+    expect(await idsFrom(journal, 1, 0)).toEqual([sha256(none)]);
+    truncateSync(join(directory, "00000001.jws"), 65 << 20);
     await expect(idsFrom(journal, 1, 0)).rejects.toThrow("00000001.jws holds no journal lines");
   });
 });
