@@ -9,6 +9,7 @@ import type { AgentStatus } from "../../identity/agent-document.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import { recordReader } from "../records/stored-record.ts";
+import type { Change } from "../store.ts";
 
 /** One event of an agent's stream. */
 export interface LifecycleEvent extends JournalRecord {
@@ -59,6 +60,20 @@ export function stateAfter(before: AgentState | undefined, event: LifecycleEvent
   return isMoved
     ? { status, since: at, events, latest }
     : { status: before?.status, since: before?.since, events, latest };
+}
+
+/** The collection that events are in. */
+export const EVENTS = "lifecycle-events";
+
+/** Stores an event as the one of this number of its agent. */
+export function eventChange({ agentId, auditId, jws }: LifecycleEvent, number: number): Change {
+  const value = { audit_id: auditId, jws };
+  return { kind: "put", collection: EVENTS, key: eventKey(agentId, number), value };
+}
+
+/** The key of an agent's event; the later one comes behind. */
+export function eventKey(agentId: string, number: number): string {
+  return `${agentId}/${String(number).padStart(12, "0")}`;
 }
 
 const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecated"];

@@ -12,6 +12,9 @@ import { isStoreUnavailable } from "../store-fault.ts";
 import { type LifecycleMethod, type Transition, transition } from "./lifecycle.ts";
 import {
   type AgentState,
+  EVENTS,
+  eventChange,
+  eventKey,
   hasTaken,
   type LifecycleEvent,
   readEvent,
@@ -43,9 +46,10 @@ export type LifecycleOutcome =
   | { readonly kind: "unrecorded" }
   | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
 
-const EVENTS = "lifecycle-events";
 /** The events of an agent that are kept, beside those that changed where it stands: those are for good. */
 const EVENTS_KEPT = 10_000;
+/** Where another node stores events meanwhile, so many that had to go may be left for the next. */
+const EVENTS_LEFT = 8;
 const SAVE_AGAIN_MS = 500;
 
 export class LifecycleRegister {
@@ -59,7 +63,6 @@ export class LifecycleRegister {
   #retry: NodeJS.Timeout | undefined;
   /** By agent: its changes are decided one after the other. */
   readonly #turns = new KeyedTurns();
-
   #revision = 0;
   readonly #watchers = new Set<(agentId: string) => void>();
 
@@ -243,16 +246,22 @@ export class LifecycleRegister {
     );
   }
 
-  /** For one more event that changes nothing an older such event of the agent goes. */
+  /** For events that change nothing older such events of their agents go. */
   async #surplus({ events }: Numbering): Promise<readonly Change[]> {
+    const passing = events.filter(({ event }) => event.status === undefined);
+    const newest = new Map(passing.map(({ event, number }) => [event.agentId, number]));
     const surplus: Change[] = [];
-    for (const { event, number } of events) {
+    for (const [agentId, number] of newest) {
       const oldest = number - this.#eventsKept;
-      if (event.status !== undefined || oldest <= 0) continue;
-      const key = eventKey(event.agentId, oldest);
-      const record = readRecord(await this.#store.get(EVENTS, key));
-      if (record === undefined || readEvent(record)?.status !== undefined) continue;
-      surplus.push({ kind: "delete", collection: EVENTS, key });
+      if (oldest <= 0) continue;
+      const after = eventKey(agentId, oldest + 1);
+      const limit = passing.length + EVENTS_LEFT;
+      const range = { prefix: `${agentId}/`, after, isReversed: true, limit };
+      for (const { key, value } of await this.#store.list(EVENTS, range)) {
+        const record = readRecord(value);
+        if (record === undefined || readEvent(record)?.status !== undefined) continue;
+        surplus.push({ kind: "delete", collection: EVENTS, key });
+      }
     }
     return surplus;
   }
@@ -333,13 +342,4 @@ export class LifecycleRegister {
 interface Numbering {
   readonly states: ReadonlyMap<string, AgentState>;
   readonly events: readonly { readonly event: LifecycleEvent; readonly number: number }[];
-}
-
-function eventChange({ agentId, auditId, jws }: LifecycleEvent, number: number): Change {
-  const value = { audit_id: auditId, jws };
-  return { kind: "put", collection: EVENTS, key: eventKey(agentId, number), value };
-}
-
-function eventKey(agentId: string, number: number): string {
-  return `${agentId}/${String(number).padStart(12, "0")}`;
 }

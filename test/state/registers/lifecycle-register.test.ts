@@ -504,4 +504,22 @@ describe("the stream of an agent to which much happens", () => {
     const third = await LifecycleRegister.open(store, [unseen], options);
     expect(await keptBy(third)).toEqual([unseen.auditId, ...after.slice(0, 2), after[3]]);
   });
+
+  it("keeps no more of them where two nodes write, each of which hears late of the other", async () => {
+    const store = makeLastingStore();
+    const options = { eventsKept: 3 };
+    const nodes = [
+      await LifecycleRegister.open(store, [], options),
+      await LifecycleRegister.open(store, [], options),
+    ];
+    const happened: JournalRecord[] = [];
+    for (const at of [0, 0, 0, 0, 0, 1, 1, 0, 0]) {
+      const event = makeEvent(ALICE.agentId, { event_type: "rcns_release" });
+      happened.push(event);
+      await nodes[at]?.append(event);
+    }
+    const kept = await nodes[0]?.events(ALICE.agentId, 100);
+    const latest = happened.slice(-3).reverse();
+    expect(kept?.map(({ auditId }) => auditId)).toEqual(latest.map(({ auditId }) => auditId));
+  });
 });
