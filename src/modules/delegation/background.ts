@@ -86,7 +86,7 @@ export class Background implements RunExecutor {
     const { register } = this.#options;
     const isOurs = await register.claim(id);
     const delegation = isOurs ? register.find(id) : undefined;
-    if (delegation === undefined) return;
+    if (delegation === undefined || delegation.delivery !== undefined) return;
     const outcome = await this.#outcomeOf(delegation);
     await this.#keep(delegation, outcome);
     await this.#deliver(delegation, outcome);
@@ -148,7 +148,7 @@ export class Background implements RunExecutor {
     };
   }
 
-  /** Tries until it is delivered, or is for the next start to deliver, or never will be. */
+  /** Tries until it is delivered, or is for the next start or another node to deliver, or never will be. */
   async #deliver(delegation: KeptDelegation, outcome: KeptOutcome): Promise<void> {
     const { register, log, findAgent } = this.#options;
     const { id, agentId } = delegation;
@@ -173,6 +173,8 @@ export class Background implements RunExecutor {
         return;
       }
       await pause(wait, signal);
+      const now = register.find(id);
+      if (now === undefined || !register.isHeldHere(now)) return;
     }
   }
 

@@ -10,6 +10,7 @@ import {
   openDelegations,
 } from "../../../src/modules/delegation/register.ts";
 import type { Callback } from "../../../src/modules/delegation/request.ts";
+import { type Holders, SOLE_HOLDER } from "../../../src/state/holders.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
@@ -41,11 +42,15 @@ interface Rig {
 /** Deliveries are answered with these statuses, the last one for good. */
 async function rig(
   statuses: readonly number[] = [200],
-  { store = createMemoryStore(), findAgent }: Partial<BackgroundOptions> & { store?: Store } = {},
+  {
+    store = createMemoryStore(),
+    findAgent,
+    holders,
+  }: Partial<BackgroundOptions> & { store?: Store; holders?: Holders } = {},
 ): Promise<Rig> {
   const acted: Acting[] = [];
   const warned: object[] = [];
-  const register = await openDelegations(store);
+  const register = await openDelegations(store, holders);
   const runs = await RecentRuns.open();
   const background = new Background({
     ...{ register, runs },
@@ -70,6 +75,46 @@ async function run({ background, register }: Rig, one: KeptDelegation, outcome =
 describe("Background", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
+
+  it("delivers nothing twice that was left for later and taken up by the next deployment", async () => {
+    const store = makeLastingStore();
+    const one = await rig([200], { store });
+    const { register, background, runs } = one;
+    background.start();
+    await register.add({ run: kept({ kind: "endpoint", method: "NOTE", path: "/outcomes" }) });
+    store.fault = new StoreUnavailableError("unreachable", new Error("cut"));
+    background.run(kept(), () => Promise.resolve(DONE));
+    await vi.advanceTimersByTimeAsync(0);
+    store.fault = undefined;
+    await background.close();
+    const acted: Acting[] = [];
+    const next = new Background({
+      ...{ register, runs, log: { info: () => undefined, warn: () => undefined } },
+      actAs: async (acting) => {
+        acted.push(acting);
+        return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
+      },
+      findAgent: (agentId) => ({ agentId, trustTier: 2 }) as AgentDocument,
+    });
+    next.start();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([one.acted.length, acted.length]).toEqual([0, 1]);
+  });
+
+  it("leaves the delivery to another node that has taken it over meanwhile", async () => {
+    const store = makeLastingStore();
+    const node = (self: string): Holders => ({ ...SOLE_HOLDER, self });
+    const stalled = await rig([503], { store, holders: node("a") });
+    await run(stalled, kept());
+    await vi.advanceTimersByTimeAsync(0);
+    const other = await rig([200], { store, holders: node("b") });
+    other.background.start();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(other.register.find("d-1")?.delivery).toMatchObject({ isDelivered: true });
+    await stalled.register.refresh();
+    await vi.advanceTimersByTimeAsync(200_000);
+    expect([stalled.acted.length, other.acted.length]).toEqual([1, 1]);
+  });
 
   it("tells the caller's inbox, with the authority that the caller had", async () => {
     const one = await rig();
