@@ -38,12 +38,16 @@ async function create(
   const threadId = uuidv7();
   const { metadata } = call.input;
   const kept = { ...(isRecord(metadata) ? metadata : {}), [THREAD_ID_MEMBER]: threadId };
-  const created = await agent.client.createThread(kept, signal);
-  if (created.kind === "failed") return upstreamError(call, created);
-  const thread: AgentThread = {
+  const wanted: AgentThread = {
     ...{ threadId, base: agent.base, owner: call.agentId ?? "", createdAt: Date.now() },
-    upstreamThreadId: created.value.threadId,
+    upstreamThreadId: "",
   };
+  // What is made with the agent's server has its place here by then.
+  const place = threads.draft(threadId, wanted);
+  if (place === undefined) return tooMany("threads");
+  const created = await agent.client.createThread(kept, signal).finally(() => place.release());
+  if (created.kind === "failed") return upstreamError(call, created);
+  const thread = { ...wanted, upstreamThreadId: created.value.threadId };
   const { kind } = await threads.add(threadId, thread);
   if (kind !== "added") return tooMany("threads");
   return { body: view(thread, created.value) };
