@@ -305,6 +305,9 @@ describe("inspect", () => {
     const { result } = await inspect({ dbPath, limit: 1, fields: ["name"], sanitize: "basic" });
     expect(result?.["items"]).toEqual([{ name: "red `\u2060`\u2060` 25" }]);
     expect(sanitizeText("a\u0000\u009b\u001b]0;title\u0007b\tc\nd")).toBe("ab\tc\nd");
+    for (let length = 3; length < 12; length += 1) {
+      expect(sanitizeText("`".repeat(length)), `${length} of them`).not.toContain("```");
+    }
   });
 
   it("judges its arguments in a fixed order", async () => {

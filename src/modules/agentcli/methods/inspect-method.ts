@@ -118,6 +118,7 @@ async function inspectScheduler(options: InspectOptions): Promise<JsonRecord | F
 // The CSI form, the OSC form with either end, and two-character escapes.
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+const FENCES = /`{3,}/g;
 const WORD_JOINER = "\u2060";
 
 /**
@@ -139,7 +140,7 @@ export function sanitizeText(text: string): string {
   return text
     .replace(ESCAPES, "")
     .replace(CONTROLS, "")
-    .replaceAll("```", ["`", "`", "`"].join(WORD_JOINER));
+    .replace(FENCES, (fence) => [...fence].join(WORD_JOINER));
 }
 
 /** The fields that are there, under their own names and nesting. */
