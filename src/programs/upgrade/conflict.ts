@@ -170,6 +170,7 @@ const PATH_EFFECTS: Readonly<Record<PathRole, ConflictEffect>> = {
   "endpoint-successor-path": "not-served",
   "step-path": "not-served",
   "pattern-path": "not-served",
+  "pattern-segment": "refused-requests",
   "redirect-path": "stops-start",
   "approval-path": "stops-start",
   "hosted-protocol-path": "refused-requests",

@@ -40,6 +40,8 @@ export type PathRole =
   | "endpoint-successor-path"
   | "step-path"
   | "pattern-path"
+  /** A word of a pattern of paths that is a whole segment of what it matches. */
+  | "pattern-segment"
   | "redirect-path"
   | "approval-path"
   | "hosted-protocol-path"

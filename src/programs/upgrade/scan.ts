@@ -80,6 +80,9 @@ function collectRecipes(source: DeploymentText, collector: ReferenceCollector): 
       const key = pattern.has("method_exact") ? "method_exact" : "name_exact";
       found.method("pattern", key, pattern.at(key).text());
       found.path("pattern-path", "path_exact", pattern.at("path_exact").optional?.text());
+      for (const word of wholeSegments(pattern.at("path_regex").value)) {
+        found.path("pattern-segment", "path_regex", word);
+      }
     }
     for (const step of recipe.at("steps").records()) {
       const found = collector.from(source, step);
@@ -88,6 +91,14 @@ function collectRecipes(source: DeploymentText, collector: ReferenceCollector): 
     }
   }
 }
+
+/** The words between the slashes and the bars of a regular expression, each once. */
+function wholeSegments(pattern: unknown): ReadonlySet<string> {
+  const words = typeof pattern === "string" ? pattern.matchAll(WHOLE_SEGMENT) : [];
+  return new Set(Array.from(words, ([word]) => word));
+}
+
+const WHOLE_SEGMENT = /(?<=[/|(]|\(\?:)[A-Za-z][A-Za-z_-]*(?=[/|)$]|$)/g;
 
 interface TomlPlace {
   /** From 1. */

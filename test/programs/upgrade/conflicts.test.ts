@@ -193,6 +193,13 @@ describe("a deployment that an upgrade breaks", () => {
       { group: "path_grammar_conflicts", key: "recipe[0].steps[0].path" },
     ],
     [
+      "a segment of a pattern of paths",
+      recipe(
+        `[recipe.pattern]\nmethod_exact = "QUERY"\npath_regex = "^/reports(/(?:audit_log|list))?/x(audit)?$"\n[[recipe.steps]]\nmethod = "QUERY"\n`,
+      ),
+      { group: "path_grammar_conflicts", key: "recipe[0].pattern.path_regex" },
+    ],
+    [
       "the path of a pattern",
       recipe(
         `[recipe.pattern]\nmethod_exact = "QUERY"\npath_exact = "/audit_log"\n[[recipe.steps]]\nmethod = "QUERY"\n`,
