@@ -11,6 +11,7 @@ import { type DocumentStyle, JSON_STYLE, TOML_STYLE } from "../base/document-sty
 import { describeValue, isRecord, quoteValue } from "../base/json-value.ts";
 import { shippedPath } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
+import { findRepeatedMember } from "../base/repeated-member.ts";
 import { reasonOf } from "../base/thrown.ts";
 import {
   type Catalog,
@@ -57,7 +58,11 @@ export function parseCatalog(text: string, file: string): CatalogResult {
   try {
     root = JSON.parse(text);
   } catch (error) {
-    return refuseFile(file, `is not JSON: ${reasonOf(error)}`);
+    return refuseFile(file, `is not JSON: ${describeJsonFault(error, text)}`);
+  }
+  const repeated = findRepeatedMember(text);
+  if (repeated !== undefined) {
+    return refuseFile(file, `has the member ${quoteValue(repeated)} twice in one object`);
   }
   if (!isRecord(root)) return refuseFile(file, `is ${quoteValue(root)}, expected an object`);
   const findings = new Findings();
@@ -65,6 +70,15 @@ export function parseCatalog(text: string, file: string): CatalogResult {
   const catalog = readCatalog(new DocumentPlace(root, position, findings), findings);
   const problems = findings.list(file);
   return { catalog: findings.hasErrors ? undefined : catalog, problems };
+}
+
+/** On one line, and with the line of the file where the parser knows the position alone. */
+function describeJsonFault(error: unknown, text: string): string {
+  const reason = reasonOf(error).replaceAll(/\s+/g, " ");
+  const [, position] = / at position (\d+)$/.exec(reason) ?? [];
+  if (position === undefined) return reason;
+  const lines = text.slice(0, Number(position)).split("\n");
+  return `${reason} (line ${lines.length} column ${(lines.at(-1)?.length ?? 0) + 1})`;
 }
 
 function refuseFile(file: string, message: string): CatalogResult {

@@ -3,16 +3,8 @@
  * free of what has no canonical form and of the one member name that reaches an object's prototype,
  * and frozen all the way down.   RFC 8785 §3.1, RFC 7493
  */
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from "../base/json-octets.ts";
 import { hasLoneSurrogate, quoteValue } from "../base/json-value.ts";
+import { findRepeatedMember } from "../base/repeated-member.ts";
 import { reasonOf } from "../base/thrown.ts";
 
 /** The value, or why the text has none. */
@@ -68,53 +60,4 @@ function findScalarFault(value: unknown): string | undefined {
     return "must have no text with half of a surrogate pair";
   }
   return undefined;
-}
-
-/** The name of the first repeated member; the text has been parsed and bounded before. */
-export function findRepeatedMember(json: string): string | undefined {
-  /** The names of each open object so far; undefined for an open array. */
-  const open: (Set<string> | undefined)[] = [];
-  let start = 0;
-  let end = 0;
-  for (let at = 0; at < json.length; at += 1) {
-    switch (json.charCodeAt(at)) {
-      case QUOTE:
-        start = at;
-        end = endOfString(json, at);
-        at = end - 1;
-        break;
-      case COLON: {
-        const name = readName(json.slice(start, end));
-        const names = open.at(-1);
-        if (names?.has(name)) return name;
-        names?.add(name);
-        break;
-      }
-      case OPEN_BRACE:
-        open.push(new Set());
-        break;
-      case OPEN_BRACKET:
-        open.push(undefined);
-        break;
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        open.pop();
-        break;
-    }
-  }
-  return undefined;
-}
-
-/** Escapes make one name out of many spellings. */
-function readName(written: string): string {
-  return written.includes("\\") ? String(JSON.parse(written)) : written.slice(1, -1);
-}
-
-/** Behind the closing quote of the string that opens at `start`. */
-function endOfString(json: string, start: number): number {
-  let at = start + 1;
-  while (at < json.length && json.charCodeAt(at) !== QUOTE) {
-    at += json.charCodeAt(at) === BACKSLASH ? 2 : 1;
-  }
-  return at + 1;
 }

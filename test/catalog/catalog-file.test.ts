@@ -84,11 +84,18 @@ describe("parseCatalog", () => {
     ["null", "is null"],
     ['"BOOK"', 'is "BOOK"'],
     ["[".repeat(200_000), "is not JSON"],
+    ['{\n  "version": "1.0.0",\n}', "(line 3 column 1)"],
+    ["// verbs\n{}", "is not JSON"],
+    [
+      JSON.stringify(minimal()).replace('"verbs":{', '"verbs":{"BOOK":{},"B\\u004fOK":{},'),
+      'has the member "BOOK" twice in one object',
+    ],
   ])("refuses the text of case %#", (text, message) => {
     const { catalog, problems } = parseCatalog(text, "methods.json");
     expect(catalog).toBeUndefined();
     expect(problems).toHaveLength(1);
     expect(problems[0]?.message).toContain(message);
+    expect(problems[0]?.message).not.toContain("\n");
   });
 
   const legacy = (value: Json): Json => minimal({}, { legacy: value });

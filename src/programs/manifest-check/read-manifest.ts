@@ -5,10 +5,10 @@
  */
 import { quoteValue, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
+import { findRepeatedMember } from "../../base/repeated-member.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { parseUri } from "../../client/uri.ts";
-import { findRepeatedMember } from "../../identity/json-document.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { askServer, type TrustFlags } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command.ts";
