@@ -63,6 +63,12 @@ const MISTAKES: readonly Mistake[] = [
     /line 4.*at port/,
   ],
   [
+    "one table stands where there may be several",
+    config({ apis: { name: "orders" } }),
+    `${SERVER}apis`,
+    /must be a list.*\[\[apis\]\]/,
+  ],
+  [
     "a word is none of those",
     config({ agents: { disclosure: "publik" } }),
     `${SERVER}agents.disclosure`,

@@ -5,7 +5,9 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { closeMatches } from "../../base/close-matches.ts";
 import { atPointer, fromPointer, joinKey } from "../../base/dotted-key.ts";
+import { recordIn } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
+import { isTable } from "../../base/toml-document.ts";
 
 /** The file's name, and the tree as it was written, before variables were put in. */
 export interface WrittenFile {
@@ -49,7 +51,18 @@ function describeError(error: ErrorObject, { file, tree }: WrittenFile): Problem
   const value = atPointer(error.instancePath, tree);
   const got = isSecret ? "" : `, got ${quote(value)}`;
   const problem = { file, key, message: `must ${describeExpected(error)}${got}` };
-  return isQuoted(error, value) ? { ...problem, hint: "write it without quotes" } : problem;
+  if (isQuoted(error, value)) return { ...problem, hint: "write it without quotes" };
+  return isSingleTable(error, value) ? { ...problem, hint: `write [[${key}]]` } : problem;
+}
+
+/** A table where there may be several. */
+function isSingleTable(
+  { keyword, params, parentSchema = {} }: ErrorObject,
+  value: unknown,
+): boolean {
+  const { type }: Record<string, unknown> = params;
+  const items = recordIn(parentSchema["items"]);
+  return keyword === "type" && type === "array" && items["type"] === "object" && isTable(value);
 }
 
 /** A number, or true or false, as a text. */
