@@ -3,6 +3,7 @@
  * of operators who may see everything. Reading may find that the agent's server has changed its
  * mind, and then the run goes on. 404 for whoever has no such run.
  */
+import { given } from "../../../base/json-value.ts";
 import { badRequest } from "../../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
@@ -109,10 +110,11 @@ export async function confirmRun(
   if (known.status !== "interrupted") return notWaiting(known);
   if (!mayAnswer) return refuse(authority);
   const { interrupt_id: interruptId } = call.input;
+  const operator = desk.operatorOf(exchange);
   const answered = await answerInterrupt(hosted, {
     runId: known.runId,
     interruptId: typeof interruptId === "string" ? interruptId : undefined,
-    approval: approvalOf(call, authority, exchange),
+    approval: { ...approvalOf(call, authority, exchange), ...given({ operator }) },
     call,
   });
   if ("refused" in answered) return answered.refused;

@@ -5,6 +5,7 @@
  * AGTP "CONFIRM"
  */
 
+import { given } from "../../../base/json-value.ts";
 import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
 import type { Confirmation } from "../../../dispatch/approvals/confirmation.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
@@ -74,13 +75,12 @@ async function decide(
   if (!attributor.isWritable) return recordsUnavailable(attributor);
   const { status, reason, attestation } = confirmation;
   const { agentId } = exchange.caller;
+  const operator = hosted.desk.operatorOf(exchange);
   const answered = await answerInterrupt(hosted, {
     ...{ runId: run.runId, interruptId: subject.interruptId, call },
     approval: {
       ...{ status, authority, cause },
-      ...(reason === undefined ? {} : { reason }),
-      ...(agentId === undefined ? {} : { agentId }),
-      ...(attestation === undefined ? {} : { attestation }),
+      ...given({ reason, agentId, operator, attestation }),
     },
   });
   if ("refused" in answered) return answered.refused;

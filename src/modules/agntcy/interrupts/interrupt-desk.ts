@@ -4,7 +4,7 @@
  * lets it.   AGTP "ESCALATE", "CONFIRM"
  */
 import { authorityOver } from "../../../dispatch/approvals/escalation-authority.ts";
-import type { OperatorPolicy } from "../../../dispatch/caller/operator.ts";
+import { type OperatorPolicy, operatorOf } from "../../../dispatch/caller/operator.ts";
 import type { QueryCaller } from "../../../dispatch/module/query-source.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.ts";
@@ -19,6 +19,7 @@ import {
 } from "../../../runs/interrupt-escalations.ts";
 import type { Decision, Escalation } from "../../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../../state/registers/escalation-register.ts";
+import type { Operator } from "../../../state/registers/operator.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "../runs/agent-runs.ts";
 import type { AgentRun, RunResult } from "../runs/run.ts";
@@ -110,6 +111,11 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     const escalation = interrupt && this.#queue.find(interrupt.interruptId);
     const asIfOpened = { agentId: owner } as Escalation;
     return authorityOver(escalation ?? asIfOpened, asker, this.#options.policy);
+  }
+
+  /** The operator who answers; undefined: whoever asks is none. */
+  operatorOf({ peer }: Pick<QueryCaller, "peer">): Operator | undefined {
+    return operatorOf(peer, this.#options.policy);
   }
 
   /** Notes who answers, until what was answered is known; the function takes the note back. */
