@@ -4,7 +4,7 @@
  * docs/approvals.md, Web Authentication §7.2
  */
 import { createHash, createPublicKey, type JsonWebKey, verify } from "node:crypto";
-import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
+import { given, isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { canonicalOctets } from "./canonical-form.ts";
 
 /** The decision that is signed; keys are the wire's own. */
@@ -13,6 +13,9 @@ export interface SignedDecision {
   /** `sha256:` of the call that is approved, or of the question where there is no call. */
   readonly digest: string;
   readonly decision: string;
+  /** `sha256:` of the answer that goes with it, where an upstream asks, or a run. */
+  readonly content_digest?: string;
+  readonly resume_value_digest?: string;
 }
 
 /** The `attestation` of a decision; octets are base64url. */
@@ -22,6 +25,8 @@ export interface PasskeyAttestation {
   /** A JWK with its `alg`. */
   readonly public_key: JsonRecord;
   readonly digest: string;
+  readonly content_digest?: string;
+  readonly resume_value_digest?: string;
   readonly nonce: string;
   readonly client_data_json: string;
   readonly authenticator_data: string;
@@ -30,6 +35,7 @@ export interface PasskeyAttestation {
 
 /** The members of an attestation that are texts. */
 const TEXTS = ["credential_id", "digest", "nonce", "client_data_json"] as const;
+const ANSWERS = ["content_digest", "resume_value_digest"] as const;
 const OCTETS = ["authenticator_data", "signature"] as const;
 const HASHES: Readonly<Record<string, string | null>> = {
   ...{ EdDSA: null, ES256: "sha256", RS256: "sha256" },
@@ -51,22 +57,33 @@ export function readPasskeyAttestation(value: unknown): PasskeyAttestation | und
     return undefined;
   }
   const isWhole = [...TEXTS, ...OCTETS].every((name) => typeof value[name] === "string");
-  return isWhole ? (value as unknown as PasskeyAttestation) : undefined;
+  const isRead = ANSWERS.every((name) => ["string", "undefined"].includes(typeof value[name]));
+  return isWhole && isRead ? (value as unknown as PasskeyAttestation) : undefined;
+}
+
+/** A decision as its record has it, which tells neither a question nor the value that a run goes on with. */
+interface RecordedDecision extends Pick<SignedDecision, "escalation_id" | "decision"> {
+  readonly digest?: string | undefined;
+  readonly content_digest?: string | undefined;
 }
 
 /** Why an attestation is not the one of this decision; undefined: the key in it signed the decision. */
 export function passkeyFault(
   attestation: PasskeyAttestation,
-  decision: Omit<SignedDecision, "digest"> & { readonly digest?: string | undefined },
+  { escalation_id, decision, ...recorded }: RecordedDecision,
 ): string | undefined {
-  const { digest, nonce, public_key: jwk } = attestation;
-  if (decision.digest !== undefined && decision.digest !== digest) {
+  const { digest, content_digest, resume_value_digest, nonce, public_key: jwk } = attestation;
+  if (recorded.digest !== undefined && recorded.digest !== digest) {
     return "is for another call than the one that was decided";
+  }
+  if (recorded.content_digest !== content_digest) {
+    return "is for another answer than the one that was given";
   }
   const clientData = Buffer.from(attestation.client_data_json, "base64url");
   const { type, challenge } = clientDataOf(clientData);
   if (type !== "webauthn.get") return "is no assertion of a passkey";
-  if (challenge !== challengeOf({ ...decision, digest }, nonce)) {
+  const answers = given({ content_digest, resume_value_digest });
+  if (challenge !== challengeOf({ escalation_id, digest, decision, ...answers }, nonce)) {
     return "is for another decision";
   }
   const authenticatorData = Buffer.from(attestation.authenticator_data, "base64url");

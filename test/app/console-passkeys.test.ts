@@ -1,6 +1,7 @@
 /** Passkeys at the console, over HTTP: what they sign, and what is no signature of the decision. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { canonicalDigest } from "../../src/identity/canonical-form.ts";
 import { decodeJws } from "../../src/identity/jws.ts";
 import { passkeyFault, readPasskeyAttestation } from "../../src/identity/passkey-attestation.ts";
 import { passkeysCommand } from "../../src/programs/control-commands.ts";
@@ -100,6 +101,37 @@ describe("an operator with a passkey", () => {
     expect(passkeyFault({ ...attestation, public_key: key }, decided)).toContain("signature");
     const other = attestation.client_data_json.replace(/^.{8}/, "eyJ0eXBl");
     expect(passkeyFault({ ...attestation, client_data_json: `${other}IA` }, decided)).toBeDefined();
+  });
+
+  it("signs the answer with the decision, and no other goes with it", async () => {
+    const house = await open();
+    const nina = await house.signIn({ name: "Nina" });
+    const passkey = await withPasskey(house, nina);
+    const body = { task_id: "task-1", reason: "scope_limit", context: "Which room?" };
+    const asked = await askHouse(house, ALMA, { method: "ESCALATE", body });
+    const id = String(asked.body["result"]?.["escalation_id"]);
+    const path = `/api/approvals/${id}`;
+    const about = { ...aboutDecision(id), resume_value: { room: 7, n: null } };
+    for (const given of [{}, { resume_value: { room: 8, n: null } }, { resume_value: null }]) {
+      const assertion = passkey.sign(await challengeFor(nina, about));
+      const altered = { decision: "accepted", ...given, assertion };
+      expect(await codeOf(nina.post(path, altered))).toEqual(REFUSED);
+    }
+    const broken = nina.post("/api/passkeys/challenge", { ...about, resume_value: "\ud800" });
+    expect(await codeOf(broken)).toEqual([422, "malformed"]);
+    const assertion = passkey.sign(await challengeFor(nina, about));
+    // The order of members says nothing.
+    const resume_value = { n: null, room: 7 };
+    const done = await nina.post(path, { decision: "accepted", resume_value, assertion });
+    expect(done.status, done.text).toBe(200);
+    const { events } = (await nina.get(`/api/agents/${ALMA}`)).body;
+    const signed = readPasskeyAttestation(events.at(-1).payload.attestation);
+    if (signed === undefined) throw new Error("the record has no attestation");
+    const decided = { escalation_id: id, decision: "accepted" };
+    expect(signed.resume_value_digest).toBe(canonicalDigest(resume_value));
+    expect(passkeyFault(signed, decided)).toBeUndefined();
+    const other = { ...signed, resume_value_digest: canonicalDigest({ room: 8, n: null }) };
+    expect(passkeyFault(other, decided)).toContain("another decision");
   });
 
   it("has its signature checked by agtp-keys verify, beside the record's own", async () => {

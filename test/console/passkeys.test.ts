@@ -1,35 +1,10 @@
 /** A passkey in the browser: registered, signing an approval, removed; the authenticator is virtual. */
-import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { passkeyFault, readPasskeyAttestation } from "../../src/identity/passkey-attestation.ts";
 import { ALMA, booking, ranIn, under } from "../support/approving.ts";
 import { accessibilityFaults, describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { askHouse, shareHouse } from "../support/console-house.ts";
-
-/** Plugs an authenticator in, whose person is always there and agrees. */
-async function plugIn(page: Page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true },
-      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-    },
-  });
-  return {
-    count: async () => {
-      const { credentials } = await session.send("WebAuthn.getCredentials", { authenticatorId });
-      return credentials.length;
-    },
-    clear: () => session.send("WebAuthn.clearCredentials", { authenticatorId }),
-  };
-}
-
-async function register(page: Page, name: string): Promise<void> {
-  await page.getByLabel("Name of the passkey").fill(name);
-  await page.getByRole("button", { name: "Register passkey" }).click();
-  await page.getByRole("article", { name }).waitFor();
-}
+import { plugIn, register } from "../support/virtual-passkey.ts";
 
 describeInBrowser("a passkey", () => {
   const opened = shareHouse();

@@ -12,7 +12,7 @@ import {
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
 import { decodeCredentialPublicKey } from "@simplewebauthn/server/helpers";
-import { type JsonRecord, parseRecord, recordIn, textIn } from "../../base/json-value.ts";
+import { given, type JsonRecord, parseRecord, recordIn, textIn } from "../../base/json-value.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import {
@@ -81,19 +81,20 @@ export async function endRegistration(
   };
 }
 
-/** The options by which a browser signs a subject. */
+/** The options by which a browser signs a subject, and the nonce, with which it can check what it signs. */
 export async function beginSignature(
   { passkeys, challenges, place }: CeremonyParts,
   { person, token }: SignedIn,
   subject: SignedDecision | JsonRecord,
-): Promise<object> {
+): Promise<{ readonly options: object; readonly nonce: string }> {
   const own = passkeys.ofOwner(person.id);
   if (own.length === 0) throw new ConsoleFault(409, "no-passkey", "you have no passkey here");
-  const { challenge } = challenges.create(token, subject);
-  return generateAuthenticationOptions({
+  const { challenge, nonce } = challenges.create(token, subject);
+  const options = await generateAuthenticationOptions({
     ...{ rpID: rpIdOf(place), challenge: octetsOf(challenge), timeout: TIMEOUT_MS },
     allowCredentials: own.map(({ id, transports }) => ({ id, transports: [...transports] })),
   });
+  return { options, nonce };
 }
 
 /** A signature over a subject by a passkey of the person, for records. @throws ConsoleFault */
@@ -126,9 +127,18 @@ export async function endSignature(
   const { clientDataJSON, authenticatorData, signature } = assertion.response;
   return {
     ...{ type: "webauthn", credential_id: passkey.id, public_key: passkey.jwk },
-    ...{ digest: String(subject["digest" as keyof typeof subject] ?? ""), nonce },
+    ...digestsOf(subject),
+    nonce,
     ...{ client_data_json: clientDataJSON, authenticator_data: authenticatorData, signature },
   };
+}
+
+/** The digests that were signed, for whoever checks the signature later. */
+function digestsOf(
+  subject: SignedDecision | JsonRecord,
+): Pick<PasskeyAttestation, "digest" | "content_digest" | "resume_value_digest"> {
+  const { digest = "", content_digest, resume_value_digest } = subject as Partial<SignedDecision>;
+  return { digest, ...given({ content_digest, resume_value_digest }) };
 }
 
 interface Taking {

@@ -3,17 +3,17 @@
  * approving takes its signature, and so does having another or one less: a session that somebody
  * took is not enough. The library is loaded for whoever uses one.
  */
-import type { JsonRecord } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
-import { canonicalDigest } from "../../identity/canonical-form.ts";
+import { canonicalDigest, canonicalTextOf, sha256Hex } from "../../identity/canonical-form.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
 import { serverChainId } from "../../state/records/record.ts";
 import type { Escalation, Verdict } from "../../state/registers/escalation.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { ConsoleContext } from "./config.ts";
 import type { ApiRequest } from "./console-api.ts";
-import { ConsoleFault } from "./console-fault.ts";
+import { ConsoleFault, malformed } from "./console-fault.ts";
 import {
   openPasskeys,
   type Passkey,
@@ -45,12 +45,42 @@ export async function openDesk(context: ConsoleContext, place: ConsolePlace): Pr
 
 const openChallenges = (): PasskeyChallenges => new PasskeyChallenges();
 
-/** The decision that a passkey signs. */
-export function signedDecision(escalation: Escalation, decision: Verdict): SignedDecision {
+/** The decision that a passkey signs, with the answer that goes with it. @throws ConsoleFault */
+export function signedDecision(
+  escalation: Escalation,
+  decision: Verdict,
+  answer: JsonRecord,
+): SignedDecision {
   const { escalationId: escalation_id, agentId: agent_id, reason = null, context } = escalation;
   const question = { escalation_id, agent_id, reason, context };
   const digest = escalation.approval?.digest ?? canonicalDigest(question);
-  return { escalation_id, digest, decision };
+  // Of all that is approved only the question of an upstream takes content, and keeps some in any case.
+  const isAsking = escalation.approval?.question !== undefined && decision === "accepted";
+  const { content = {}, resume_value } = answer;
+  return {
+    ...{ escalation_id, digest, decision },
+    ...given({
+      content_digest: isAsking ? answerDigest("content", content) : undefined,
+      resume_value_digest:
+        resume_value === undefined ? undefined : answerDigest("resume_value", resume_value),
+    }),
+  };
+}
+
+function answerDigest(name: string, value: unknown): string {
+  const text = canonicalTextOf(value);
+  if (text === undefined) throw malformed(`${name} has half of a character, or no bottom`);
+  return `sha256:${sha256Hex(text)}`;
+}
+
+const ANSWERS = ["content", "resume_value"] as const;
+
+/** The answer that a decision brings. @throws ConsoleFault */
+export function answerIn(body: JsonRecord): JsonRecord {
+  const { content } = body;
+  if (content !== undefined && !isRecord(content)) throw malformed("content must be an object");
+  const brought = ANSWERS.filter((name) => Object.hasOwn(body, name));
+  return Object.fromEntries(brought.map((name) => [name, body[name]]));
 }
 
 /** CONFIRM in the person's name: to accept takes the passkey of a person who has one. */
@@ -65,7 +95,7 @@ export async function confirmSigned(
   if (status !== "accepted" || desk.passkeys.ofOwner(signedIn.person.id).length === 0) {
     return act("CONFIRM", "/", confirmation);
   }
-  const subject = signedDecision(escalation, status);
+  const subject = signedDecision(escalation, status, input);
   const attestation = await signatureIn(desk, request, subject);
   return act("CONFIRM", "/", { ...confirmation, attestation }, "passkey");
 }

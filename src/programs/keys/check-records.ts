@@ -3,7 +3,7 @@
  * an operator's passkey signed, with the key in the record.   docs/approvals.md
  */
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, textIn } from "../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { passkeyFault, readPasskeyAttestation } from "../../identity/passkey-attestation.ts";
@@ -115,14 +115,14 @@ export class PasskeyChecks {
 }
 
 function decisionFault(payload: JsonRecord, pinned: readonly KeyObject[]): string | undefined {
-  const { escalation_id, escalation_status, call_digest } = payload;
+  const { escalation_id, escalation_status, call_digest, content_digest } = payload;
   const attestation = readPasskeyAttestation(payload["attestation"]);
   if (attestation === undefined) {
     return "the record says that a passkey decided, and has no signature of one";
   }
   const fault = passkeyFault(attestation, {
     ...{ escalation_id: String(escalation_id), decision: String(escalation_status) },
-    digest: typeof call_digest === "string" ? call_digest : undefined,
+    ...{ digest: textIn(call_digest), content_digest: textIn(content_digest) },
   });
   if (fault !== undefined) return `the attestation ${fault}`;
   if (pinned.length === 0 || isAmong(attestation.public_key, pinned)) return undefined;

@@ -1,9 +1,8 @@
 /**
  * The daemon's side of the console: JSON over the session's cookie. Changes bring the token that
- * only this page knows; without a session the browser goes to the sign-in page. Where
- * a person has a passkey, it signs what is approved.
+ * only this page knows; without a session the browser goes to the sign-in page.
  */
-import { loadPasskeys, useCallback, useEffect, useState } from "./preact.ts";
+import { useCallback, useEffect, useState } from "./preact.ts";
 
 /** A request that the daemon refused, or that did not reach it. */
 export class ApiError extends Error {
@@ -17,9 +16,6 @@ export class ApiError extends Error {
     this.code = code;
   }
 }
-
-const OUTDATED =
-  "The console's part for passkeys does not load: it may have been updated since this page was opened. Load the page again.";
 
 /** The person who is signed in. */
 export interface Session {
@@ -162,59 +158,4 @@ export function useApi<T>(path: string): Answer<T> {
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(0, "failed", error instanceof Error ? error.message : String(error));
-}
-
-/** The thing that is signed, as the daemon makes a challenge for it. */
-type Subject = Readonly<Record<string, string>>;
-
-type Passkeys = Awaited<ReturnType<typeof loadPasskeys>>;
-type RegistrationOptions = Parameters<Passkeys["startRegistration"]>[0]["optionsJSON"];
-type SigningOptions = Parameters<Passkeys["startAuthentication"]>[0]["optionsJSON"];
-
-let known: boolean | undefined;
-
-/** Notes whether the person has a passkey by now. */
-export function notePasskeys(hasOne: boolean): void {
-  known = hasOne;
-}
-
-/** Changes something, with the person's signature where it takes one. @throws ApiError */
-export async function postSigned<T>(path: string, body: object, subject?: Subject): Promise<T> {
-  const hasOne = known ?? session().has_passkey;
-  if (subject === undefined) return post<T>(path, body);
-  try {
-    return await post<T>(path, hasOne ? { ...body, assertion: await sign(subject) } : body);
-  } catch (error) {
-    const code = error instanceof ApiError ? error.code : "";
-    if (code !== (hasOne ? "no-passkey" : "passkey-required")) throw error;
-  }
-  notePasskeys(!hasOne);
-  return post<T>(path, hasOne ? body : { ...body, assertion: await sign(subject) });
-}
-
-/** Makes a passkey and registers it; another one is signed for by one that is there. */
-export async function registerPasskey(name: string, hasOne: boolean): Promise<void> {
-  const assertion = hasOne ? { assertion: await sign({ for: "addition" }) } : {};
-  const { options } = await post<{ options: RegistrationOptions }>("/api/passkeys/challenge", {
-    for: "registration",
-  });
-  const { startRegistration } = await passkeys();
-  const registration = await startRegistration({ optionsJSON: options });
-  await post("/api/passkeys", { name, registration, ...assertion });
-  notePasskeys(true);
-}
-
-async function sign(subject: Subject): Promise<object> {
-  const { options } = await post<{ options: SigningOptions }>("/api/passkeys/challenge", subject);
-  const { startAuthentication } = await passkeys();
-  return startAuthentication({ optionsJSON: options });
-}
-
-/** The library, unless the console has moved on to another version behind a page that was left open. */
-async function passkeys(): Promise<Passkeys> {
-  try {
-    return await loadPasskeys();
-  } catch {
-    throw new ApiError(0, "page-outdated", OUTDATED);
-  }
 }

@@ -8,8 +8,8 @@ import {
   type Verdict,
 } from "../../../state/registers/escalation.ts";
 import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
-import { found, malformed } from "../console-fault.ts";
-import { confirmSigned } from "../passkey-desk.ts";
+import { found } from "../console-fault.ts";
+import { answerIn, confirmSigned } from "../passkey-desk.ts";
 import type { Role } from "../person.ts";
 import type { Sources } from "./sources.ts";
 
@@ -26,18 +26,11 @@ export function approvalRoutes(parts: Sources): readonly ApiRoute[] {
       const { params, body } = request;
       const escalation = find(parts, params["id"]);
       const status = textIn(body, "decision", VERDICTS) as Verdict;
-      const asked = { request, input: { ...reasonIn(body), ...contentIn(body) } };
+      const asked = { request, input: { ...reasonIn(body), ...answerIn(body) } };
       const result = await confirmSigned(parts.desk, escalation, status, asked);
       return { escalation: result["escalation"] ?? result };
     }),
   ];
-}
-
-/** The answer to what an upstream asks. */
-function contentIn({ content }: JsonRecord): JsonRecord {
-  if (content === undefined) return {};
-  if (!isRecord(content)) throw malformed("content must be an object");
-  return { content };
 }
 
 function find({ state }: Sources, id = ""): Escalation {

@@ -4,7 +4,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
 import { type ApiRequest, type ApiRoute, get, post, textIn } from "../console-api.ts";
 import { ConsoleFault, found, malformed } from "../console-fault.ts";
-import { type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
+import { answerIn, type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
 import { findPasskey, MAX_PASSKEYS, type Passkey, passkeyView } from "../passkeys.ts";
 import { operatorOfPerson } from "../person.ts";
 import type { Sources } from "./sources.ts";
@@ -39,17 +39,15 @@ async function challenge({ desk, state }: Sources, request: ApiRequest): Promise
       if (!placeOf(desk).usable) throw unusable(desk);
       return { options: await beginRegistration(desk, signedIn) };
     case "addition":
-      return { options: await beginSignature(desk, signedIn, ADDITION) };
+      return beginSignature(desk, signedIn, ADDITION);
     case "removal":
-      return {
-        options: await beginSignature(desk, signedIn, removal(textIn(body, "passkey_id"))),
-      };
+      return beginSignature(desk, signedIn, removal(textIn(body, "passkey_id")));
     default: {
       const id = textIn(body, "escalation_id");
       const escalation = found(state.escalations.find(id), "escalation");
       const decision = textIn(body, "decision", VERDICTS) as Verdict;
-      const subject = signedDecision(escalation, decision);
-      return { options: await beginSignature(desk, signedIn, subject) };
+      const subject = signedDecision(escalation, decision, answerIn(body));
+      return beginSignature(desk, signedIn, subject);
     }
   }
 }

@@ -1,16 +1,9 @@
 /** Account: who is signed in, the person's passkeys, and the keys that are pinned in this browser. */
-import {
-  asApiError,
-  isOperator,
-  notePasskeys,
-  postSigned,
-  registerPasskey,
-  session,
-  useApi,
-} from "../api.ts";
+import { asApiError, isOperator, session, useApi } from "../api.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { Facts, Moment, Stranger } from "../parts/facts.ts";
 import { loaded, Page, Section, say } from "../parts/page.ts";
+import { notePasskeys, postSigned, registerPasskey } from "../passkeys.ts";
 import { html, useState, type VNode } from "../preact.ts";
 import { KeyPanel } from "../records/keys.ts";
 import { address } from "../router.ts";

@@ -6,7 +6,7 @@ import type {
   Decision,
   Escalation,
 } from "../../answers.ts";
-import { isOperator, post, postSigned, useApi } from "../api.ts";
+import { isOperator, post, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
 import { CallView, callOf, isObject, objectIn, subjectOf } from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";
@@ -22,6 +22,7 @@ import {
 } from "../parts/facts.ts";
 import { answerPage, loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
+import { type Answer, postDecision } from "../passkeys.ts";
 import { html, useState, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { shortId, untilText, visible } from "../text.ts";
@@ -172,18 +173,41 @@ function askedBack({ context }: Escalation): VNode {
   return html`<${Section} title="What the upstream asks"><${Facts} facts=${words} /><${Json} value=${schema} label="Schema of the answer" /><//>`;
 }
 
+/** The answer that goes with a decision. */
+interface Asked {
+  readonly name: keyof Answer;
+  /** The decisions that it goes with. */
+  readonly with: readonly string[];
+  readonly label: string;
+  readonly schema?: unknown;
+}
+
+const WITH_VERDICT = { name: "resume_value", with: ["accepted", "rejected"] } as const;
+
+/** The answer that is asked for; undefined: a decision is all. A run's question has its own words in its context. */
+function askedOf(escalation: Escalation): Asked | undefined {
+  if (isAsking(escalation))
+    return { name: "content", with: ["accepted"], label: "Answer, in JSON" };
+  const {
+    kind,
+    openwop_run,
+    resume_schema: schema,
+  } = isObject(escalation.context) ? escalation.context : {};
+  if (kind === "agntcy.interrupt") return { ...WITH_VERDICT, label: "Answer, in JSON", schema };
+  if (openwop_run === undefined) return undefined;
+  return { ...WITH_VERDICT, label: "Answer, in JSON; empty for a plain yes or no" };
+}
+
 function Decide(props: { readonly escalation: Escalation; readonly reload: () => void }): VNode {
   const { escalation, reload } = props;
   const { escalation_id } = escalation;
-  const [answer, setAnswer] = useState("{}");
+  const asked = askedOf(escalation);
+  const [written, setWritten] = useState(isAsking(escalation) ? "{}" : "");
   const run = async (decision: string, reason: string): Promise<unknown> => {
-    const content = isAsking(escalation) && decision === "accepted" ? contentOf(answer) : {};
-    const signed = { for: "decision", escalation_id, decision };
-    return postSigned(
-      `/api${address("approvals", escalation_id)}`,
-      { decision, reason, ...content },
-      decision === "accepted" ? signed : undefined,
-    );
+    const answer = asked?.with.includes(decision) ? answerIn(asked, written) : {};
+    const path = `/api${address("approvals", escalation_id)}`;
+    const decided = { escalation_id, decision, escalation, answer };
+    return postDecision(path, { decision, reason }, decided);
   };
   const action = (name: string, decision: string, done: string, tone?: "good" | "bad"): Action => ({
     ...{ name, done, run: (reason) => run(decision, reason) },
@@ -194,18 +218,32 @@ function Decide(props: { readonly escalation: Escalation; readonly reload: () =>
     action("Reject", "rejected", "Rejected.", "bad"),
     action("Defer", "deferred", "Deferred."),
   ];
-  const field = html`<label class="field" for="answer">Answer, in JSON
-    <textarea id="answer" class="code-field" rows="4" spellcheck=${false} value=${answer}
-      onInput=${(event: Event) => setAnswer((event.target as HTMLTextAreaElement).value)}></textarea>
-  </label>`;
-  return html`<${Section} title="Decide">${isAsking(escalation) && field}<${Change} id="decision" actions=${actions} onDone=${reload} /><//>`;
+  return html`<${Section} title="Decide">
+    ${asked?.schema !== undefined && html`<${Json} value=${asked.schema} label="Schema of the answer" />`}
+    ${
+      asked !== undefined &&
+      html`<label class="field" for="answer">${asked.label}
+        <textarea id="answer" class="code-field" rows="4" spellcheck=${false} value=${written}
+          onInput=${(event: Event) => setWritten((event.target as HTMLTextAreaElement).value)}></textarea>
+      </label>`
+    }
+    <${Change} id="decision" actions=${actions} onDone=${reload} />
+  <//>`;
 }
 
-/** @throws Error for an answer that is no object */
-function contentOf(answer: string): { readonly content: object } {
-  const content = objectIn(answer);
-  if (content === undefined) throw new Error("the answer is no JSON object");
-  return { content };
+/** The answer that a person wrote. @throws Error for one that is none */
+function answerIn({ name }: Asked, text: string): Answer {
+  if (name === "content") {
+    const content = objectIn(text);
+    if (content === undefined) throw new Error("the answer is no JSON object");
+    return { content };
+  }
+  if (text.trim() === "") return {};
+  try {
+    return { resume_value: JSON.parse(text) };
+  } catch {
+    throw new Error("the answer is no JSON");
+  }
 }
 
 const COLUMNS: readonly Column<Contract>[] = [

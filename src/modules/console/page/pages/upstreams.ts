@@ -1,11 +1,12 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 import type { HttpUpstream, UpstreamAgent, Upstreams, UpstreamTool } from "../../answers.ts";
-import { isOperator, postSigned } from "../api.ts";
+import { isOperator } from "../api.ts";
 import { differenceOf, isObject } from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { Badge, type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
 import { answerPage, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
+import { postDecision } from "../passkeys.ts";
 import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { countText, visible } from "../text.ts";
@@ -105,20 +106,27 @@ function differencesOf(name: string, differences: readonly unknown[]): VNode {
 }
 
 function actionsOn(server: string, tool: string, escalationId = ""): readonly Action[] {
-  const subject = { for: "decision", escalation_id: escalationId, decision: "accepted" };
-  const decide = (action: string) => () =>
-    postSigned(
+  const decide = (action: string, decision: string) => () =>
+    postDecision(
       `/api${address("upstreams", server, tool)}`,
       { action },
-      action === "accept" ? subject : undefined,
+      { escalation_id: escalationId, decision },
     );
   return [
     {
-      ...{ name: "Accept definition", run: decide("accept"), done: "The definition is accepted." },
+      ...{
+        name: "Accept definition",
+        run: decide("accept", "accepted"),
+        done: "The definition is accepted.",
+      },
       confirm: `Accept the new definition of ${visible(tool)}? Its endpoints call it from now on.`,
     },
     {
-      ...{ name: "Refuse definition", run: decide("refuse"), done: "The definition is refused." },
+      ...{
+        name: "Refuse definition",
+        run: decide("refuse", "rejected"),
+        done: "The definition is refused.",
+      },
       tone: "bad",
     },
   ];
