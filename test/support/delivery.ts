@@ -10,6 +10,7 @@ import type {
 } from "../../src/modules/delivery/webhook-courier.ts";
 import type { AttemptOutcome } from "../../src/modules/delivery/webhook-delivery.ts";
 import { WebhookOutbox } from "../../src/modules/delivery/webhook-outbox.ts";
+import { type Holders, SOLE_HOLDER } from "../../src/state/holders.ts";
 import type { Store } from "../../src/state/store.ts";
 
 /** A clock that a test moves; what is due is called on the way. */
@@ -96,13 +97,14 @@ interface DeliveryOptions {
   readonly clock: TestClock;
   readonly webhook?: TestWebhook;
   readonly limits?: Partial<NotificationLimits>;
+  readonly holders?: Holders;
 }
 
 export async function openDelivery(options: DeliveryOptions): Promise<TestDelivery> {
-  const { store, clock, limits = {} } = options;
+  const { store, clock, limits = {}, holders = SOLE_HOLDER } = options;
   const { webhook = new TestWebhook(clock) } = options;
   const { now, schedule } = clock;
-  const outbox = await WebhookOutbox.open({ store, now });
+  const outbox = await WebhookOutbox.open({ store, now, holders });
   const register = await NotificationRegister.open({ store, outbox, now, limits });
   const logged: Readonly<Record<string, unknown>>[] = [];
   const note = (fields: object): void => void logged.push({ ...fields });

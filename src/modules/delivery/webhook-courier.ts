@@ -209,7 +209,8 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";
 }
 
-function scheduleTimer(callback: () => void, afterMs: number): () => void {
+/** Calls back after so long; the function that is answered takes that back. */
+export function scheduleTimer(callback: () => void, afterMs: number): () => void {
   const timer = setTimeout(callback, afterMs);
   timer.unref();
   return () => clearTimeout(timer);

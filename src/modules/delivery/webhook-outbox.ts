@@ -16,7 +16,7 @@ import { Collection } from "../../state/collection.ts";
 import { commitDrafts, type Draft } from "../../state/collection-write.ts";
 import { type Holders, holding, holds, isLeft, SOLE_HOLDER } from "../../state/holders.ts";
 import type { Store } from "../../state/store.ts";
-import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
+import { type CourierOptions, scheduleTimer, WebhookCourier } from "./webhook-courier.ts";
 import {
   BODIES,
   DELIVERY_COLLECTION,
@@ -43,6 +43,8 @@ const MAX_QUEUED_PER_URL = 1000;
 const MAX_QUEUED = 20_000;
 /** Messages of a process that is gone, taken over at the same time. */
 const TAKEN_AT_ONCE = 64;
+/** Between one attempt to take them over and the next. */
+const TAKEN_LATER_MS = 5_000;
 /** Of news that is over, of all together: telling people something new makes the outbox no larger. */
 const SPENT_KEPT = 1000;
 
@@ -186,14 +188,25 @@ export class WebhookOutbox implements WebhookQueue {
     const courier = new WebhookCourier({ ...options, outbox: this, now });
     this.#courier = courier;
     courier.wake();
-    const onFault = (error: unknown): void => {
-      const fields = { event: "webhook-fault", reason: reasonOf(error) };
-      options.log.warn(fields, "messages of a node that is gone cannot be taken over");
+    const { log, schedule = scheduleTimer } = options;
+    let cancel: () => void = () => undefined;
+    let isEnded = false;
+    const takeOver = async (): Promise<void> => {
+      cancel();
+      try {
+        await this.#takeOver();
+      } catch (error) {
+        const fields = { event: "webhook-fault", reason: reasonOf(error) };
+        log.warn(fields, "messages of a node that is gone cannot be taken over yet");
+        if (!isEnded) cancel = schedule(() => void takeOver(), TAKEN_LATER_MS);
+      }
+      // Also what could be taken.
+      courier.wake();
     };
-    const forgetGone = this.#holders.watch(() => {
-      this.#takeOver().then(() => courier.wake(), onFault);
-    });
+    const forgetGone = this.#holders.watch(() => void takeOver());
     return async () => {
+      isEnded = true;
+      cancel();
       forgetGone();
       if (this.#courier === courier) this.#courier = undefined;
       await courier.stop();

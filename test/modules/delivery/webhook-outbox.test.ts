@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { OutgoingMessage } from "../../../src/dispatch/module/webhook-queue.ts";
 import type { WebhookAttempt } from "../../../src/modules/delivery/webhook-courier.ts";
 import type { AttemptOutcome } from "../../../src/modules/delivery/webhook-delivery.ts";
+import type { Holders } from "../../../src/state/holders.ts";
 import {
   DAY_MS,
   HOUR_MS,
@@ -368,6 +369,40 @@ describe("the outbox under load", () => {
     webhook.answer = () => ({ kind: "taken" });
     await clock.advance(60_000);
     expect(outbox.find("m-1")?.state).toBe("delivered");
+  });
+});
+
+describe("an outbox of which a node is gone", () => {
+  it("is sent by another node, though that could not take all of it over at once", async () => {
+    const { clock, webhook, store } = setUp();
+    const gone = new Set<string>();
+    const watchers: (() => void)[] = [];
+    const node = (self: string): Holders => ({
+      self,
+      isGone: (process) => gone.has(process),
+      watch: (onGone) => {
+        watchers.push(onGone);
+        return () => undefined;
+      },
+    });
+    const left = await openDelivery({ store, clock, webhook, holders: node("a") });
+    await left.outbox.keep([message(clock), message(clock, { id: "m-2" })], []);
+    const { outbox, start, logged } = await openDelivery({
+      store,
+      clock,
+      webhook,
+      holders: node("b"),
+    });
+    start();
+    gone.add("a");
+    store.fault = new Error("the disk is full");
+    for (const onGone of watchers) onGone();
+    await settle();
+    expect(logged).toMatchObject([{ event: "webhook-fault", reason: "the disk is full" }]);
+    store.fault = undefined;
+    await clock.advance(60_000);
+    expect(webhook.attempts.map(({ id }) => id)).toEqual(["m-1", "m-2"]);
+    expect(outbox.find("m-2")?.state).toBe("delivered");
   });
 });
 
