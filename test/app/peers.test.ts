@@ -631,6 +631,21 @@ describe("the token of a task that arrives", () => {
     expect(refusalOf(late)).toEqual([550, "delegation-failed", "deadline"]);
   });
 
+  it("stays in the zone that its request names, where the token says none", async () => {
+    const further = delegation({ target: BOB, scopes: ["booking:read"] });
+    const task = { method: "DELEGATE", parameters: further };
+    const scopes = ["booking:room", "booking:read"];
+    const ask = async (fields: Fields) => {
+      const changes = { taskHash: taskHash(task) ?? "", scopes };
+      const token = await signToken(claims(changes), HOME_KEY.privateKey, now());
+      const body = { ...delegation({ target: ERIN, task, scopes }), delegation_token: token };
+      return (await send(away, body, ALICE, fields)).body["sub_agent"]?.["status"];
+    };
+    expect(await ask({ "AGTP-Zone-ID": "zone:eu" })).toBe(457);
+    // The task is refused for what it hands on, and for nothing else.
+    expect(await ask({})).toBe(550);
+  });
+
   it("is good once, and after a restart no more", async () => {
     const lasting = createDeployment(awayFiles());
     onTestFinished(() => lasting.remove());

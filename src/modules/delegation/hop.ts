@@ -50,7 +50,7 @@ export function prepareHop(
 ): Hop | Refusal {
   const { caller } = exchange;
   const before = caller.delegation;
-  if (before?.isArriving) return takeArriving(rules, request, before);
+  if (before?.isArriving) return takeArriving(rules, request, before, zoneOf(exchange));
   if (request.hasToken) {
     const index = before?.links.length ?? 0;
     const explanation = "the delegation token was not presented with the request itself";
@@ -96,6 +96,7 @@ function takeArriving(
   { targets, waitMs }: HopRules,
   request: DelegationRequest,
   before: Delegation,
+  zone: string | undefined,
 ): Hop | Refusal {
   const { links } = before;
   const link = links.at(-1);
@@ -112,7 +113,6 @@ function takeArriving(
   if (links.some(({ agentId }) => agentId === agent.agentId)) {
     return looped({ index, agent_id: link.agentId, target_agent_id: agent.agentId });
   }
-  const { zone } = before;
   // Whoever handed on knows in which zone this server is; an agent may say otherwise of itself.
   if (zone !== undefined && (agent.governanceZone ?? zone) !== zone) return outOf(zone);
   const deadline = deadlineOf(request, before, waitMs);
