@@ -1,6 +1,6 @@
 /**
  * The peer's side of a connection: requests that wait, up to `max_pipelined` with the one being
- * answered, the beginning of the next, and the end. Says since when a peer lets it wait for what.
+ * answered, or until their bodies are as long as one may be, the beginning of the next, and the end. Says since when a peer lets it wait for what.
  * After the last reply the socket is kept until the peer has closed as well: closing it on a peer
  * that still sends would cost that peer the reply.   AGTP "Connection Lifetime", `[limits]`
  */
@@ -22,6 +22,9 @@ type Overdue = "idle" | "header fields" | "body";
 /** So many that were taken keep their places: a peer that always has another waiting must not make it grow. */
 const MAX_PASSED = 256;
 
+/** Bodies of so many octets may wait however short one has to be: they arrived together. */
+const LEAST_OCTETS = 64 * 1024;
+
 /** The longest that a silent peer may take to close after the last reply. */
 const LINGER_MS = 2_000;
 
@@ -34,6 +37,8 @@ export class Inbox {
   readonly #waiting: (Request | WireFault | undefined)[] = [];
   #next = 0;
   #end = 0;
+  /** Octets of the bodies that wait. */
+  #octets = 0;
   /** The last look at what was received ended with `maxPipelined`: there may be more. */
   #isBehind = false;
   #isAnswering = false;
@@ -53,8 +58,9 @@ export class Inbox {
 
   /** No more is wanted until something was answered. */
   get isFull(): boolean {
-    const answering = this.#isAnswering ? 1 : 0;
-    return this.#count() + answering >= this.#limits.maxPipelined;
+    const count = this.#count();
+    if (this.#octets >= Math.max(this.#limits.bodyBytes, LEAST_OCTETS)) return true;
+    return count + (this.#isAnswering ? 1 : 0) >= this.#limits.maxPipelined;
   }
 
   /** Nothing waits to be taken. */
@@ -65,8 +71,7 @@ export class Inbox {
   /** The next message has a long body. */
   get isNextLong(): boolean {
     const message = this.#waiting[this.#next];
-    if (message === undefined || isWireFault(message)) return false;
-    return message.body.length > LONG_OCTETS;
+    return message !== undefined && octetsOf(message) > LONG_OCTETS;
   }
 
   /** A method, as a getter that is private is a call into V8. */
@@ -103,6 +108,7 @@ export class Inbox {
     if (message === undefined) return undefined;
     this.#waiting[this.#next] = undefined;
     this.#next += 1;
+    this.#octets -= octetsOf(message);
     if (this.#next === this.#end) {
       this.#next = 0;
       this.#end = 0;
@@ -124,6 +130,7 @@ export class Inbox {
     }
     this.#waiting[this.#end] = message;
     this.#end += 1;
+    this.#octets += octetsOf(message);
   }
 
   /** Stops reading; waiting requests are still answered. */
@@ -144,6 +151,7 @@ export class Inbox {
     this.#waiting.length = 0;
     this.#next = 0;
     this.#end = 0;
+    this.#octets = 0;
     this.#isClosed = true;
   }
 
@@ -215,6 +223,11 @@ export class Inbox {
     this.#phase = phase;
     this.#phaseSince = phase === "idle" ? undefined : performance.now();
   }
+}
+
+/** The length of the body. */
+function octetsOf(message: Request | WireFault): number {
+  return isWireFault(message) ? 0 : message.body.length;
 }
 
 /** As much as TLS hands over at once is 16 KiB. */
