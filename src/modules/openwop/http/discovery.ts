@@ -5,7 +5,7 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERSION } from "../../../base/version.ts";
 import type { OpenwopConfig } from "../config.ts";
-import { MAX_NODE_EXECUTIONS } from "../runs/run.ts";
+import { DRAIN_POLICIES, MAX_NODE_EXECUTIONS } from "../runs/run.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
 
 interface DiscoveryFacts {
@@ -44,6 +44,7 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
     eventLogSchemaVersion: 1,
     supportedTransports: ["rest"],
     runtimeCapabilities: [],
+    runs: { pauseResume: { supported: true, drainPolicies: DRAIN_POLICIES } },
     replay: { ...{ supported: true, modes: ["replay", "branch"] }, ...SUPPRESSION },
     subWorkflow: { inputMapping: true },
     // The published limits have no member for them, and take no other.

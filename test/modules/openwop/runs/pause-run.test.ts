@@ -157,6 +157,19 @@ describe("a run that is paused behind its node", () => {
 });
 
 describe("pausing", () => {
+  it("is advertised, with every policy that is accepted", async () => {
+    const server = await openRuns();
+    const { body } = await server.get("/.well-known/openwop", { key: null });
+    expectValid(body, "capabilities");
+    const drainPolicies = ["drain-current-node", "immediate"];
+    expect(body).toHaveProperty("runs.pauseResume", { supported: true, drainPolicies });
+    for (const drainPolicy of drainPolicies) {
+      const runId = await delayed(server, 60_000);
+      const { status } = await server.post(`/v1/runs/${runId}:pause`, { drainPolicy });
+      expect([drainPolicy, status]).toEqual([drainPolicy, 202]);
+    }
+  });
+
   it("is refused with where the run stands, and collapsed under one key", async () => {
     const server = await openRuns();
     const runId = await delayed(server, 60_000);
