@@ -40,7 +40,7 @@ export function presentCredentials(
   }
   const presented = new Presentation(cleanup ?? "always");
   for (const binding of bindings ?? []) {
-    const value = valueOf(binding, session);
+    const value = textFor(binding, session);
     if (value === undefined) continue;
     const judged = { ...binding, redact: binding.redact ?? isSecret };
     const fault = isFailure(value) ? value : presented.add(judged, value, ownInput);
@@ -54,7 +54,7 @@ export function presentCredentials(
 }
 
 /** The text that a binding is about; undefined: there is none, and need not be. */
-function valueOf(
+function textFor(
   { source, required, format }: Binding,
   session: ResolvedIdentity["session"],
 ): string | Failure | undefined {
