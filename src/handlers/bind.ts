@@ -86,7 +86,7 @@ export async function bindHandlers(options: BindOptions): Promise<BoundHandlers>
   return { bound, problems: [...problems, ...faults.flatMap((one) => one.problems ?? [])] };
 }
 
-/** Whether a handler names anything at all; what it has to fit is told once its file is right otherwise. */
+/** Tells whether the thing that a handler names is there; its fit is judged once the file has no other fault. */
 async function faultsOf(
   { file, handler }: UnservedHandler,
   { recipes, loader, mcpServers }: BindOptions,

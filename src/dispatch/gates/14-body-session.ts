@@ -5,7 +5,7 @@
 import { enterSession, type SessionState } from "../caller/refuse-session.ts";
 import type { Gate } from "./gate.ts";
 
-/** Has callers enter their sessions; what a handler dispatches is in its caller's. */
+/** Enters the caller's session; a request that a handler dispatches is in its caller's. */
 export function bodySessionGate(state: SessionState): Gate {
   return (exchange) => {
     const { sessionId, method, inner } = exchange;

@@ -133,7 +133,7 @@ function logFailure(
 }
 
 const MAX_MESSAGE = 256;
-/** What comes after so many at once waits for its gap, and what comes meanwhile is passed over. */
+/** So many steps are told at once; later ones keep the gap, and those within it are passed over. */
 const AT_ONCE = 10;
 const GAP_MS = 100;
 /** However long a call takes, its caller hears of it so often at most. */

@@ -113,7 +113,7 @@ function takeArriving(
   if (links.some(({ agentId }) => agentId === agent.agentId)) {
     return looped({ index, agent_id: link.agentId, target_agent_id: agent.agentId });
   }
-  // Whoever handed on knows in which zone this server is; an agent may say otherwise of itself.
+  // The sender knows this server's zone; an agent's document may name another.
   if (zone !== undefined && (agent.governanceZone ?? zone) !== zone) return outOf(zone);
   const deadline = deadlineOf(request, before, waitMs);
   if (deadline <= Date.now()) return late();

@@ -86,7 +86,7 @@ export class PostgresRecords implements RecordStore {
       try {
         const won = await this.#attempt(batch);
         const settling = this.#settle(batch, won, isRepeated);
-        // What has won is kept, whatever the database answers from here on.
+        // Records that have won are kept, whatever the database answers from here on.
         isRepeated ||= won.size > 0;
         const appended = await settling;
         this.#count(batch, appended);

@@ -121,7 +121,7 @@ it("are told of once the store can be written again, though nothing more is take
   link.isCut = false;
   await pass(nodes);
   expect(b?.take("x", MOST)).toBeDefined();
-  // What was at rest is told no more, and counts anew.
+  // An account at rest is told no more, and counts anew.
   clock.now += 62_000;
   a?.take("y", MOST);
   link.isCut = true;

@@ -42,7 +42,7 @@ async function create(
     ...{ threadId, base: agent.base, owner: call.agentId ?? "", createdAt: Date.now() },
     upstreamThreadId: "",
   };
-  // What is made with the agent's server has its place here by then.
+  // A thread has its place here before the agent's server makes it.
   const place = threads.draft(threadId, wanted);
   if (place === undefined) return tooMany("threads");
   const created = await agent.client.createThread(kept, signal).finally(() => place.release());

@@ -141,7 +141,7 @@ export function useApi<T>(path: string): Answer<T> {
       (fault: unknown) => {
         const error = asApiError(fault);
         if (abort.signal.aborted) return;
-        // What is shown stays, unless it is there no more.
+        // The old answer stays, unless the thing is gone.
         setKnown((before) =>
           before.path === path && error.status !== 404 ? { ...before, error } : { path, error },
         );
