@@ -119,7 +119,7 @@ function requestGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
   const { anonymousDiscovery, oauth, scopeRequiredForInvocation } = policies;
   const tokenMethods = new Set(oauth?.requiredOnMethods);
   return {
-    alias: aliasGate(methodPolicy), //                                        06
+    alias: aliasGate(methodPolicy, callerState), //                           06
     method: methodGate(catalog, methodPolicy), //                             07  459
     path: pathGate(pathCheck), //                                             08  460
     policy: policyGate(methodPolicy, registry, catalog), //                   09  405

@@ -1,6 +1,6 @@
 /**
  * Gate 01. Is the session that a header field names the caller's own? Gate 14 asks about one that only the
- * body names, and begins either: what is refused before begins none. 401 408 409.   AGTP "Sessions", "SUSPEND"
+ * body names; gate 06 begins a new one: what is refused before begins none. 401 408 409.   AGTP "Sessions", "SUSPEND"
  */
 import { ANONYMOUS } from "../caller/caller.ts";
 import { refuseSession, type SessionState } from "../caller/refuse-session.ts";

@@ -1,6 +1,6 @@
 /**
  * Gate 14. Is the session that only the body names the caller's own? The header's was judged by gate 01,
- * before anything else. Here both are used: one that is new begins. 401 408 409.   AGTP "Sessions", "SUSPEND"
+ * before anything else. 401 408 409.   AGTP "Sessions", "SUSPEND"
  */
 import { enterSession, type SessionState } from "../caller/refuse-session.ts";
 import type { Gate } from "./gate.ts";
@@ -10,6 +10,7 @@ export function bodySessionGate(state: SessionState): Gate {
   return (exchange) => {
     const { sessionId, method, inner } = exchange;
     if (sessionId === undefined || inner !== undefined) return undefined;
+    if (exchange.header("session-id") !== undefined) return undefined;
     return enterSession(exchange, { sessionId, method }, state);
   };
 }
