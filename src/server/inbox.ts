@@ -1,8 +1,9 @@
 /**
  * The peer's side of a connection: requests that wait, up to `max_pipelined` with the one being
- * answered, or until their bodies are as long as one may be, the beginning of the next, and the end. Says since when a peer lets it wait for what.
- * After the last reply the socket is kept until the peer has closed as well: closing it on a peer
- * that still sends would cost that peer the reply.   AGTP "Connection Lifetime", `[limits]`
+ * answered, or until their bodies are as long as one may be, the beginning of the next, and the end.
+ * Says since when a peer lets it wait for what. After the last reply the socket is kept until the
+ * peer has closed as well: closing it on a peer that still sends would cost that peer the reply.
+ * AGTP "Connection Lifetime", `[limits]`
  */
 
 import { Buffer } from "node:buffer";
