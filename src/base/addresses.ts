@@ -2,7 +2,7 @@
  * Hosts and addresses: how they stand in a URI, and those that mean something by themselves, this
  * machine's own and those that belong to a link, to nobody or to many.   RFC 6890, RFC 3986 §3.2.2
  */
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, isIPv4 } from "node:net";
 import { relative } from "node:path";
 
 /** 127.0.0.0/8 and ::1 in any spelling; no name. */
@@ -45,6 +45,28 @@ const NOBODYS: readonly Subnet[] = [
 /** 127.0.0.0/8 and ::1 in any spelling, and localhost; every other name may be anywhere. */
 export function isLoopbackHost(host: string): boolean {
   return isIP(host) === 0 ? host.toLowerCase() === "localhost" : isLoopbackAddress(host);
+}
+
+const GROUPS = 8;
+const NETWORK_GROUPS = 4;
+
+/** The network that one host chooses its addresses from: an IPv4 address, or an IPv6 /64. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const mapped = address.slice(address.lastIndexOf(":") + 1);
+  if (isIPv4(mapped) && address.toLowerCase().startsWith("::ffff:")) return mapped;
+  const [left = "", right] = address.split("::", 2);
+  const head = groupsOf(left);
+  const tail = right === undefined ? [] : groupsOf(right);
+  const zeros = Math.max(0, GROUPS - head.length - tail.length);
+  const groups = [...head, ...new Array<string>(zeros).fill("0"), ...tail];
+  return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
+}
+
+/** An IPv4 address at the end stands for two groups. */
+function groupsOf(text: string): readonly string[] {
+  if (text === "") return [];
+  return text.split(":").flatMap((group) => (isIPv4(group) ? ["v4", "v4"] : group.toLowerCase()));
 }
 
 /** A host; an address of IPv6 has brackets. */

@@ -4,13 +4,15 @@
  */
 
 import type { Socket } from "node:net";
+import { networkOf } from "../base/addresses.ts";
 import { Tally } from "../base/tally.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 
 /** A connection that was let in. */
 export interface Admitted {
   readonly socket: Socket;
-  readonly address: string;
+  /** Of its peer. */
+  readonly network: string;
   /** As of `performance.now()`. */
   readonly since: number;
   /** Called once it is closed. */
@@ -18,13 +20,14 @@ export interface Admitted {
 }
 
 /**
- * The accepted sockets of one listener: so many in all, so many from one address, and none that does not
- * finish its handshake in time. Counts from accept to close.
+ * The accepted sockets of one listener: so many in all, so many from one address (of IPv6 from one /64,
+ * all of which one host may have), and none that does not finish its handshake in time. Counts from accept to
+ * close.
  */
 export class ConnectionCaps {
   readonly #limits: () => LimitsConfig;
   readonly #all = new Set<Admitted>();
-  readonly #perAddress = new Tally();
+  readonly #perNetwork = new Tally();
   #sayEmpty: () => void = () => undefined;
   /** Oldest first. */
   readonly #handshakes = new Set<Admitted>();
@@ -39,14 +42,16 @@ export class ConnectionCaps {
 
   hasRoom(address: string): boolean {
     const { maxConnections, maxConnectionsPerAddress } = this.#limits();
-    return this.count < maxConnections && this.#perAddress.of(address) < maxConnectionsPerAddress;
+    const ofNetwork = this.#perNetwork.of(networkOf(address));
+    return this.count < maxConnections && ofNetwork < maxConnectionsPerAddress;
   }
 
   /** Takes a socket in, for which there is room. */
   admit(socket: Socket, address: string, onClosed?: () => void): Admitted {
-    const admitted: Admitted = { socket, address, since: performance.now(), onClosed };
+    const network = networkOf(address);
+    const admitted: Admitted = { socket, network, since: performance.now(), onClosed };
     this.#all.add(admitted);
-    this.#perAddress.add(address);
+    this.#perNetwork.add(network);
     this.#handshakes.add(admitted);
     socket.on("close", () => this.#release(admitted));
     return admitted;
@@ -84,10 +89,9 @@ export class ConnectionCaps {
   }
 
   #release(admitted: Admitted): void {
-    const { address } = admitted;
     this.#all.delete(admitted);
     this.#handshakes.delete(admitted);
-    this.#perAddress.remove(address);
+    this.#perNetwork.remove(admitted.network);
     admitted.onClosed?.();
     if (this.count === 0) this.#sayEmpty();
   }

@@ -7,6 +7,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { getSystemErrorName } from "node:util";
+import { networkOf } from "../base/addresses.ts";
 import { ToldCount } from "./told-count.ts";
 
 /** A socket that is bound, and on which this process does not listen. */
@@ -24,8 +25,8 @@ export interface PortWorker {
   hand(socket: net.Socket, passing: Passing): void;
   /** Tells it how few connections another worker has; undefined: there is no other. */
   tellLeast(count: number | undefined): void;
-  /** Tells it that nobody has room for connections of an address; undefined: for any. */
-  tellFull(address: string | undefined): void;
+  /** Tells it that nobody has room for connections of a network; undefined: for any. */
+  tellFull(network: string | undefined): void;
 }
 
 /** A connection on its way from one worker to another. */
@@ -108,7 +109,8 @@ export class SharedPort {
     }
     if (this.#hand(socket, passing, worker)) return;
     socket.destroy();
-    for (const one of this.#workers.keys()) one.tellFull(passing.isWhole ? undefined : address);
+    for (const one of this.#workers.keys())
+      one.tellFull(passing.isWhole ? undefined : networkOf(address));
   }
 
   /** Lets the port go; the workers stop by themselves. */

@@ -30,7 +30,7 @@ export function openWorkerChannel(codec: FaultCodec): WorkerChannel {
       const port = new WorkerPort({ ...options, pass, tell: (count) => link.tell("has", count) });
       link.serve({
         least: (count: number | null) => port.hear(count ?? undefined),
-        full: (address: string | null) => port.hearFull(address ?? undefined),
+        full: (network: string | null) => port.hearFull(network ?? undefined),
       });
       process.on("message", (message: unknown, handle: unknown) => {
         if (message === "listen") port.listen(handle as PortHandle);

@@ -5,6 +5,7 @@
  */
 
 import net from "node:net";
+import { networkOf } from "../base/addresses.ts";
 import { quietened } from "../base/back-off.ts";
 import { Tally } from "../base/tally.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
@@ -58,8 +59,8 @@ export class WorkerPort {
   readonly #acceptor: net.Server;
   readonly #accept = (lower: Lower): void => this.accept(lower);
   readonly #told: ToldCount;
-  readonly #perAddress = new Tally();
-  /** The addresses whose connections nobody has room for; undefined: no address's. */
+  readonly #perNetwork = new Tally();
+  /** The networks whose connections nobody has room for; undefined: no network's. */
   readonly #full = new Set<string | undefined>();
   #count = 0;
   /** The connections of the other worker that has the fewest. */
@@ -94,12 +95,12 @@ export class WorkerPort {
     this.#least = least;
   }
 
-  /** Nobody has room for connections of an address; undefined: for any. */
-  hearFull(address: string | undefined): void {
-    if (this.#isClosed || this.#full.has(address)) return;
-    const timer = setTimeout(() => this.#full.delete(address), FULL_MS);
+  /** Nobody has room for connections of a network; undefined: for any. */
+  hearFull(network: string | undefined): void {
+    if (this.#isClosed || this.#full.has(network)) return;
+    const timer = setTimeout(() => this.#full.delete(network), FULL_MS);
     timer.unref();
-    this.#full.add(address);
+    this.#full.add(network);
   }
 
   /** A connection of its own accepting. */
@@ -124,10 +125,10 @@ export class WorkerPort {
       discard(lower);
       return;
     }
-    const { address } = peer;
+    const network = networkOf(peer.address);
     const isWhole = this.#count >= shareOf(maxConnections, seat);
-    if (isWhole || this.#perAddress.of(address) >= shareOf(maxConnectionsPerAddress, seat)) {
-      if (this.#full.has(isWhole ? undefined : address)) discard(lower);
+    if (isWhole || this.#perNetwork.of(network) >= shareOf(maxConnectionsPerAddress, seat)) {
+      if (this.#full.has(isWhole ? undefined : network)) discard(lower);
       else {
         const tried = [...before.tried, seat.number];
         pass(socketOf(lower), { tried, isWhole: isWhole && before.isWhole });
@@ -135,9 +136,9 @@ export class WorkerPort {
       return;
     }
     this.#count += 1;
-    this.#perAddress.add(address);
+    this.#perNetwork.add(network);
     this.#told.changed(this.#count);
-    take({ lower, peer, onClosed: () => this.#release(address) });
+    take({ lower, peer, onClosed: () => this.#release(network) });
   }
 
   /** Accepts nothing more. */
@@ -147,10 +148,10 @@ export class WorkerPort {
     this.#acceptor.close();
   }
 
-  #release(address: string): void {
+  #release(network: string): void {
     this.#count -= 1;
     this.#ended += 1;
-    this.#perAddress.remove(address);
+    this.#perNetwork.remove(network);
     this.#told.changed(this.#count);
   }
 }

@@ -91,8 +91,8 @@ export class WorkerProcess implements PortWorker {
     this.link.tell("least", count ?? null);
   }
 
-  tellFull(address: string | undefined): void {
-    this.link.tell("full", address ?? null);
+  tellFull(network: string | undefined): void {
+    this.link.tell("full", network ?? null);
   }
 
   kill(): void {

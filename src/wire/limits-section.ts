@@ -40,7 +40,11 @@ export const limitsSection: Schema = table("Bounds on what one client, or all of
   idle_timeout_ms: milliseconds(60_000, "How long a connection without a request stays open"),
   handler_timeout_ms: milliseconds(30_000, "How long a handler may take"),
   max_connections: count(10_000, "Most open connections", 1_000_000),
-  max_connections_per_address: count(1000, "Most open connections from one address", 1_000_000),
+  max_connections_per_address: count(
+    1000,
+    "Most open connections from one address; of IPv6, from one /64",
+    1_000_000,
+  ),
   max_pipelined: count(64, "Most requests of a connection in progress; further ones wait", 65_536),
   drain_timeout_ms: milliseconds(
     10_000,

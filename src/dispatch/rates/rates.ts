@@ -5,7 +5,7 @@
  * `[limits] work_ms_per_second`, `requests_per_second`
  */
 
-import { isIPv4 } from "node:net";
+import { networkOf } from "../../base/addresses.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
 import type { Caller } from "../caller/caller.ts";
@@ -222,26 +222,4 @@ function accountOf({ caller, peer }: Parameters<typeof payerOf>[0]): string | un
   // The server's own requests have no address.
   if (caller.isCertified || (agentId !== "" && peer.address === "")) return agentId;
   return caller.document === undefined ? undefined : `${agentId} at ${networkOf(peer.address)}`;
-}
-
-const GROUPS = 8;
-const NETWORK_GROUPS = 4;
-
-/** The network that one host chooses its addresses from: an IPv4 address, or an IPv6 /64. */
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const mapped = address.slice(address.lastIndexOf(":") + 1);
-  if (isIPv4(mapped) && address.toLowerCase().startsWith("::ffff:")) return mapped;
-  const [left = "", right] = address.split("::", 2);
-  const head = groupsOf(left);
-  const tail = right === undefined ? [] : groupsOf(right);
-  const zeros = Math.max(0, GROUPS - head.length - tail.length);
-  const groups = [...head, ...new Array<string>(zeros).fill("0"), ...tail];
-  return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
-}
-
-/** An IPv4 address at the end stands for two groups. */
-function groupsOf(text: string): readonly string[] {
-  if (text === "") return [];
-  return text.split(":").flatMap((group) => (isIPv4(group) ? ["v4", "v4"] : group.toLowerCase()));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller/caller.ts";
-import { networkOf, payerOf } from "../../../src/dispatch/rates/rates.ts";
+import { payerOf } from "../../../src/dispatch/rates/rates.ts";
 
 const AGENT = "1a".repeat(32);
 const known = { agentId: AGENT } as Caller["document"];
@@ -53,21 +53,5 @@ describe("payerOf", () => {
   it("takes the server's own request for its agent's", () => {
     const own = payerOf({ caller: caller({ document: known }), peer: { address: "" } });
     expect(own).toEqual({ key: AGENT, isKnown: true });
-  });
-});
-
-describe("networkOf", () => {
-  it.each([
-    ["127.0.0.1", "127.0.0.1"],
-    ["::ffff:203.0.113.7", "203.0.113.7"],
-    ["::FFFF:203.0.113.7", "203.0.113.7"],
-    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-    ["2001:db8:1:2::1", "2001:db8:1:2::/64"],
-    ["2001:DB8::1", "2001:db8:0:0::/64"],
-    ["::1", "0:0:0:0::/64"],
-    ["fe80::1%eth0", "fe80:0:0:0::/64"],
-    ["", ""],
-  ])("of %s is %s", (address, network) => {
-    expect(networkOf(address)).toBe(network);
   });
 });
