@@ -147,15 +147,15 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
   return {
     agentId: caller.agentId ?? "",
     ownerId: caller.ownerId ?? caller.document?.ownerId ?? "",
-    requestId: exchange.header("request-id") ?? "",
+    requestId: bounded(exchange.header("request-id")) ?? "",
     responseId: response.responseId,
     actionId: isAction ? uuidv7() : undefined,
     method: exchange.method,
     requestedMethod: exchange.requestedMethod,
     path: exchange.conceal(exchange.path),
     status: reply.status,
-    sessionId: exchange.sessionId,
-    taskId: exchange.taskId,
+    sessionId: bounded(exchange.sessionId),
+    taskId: bounded(exchange.taskId),
     principalId: caller.principalId,
     traceId: exchange.traceId,
     assurance: caller.isCertified ? "certificate-bound" : "unverified",
@@ -209,9 +209,10 @@ function isPlain(exchange: Exchange): boolean {
 }
 
 function makeLines(exchange: Exchange, standing: string): string {
-  const { taskId, catalogWarning, route } = exchange;
-  const agentId = exchange.header("agent-id");
-  const requestId = exchange.header("request-id");
+  const { catalogWarning, route } = exchange;
+  const agentId = bounded(exchange.header("agent-id"));
+  const requestId = bounded(exchange.header("request-id"));
+  const taskId = bounded(exchange.taskId);
   let fields = "\r\n";
   if (agentId !== undefined) fields += `Agent-ID: ${agentId}\r\n`;
   if (requestId !== undefined) fields += `Request-ID: ${requestId}\r\n`;
@@ -219,4 +220,11 @@ function makeLines(exchange: Exchange, standing: string): string {
   if (catalogWarning !== undefined) fields += `AGTP-Catalog-Warning: ${catalogWarning}\r\n`;
   if (route?.warning !== undefined) fields += `AGTP-Endpoint-Warning: ${route.warning}\r\n`;
   return fields + standing;
+}
+
+const MAX_IDENTIFIER = 256;
+
+/** An identifier that is too long is none: echoed and recorded, it makes a head that clients do not take. */
+function bounded(identifier: string | undefined): string | undefined {
+  return identifier === undefined || identifier.length > MAX_IDENTIFIER ? undefined : identifier;
 }

@@ -172,6 +172,17 @@ describe("the record of a response", () => {
     }
   });
 
+  it.each(["Request-ID", "Task-ID", "Session-ID", "Agent-ID"])(
+    "is no longer for a %s that is too long to be one",
+    async (name) => {
+      const headers = { [name]: "x".repeat(10_000) };
+      const reply = await shared().send({ method: "QUERY", path: "/lists", headers });
+      const length = [...reply.headers].reduce((sum, field) => sum + field.join("").length, 0);
+      expect(reply.status).toBeGreaterThanOrEqual(400);
+      expect(length).toBeLessThan(3_000);
+    },
+  );
+
   it("never has the credential that came with the request", async () => {
     const headers = { ...AS_ALICE, Authorization: "Bearer s3cret-t0ken" };
     const reply = await shared().send({ method: "QUERY", path: "/lists", headers });

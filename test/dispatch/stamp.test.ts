@@ -53,6 +53,15 @@ describe("createStamp", () => {
     expect(fields).toMatchObject({ "Agent-ID": "NOT ONE", "Request-ID": "7", "Task-ID": "a b" });
   });
 
+  it("echoes no identifier that is too long to be one", () => {
+    const long = "7".repeat(257);
+    const headers = { "agent-id": long, "request-id": long, "task-id": long };
+    const fields = fieldsOf(stamp(reply(), makeExchange({ headers })));
+    for (const name of ["Agent-ID", "Request-ID", "Task-ID"]) {
+      expect(fields).not.toHaveProperty(name);
+    }
+  });
+
   it("echoes a Task-ID that came in an envelope", () => {
     const exchange = makeExchange();
     exchange.taskId = "from-the-body";
