@@ -72,7 +72,8 @@ export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoint
     const shared = definition && shareParts(definition, share);
     const compiled = compileSchemas({ ...(shared ?? parts), file }, source, problems);
     if (shared !== undefined && compiled !== undefined) {
-      loaded.push({ definition: shared, ...compiled, shape: inputShape(shared.inputSchema) });
+      const shape = inputShape(shared.inputSchema);
+      loaded.push({ definition: shared, ...compiled, shape });
     } else if (handler !== undefined) unserved.push({ file, handler });
   }
   const endpoints = yield* droppingConflicts(loaded, problems);

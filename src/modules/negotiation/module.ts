@@ -109,8 +109,8 @@ async function endContractsWithoutMethod({ context, record }: NegotiationParts):
   const ended = await contracts.end(stale, "revoked", reasonOf);
   for (const contract of ended) {
     const { synthesisId, agentId } = contract;
-    const fields = { event: "contract-revoked", synthesis_id: synthesisId, agent_id: agentId };
-    log.warn(fields, reasonOf(contract));
+    const reason = reasonOf(contract);
+    log.warn({ event: "contract-revoked", synthesis_id: synthesisId, agent_id: agentId }, reason);
   }
   const reason = "catalog-method-removed";
   const events = ended.map((contract) => ({ type: "rcns_release", contract, reason }) as const);

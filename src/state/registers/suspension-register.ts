@@ -122,15 +122,20 @@ export class SuspensionRegister {
     const ended = { ...session, resumeBy: this.#suspensions.now(), state: "ended" } as const;
     const halting = await this.#begin(ended, undefined);
     if (halting.kind !== "held") return halting;
-    const { suspensionId } = halting.suspension;
-    const stored = this.#suspensions.get(suspensionId)?.state;
-    // One that is suspended as far as is known here may be resumed, also where its time is over by now.
-    if (stored === "ended" || stored === "expired") return halting;
+    const { suspensionId, state } = halting.suspension;
+    if (state === "expired" && (await this.#isResumedInTime(suspensionId)))
+      return this.end(session);
+    if (state !== "suspended") return halting;
     const reason = session.reason === undefined ? {} : { reason: session.reason };
-    const isMovable = ({ state }: Suspension): boolean => state === "suspended";
-    const suspension = await this.#move(suspensionId, { state: "ended", ...reason }, isMovable);
-    // It was resumed a moment ago.
+    const suspension = await this.#move(suspensionId, { state: "ended", ...reason });
+    // It was resumed, or its time was over, a moment ago.
     return suspension === undefined ? this.end(session) : { kind: "halted", suspension };
+  }
+
+  /** Asks whether another node has resumed a session whose time is over as far as is known here. */
+  async #isResumedInTime(suspensionId: string): Promise<boolean> {
+    await this.#suspensions.refresh();
+    return this.#suspensions.get(suspensionId)?.state === "resumed";
   }
 
   async #begin(
@@ -202,11 +207,10 @@ export class SuspensionRegister {
   async #move(
     suspensionId: string,
     change: Pick<Suspension, "state" | "reason">,
-    isMovable = (one: Suspension): boolean => this.#stateOf(one) === "suspended",
   ): Promise<Suspension | undefined> {
     const { item, isChanged } = await this.#suspensions.change(
       suspensionId,
-      (one) => (isMovable(one) ? { ...one, ...change } : undefined),
+      (one) => (this.#stateOf(one) === "suspended" ? { ...one, ...change } : undefined),
       { also: [withoutCheckpoint(suspensionId)] },
     );
     if (!isChanged) return undefined;
