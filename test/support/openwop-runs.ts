@@ -282,13 +282,18 @@ function serverOf(
       return body.runId;
     },
     async until(runId, ...statuses) {
+      const read = async (path = ""): Promise<ReplyBody> => {
+        const { status, text, body } = await server.get(`/v1/runs/${runId}${path}`);
+        expect(status, text).toBe(200);
+        return body;
+      };
       let after = -1;
       for (;;) {
-        const { body } = await server.get(`/v1/runs/${runId}`);
-        if (statuses.includes(body.status)) return body;
-        const page = await server.get(`/v1/runs/${runId}/events/poll?lastSequence=${after}`);
-        if (page.body.isComplete) return (await server.get(`/v1/runs/${runId}`)).body;
-        after = page.body.events.at(-1)?.sequence ?? after;
+        const snapshot = await read();
+        if (statuses.includes(snapshot.status)) return snapshot;
+        const { isComplete, events } = await read(`/events/poll?lastSequence=${after}`);
+        if (isComplete) return read();
+        after = events.at(-1)?.sequence ?? after;
       }
     },
     events: async (runId) => (await server.get(`/v1/runs/${runId}/events`)).body.events,
