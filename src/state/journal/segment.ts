@@ -109,7 +109,8 @@ function recordOf(line: Buffer, offset: number): StoredRecord {
 /** The segment that is being written. */
 export class ActiveSegment {
   readonly number: number;
-  readonly #file: number;
+  /** Undefined once it is closed: another file or socket has the descriptor then. */
+  #descriptor: number | undefined;
   #size: number;
   /** Octets of a torn last line that were cut off. */
   readonly cutOctets: number;
@@ -125,7 +126,7 @@ export class ActiveSegment {
   constructor(directory: string, number: number, disk: JournalDisk = DISK) {
     this.number = number;
     this.#disk = disk;
-    this.#file = openStateFile(join(directory, segmentName(number)), APPENDING);
+    this.#descriptor = openStateFile(join(directory, segmentName(number)), APPENDING);
     const { size } = fstatSync(this.#file);
     this.#size = endOfLastLine(this.#file, size);
     this.cutOctets = size - this.#size;
@@ -134,6 +135,11 @@ export class ActiveSegment {
 
   get size(): number {
     return this.#size;
+  }
+
+  get #file(): number {
+    if (this.#descriptor === undefined) throw new Error(`${segmentName(this.number)} is closed`);
+    return this.#descriptor;
   }
 
   /** Appends records, a line each and packed ones last, all of them or none; throws when it cannot. */
@@ -199,11 +205,12 @@ export class ActiveSegment {
     this.#cut();
   }
 
-  /** Closes the segment behind a sync that still runs. */
+  /** Closes the segment behind a sync that still runs; once, however often it is asked to. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#synced.catch(() => undefined);
-    closeSync(this.#file);
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
   }
 
   /** Answers how many octets the lines have. */
