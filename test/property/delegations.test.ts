@@ -65,7 +65,7 @@ interface Registers {
   readonly background: Background;
 }
 
-/** What became of a delegation. */
+/** The outcome of a delegation. */
 interface Told {
   done: number;
   /** Its node was held for gone, or has ended. */

@@ -1,4 +1,4 @@
-/** What loads is served: whatever the schemas of an endpoint are, no call that they allow is refused or fails. */
+/** An endpoint that loads is served: no call that its schemas allow is refused or fails. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";

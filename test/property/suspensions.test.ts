@@ -82,7 +82,7 @@ class World {
   readonly store = createMemoryStore();
   readonly nodes: readonly [HearingNode<SuspensionRegister>, HearingNode<SuspensionRegister>];
   readonly wrong: string[] = [];
-  /** What their agent was told. */
+  /** The suspensions that their agent was told of. */
   readonly #suspended: { readonly id: string; readonly session: string; readonly nonce: string }[] =
     [];
   readonly #resuming = new Set<string>();

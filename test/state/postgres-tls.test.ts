@@ -110,7 +110,7 @@ describeWithPostgres("a PostgreSQL that is reached over TLS", () => {
     for (const mode of ["?ssl=no-verify", "?sslmode=prefer"]) {
       expect(await problemsOf(url("localhost", mode))).toContain("store.url: has another sslmode");
     }
-    // What stands beside the mode takes nothing of it away.
+    // Other parameters take nothing of the mode away.
     const both = await problemsOf(url("localhost", "?sslmode=verify-full&ssl=false"));
     expect(both).toContain("store.ca: the server's certificate is not trusted");
     // A server without a certificate is not talked to in plain text.
