@@ -22,7 +22,9 @@ import {
   type At,
   type CommitFault,
   FAULT,
+  HEAR,
   HearingNode,
+  type HearStep,
   play,
   runAll,
   stepsOf,
@@ -34,7 +36,7 @@ const DONE: Outcome = { kind: "completed", status: 200, result: 1, priorActions:
 type Step =
   | { readonly kind: "delegate"; readonly at: At; readonly fault: CommitFault }
   | { readonly kind: "stall" | "goOn" | "restart"; readonly at: At }
-  | { readonly kind: "hear"; readonly at: At; readonly isMuch: boolean };
+  | HearStep;
 
 const STEP: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -55,7 +57,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constant("hear" as const), at: AT, isMuch: fc.boolean() }),
+    arbitrary: HEAR,
   },
 );
 

@@ -18,7 +18,9 @@ import {
   type At,
   type CommitFault,
   FAULT,
+  HEAR,
   HearingNode,
+  type HearStep,
   play,
   stepsOf,
 } from "../support/hearing-nodes.ts";
@@ -44,7 +46,7 @@ type Step =
       readonly end: End;
       readonly fault: CommitFault;
     }
-  | { readonly kind: "hear"; readonly at: At; readonly isMuch: boolean }
+  | HearStep
   | { readonly kind: "restart"; readonly at: At }
   | { readonly kind: "wait"; readonly ms: number };
 
@@ -66,7 +68,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: END },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("hear" as const), at: AT, isMuch: fc.boolean() }),
+    arbitrary: HEAR,
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const), at: AT }) },
   {

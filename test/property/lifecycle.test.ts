@@ -14,7 +14,9 @@ import {
   type At,
   type CommitFault,
   FAULT,
+  HEAR,
   HearingNode,
+  type HearStep,
   play,
   runAll,
   stepsOf,
@@ -31,7 +33,7 @@ type Step =
       readonly fault: CommitFault;
     }
   | { readonly kind: "append"; readonly at: At; readonly fault: CommitFault }
-  | { readonly kind: "hear"; readonly at: At; readonly isMuch: boolean }
+  | HearStep
   | { readonly kind: "restart" | "replay" | "save"; readonly at: At }
   | { readonly kind: "wait"; readonly ms: number };
 
@@ -49,7 +51,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("hear" as const), at: AT, isMuch: fc.boolean() }),
+    arbitrary: HEAR,
   },
   {
     weight: 1,

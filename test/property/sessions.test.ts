@@ -6,7 +6,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import { SessionRegister } from "../../src/state/registers/session-register.ts";
-import { AT, type At, HearingNode, play, type Steps, stepsOf } from "../support/hearing-nodes.ts";
+import {
+  AT,
+  type At,
+  HEAR,
+  HearingNode,
+  type HearStep,
+  play,
+  type Steps,
+  stepsOf,
+} from "../support/hearing-nodes.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -18,7 +27,7 @@ interface User {
 }
 type Step =
   | { readonly kind: "use"; readonly at: At; readonly id: string; readonly user: User }
-  | { readonly kind: "hear"; readonly at: At; readonly isMuch: boolean }
+  | HearStep
   | { readonly kind: "restart" | "save"; readonly at: At }
   | { readonly kind: "wait"; readonly ms: number };
 
@@ -39,7 +48,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("hear" as const), at: AT, isMuch: fc.boolean() }),
+    arbitrary: HEAR,
   },
   {
     weight: 2,

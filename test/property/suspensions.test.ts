@@ -13,7 +13,9 @@ import {
   type At,
   type CommitFault,
   FAULT,
+  HEAR,
   HearingNode,
+  type HearStep,
   play,
   stepsOf,
 } from "../support/hearing-nodes.ts";
@@ -34,7 +36,7 @@ type Step =
       readonly index: number;
       readonly fault: CommitFault;
     }
-  | { readonly kind: "hear"; readonly at: At; readonly isMuch: boolean }
+  | HearStep
   | { readonly kind: "restart" | "sweep"; readonly at: At }
   | { readonly kind: "wait"; readonly ms: number };
 
@@ -62,7 +64,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("hear" as const), at: AT, isMuch: fc.boolean() }),
+    arbitrary: HEAR,
   },
   {
     weight: 2,

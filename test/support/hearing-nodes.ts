@@ -20,6 +20,17 @@ export const FAULT: fc.Arbitrary<CommitFault> = fc.constantFrom<CommitFault>(
   ...(["none", "none", "none", "before", "after"] as const),
 );
 
+/** A node hears what the others have done; of very much it is told no more than that. */
+export interface HearStep {
+  readonly kind: "hear";
+  readonly at: At;
+  readonly isMuch: boolean;
+}
+
+export const HEAR: fc.Arbitrary<HearStep> = fc.record({
+  ...{ kind: fc.constant("hear" as const), at: AT, isMuch: fc.boolean() },
+});
+
 /** Steps, each with whether the next is begun before it has ended. */
 export type Steps<Step> = readonly (readonly [step: Step, isConcurrent: boolean])[];
 
