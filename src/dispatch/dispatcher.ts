@@ -15,7 +15,7 @@ import type { CallerState } from "./caller/caller-state.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
 import { callerGate } from "./gates/00-caller.ts";
-import { sessionGate } from "./gates/01-session.ts";
+import { sessionEntry, sessionGate } from "./gates/01-session.ts";
 import { authorityGate } from "./gates/02-authority.ts";
 import { lifecycleGate, refuseInactive } from "./gates/03-lifecycle.ts";
 import { ratesGate } from "./gates/04-rates.ts";
@@ -77,6 +77,7 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
   const gates = {
     identity: identityGates(parts),
     toll: tollGates(parts),
+    entry: entryGates(parts),
     acting: actingGates(parts),
     request: requestGates(parts, pathCheck),
     handler: handlerGates(parts),
@@ -105,6 +106,11 @@ function tollGates({ rates, attributor, view }: DispatcherParts): Gates {
   };
 }
 
+/** Asked of a request from outside that none of these refuses: only now is its session used. */
+function entryGates({ callerState, methodPolicy }: DispatcherParts): Gates {
+  return { session: sessionEntry(callerState, methodPolicy) };
+}
+
 /** Asked of a request that the server makes in an agent's name: it is known who asks, and pays elsewhere. */
 function actingGates({ attributor, callerState, view }: DispatcherParts): Gates {
   return {
@@ -119,7 +125,7 @@ function requestGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
   const { anonymousDiscovery, oauth, scopeRequiredForInvocation } = policies;
   const tokenMethods = new Set(oauth?.requiredOnMethods);
   return {
-    alias: aliasGate(methodPolicy, callerState), //                           06
+    alias: aliasGate(methodPolicy), //                                        06
     method: methodGate(catalog, methodPolicy), //                             07  459
     path: pathGate(pathCheck), //                                             08  460
     policy: policyGate(methodPolicy, registry, catalog), //                   09  405

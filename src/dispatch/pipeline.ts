@@ -59,6 +59,8 @@ interface PipelineGates {
   /** Ask who the caller is; a refusal is said after the toll, which everybody has to pass. */
   readonly identity: Gates;
   readonly toll: Gates;
+  /** Lets in whom none of these has refused. */
+  readonly entry: Gates;
   /** In the place of `identity` for a request that the server makes in an agent's name. */
   readonly acting: Gates;
   readonly request: Gates;
@@ -122,10 +124,11 @@ export class Pipeline {
 
   constructor(parts: PipelineParts, { gates, lookUp, supportedMethods }: EndpointParts) {
     const { directory, observer, idempotency, deadlines } = parts;
-    const { identity, toll, acting, request, handler } = gates;
+    const { identity, toll, entry, acting, request, handler } = gates;
     this.#parts = parts;
     this.#rows = {
-      ...{ identity: rowOf(identity), toll: rowOf(toll), acting: rowOf(acting) },
+      ...{ identity: rowOf(identity), toll: rowOf(toll), entry: rowOf(entry) },
+      acting: rowOf(acting),
       ...{ request: rowOf(request), handler: rowOf(handler) },
     };
     this.#lookUp = lookUp;
@@ -193,9 +196,9 @@ export class Pipeline {
 
   /** The arrival gates of a request from outside. */
   readonly #askOutsider: Gate = (exchange) => {
-    const { identity, toll } = this.#rows;
+    const { identity, toll, entry } = this.#rows;
     const refusal = identity(exchange);
-    return toll(exchange) ?? refusal;
+    return toll(exchange) ?? refusal ?? exchange.entryRefusal ?? entry(exchange);
   };
 
   /**

@@ -1,9 +1,11 @@
 /**
  * Gate 01. Is the session that a header field names the caller's own? Gate 14 asks about one that only the
- * body names; gate 06 begins a new one: what is refused before begins none. 401 408 409.   AGTP "Sessions", "SUSPEND"
+ * body names. Behind the arrival gates it is entered: a request that they refuse begins none.
+ * 401 408 409.   AGTP "Sessions", "SUSPEND"
  */
 import { ANONYMOUS } from "../caller/caller.ts";
-import { refuseSession, type SessionState } from "../caller/refuse-session.ts";
+import { enterSession, refuseSession, type SessionState } from "../caller/refuse-session.ts";
+import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Gate } from "./gate.ts";
 
@@ -12,10 +14,23 @@ export function sessionGate(state: SessionState, methodPolicy: Pick<MethodPolicy
   return (exchange) => {
     const { sessionId } = exchange;
     if (sessionId === undefined) return undefined;
-    const method = methodPolicy.alias(exchange.method)?.method ?? exchange.method;
+    const method = methodOf(exchange, methodPolicy);
     const refusal = refuseSession(exchange, { sessionId, method }, state);
     // Nothing of it is held against the agent whose session somebody else names.
     if (refusal?.status === 401) exchange.caller = ANONYMOUS;
     return refusal;
   };
+}
+
+/** Enters the session of header fields, which is the caller's own. */
+export function sessionEntry(state: SessionState, methodPolicy: Pick<MethodPolicy, "alias">): Gate {
+  return (exchange) => {
+    const { sessionId } = exchange;
+    if (sessionId === undefined) return undefined;
+    return enterSession(exchange, { sessionId, method: methodOf(exchange, methodPolicy) }, state);
+  };
+}
+
+function methodOf({ method }: Exchange, policy: Pick<MethodPolicy, "alias">): string {
+  return policy.alias(method)?.method ?? method;
 }

@@ -1,20 +1,16 @@
 /**
  * Gate 06. Is the method another name for one? One hop, never two; the wire's name stays readable as
- * `requestedMethod`. The first gate behind the arrival: from here on the session that a header names is used.
- * Refuses nothing but what gate 01 does.   AGTP-API §9.2 "aliases", §3.6
+ * `requestedMethod`. Refuses nothing.   AGTP-API §9.2 "aliases", §3.6
  */
-import { enterSession, type SessionState } from "../caller/refuse-session.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks into the compiled alias table. */
-export function aliasGate(policy: MethodPolicy, sessions: SessionState): Gate {
+export function aliasGate(policy: MethodPolicy): Gate {
   return (exchange) => {
     translateMethod(exchange, policy);
-    const { sessionId, method, inner } = exchange;
-    if (sessionId === undefined || inner !== undefined) return undefined;
-    return enterSession(exchange, { sessionId, method }, sessions);
+    return undefined;
   };
 }
 

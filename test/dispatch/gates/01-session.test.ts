@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
-import { sessionGate } from "../../../src/dispatch/gates/01-session.ts";
+import { sessionEntry, sessionGate } from "../../../src/dispatch/gates/01-session.ts";
 import { bodySessionGate } from "../../../src/dispatch/gates/14-body-session.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { makeStanding } from "../../support/standing.ts";
@@ -19,7 +19,7 @@ describe("the gates of sessions", () => {
     expect(exchange.caller).toBe(ANONYMOUS);
   });
 
-  it("judge the header's, which is entered elsewhere, and enter the body's when it is read", () => {
+  it("judge the header's, which is entered behind the arrival, and enter the body's when it is read", () => {
     const asked: string[] = [];
     const standing = makeStanding({
       sessions: {
@@ -35,12 +35,14 @@ describe("the gates of sessions", () => {
     });
     const inHeader = makeExchange({ headers: { "session-id": "header" } });
     const inBody = makeExchange({});
-    const gates = [sessionGate(standing, noAlias), bodySessionGate(standing)];
+    const [judge, enter] = [sessionGate(standing, noAlias), sessionEntry(standing, noAlias)];
+    const enterBody = bodySessionGate(standing);
     for (const exchange of [inHeader, inBody]) {
-      gates[0]?.(exchange);
+      judge(exchange);
+      enter(exchange);
       exchange.sessionId ??= "body";
-      gates[1]?.(exchange);
+      enterBody(exchange);
     }
-    expect(asked).toEqual(["header?", "body?", "body"]);
+    expect(asked).toEqual(["header?", "header?", "header", "body?", "body"]);
   });
 });
