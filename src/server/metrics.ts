@@ -7,7 +7,7 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import {
   CHANNELS,
   DROPPED_CHANNEL,
@@ -21,6 +21,7 @@ import type { NodeFigures } from "../state/node-figures.ts";
 import type { SendBudget } from "./connection-limits.ts";
 import { pacedResponses } from "./paced-response.ts";
 import { measureNode, measureProcesses } from "./process-metrics.ts";
+import { createRuntimeRegistry } from "./runtime-metrics.ts";
 
 /** The counts that only the server has. */
 export interface MeasuringOptions {
@@ -60,7 +61,7 @@ const CONTRACTS = "contract";
 
 /** Measures from now on. */
 export function createMeasurements(options: MeasuringOptions): Measurements {
-  const registry = new Registry();
+  const registry = createRuntimeRegistry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   const onEnd = createRecorder(registry);
   const { onRefusal, onExcess } = createRateCounter(registry);

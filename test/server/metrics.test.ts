@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { startDaemon } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
+import { VERSION } from "../../src/base/version.ts";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
@@ -42,6 +43,20 @@ describe("the Prometheus endpoint", () => {
     );
     expect(lines).toContain("agtp_open_connections 1");
     expect(lines.some((line) => /^agtp_event_loop_delay_seconds \d/.test(line))).toBe(true);
+  });
+
+  it("has the process and its Node beside them, as other programs tell them", async () => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const lines = await scrape(server);
+    const valueOfMetric = (name: string): number =>
+      Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1));
+    expect(valueOfMetric("process_resident_memory_bytes")).toBeGreaterThan(1_000_000);
+    expect(valueOfMetric("process_cpu_seconds_total")).toBeGreaterThan(0);
+    expect(valueOfMetric("process_open_fds")).toBeGreaterThan(0);
+    expect(valueOfMetric("process_start_time_seconds")).toBeLessThan(Date.now() / 1000);
+    expect(valueOfMetric("nodejs_heap_size_used_bytes")).toBeGreaterThan(1_000_000);
+    expect(valueOfMetric("nodejs_external_memory_bytes")).toBeGreaterThan(0);
+    expect(lines).toContain(`agtp_build_info{version="${VERSION}",node="${process.version}"} 1`);
   });
 
   it("gets no new series from a stranger's methods and paths", async () => {

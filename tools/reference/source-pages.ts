@@ -101,8 +101,8 @@ const METRICS_PAGE = `# Metrics
 
 ${MADE}
 
-What \`GET /metrics\` answers where \`[metrics] enabled = true\`, beside the metrics of the process that prom-client has for every Node program (\`process_…\`,
-\`nodejs_…\`). [Into production](../production.md) says which of them deserve a page in the night.
+What \`GET /metrics\` answers where \`[metrics] enabled = true\`; several workers' are summed, with their parent's as a process. A node of
+[several](../cluster.md) has others beside. [Into production](../production.md) says which of them deserve a page in the night.
 
 `;
 

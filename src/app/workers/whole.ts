@@ -1,4 +1,5 @@
 /** The workers of a daemon as its operator sees them: one daemon with one set of metrics, and a node for each. */
+import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import { SendBudget } from "../../server/connection-limits.ts";
@@ -57,7 +58,9 @@ export async function serveWhole(config: Config, crew: Crew): Promise<ServedMetr
   const isPushed = tracing.enabled && tracing.metrics;
   if (!metrics.enabled && !isPushed) return undefined;
   const { SummedMetrics } = await import("../../server/summed-metrics.ts");
-  const registry = new SummedMetrics(() => collect(crew));
+  const { createRuntimeRegistry } = await import("../../server/runtime-metrics.ts");
+  const own = createRuntimeRegistry();
+  const registry = new SummedMetrics(() => collect(crew, own));
   const sendBudget = new SendBudget(limits);
   const { serveMetrics } = await import("../../server/metrics.ts");
   const sweeper = setInterval(() => sendBudget.sweep(performance.now()), SWEEP_MS);
@@ -80,10 +83,15 @@ export async function serveWhole(config: Config, crew: Crew): Promise<ServedMetr
   };
 }
 
-async function collect(crew: Crew): Promise<ReadonlyMap<unknown, ProcessMetrics | undefined>> {
+/** The metrics of each worker, and of their parent as a process. */
+async function collect(
+  crew: Crew,
+  own: Registry,
+): Promise<ReadonlyMap<unknown, ProcessMetrics | undefined>> {
   const asked = crew.members.map(async ({ process, watch }) => {
     const metrics = await watch.ask<ProcessMetrics>("metrics").catch(() => undefined);
     return [process, metrics] as const;
   });
-  return new Map(await Promise.all(asked));
+  const parent = [own, (await own.getMetricsAsJSON()) as ProcessMetrics] as const;
+  return new Map<unknown, ProcessMetrics | undefined>([parent, ...(await Promise.all(asked))]);
 }

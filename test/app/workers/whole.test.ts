@@ -26,10 +26,11 @@ function readyLine({ log }: TestDaemon): Readonly<Record<string, unknown>> {
   return log.find(({ event }) => event === "listening") ?? {};
 }
 
-async function requestsCounted(daemon: TestDaemon): Promise<number> {
+/** The sum of a metric over its labels. */
+async function measured(daemon: TestDaemon, name: string): Promise<number> {
   const port = Number(readyLine(daemon)["metrics_port"]);
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const lines = text.split("\n").filter((line) => line.startsWith("agtp_requests_total{"));
+  const lines = text.split("\n").filter((line) => /^\w+/.exec(line)?.[0] === name);
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
 }
 
@@ -111,7 +112,11 @@ it("sums its metrics, which never fall when a worker is replaced, and tells what
   const pids = await Promise.all(clients.map(pidOf));
   expect(new Set(pids).size).toBe(2);
   for (const client of clients) await pidOf(client);
-  expect(await requestsCounted(daemon)).toBe(4);
+  expect(await measured(daemon, "agtp_requests_total")).toBe(4);
+  expect(await measured(daemon, "agtp_build_info")).toBe(1);
+  // Of both, and their parent.
+  expect(await measured(daemon, "process_open_fds")).toBeGreaterThan(3 * 3);
+  const spent = await measured(daemon, "process_cpu_seconds_total");
   const changed = { file: "endpoints/later.toml", severity: "warning" };
   const later = endpointFile({ method: "QUERY", path: "/later" });
   writeFileSync(join(daemon.directory, changed.file), later);
@@ -119,9 +124,10 @@ it("sums its metrics, which never fall when a worker is replaced, and tells what
   await vi.waitFor(() => {
     expect(daemon.log.some(({ event }) => event === "worker-replaced")).toBe(true);
   }, 20_000);
-  expect(await requestsCounted(daemon)).toBe(4);
+  expect(await measured(daemon, "agtp_requests_total")).toBe(4);
+  expect(await measured(daemon, "process_cpu_seconds_total")).toBeGreaterThanOrEqual(spent);
   await pidOf(await daemon.connect());
-  expect(await requestsCounted(daemon)).toBe(5);
+  expect(await measured(daemon, "agtp_requests_total")).toBe(5);
   // It has read what the other has not: that is told until both have.
   await vi.waitFor(async () => {
     const { problems } = await control(daemon, "status");
