@@ -57,6 +57,7 @@ class Running extends RunningDaemon {
   readonly #serving: Serving;
   #metrics: Metrics | undefined;
   #pushed: PushedMetrics | undefined;
+  /** Begun once the ready line is written. */
   #warmingUp: Promise<void> | undefined;
 
   constructor(built: Built, options: DaemonOptions) {
@@ -84,6 +85,10 @@ class Running extends RunningDaemon {
     return this.#serving.deployment.config;
   }
 
+  get #isReady(): boolean {
+    return this.#warmingUp !== undefined && !this.isEnding && this.#view.isFresh;
+  }
+
   get #view(): ViewLease {
     return this.#serving.kept.state.view;
   }
@@ -97,7 +102,8 @@ class Running extends RunningDaemon {
       if (metrics.enabled) {
         // Loaded by those who want it only.
         const { createMetrics } = await import("../server/metrics.ts");
-        this.#metrics = await createMetrics({ ...metrics, ...counts });
+        const isReady = (): boolean => this.#isReady;
+        this.#metrics = await createMetrics({ ...metrics, ...counts, isReady });
       }
     } catch (error) {
       return this.#refuse({ key: "metrics.port", host: metrics.host, port: metrics.port, error });

@@ -1,5 +1,5 @@
 /**
- * The optional Prometheus endpoint. It only listens to the diagnostics channels, so the core does
+ * The optional Prometheus endpoint, and the one that load balancers ask. It only listens to the diagnostics channels, so the core does
  * not know it exists. Labels come from closed sets: nobody who calls can make a new time series.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
@@ -31,10 +31,12 @@ export interface MeasuringOptions {
   readonly nodeFigures?: (() => NodeFigures) | undefined;
 }
 
-/** Where to serve metrics. */
+/** Where to serve metrics, and whether the daemon is ready. */
 interface MetricsPlace extends Pick<MeasuringOptions, "sendBudget"> {
   readonly host: string;
   readonly port: number;
+  /** False while it starts, drains, or may not serve since its store does not answer. */
+  isReady(): boolean | Promise<boolean>;
 }
 
 /** Where to serve the metrics of this process. */
@@ -84,7 +86,7 @@ export function createMeasurements(options: MeasuringOptions): Measurements {
   };
 }
 
-/** Serves `GET /metrics`. Throws when the port cannot be bound. */
+/** Serves `GET /metrics` and `GET /readyz`. Throws when the port cannot be bound. */
 export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const measurements = createMeasurements(options);
   try {
@@ -107,17 +109,29 @@ export async function serveMetrics(
   measurements: ServedMeasurements,
 ): Promise<Metrics> {
   const { registry } = measurements;
+  const answers = new Map<string, (response: http.ServerResponse) => Promise<void>>([
+    [
+      "/metrics",
+      async (response) => {
+        const text = await registry.metrics();
+        response.writeHead(200, { "content-type": registry.contentType }).end(text);
+      },
+    ],
+    [
+      "/readyz",
+      async (response) => {
+        const ready = await options.isReady();
+        const fields = { "content-type": "application/json", "cache-control": "no-store" };
+        response.writeHead(ready ? 200 : 503, fields).end(JSON.stringify({ ready }));
+      },
+    ],
+  ]);
   const ServerResponse = pacedResponses(options.sendBudget);
   const timeouts = { headersTimeout: SCRAPE_TIMEOUT_MS, requestTimeout: SCRAPE_TIMEOUT_MS };
   const server = http.createServer({ ServerResponse, ...timeouts }, (request, response) => {
-    if (request.method !== "GET" || request.url?.split("?")[0] !== "/metrics") {
-      response.writeHead(404).end();
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
+    const answer = answers.get(request.url?.split("?")[0] ?? "");
+    if (request.method !== "GET" || answer === undefined) response.writeHead(404).end();
+    else answer(response).catch(() => response.writeHead(500).end());
   });
   server.maxConnections = MAX_SCRAPERS;
   server.listen(options.port, options.host);

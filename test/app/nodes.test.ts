@@ -145,7 +145,11 @@ describeWithPostgres("two nodes of one store", () => {
     const near = await openNode(url, "a", { cluster: { ...cluster, node: "a" } });
     const far = await openNode(`postgres://agtp@127.0.0.1:${link.port}/${database}`, "b", {
       cluster: { ...cluster, node: "b" },
+      metrics: { enabled: true, port: 0 },
     });
+    const told = far.log.find(({ event }) => event === "listening");
+    const readiness = async (): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${told?.["metrics_port"]}/readyz`)).status;
     const askFar = async (agent: string): Promise<number> =>
       (await ask(far, agent, "QUERY", "/lists")).status;
     expect(await askFar(ALICE)).toBe(200);
@@ -157,8 +161,10 @@ describeWithPostgres("two nodes of one store", () => {
     // Records could still be kept, and what it has heard is older than its lease.
     link.slow(2_000);
     await vi.waitFor(async () => expect(await askFar(BOB)).toBe(503), 50_000);
+    await vi.waitFor(async () => expect(await readiness()).toBe(503), 50_000);
     link.slow(0);
     await vi.waitFor(async () => expect(await askFar(BOB)).toBe(200), 50_000);
+    await vi.waitFor(async () => expect(await readiness()).toBe(200), 50_000);
     expect(await askFar(ALICE)).toBe(410);
   });
 

@@ -59,6 +59,18 @@ describe("the Prometheus endpoint", () => {
     expect(lines).toContain(`agtp_build_info{version="${VERSION}",node="${process.version}"} 1`);
   });
 
+  it("says beside them that the daemon is ready, and nothing once it drains", async () => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const url = metricsUrl(server).replace("/metrics", "/readyz");
+    const response = await fetch(url);
+    expect([response.status, await response.json()]).toEqual([200, { ready: true }]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect((await fetch(url, { method: "POST" })).status).toBe(404);
+    expect((await fetch(url.replace("/readyz", "/__proto__"))).status).toBe(404);
+    await server.daemon.drain();
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+  });
+
   it("gets no new series from a stranger's methods and paths", async () => {
     const server = await openDaemon(serverFiles(ENABLED));
     const client = await server.connect();

@@ -133,7 +133,7 @@ class Parent extends RunningDaemon {
     if (problems !== undefined) return this.#refuse(problems);
     this.#files = await markFiles(this.config.directory);
     try {
-      this.#metrics = await serveWhole(this.config, this.#crew);
+      this.#metrics = await serveWhole(this.config, this.#crew, () => this.#nodes());
     } catch (error) {
       const { host, port } = metrics;
       return this.#refusePort({ key: "metrics.port", host, port, error });

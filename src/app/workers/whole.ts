@@ -53,7 +53,11 @@ export interface ServedMetrics {
 const SWEEP_MS = 1_000;
 
 /** Serves and pushes them as the configuration says. Throws when the port cannot be bound. */
-export async function serveWhole(config: Config, crew: Crew): Promise<ServedMetrics | undefined> {
+export async function serveWhole(
+  config: Config,
+  crew: Crew,
+  nodes: () => Promise<readonly NodeFacts[]>,
+): Promise<ServedMetrics | undefined> {
   const { metrics, tracing, server, limits } = config;
   const isPushed = tracing.enabled && tracing.metrics;
   if (!metrics.enabled && !isPushed) return undefined;
@@ -65,9 +69,11 @@ export async function serveWhole(config: Config, crew: Crew): Promise<ServedMetr
   const { serveMetrics } = await import("../../server/metrics.ts");
   const sweeper = setInterval(() => sendBudget.sweep(performance.now()), SWEEP_MS);
   const { host, port } = metrics;
+  const isReady = async (): Promise<boolean> =>
+    (await nodes()).some(({ state }) => state === "ready");
   const measured = { registry, close: () => clearInterval(sweeper) };
   const served = metrics.enabled
-    ? await serveMetrics({ host, port, sendBudget }, measured)
+    ? await serveMetrics({ host, port, sendBudget, isReady }, measured)
     : undefined;
   const { pushMetrics } = await import("../../modules/tracing/push-metrics.ts");
   const pushed = isPushed

@@ -114,6 +114,8 @@ it("sums its metrics, which never fall when a worker is replaced, and tells what
   for (const client of clients) await pidOf(client);
   expect(await measured(daemon, "agtp_requests_total")).toBe(4);
   expect(await measured(daemon, "agtp_build_info")).toBe(1);
+  const place = `http://127.0.0.1:${readyLine(daemon)["metrics_port"]}`;
+  expect((await fetch(`${place}/readyz`)).status).toBe(200);
   // Of both, and their parent.
   expect(await measured(daemon, "process_open_fds")).toBeGreaterThan(3 * 3);
   const spent = await measured(daemon, "process_cpu_seconds_total");
