@@ -20,13 +20,12 @@ export const STREAM_MODES = ["values", "updates", "messages", "debug"] as const;
 /** A mode that events are streamed in. */
 type StreamMode = (typeof STREAM_MODES)[number];
 
-/** The types of events that are no progress of a run. */
+/** The types of events that are no progress of a run; whatever an agent says is. */
 const DETAILS: ReadonlySet<RunEventType> = new Set([
   "node.started",
   "node.retried",
   "cap.breached",
   "variable.changed",
-  "agent.reasoning.delta",
 ]);
 
 /** The modes that a query asks for, `updates` unless it says. */
@@ -49,9 +48,9 @@ export function isShown({ type }: RunEvent, modes: readonly StreamMode[]): boole
   return modes.includes("debug") || (modes.includes("updates") && !DETAILS.has(type));
 }
 
-/** Tells whether a new snapshot is due after an event. */
+/** Tells whether a new snapshot is due after an event: a thought that goes on changes none. */
 function isStep({ type }: RunEvent): boolean {
-  return type === "node.started" || !DETAILS.has(type);
+  return type === "node.started" || !(DETAILS.has(type) || type === "agent.reasoning.delta");
 }
 
 const WAITING: ReadonlySet<RunEventType> = new Set(["node.suspended", "interrupt.requested"]);

@@ -57,6 +57,17 @@ describe("streamMode", () => {
     for (const { id, data } of frames) expect(data).toHaveProperty("sequence", id);
   });
 
+  it("shows an agent's thoughts as they come, as all of its events, unless told otherwise", async () => {
+    const runId = await server.run("conformance-agent-reasoning-streaming");
+    const frames = await stream(server, `/v1/runs/${runId}/events`);
+    expect(names(frames)).toEqual([
+      ...["run.started", "agent.reasoning.delta", "agent.reasoning.delta", "agent.reasoning.delta"],
+      ...["agent.reasoned", "node.completed", "run.completed"],
+    ]);
+    const snapshots = await stream(server, `/v1/runs/${runId}/events?streamMode=values`);
+    expect(snapshots.map(({ id }) => id)).toEqual([0, 1, 5, 6, 7]);
+  });
+
   it("shows everything to debug", async () => {
     const frames = await stream(server, `/v1/runs/${await delayed(0)}/events?streamMode=debug`);
     expect(names(frames)).toContain("node.started");
@@ -195,11 +206,16 @@ describe("Last-Event-ID", () => {
 
 describe("events as JSON", () => {
   it("have no page without an event that could be shown", async () => {
-    const streamChunks = Array.from({ length: 1020 }, () => "a ");
-    const config = { mockReasoning: { summary: "s", streamChunks } };
-    const talks = workflow("talks", [node("talk", "core.conformance.mock-agent", { config })]);
+    const names = Array.from({ length: 1020 }, (_, at) => `v${at}`);
+    const variables = names.map((name) => ({ name, type: "number", defaultValue: 1 }) as const);
+    const outputMapping = Object.fromEntries(names.map((name) => [name, name]));
+    const config = { workflowId: "child", outputMapping };
     const talking = await openRuns({
-      ...{ workflows: [talks], limits: { events: 2000 }, reasoning: { verbosity: "full" } },
+      workflows: [
+        workflow("child", [node("one", "core.noop")], { variables }),
+        workflow("talks", [node("talk", "core.subWorkflow", { config })]),
+      ],
+      limits: { events: 2000 },
     });
     const runId = await talking.run("talks");
     await talking.until(runId, "completed");
@@ -207,7 +223,7 @@ describe("events as JSON", () => {
     const path = `/v1/runs/${runId}/events?streamMode=updates&lastSequence=0`;
     const { body } = await talking.get(path, { headers });
     expect(body.events.map(({ type }) => type)).toEqual([
-      ...["agent.reasoned", "node.completed", "run.completed"],
+      ...["node.dispatched", "node.completed", "run.completed"],
     ]);
     expect(body.isComplete).toBe(true);
   });
