@@ -4,7 +4,7 @@
  * signal of the call, made only when somebody asks. `presentedContract` reads the contract that a request presents.
  */
 import type { UndeclaredMembers } from "../endpoint/undeclared-members.ts";
-import type { CallUpstream } from "../handlers/call-upstream.ts";
+import type { CallSurroundings, CallUpstream } from "../handlers/call-upstream.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Operator } from "../state/registers/operator.ts";
@@ -47,6 +47,8 @@ export class Exchange {
   isCounted = false;
   /** The person at whose wish the server asks in an agent's name; recorded, and gives no right. */
   askedBy: Operator | undefined;
+  /** The work that waits for its answer, where the server asks in an agent's name. */
+  waitedForBy: CallSurroundings | undefined;
   /** Why that protocol could not ask for it; said once it is known who asks. */
   entryRefusal: Refusal | undefined;
 

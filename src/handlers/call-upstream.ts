@@ -70,6 +70,8 @@ export interface CallSurroundings {
   readonly startedAt?: number;
   /** Set for a request that another handler dispatches. */
   readonly inner?: { readonly parent: CallSurroundings } | undefined;
+  /** The work that waits for it, where the server asks in an agent's name. */
+  readonly waitedForBy?: CallSurroundings | undefined;
   readonly caller?: { readonly document?: { readonly name: string } | undefined };
 }
 

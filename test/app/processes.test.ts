@@ -470,6 +470,24 @@ describe("calls at once", () => {
     for (const { text } of replies) expect(text).toContain('"text":"deep"');
   });
 
+  it("lend it to what another agent does for them", async () => {
+    const other = "cd".repeat(32);
+    const files = {
+      "agents/otto.agent.json": agentFile({ agent_id: other, name: "otto", scopes_accepted: [] }),
+    };
+    const tables = { limits: { handler_timeout_ms: 2_000 } };
+    const deployed = { concurrency: 1, tables, files };
+    const daemon = await openDaemon(filesOf(["echo", "dispatch"], deployed));
+    const task = { method: "QUERY", path: "/echos", parameters: { text: "for alma" } };
+    const input = { target_agent_id: other, task, authority_scope: [] };
+    const { status, text } = await ask(daemon, "dispatch", {
+      method: "DELEGATE",
+      path: "/",
+      input,
+    });
+    expect([status, text]).toEqual([200, expect.stringContaining('"text":"for alma"')]);
+  });
+
   it("lend it once at a time, and the next waits for it", async () => {
     const daemon = await openDaemon(filesOf(["slow", "both"], { concurrency: 1 }));
     const slow = { method: "QUERY", path: "/slows", input: { ms: 150 } };
@@ -693,6 +711,30 @@ describe("a runtime of OpenWOP agents", () => {
     });
     expect(called).toEqual([["agtp:QUERY /rooms", { nights: 2 }]]);
     expect(report).toEqual([]);
+  });
+
+  it("lends the place of a turn to the tools that its own process is", async () => {
+    const tables = {
+      openwop: { runtime: { kind: "function", function: "rooms:turn" } },
+      limits: { handler_timeout_ms: 4_000 },
+    };
+    const files = {
+      "endpoints/rooms.toml": endpointFile({
+        ...{ method: "QUERY", path: "/rooms", properties: { nights: {} } },
+        handler: { type: "registered_function", function: "rooms:echo" },
+      }),
+      ...packFiles({ agents: [{ toolAllowlist: ["agtp:QUERY /rooms"] }] }),
+    };
+    const daemon = await openDaemon(filesOf([], { concurrency: 1, tables, files }));
+    const client = await daemon.connect();
+    const path = "/agents/vendor.test.pack.agent";
+    const body = { task: "look", wait_seconds: 60 };
+    client.write(encodeRequest({ method: "EXECUTE", path, headers, body }));
+    const [reply] = await client.replies(1);
+    expect(reply?.body).toMatchObject({
+      status: "completed",
+      result: { task: "look", answer: { status: 200, body: { input: { nights: 2 } } } },
+    });
   });
 });
 

@@ -5,6 +5,7 @@
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
+import type { CallSurroundings } from "../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { Operator } from "../../state/registers/operator.ts";
@@ -31,6 +32,8 @@ export interface Acting {
   /** The escalation of the request that it is done for: the approval may be for this very act. */
   readonly escalationId?: string | undefined;
   readonly priorActions?: readonly PriorAction[];
+  /** The work that waits for the answer. */
+  readonly waitedForBy?: CallSurroundings | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -109,6 +112,7 @@ function exchangeOf(acting: Acting): Exchange {
   const exchange = new Exchange(request, peer, performance.now());
   exchange.caller = caller;
   exchange.askedBy = acting.askedBy;
+  exchange.waitedForBy = acting.waitedForBy;
   for (const prior of priorActions ?? []) exchange.dependsOn(prior);
   return exchange;
 }

@@ -173,7 +173,7 @@ export class ProcessPool {
 
   #placesAbove(request: CallSurroundings | undefined): readonly Place[] {
     const places: Place[] = [];
-    for (let above = request?.inner?.parent; above !== undefined; above = above.inner?.parent) {
+    for (let above = waiterFor(request); above !== undefined; above = waiterFor(above)) {
       const place = this.#places.get(above);
       if (place !== undefined) places.push(place);
     }
@@ -244,4 +244,9 @@ export class ProcessPool {
     const before = this.#latencyMs ?? durationMs;
     this.#latencyMs = before + WEIGHT * (durationMs - before);
   }
+}
+
+/** The request or the work that waits for a request. */
+function waiterFor(request: CallSurroundings | undefined): CallSurroundings | undefined {
+  return request?.inner?.parent ?? request?.waitedForBy;
 }

@@ -9,6 +9,7 @@ import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts
 import { carryMore, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
+import type { CallSurroundings } from "../../handlers/call-upstream.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { Background } from "./background.ts";
@@ -31,6 +32,8 @@ export interface Performance {
   readonly taskId: string | undefined;
   /** The approval that the request brings for what is done. */
   readonly escalationId: string | undefined;
+  /** The request, where it is not answered before. */
+  readonly waitedForBy?: CallSurroundings | undefined;
   readonly time: TaskTime;
 }
 
@@ -76,7 +79,7 @@ async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> 
   const id = await runs.begin(exchange.caller.document?.agentId, runStart(asked));
   let outcome: Outcome | undefined;
   try {
-    outcome = await perform(options, asked, call.signal);
+    outcome = await perform(options, asked, call.signal, exchange);
     for (const prior of outcome.priorActions) exchange.dependsOn(prior);
     return answerOf(call, hop, id, outcome);
   } finally {
@@ -115,11 +118,16 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
 }
 
 /** Does the task, as long as somebody waits for it. */
-function perform(options: DelegateOptions, asked: Asked, caller: AbortSignal): Promise<Outcome> {
+function perform(
+  options: DelegateOptions,
+  asked: Asked,
+  caller: AbortSignal,
+  waitedForBy?: CallSurroundings,
+): Promise<Outcome> {
   const { call, exchange, request, hop } = asked;
   const escalationId = exchange.header("escalation-id");
   return TaskTime.of(hop.delegation.deadline, caller, (time) =>
-    options.perform({ hop, request, taskId: call.taskId, escalationId, time }),
+    options.perform({ hop, request, taskId: call.taskId, escalationId, waitedForBy, time }),
   );
 }
 

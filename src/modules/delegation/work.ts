@@ -65,7 +65,7 @@ interface StepDone {
 async function takeStep(
   { actAs, resolver, isFloor }: WorkOptions,
   agent: AgentDocument,
-  { hop: { delegation }, taskId, escalationId, time }: Performance,
+  { hop: { delegation }, taskId, escalationId, waitedForBy, time }: Performance,
   { action, input }: ExecutionRequest,
 ): Promise<StepDone> {
   const pair = resolver.resolve(action, input, agent.agentId);
@@ -74,7 +74,7 @@ async function takeStep(
   const { scopes = [] } = delegation.links.at(-1) ?? {};
   const caller = actingCaller(agent, scopes, delegation);
   const { signal } = time;
-  const asked = { caller, method, target, input, taskId, escalationId, signal };
+  const asked = { caller, method, target, input, taskId, escalationId, waitedForBy, signal };
   const acted = await actAs(asked);
   return { pair, answer: answerOf(acted, isFloor(pair)), auditId: acted.auditId };
 }

@@ -128,10 +128,8 @@ function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
 function ownEndpoints({ deployment }: Pick<OpenwopContext, "deployment">): ToolHost {
   return {
     findEndpoint: (method, path) => deployment().registry.find(method, path)?.entry.definition,
-    call: async ({ agent, scopes, method, path: target, input, taskId, signal }) => {
-      const caller = actingCaller(agent, scopes);
-      return deployment().actAs({ caller, method, target, input, taskId, signal });
-    },
+    call: ({ agent, scopes, path: target, ...asked }) =>
+      deployment().actAs({ caller: actingCaller(agent, scopes), target, ...asked }),
   };
 }
 

@@ -4,6 +4,7 @@
  * business.   OpenWOP RFC 0002 §B, RFC 0070
  */
 
+import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { Failure, Handoff } from "../agent-executor.ts";
@@ -61,6 +62,8 @@ export interface RuntimeTurn {
   readonly history: readonly TurnRemark[];
   readonly options: ModelOptions;
   readonly reasoning: ReasoningSink;
+  /** It stands above its calls of tools, which it waits for. */
+  readonly surroundings?: CallSurroundings;
   /** Aborted when the run is cancelled, and when the turn's time is over. */
   readonly signal: AbortSignal;
   callTool(toolId: string, input: unknown): Promise<ToolAnswer>;

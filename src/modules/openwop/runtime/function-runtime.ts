@@ -5,12 +5,13 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import { failed, readHandoff } from "../agent-executor.ts";
 import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
 
 /** The operator's function. */
-export type TurnFunction = (turn: unknown) => unknown;
+export type TurnFunction = (turn: unknown, surroundings?: CallSurroundings) => unknown;
 
 interface FunctionRuntimeOptions {
   readonly take: TurnFunction;
@@ -29,7 +30,7 @@ export function createFunctionRuntime({ take, onFault }: FunctionRuntimeOptions)
       };
       let returned: unknown;
       try {
-        returned = await take(describeTurn(turn));
+        returned = await take(describeTurn(turn), turn.surroundings);
       } catch (error) {
         hear(error);
         return failed("agent_failed", "the agent's function threw");

@@ -73,10 +73,10 @@ async function loadFunction(
   const place = { file: relative(directory, file), key: "openwop.runtime.function" };
   const { handler, call, problems } = await loader.load(reference, place);
   // A module exports functions of anything; this one is given a turn.
-  const exported = handler as TurnFunction | undefined;
-  const take = call === undefined ? exported : createProcessTurn(call, log);
+  const exported = handler as ((turn: unknown) => unknown) | undefined;
+  const absent = () => Promise.reject(new Error(`"${reference}" was not loaded`));
   const runtime = createFunctionRuntime({
-    take: take ?? (() => Promise.reject(new Error(`"${reference}" was not loaded`))),
+    take: call ? createProcessTurn(call, log) : (turn) => (exported ?? absent)(turn),
     onFault: (error, agentId) => {
       // It may quote what the function was given.
       const trace = redactor.text(traceOf(error));
@@ -140,7 +140,7 @@ export function createProcessTurn(
   call: CallProcess,
   log: Pick<CallLog, "info" | "warn" | "error">,
 ): TurnFunction {
-  return async (turn) => {
+  return async (turn, request) => {
     const { signal, agent, callTool } = turn as TurnMeans;
     const result = await call({
       params: {
@@ -148,7 +148,7 @@ export function createProcessTurn(
         agent: { agent_id: agent.agentId, name: agent.persona, scopes: [], trust_tier: null },
         ...{ principal: null, method: "EXECUTE", path: "/", request_id: null },
       },
-      ...{ endsAt: undefined, signal, log },
+      ...{ endsAt: undefined, request, signal, log },
       dispatch: async (method, path, input) => {
         const { outcome, error } = await callTool(`agtp:${method} ${path}`, input);
         return error === undefined

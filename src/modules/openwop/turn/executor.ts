@@ -6,6 +6,7 @@
 
 import { raceAbort, within } from "../../../base/deadline.ts";
 import { given } from "../../../base/json-value.ts";
+import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
 import {
@@ -86,6 +87,8 @@ class RunningTurn {
   readonly #signal: AbortSignal;
   readonly #reasoning: ReasoningWriter;
   readonly #calls: ToolCalls;
+  /** By it, whoever has few places knows what waits for its calls. */
+  readonly #surroundings: CallSurroundings = {};
   #usage: TokenUsage | undefined;
   #fault: { readonly error: unknown } | undefined;
 
@@ -101,7 +104,7 @@ class RunningTurn {
     const rules = { ...around.reasoning, verbosity };
     this.#reasoning = new ReasoningWriter(agent.agentId, rules, around.redactor, emit);
     this.#calls = new ToolCalls(around, taker, {
-      ...{ signal, emit },
+      ...{ signal, emit, surroundings: this.#surroundings },
       // Readers of events expect a reason before an act.
       beforeFirst: ({ toolId }) => this.#reasoning.sayUnlessSpoken(`Calls ${toolId}.`),
     });
@@ -148,6 +151,7 @@ class RunningTurn {
       ...{ tools: [...this.#calls.tools.values()], returnSchema },
       options: readModelOptions(this.#turn.configurable),
       reasoning: this.#reasoning,
+      surroundings: this.#surroundings,
       signal: this.#signal,
       callTool: (toolId, input) => this.#guard(callTool(toolId, input)),
     });

@@ -9,6 +9,7 @@ import { raceAbort } from "../../../base/deadline.ts";
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
+import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
@@ -66,6 +67,8 @@ export interface HostedCall {
   readonly path: string;
   readonly input: JsonRecord;
   readonly taskId: string;
+  /** The turn. */
+  readonly waitedForBy: CallSurroundings;
   readonly signal: AbortSignal;
 }
 
@@ -103,6 +106,7 @@ export interface TurnTaker {
 /** A turn that is being taken. */
 interface TurnStage {
   readonly signal: AbortSignal;
+  readonly surroundings: CallSurroundings;
   readonly emit: AgentTurn["emit"];
   /** Called before the first call is told. */
   beforeFirst(tool: EndpointTool): Promise<void>;
@@ -204,7 +208,7 @@ export class ToolCalls {
   async #make(tool: EndpointTool, path: string, input: JsonRecord): Promise<Returned> {
     const { host, takeRate } = this.#parts;
     const { scopes, document, turn } = this.#taker;
-    const { signal } = this.#stage;
+    const { signal, surroundings: waitedForBy } = this.#stage;
     const { method, requiredScopes } = tool;
     const grants = compileGrants(scopes);
     const missing = requiredScopes.filter((scope) => !grants.covers(scope));
@@ -212,8 +216,8 @@ export class ToolCalls {
     const waitMs = takeRate(turn.owner.principal, tool.toolId);
     if (waitMs !== undefined) return rateLimited(tool, waitMs);
     const startedAt = performance.now();
-    const call = { agent: document, scopes, method, path, input, taskId: turn.runId, signal };
-    const answered = await raceAbort(host.call(call), signal);
+    const asked = { agent: document, scopes, method, path, input, taskId: turn.runId };
+    const answered = await raceAbort(host.call({ ...asked, waitedForBy, signal }), signal);
     const durationMs = Math.round(performance.now() - startedAt);
     if (answered === "aborted") {
       const message = "the turn ended before the endpoint answered, what it did is not known";
