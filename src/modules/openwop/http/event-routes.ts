@@ -4,9 +4,9 @@
  */
 import { quoteValue } from "../../../base/json-value.ts";
 import { isRefused } from "../runs/run.ts";
-import type { Redact } from "../runs/run-log.ts";
+import type { Redact, RunLog } from "../runs/run-log.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
-import type { AnsweredRoute, ApiCall, ApiParameter, StreamRoute } from "./api-route.ts";
+import type { AnsweredRoute, ApiCall, ApiParameter, ApiParts, StreamRoute } from "./api-route.ts";
 import { type EventStream, Frames, isShown, readModes, STREAM_MODES } from "./event-stream.ts";
 
 const LAST_SEQUENCE: ApiParameter = {
@@ -95,10 +95,11 @@ export async function openStream(
     return malformed("bufferMs", parts.redact(query["bufferMs"]), expected);
   }
   const lastEventId = call.header("last-event-id");
-  const after = readSequence(lastEventId ?? query["lastSequence"], "Last-Event-ID", parts.redact);
-  if (typeof after !== "number") return after;
+  const asked = readSequence(lastEventId ?? query["lastSequence"], "Last-Event-ID", parts.redact);
+  if (typeof asked !== "number") return asked;
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
+  const after = await knownSequence(log, asked, parts);
   if (isJsonOnly || wantsJson(call)) {
     if (query["streamMode"] === undefined) return answer(await log.page(after));
     return answer(await log.page(after, (event) => isShown(event, modes)));
@@ -108,6 +109,17 @@ export async function openStream(
   const frames = new Frames(log.run, modes);
   const isResumed = lastEventId !== undefined;
   return { host: parts.host, log, frames, after, isResumed, bufferMs, leave };
+}
+
+/**
+ * The sequence that a listener has, or the run's last where no event has that. Another node may have told of
+ * later ones than are known here.
+ */
+async function knownSequence(log: RunLog, asked: number, { view }: ApiParts): Promise<number> {
+  if (asked < log.state.nextSequence) return asked;
+  await view.catchUp?.();
+  await log.catchUp();
+  return Math.min(asked, log.state.nextSequence - 1);
 }
 
 /** A client that takes a stream as well gets the stream. */

@@ -177,6 +177,14 @@ describe("Last-Event-ID", () => {
     }
   });
 
+  it("goes on with what comes next where no event has it", async () => {
+    const runId = await delayed(200);
+    await server.until(runId, "running");
+    const headers = { "last-event-id": "99999" };
+    const frames = await stream(server, `/v1/runs/${runId}/events`, headers);
+    expect(names(frames)).toEqual(["node.completed", "run.completed"]);
+  });
+
   it("begins with a snapshot for values", async () => {
     const runId = await delayed(0);
     await server.until(runId, "completed");

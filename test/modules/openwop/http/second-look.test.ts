@@ -72,6 +72,17 @@ describe("a run that another node has just begun", () => {
     controller.abort();
   });
 
+  it("tells a listener nothing twice that the other has told it", async () => {
+    const { server, other } = await openBoth();
+    const runId = await other.run("conformance-delay", { inputs: { delayMs: 60_000 } });
+    expect((await server.get(`/v1/runs/${runId}`)).status).toBe(200);
+    await other.post(`/v1/runs/${runId}/cancel`, {});
+    const last = (await other.events(runId)).at(-1)?.sequence;
+    const headers = { accept: "text/event-stream", "last-event-id": `${last}` };
+    const stream = await server.fetch(`/v1/runs/${runId}/events`, { headers });
+    expect(await stream.text()).toBe(": connected\n\n");
+  });
+
   it("is no run where nobody has begun one, and one question tells", async () => {
     const { server, asked } = await openBoth();
     expect((await server.get(`/v1/runs/${crypto.randomUUID()}`)).status).toBe(404);
