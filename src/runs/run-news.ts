@@ -21,6 +21,8 @@ export class RunNews<Run> {
   readonly #looks = new Map<string, Set<() => void>>();
   /** By run. */
   readonly #withheld = new Map<string, Withheld<Run>>();
+  /** By run that may be there, who wants to know. */
+  readonly #missed = new Map<string, (run: Run) => void>();
 
   constructor(idOf: (run: Run) => string) {
     this.#idOf = idOf;
@@ -30,6 +32,19 @@ export class RunNews<Run> {
   watch(watcher: RunWatcher<Run>): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Calls back once a run is there of which that is not known. */
+  onceThere(runId: string, listener: (run: Run) => void): void {
+    this.#missed.set(runId, listener);
+  }
+
+  /** A run is there that was not. */
+  appeared(run: Run): void {
+    const runId = this.#idOf(run);
+    const listener = this.#missed.get(runId);
+    this.#missed.delete(runId);
+    listener?.(run);
   }
 
   /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */

@@ -17,6 +17,7 @@ import {
   SOLE_HOLDER,
 } from "../state/holders.ts";
 import type { Change, Store } from "../state/store.ts";
+import { findStoreFault } from "../state/store-fault.ts";
 import { EventLog } from "./event-log.ts";
 import type { EventCounts, NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
 import { RunNews, type RunWatcher } from "./run-news.ts";
@@ -38,6 +39,9 @@ export interface StepOptions {
   onKept?(): void;
 }
 
+/** Takes up runs that are not over, as far as nobody works at them. */
+type TakeUp<Run> = (runs: readonly Run[]) => void;
+
 /** Opens a register that has nothing of its own. */
 export async function openRegister<Run extends object, Event extends NumberedEvent = NumberedEvent>(
   store: Store,
@@ -56,6 +60,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   readonly #holders: Holders;
   /** The runs that are executed; deployments hand them over by it. */
   readonly schedule: RunSchedule = new RunSchedule();
+  #takeUp: TakeUp<Run> = () => undefined;
 
   constructor(parts: RegisterParts<Run, Event>) {
     this.#kind = parts.kind;
@@ -103,17 +108,28 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   }
 
   /** Takes a run on, where there is room for it; what is over may make room. */
-  add(
+  async add(
     { run, events = [] }: RunStep<Run, Event>,
     options: AddOptions<Run> = {},
   ): Promise<Adding<Run>> {
     const runId = this.#kind.idOf(run);
-    const { also = [] } = options;
-    const others = typeof also === "function" ? also() : also;
-    return this.#runs.add(runId, holding(this.#holders, run), {
-      ...options,
-      also: [...others, ...this.#put(runId, events)],
-    });
+    const { also: asked = [] } = options;
+    const others = typeof asked === "function" ? asked() : asked;
+    const also = [...others, ...this.#put(runId, events)];
+    try {
+      return await this.#runs.add(runId, holding(this.#holders, run), { ...options, also });
+    } catch (error) {
+      if (findStoreFault(error)?.kind === "undecided") this.#lookFor(runId);
+      throw error;
+    }
+  }
+
+  /** A run that nobody was told of is there all the same, and is nobody's: it is taken up like others that are left. */
+  #lookFor(runId: string): void {
+    const takeUp = (run: Run): unknown => setImmediate(() => this.#takeUp([run]));
+    const run = this.#runs.get(runId);
+    if (run === undefined) this.#news.onceThere(runId, takeUp);
+    else takeUp(run);
   }
 
   /** Moves a run on, as is decided from how it stands; undefined where it does not move. */
@@ -154,13 +170,15 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   }
 
   /**
-   * Executes the queued runs until the function that it answers with is called. `takeUp` enqueues the runs that
-   * nobody executes: it is called at once, and when another node is found gone.
+   * Executes the queued runs until the function that it answers with is called. `takeUp` enqueues those that nobody
+   * executes: it is given all at once, and when another node is found gone, and one that is found late.
    */
-  executeBy(executor: RunExecutor, takeUp: () => void): () => void {
-    takeUp();
+  executeBy(executor: RunExecutor, takeUp: TakeUp<Run>): () => void {
+    const takeUpAll = (): void => takeUp(this.inPhase("active", "waiting"));
+    takeUpAll();
+    this.#takeUp = takeUp;
     this.schedule.use(executor);
-    const forgetGone = this.onGone(takeUp);
+    const forgetGone = this.onGone(takeUpAll);
     return () => {
       forgetGone();
       this.schedule.pause(executor);
@@ -313,7 +331,10 @@ export async function openParts<Run extends object, Event extends NumberedEvent 
       const beside = (entriesOf?.(runId) ?? []).map((entry) => deletion(entry));
       return log === undefined ? beside : [...beside, log.doom(runId)];
     },
-    onChange: (before, after) => before && news.changed(before, after),
+    onChange: (before, after) => {
+      if (before !== undefined) news.changed(before, after);
+      else if (after !== undefined) news.appeared(after);
+    },
     now,
   });
   await log?.clear();

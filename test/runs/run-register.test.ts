@@ -1,11 +1,14 @@
 /** What every kind of runs is promised, whichever driver its store has. */
-import { describe, expect, it } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
 import { readEvents } from "../../src/runs/event-log.ts";
 import { type EventRules, numberEvents, RunFullError } from "../../src/runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import { HolderLostError, type Holders } from "../../src/state/holders.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { Store } from "../../src/state/store.ts";
+import { StoreUnavailableError } from "../../src/state/store-fault.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { draftRun, type TestEvent, type TestRun, testRunKind, UNBOUNDED } from "../support/runs.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
 
@@ -179,6 +182,56 @@ describe("a step", () => {
     await runs.add({ run: draftRun("a") });
     expect(await move(runs, "none", "done")).toBeUndefined();
     expect(await runs.advance("a", () => undefined)).toBeUndefined();
+  });
+});
+
+describe("a run whose adding has no answer", () => {
+  const undecided = () => new StoreUnavailableError("undecided", new Error("the line was cut"));
+
+  /** A store that does not say what became of a commit, which is made or is not. */
+  async function openLossy(isMade: boolean, meanwhile: (runs: Runs) => Promise<void>) {
+    const store = createMemoryStore();
+    let isLossy = false;
+    const runs = await openRuns(
+      alterStore(store, {
+        commit: async (...args) => {
+          const outcome = isLossy && !isMade ? undefined : await store.commit(...args);
+          if (isLossy) await meanwhile(runs);
+          if (isLossy || outcome === undefined) throw undecided();
+          return outcome;
+        },
+      }),
+    );
+    const taken: string[] = [];
+    const never = () => Promise.reject(new Error("nobody enqueues it"));
+    const executor = { concurrent: 1, execute: never, reportFault: () => undefined };
+    runs.executeBy(executor, (left) => {
+      taken.push(...left.filter((run) => runs.isUnattended(run)).map(({ runId }) => runId));
+    });
+    await runs.add({ run: draftRun("before") });
+    isLossy = true;
+    await expect(runs.add({ run: draftRun("a") })).rejects.toThrow(StoreUnavailableError);
+    isLossy = false;
+    return { runs, taken };
+  }
+
+  it.each([
+    ["told of it later", () => Promise.resolve()],
+    ["told of it before", (runs: Runs) => runs.refresh()],
+  ])("is taken up by who is %s, and no other is", async (_, meanwhile) => {
+    const { runs, taken } = await openLossy(true, meanwhile);
+    await runs.refresh();
+    await vi.waitFor(() => expect(taken).toEqual(["a"]), PATIENCE);
+    await runs.refresh();
+    await nextTurn();
+    expect(taken).toEqual(["a"]);
+  });
+
+  it("is nobody's where it was not kept", async () => {
+    const { runs, taken } = await openLossy(false, () => Promise.resolve());
+    await runs.refresh();
+    await nextTurn();
+    expect([runs.find("a"), taken]).toEqual([undefined, []]);
   });
 });
 

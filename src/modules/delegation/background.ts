@@ -60,12 +60,12 @@ export class Background implements RunExecutor {
 
   /** Takes up what was not delivered; what ran then is over, and nobody knows how. */
   start(): void {
-    this.#stop = this.#options.register.executeBy(this, () => this.#takeUp());
+    this.#stop = this.#options.register.executeBy(this, (left) => this.#takeUp(left));
   }
 
-  #takeUp(): void {
+  #takeUp(left: readonly KeptDelegation[]): void {
     const { register, runs } = this.#options;
-    for (const delegation of register.inPhase("active", "waiting")) {
+    for (const delegation of left) {
       if (!register.isUnattended(delegation)) continue;
       const { action, target, taskId, id: runId } = delegation;
       const start = { kind: "delegate", action, target, taskId, runId } as const;

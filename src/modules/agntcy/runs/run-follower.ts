@@ -48,9 +48,10 @@ export class RunFollower implements RunExecutor {
   /** Takes up everything that is under way with these agents, and what others have to leave. */
   start(agents: readonly RemoteAgent[]): void {
     this.#agents = new Map(agents.map((agent) => [agent.base, agent]));
-    this.#stop = this.#register.executeBy(this, () => {
-      for (const run of this.#register.inPhase("active")) {
-        if (!this.#register.isUnattended(run)) continue;
+    const register = this.#register;
+    this.#stop = register.executeBy(this, (runs) => {
+      for (const run of runs) {
+        if (register.phaseOf(run) !== "active" || !register.isUnattended(run)) continue;
         if (run.isBeginning === true) this.#giveBack(run);
         else if (this.#agents.has(run.base)) this.follow(run);
       }

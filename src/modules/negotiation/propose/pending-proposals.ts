@@ -92,10 +92,8 @@ export class PendingProposals implements RunExecutor {
     const register = this.#register;
     this.#evaluator = evaluator;
     this.#stop();
-    this.#stop = register.executeBy(this, () => {
-      for (const one of register.inPhase("active")) {
-        if (register.isUnattended(one)) register.enqueue(one);
-      }
+    this.#stop = register.executeBy(this, (left) => {
+      for (const one of left) if (register.isUnattended(one)) register.enqueue(one);
     });
   }
 

@@ -61,10 +61,11 @@ export class RunHost {
   /** Takes up everything that is not over, at once, and now and then. */
   start(): void {
     this.#waits.start();
-    this.#stop = this.#parts.register.executeBy(this.#worker, () => this.#takeUp());
+    const { register } = this.#parts;
+    this.#stop = register.executeBy(this.#worker, (runs) => this.#takeUp(runs));
     this.#forgetOld();
     this.#looking = setInterval(() => {
-      this.#takeUp();
+      this.#takeUp(register.unfinished());
       this.#forgetOld();
     }, LOOK_EVERY_MS).unref();
   }
@@ -225,9 +226,9 @@ export class RunHost {
     });
   }
 
-  #takeUp(): void {
+  #takeUp(runs: readonly RunEntry[]): void {
     const { register } = this.#parts;
-    for (const entry of register.unfinished()) {
+    for (const entry of runs) {
       if (!register.isOurs(entry)) continue;
       if (takeDown(this.#parts, entry) || isSuspended(entry.status)) continue;
       if (register.isUnattended(entry)) register.enqueue(entry);
