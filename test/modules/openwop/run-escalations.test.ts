@@ -17,7 +17,13 @@ const AGENT = "a".repeat(64);
 function waitingRun(name: string): { readonly run: Run; readonly interrupt: Interrupt } {
   const run = { runId: name, owner: { tenant: "t" }, workflow: { id: "w" } } as unknown as Run;
   const interrupt: Interrupt = {
-    ...{ interruptId: `i-${name}`, nodeId: "agent", kind: "low-confidence", isResolved: false },
+    ...{
+      key: "r:n:1",
+      interruptId: `i-${name}`,
+      nodeId: "agent",
+      kind: "low-confidence",
+      isResolved: false,
+    },
     ...{
       votes: [],
       data: { agentId: "vendor.test.pack.agent" },

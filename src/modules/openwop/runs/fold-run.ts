@@ -142,9 +142,10 @@ function answered(state: RunState, { type, payload }: RunEvent, nodeId: string):
 
 function suspended(state: RunState, { payload, timestamp }: RunEvent, nodeId: string): RunState {
   const kind = kindOf(payload);
-  const { resumeSchema, timeoutMs } = payload;
+  const { interruptId, key, resumeSchema, timeoutMs } = payload;
   const interrupt: Interrupt = {
-    ...{ interruptId: String(payload["interruptId"]), nodeId, kind, votes: [] },
+    ...{ interruptId: String(interruptId), key: String(key ?? interruptId) },
+    ...{ nodeId, kind, votes: [] },
     ...{ data: dataOf(kind, payload), requestedAt: timestamp, isResolved: false },
     ...(isRecord(resumeSchema) ? { resumeSchema } : {}),
     ...(typeof timeoutMs === "number" ? { timeoutMs } : {}),

@@ -36,6 +36,8 @@ export type InterruptKind = "low-confidence" | "approval" | "clarification";
 /** The question that a node waits for. */
 export interface Interrupt {
   readonly interruptId: string;
+  /** The same for the same question, in each process. */
+  readonly key: string;
   readonly nodeId: string;
   readonly kind: InterruptKind;
   readonly data: JsonRecord;
@@ -277,9 +279,9 @@ export function waitingOf(state: RunState): Waiting | undefined {
 
 /** An interrupt, as its readers see it. */
 export function interruptView(interrupt: Interrupt): JsonRecord {
-  const { interruptId, nodeId, kind, data, resumeSchema, timeoutMs, votes } = interrupt;
+  const { interruptId, key, nodeId, kind, data, resumeSchema, timeoutMs, votes } = interrupt;
   const said = votes.length === 0 ? {} : { votes };
-  return { interruptId, nodeId, kind, data, ...given({ resumeSchema, timeoutMs }), ...said };
+  return { interruptId, key, nodeId, kind, data, ...given({ resumeSchema, timeoutMs }), ...said };
 }
 
 /** The outcome of an agent's turn; of other workflows, all that they put out. */

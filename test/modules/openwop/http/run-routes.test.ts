@@ -337,6 +337,8 @@ describe("interrupt tokens", () => {
     const token = String(interrupt["interruptToken"]);
     const read = await server.get(`/v1/interrupts/${token}`);
     expect(read.body).toMatchObject({ runId, nodeId: "decider", kind: "low-confidence" });
+    const { kind, key, data } = read.body;
+    expectValid({ kind, key, data }, "suspend-request");
     const [payload = "", signature = ""] = token.split(".");
     const forged = Buffer.from(payload, "base64url").toString().replace("decider", "after");
     for (const wrong of [

@@ -230,7 +230,8 @@ describe("an approval gate", () => {
     const { server, runId } = await waiting("gated");
     const { interrupt } = (await server.get(`/v1/runs/${runId}`)).body;
     const path = `/v1/interrupts/${String(interrupt["interruptToken"])}`;
-    expect((await server.get(path)).body).toMatchObject({ kind: "approval", nodeId: "gate" });
+    const { key } = (await server.events(runId)).at(-1)?.payload ?? {};
+    expect((await server.get(path)).body).toMatchObject({ kind: "approval", nodeId: "gate", key });
     expect((await server.post(path, { resumeValue: { action: "maybe" } })).status).toBe(400);
     await server.post(`/v1/runs/${runId}/cancel`);
     expect((await say(server, runId, "gate", { action: "accept" })).status).toBe(422);
