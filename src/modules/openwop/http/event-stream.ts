@@ -189,11 +189,13 @@ class Sender {
     if (frames.needsHistory) await this.#passHistory();
     if (isResumed) for (const frame of frames.baseline(after)) await this.#send(frame);
     while (!signal.aborted) {
+      const wasOver = isOver(log.state.status);
       const events = await this.#read();
       await this.#sendAll(events);
       if (events.some(({ type }) => isTerminal(type))) return true;
       if (events.length > 0) continue;
-      if (isOver(log.state.status) && this.#after >= log.state.nextSequence - 1) return true;
+      // Nothing comes any more behind the end, nor of a run that is forgotten.
+      if (wasOver) return true;
       await this.#rest();
     }
     return false;

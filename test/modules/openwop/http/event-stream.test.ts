@@ -1,6 +1,8 @@
 /** The events of a run as they are streamed: modes, batches, resumption, and listeners that do not read. */
 import { connect } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import {
   createRuns,
   expectValid,
@@ -9,6 +11,7 @@ import {
   type RunServer,
 } from "../../../support/openwop-runs.ts";
 import { node, workflow } from "../../../support/openwop-workflows.ts";
+import { alterStore } from "../../../support/store.ts";
 
 let server: RunServer;
 beforeAll(async () => {
@@ -276,6 +279,38 @@ describe("listeners", () => {
     const frames = await stream(slow, `/v1/runs/${runId}/events`);
     expect(frames).toHaveLength(22);
     socket.destroy();
+  });
+});
+
+describe("a listener of a run that is forgotten meanwhile", () => {
+  it("is let go once it has what was read for it", async () => {
+    const big = "x".repeat(100_000);
+    const nodes = Array.from({ length: 60 }, (_, index) =>
+      node(`n${index}`, "core.identity", { inputs: { big: { type: "static", value: big } } }),
+    );
+    const store = createMemoryStore();
+    const slow = await openRuns({
+      workflows: [workflow("large", nodes)],
+      limits: { bytes: 64 * 1_048_576 },
+      store: alterStore(store, {
+        list: async (...args) => {
+          await nextTurn();
+          return store.list(...args);
+        },
+      }),
+    });
+    const runId = await slow.run("large");
+    await slow.until(runId, "completed");
+    const { body } = await slow.fetch(`/v1/runs/${runId}/events?streamMode=debug`);
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+    let seen = "";
+    while (!seen.includes("id: 0\n")) seen += (await reader?.read())?.value;
+    await slow.register.delete(runId);
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+      seen += part.value;
+    }
+    expect(seen).toContain("id: 99\n");
+    expect(seen).not.toContain("id: 100\n");
   });
 });
 
