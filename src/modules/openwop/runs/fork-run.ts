@@ -47,12 +47,13 @@ export function makeFork(
   const violations = hasOptions ? checkOptions(parts, run, options.configurable) : undefined;
   if (violations !== undefined) return invalid(violations);
   const copied = mode === "replay" ? length - endOf(source.state) : fromSeq;
-  const { parent: _, ...own } = run;
+  const { parent, ...own } = run;
+  const { unset } = parent ?? run.source ?? {};
   return {
     ...own,
     ...{ runId: uuidv7(), createdAt: parts.register.now() },
     owner: { ...owner, tenant: run.owner.tenant },
-    source: { runId: run.runId, mode, fromSeq, copied },
+    source: { runId: run.runId, mode, fromSeq, copied, ...given({ unset }) },
     ...parts.redact(options),
   };
 }

@@ -87,8 +87,8 @@ export interface StandingRun {
 }
 
 /** Before the first event. */
-export function initialState({ workflow, inputs, parent }: Run): RunState {
-  const unset = new Set(parent?.unset);
+export function initialState({ workflow, inputs, parent, source }: Run): RunState {
+  const unset = new Set((parent ?? source)?.unset);
   const defaults = workflow.variables.flatMap(({ name, defaultValue }) =>
     defaultValue === undefined || unset.has(name) ? [] : [[name, defaultValue] as const],
   );

@@ -16,6 +16,8 @@ export interface ForkSource {
   readonly fromSeq: number;
   /** The number of the source's events that the fork begins with. */
   readonly copied: number;
+  /** Variables that have no value in the source either. */
+  readonly unset?: readonly string[];
 }
 
 /** The node of another run that a run was begun by. */

@@ -93,6 +93,20 @@ describe("a sub-workflow", () => {
     expect(child["variables"]).toEqual({ childResult: "child-completed" });
   });
 
+  it("has no default for that in its forks either", async () => {
+    const server = await openRuns({ workflows: [PARENT, CHILD] });
+    const parentId = await server.run("parent");
+    await server.until(parentId, "completed");
+    for (const body of [{ mode: "replay" }, { mode: "branch", fromSeq: 1 }]) {
+      let runId = await childOf(server, parentId);
+      for (const which of ["a fork", "a fork of that"]) {
+        runId = (await server.post(`/v1/runs/${runId}:fork`, body)).body.runId;
+        const { variables } = await server.until(runId, "completed");
+        expect(variables, which).toEqual({ childResult: "child-completed" });
+      }
+    }
+  });
+
   it("is held to the options that the protocol knows, and to no others", async () => {
     const server = await openRuns({ workflows: [PLAIN_PARENT, CHILD] });
     const configurable = { recursionLimit: 9, reasoningVerbosity: "off", colour: "blue" };
