@@ -1,7 +1,7 @@
 /** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/make-run.ts";
-import { isRefused, type RunStatus } from "../runs/run.ts";
+import { isRefused } from "../runs/run.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
@@ -98,23 +98,20 @@ export const RUN_ROUTES: readonly ApiRoute[] = [
 
 async function createRun(call: ApiCall): Promise<ApiAnswer> {
   const { parts, caller, body } = call;
-  const created = (runId: string, status: RunStatus): ApiAnswer =>
-    createdRun({ runId, status }, runId);
   // Only keys of a test host may choose a version, and there are none of that kind here.
   if (call.header("x-force-engine-version") !== undefined) {
     const message = "this host does not let a key choose its engine version";
     return refuse(403, "force_engine_version_forbidden", message);
   }
-  let said: ApiAnswer | undefined;
+  let said = notFound();
   const log = await parts.host.create(body, caller.owner, {
     isOnly: call.header("x-dedup") === "enforce",
-    alongside: (status, runId) => {
-      said = created(runId, status);
+    alongside: (runId) => {
+      said = createdRun(runId);
       return call.keep(said);
     },
   });
-  if (isRefused(log)) return refuseAs(log);
-  return said ?? created(log.run.runId, "pending");
+  return isRefused(log) ? refuseAs(log) : said;
 }
 
 async function readRun({ parts, caller, params }: ApiCall): Promise<ApiAnswer> {
@@ -172,13 +169,12 @@ async function forkRun(call: ApiCall): Promise<ApiAnswer> {
   const { parts, caller, params, body } = call;
   const sourceRunId = params["runId"] ?? "";
   const { mode, fromSeq = 0 } = body;
-  let said: ApiAnswer | undefined;
-  const log = await parts.host.fork(sourceRunId, body, caller, (status, runId) => {
-    said = createdRun({ runId, sourceRunId, fromSeq, mode, status }, runId);
+  let said = notFound();
+  const log = await parts.host.fork(sourceRunId, body, caller, (runId) => {
+    said = createdRun(runId, { sourceRunId, fromSeq, mode });
     return call.keep(said);
   });
-  if (isRefused(log)) return refuseAs(log);
-  return said === undefined ? notFound() : said;
+  return isRefused(log) ? refuseAs(log) : said;
 }
 
 /** A snapshot over HTTP: whoever may answer an interrupt finds the way to it. */
@@ -193,8 +189,8 @@ function snapshotOf({ run, state }: RunLog, { host, state: kept }: ApiParts): Js
   return { ...snapshot, interrupt: { ...snapshot["interrupt"], interruptToken, callbackUrl } };
 }
 
-function createdRun(said: JsonRecord, runId: string): ApiAnswer {
+function createdRun(runId: string, more: JsonRecord = {}): ApiAnswer {
   const statusUrl = `/v1/runs/${runId}`;
-  const body = { ...said, eventsUrl: `${statusUrl}/events`, statusUrl };
+  const body = { runId, ...more, status: "pending", eventsUrl: `${statusUrl}/events`, statusUrl };
   return { ...answer(body, 201), headers: { Location: statusUrl } };
 }

@@ -21,7 +21,6 @@ import {
   type PauseRequest,
   type Run,
   type RunRefusal,
-  type RunStatus,
   runNotFound,
 } from "./run.ts";
 import { endOfWaiting, isVisible, type RunCaller, type RunEntry } from "./run-entry.ts";
@@ -32,7 +31,7 @@ import { WaitEnds } from "./wait-ends.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
 /** Changes that are made together with what is answered. */
-type Alongside = (status: RunStatus, runId: string) => readonly AlsoChange[];
+type Alongside = (runId: string) => readonly AlsoChange[];
 
 interface CreateOptions {
   readonly alongside?: Alongside;
@@ -212,7 +211,7 @@ export class RunHost {
     const { register, redact } = this.#parts;
     // Members have names that clients choose, too.
     if (isRefused(run)) return redact(run);
-    const changes = alongside("pending", run.runId);
+    const changes = alongside(run.runId);
     const log = await register.keep(run, this.#parts, { alongside: changes, isOnly });
     if (!isRefused(log)) register.enqueueLog(log);
     return log;

@@ -47,34 +47,17 @@ export function lastNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] {
   return nodes.filter(({ id }) => !sources.has(id));
 }
 
-/** Everything that comes before a node, at any distance. */
-function nodesBefore(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
-  const edges = forwardEdges(graph);
-  const before = new Set<string>();
-  const open = [id];
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const { sourceNodeId, targetNodeId } of edges) {
-      if (targetNodeId !== at || before.has(sourceNodeId)) continue;
-      before.add(sourceNodeId);
-      open.push(sourceNodeId);
-    }
-  }
-  return before;
-}
-
-type LoopGraph = Pick<WorkflowDefinition, "nodes" | "edges">;
-
 /** As the published schema has it. */
 const DEFAULT_ITERATIONS = 5;
 
 /** The edges that order the nodes. */
-function forwardEdges({ edges }: Pick<LoopGraph, "edges">): readonly WorkflowEdge[] {
+function forwardEdges({ edges }: Pick<Graph, "edges">): readonly WorkflowEdge[] {
   return edges.filter(({ condition }) => condition === undefined);
 }
 
 /** The first edge that leads back from a node that has put this out. */
 export function takenLoop(
-  { edges }: Pick<LoopGraph, "edges">,
+  { edges }: Pick<Graph, "edges">,
   nodeId: string,
   outputs: JsonRecord,
 ): WorkflowEdge | undefined {
@@ -85,7 +68,7 @@ export function takenLoop(
 }
 
 /** A node, and everything that comes after it at any distance. */
-export function nodesFrom(graph: Pick<LoopGraph, "edges">, id: string): ReadonlySet<string> {
+export function nodesFrom(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
   const found = new Set([id]);
   const edges = forwardEdges(graph);
   // A set is walked with what is added on the way.
@@ -95,6 +78,16 @@ export function nodesFrom(graph: Pick<LoopGraph, "edges">, id: string): Readonly
     }
   }
   return found;
+}
+
+/** Everything that comes before a node at any distance. */
+function nodesBefore({ edges }: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
+  const turned = edges.map((edge) => {
+    const { sourceNodeId, targetNodeId } = edge;
+    return { ...edge, sourceNodeId: targetNodeId, targetNodeId: sourceNodeId };
+  });
+  const [, ...before] = nodesFrom({ edges: turned }, id);
+  return new Set(before);
 }
 
 /** The most times that a workflow wants a loop to be taken. */
@@ -140,21 +133,9 @@ export function checkWorkflow(
   const { nodes, edges, variables } = definition;
   const ids = new Set(nodes.map(({ id }) => id));
   return [
-    ...findRepeated(
-      nodes.map(({ id }) => id),
-      "nodes",
-      "id",
-    ),
-    ...findRepeated(
-      edges.map(({ id }) => id),
-      "edges",
-      "id",
-    ),
-    ...findRepeated(
-      variables.map(({ name }) => name),
-      "variables",
-      "name",
-    ),
+    ...findRepeated("nodes", "id", nodes),
+    ...findRepeated("edges", "id", edges),
+    ...findRepeated("variables", "name", variables),
     ...edges.flatMap(({ sourceNodeId, targetNodeId }, at) => [
       ...findUnknown(ids, sourceNodeId, `edges[${at}].sourceNodeId`),
       ...findUnknown(ids, targetNodeId, `edges[${at}].targetNodeId`),
@@ -172,8 +153,8 @@ function checkLoop(
   { sourceNodeId, targetNodeId, condition }: WorkflowEdge,
   key: string,
 ): readonly WorkflowFault[] {
-  if (condition === undefined || sourceNodeId === targetNodeId) return [];
-  if (nodesBefore(definition, sourceNodeId).has(targetNodeId)) return [];
+  const leadsBack = nodesFrom(definition, targetNodeId).has(sourceNodeId);
+  if (condition === undefined || leadsBack) return [];
   const message = `has a condition, and leads forward to "${targetNodeId}": only one that leads back may`;
   return [{ key: `${key}.condition`, message }];
 }
@@ -220,11 +201,12 @@ function checkPort(
   return [];
 }
 
-function findRepeated(
-  names: readonly string[],
+function findRepeated<Member extends string>(
   list: string,
-  member: string,
+  member: Member,
+  items: readonly Readonly<Record<Member, string>>[],
 ): readonly WorkflowFault[] {
+  const names = items.map((item) => item[member]);
   return names.flatMap((name, at) =>
     names.indexOf(name) === at
       ? []
