@@ -18,7 +18,7 @@ import { type Ed25519PublicKey, readPublicKey } from "../../../identity/ed25519.
 import type { OpenwopSections } from "../config.ts";
 import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
 import { modelFaultOf } from "../runtime/load-runtime.ts";
-import { Capabilities, resolveDependencies } from "./peer-capabilities.ts";
+import { Capabilities, resolvingDependencies } from "./peer-capabilities.ts";
 import { PackFiles } from "./read-agent.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
@@ -64,7 +64,7 @@ function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedP
     problems.push(...doubled);
     if (taken !== undefined) packs.push(taken);
   }
-  const resolved = resolveDependencies(packs);
+  const resolved = yield* resolvingDependencies(packs);
   return { packs: resolved.packs, problems: [...problems, ...resolved.problems] };
 }
 

@@ -7,6 +7,8 @@
 import { satisfies, valid, validRange } from "semver";
 import { joinKey } from "../../../base/dotted-key.ts";
 import { type JsonRecord, quoteValue, recordIn, valueAt } from "../../../base/json-value.ts";
+import { addUnder } from "../../../base/listed.ts";
+import { filterPaced, mapPaced, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
 import type { InstalledPack } from "../installed-agent.ts";
 
@@ -117,16 +119,18 @@ interface ResolvedPacks {
   readonly problems: readonly Problem[];
 }
 
-/** Takes out what cannot be had whole, until nothing more has to go. */
-export function resolveDependencies(installed: readonly InstalledPack[]): ResolvedPacks {
+/** Takes out what cannot be had whole, until nothing more has to go; a pack a step. */
+export function* resolvingDependencies(installed: readonly InstalledPack[]): Paced<ResolvedPacks> {
   const problems: Problem[] = [];
-  let packs = installed.filter((pack) => {
-    const circle = findCircle(pack, installed);
+  const all = byName(installed);
+  let packs: readonly InstalledPack[] = yield* filterPaced(installed, (pack) => {
+    const circle = findCircle(pack, all);
     if (circle !== undefined) problems.push(circular(pack, circle));
     return circle === undefined;
   });
   for (;;) {
-    const lacking = packs.flatMap((pack) => lacks(pack, packs));
+    const left = byName(packs);
+    const lacking = (yield* mapPaced(packs, (pack) => lacks(pack, left))).flat();
     if (lacking.length === 0) return { packs, problems };
     problems.push(...lacking.map(({ problem }) => problem));
     const gone = new Set(lacking.map(({ pack }) => pack));
@@ -134,20 +138,26 @@ export function resolveDependencies(installed: readonly InstalledPack[]): Resolv
   }
 }
 
+type PacksByName = ReadonlyMap<string, readonly InstalledPack[]>;
+
+function byName(packs: readonly InstalledPack[]): PacksByName {
+  const named = new Map<string, InstalledPack[]>();
+  for (const pack of packs) addUnder(named, pack.name, pack);
+  return named;
+}
+
 /** A pack of the host's, or of the same tenant. */
 function findPack(
   name: string,
   { tenant }: InstalledPack,
-  packs: readonly InstalledPack[],
+  packs: PacksByName,
 ): InstalledPack | undefined {
-  return packs.find(
-    (one) => one.name === name && (one.tenant === undefined || one.tenant === tenant),
-  );
+  return packs.get(name)?.find((one) => one.tenant === undefined || one.tenant === tenant);
 }
 
 function lacks(
   pack: InstalledPack,
-  packs: readonly InstalledPack[],
+  packs: PacksByName,
 ): readonly { readonly pack: InstalledPack; readonly problem: Problem }[] {
   return Object.entries(pack.dependencies).flatMap(([name, range]) => {
     const found = findPack(name, pack, packs);
@@ -177,26 +187,28 @@ function faultOf(
   return { code: "pack_dependency_conflict", message: `${wanted}, and ${version} is installed` };
 }
 
+/** A pack that is come to, and where from. */
+interface Way {
+  readonly at: InstalledPack;
+  readonly from?: Way;
+}
+
 /** The way from a pack back to itself, without its beginning. */
-function findCircle(
-  from: InstalledPack,
-  packs: readonly InstalledPack[],
-): readonly string[] | undefined {
-  const seen = new Set<InstalledPack>();
-  const ways: { readonly at: InstalledPack; readonly names: readonly string[] }[] = [
-    { at: from, names: [] },
-  ];
-  for (let way = ways.shift(); way !== undefined; way = ways.shift()) {
-    for (const name of Object.keys(way.at.dependencies)) {
-      const next = findPack(name, way.at, packs);
-      const names = [...way.names, name];
-      if (next === from) return names;
-      if (next === undefined || seen.has(next)) continue;
-      seen.add(next);
-      ways.push({ at: next, names });
+function findCircle(start: InstalledPack, packs: PacksByName): readonly string[] | undefined {
+  const ways = new Map<InstalledPack, Way>([[start, { at: start }]]);
+  // A map is walked with what is added on the way.
+  for (const from of ways.values()) {
+    for (const name of Object.keys(from.at.dependencies)) {
+      const at = findPack(name, from.at, packs);
+      if (at === start) return [...namesOf(from), name];
+      if (at !== undefined && !ways.has(at)) ways.set(at, { at, from });
     }
   }
   return undefined;
+}
+
+function namesOf({ at, from }: Way): readonly string[] {
+  return from === undefined ? [] : [...namesOf(from), at.name];
 }
 
 function circular({ file, name }: InstalledPack, names: readonly string[]): Problem {

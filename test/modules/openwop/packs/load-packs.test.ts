@@ -5,8 +5,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../../src/base/problem.ts";
 import { publicKeyOf } from "../../../../src/identity/ed25519.ts";
+import type { InstalledPack } from "../../../../src/modules/openwop/installed-agent.ts";
 import { type LoadedPacks, loadPacks } from "../../../../src/modules/openwop/packs/load-packs.ts";
-import { Capabilities } from "../../../../src/modules/openwop/packs/peer-capabilities.ts";
+import {
+  Capabilities,
+  resolvingDependencies,
+} from "../../../../src/modules/openwop/packs/peer-capabilities.ts";
 import type { PackRules } from "../../../../src/modules/openwop/packs/read-pack.ts";
 import { cpuMs } from "../../../support/cpu-time.ts";
 import { makeDirectory } from "../../../support/directory.ts";
@@ -196,6 +200,29 @@ describe("a dependency on another pack", () => {
     expect(names).toEqual([]);
     expect(said[0]).toContain("pack_dependency_cycle");
     expect(said[0]).toContain("vendor.test.a → vendor.test.b → vendor.test.a");
+  });
+
+  it("costs no more than looking at each a few times, and others have their turn in between", () => {
+    const count = 300;
+    let looks = 0;
+    const packs = Array.from({ length: count }, (_, index): InstalledPack => {
+      const pack = { version: "1.0.0", tenant: undefined, file: "pack.json", manifest: {} };
+      const dependencies = index === 0 ? {} : { [name(`p${index - 1}`)]: "^1.0.0" };
+      return {
+        ...{ ...pack, agents: [], dependencies },
+        get name() {
+          looks += 1;
+          return name(`p${index}`);
+        },
+      };
+    });
+    const work = resolvingDependencies(packs);
+    let steps = 0;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) steps += 1;
+    expect(step.value).toEqual({ packs, problems: [] });
+    expect(steps).toBeGreaterThanOrEqual(2 * count);
+    expect(looks).toBeLessThan(10 * count);
   });
 
   it("is another tenant's only where it is everybody's", () => {
