@@ -26,6 +26,12 @@ export function promptTask(members: Members = {}): Members {
   });
 }
 
+/** A prompt task that follows on the success of another. */
+export function followingTask(id: string, parent: string, members: Members = {}): Members {
+  const trigger = { parent, on: "success" };
+  return promptTask({ id, schedule: undefined, trigger, ...members });
+}
+
 /** A shell task with a schedule. */
 export function shellTask(
   program: string,

@@ -5,7 +5,14 @@ import { compiledId } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
 import { validateManifest } from "../../../src/modules/agentcli/manifest/validate.ts";
-import { call, type Json, manifestOf, promptTask, shellTask } from "../../support/agentcli.ts";
+import {
+  call,
+  followingTask,
+  type Json,
+  manifestOf,
+  promptTask,
+  shellTask,
+} from "../../support/agentcli.ts";
 
 function compile(target: string, manifest: object): Json {
   expect(validateManifest(manifest).errors).toEqual([]);
@@ -250,11 +257,60 @@ describe("what workflow and task say together", () => {
       authorization: { provider: "opa", provider_config: null, on_error: "deny" },
     });
     expect(job?.["identity"]).not.toHaveProperty("presentation");
+    expect(job?.["identity"]).not.toHaveProperty("scope");
     expect(JSON.stringify(output)).not.toMatch(/s3cret|token_env|endpoint/);
   });
 });
 
 describe("the target openclaw-scheduler", () => {
+  it("hands over how far an identity reaches, and to programs alone what is presented", () => {
+    const presentation = { cleanup: "always", bindings: [{ source: "credentials" }] };
+    const manifest = manifestOf([shellTask("true", [], { on_failure: { prompt: "look" } })], {
+      identity_profiles: [{ id: "p", provider: "none", presentation }],
+      workflow: { identity: { ref: "p", scope: "repo:read" } },
+    });
+    const [program, prompt] = jobs(manifest);
+    expect(program?.["identity"]).toMatchObject({ scope: "repo:read", presentation });
+    expect(prompt).toMatchObject({ identity_ref: "p", identity: { scope: "repo:read" } });
+    expect(prompt?.["identity"]).not.toHaveProperty("presentation");
+  });
+
+  it("asks for a scope of those alone that take over narrowed credentials", async () => {
+    const root = promptTask({ child_credential_policy: "downscope" });
+    const scoped = followingTask("t2", "t1", { identity: { scope: "repo:read" } });
+    expect(jobs(manifestOf([root, scoped]))).toHaveLength(2);
+    const own = followingTask("t2", "t1", { child_credential_policy: "independent" });
+    expect(jobs(manifestOf([root, own]))).toHaveLength(2);
+    const manifest = manifestOf([root, followingTask("t2", "t1")]);
+    const { error } = await call("agentcli.compile", { manifest, target: "openclaw-scheduler" });
+    expect(error?.["data"]?.["validation"]?.["errors"]).toEqual([
+      {
+        path: "$.workflows[0].tasks[1].identity.scope",
+        message: 'is required: the task inherits "downscope" from its parent "t1"',
+      },
+    ]);
+  });
+
+  it("refuses chains that the scheduler would break off, and circles", async () => {
+    const chain = (triggers: number) =>
+      Array.from({ length: triggers }, (_, at) => followingTask(`c${at + 1}`, `c${at}`));
+    const errors = async (tasks: readonly Readonly<Record<string, unknown>>[]) => {
+      const params = { manifest: manifestOf(tasks), target: "openclaw-scheduler" };
+      const { error } = await call("agentcli.compile", params);
+      return error?.["data"]?.["validation"]?.["errors"] as unknown;
+    };
+    const root = promptTask({ id: "c0" });
+    const message = "follows on more than 10 tasks, one after the other, or on itself";
+    expect(await errors([root, ...chain(10)])).toBeUndefined();
+    expect(await errors([root, ...chain(11)])).toEqual([
+      { path: "$.workflows[0].tasks[11].trigger.parent", message },
+    ]);
+    expect(await errors([followingTask("a", "b"), followingTask("b", "a")])).toEqual([
+      { path: "$.workflows[0].tasks[0].trigger.parent", message },
+      { path: "$.workflows[0].tasks[1].trigger.parent", message },
+    ]);
+  });
+
   it("makes the jobs of the published example", () => {
     const [collect, followup] = jobs(HELLO);
     expect(collect).toMatchObject({
@@ -335,10 +391,16 @@ describe("the target openclaw-scheduler", () => {
       "would be stored in the scheduler's database; use identity.presentation",
     ],
     [
-      "downscope without a scope",
-      promptTask({ child_credential_policy: "downscope" }),
-      "child_credential_policy",
-      "downscope requires identity.scope",
+      "a payload that its target does not take",
+      promptTask({ target: { session_target: "main", payload_kind: "agentTurn" } }),
+      "target.payload_kind",
+      "must be one of: systemEvent",
+    ],
+    [
+      "more JSON than it keeps",
+      promptTask({ contract: { allowed_paths: ["/漢".repeat(9_000)] } }),
+      "contract_allowed_paths",
+      "compiled openclaw-scheduler contract_allowed_paths exceeds 32768 bytes",
     ],
   ])("refuses %s", async (_, task, field, message) => {
     const manifest = manifestOf([task]);

@@ -8,13 +8,20 @@ import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import type { Auth, Manifest, Subject } from "../manifest/manifest.ts";
 import type { EffectiveIdentity, EffectiveProof } from "./merge.ts";
 
-/** An identity without what provides it; attributes leave their digest. */
-export function persistIdentity(identity: EffectiveIdentity): JsonRecord {
-  const { subject, auth, trust, presentation, ref, provider } = identity;
-  const isPresented = Object.values(presentation).some((value) => value !== null);
+/**
+ * An identity without what provides it; attributes leave their digest. The scheduler presents
+ * credentials to programs, and refuses a prompt that is to have any.
+ */
+export function persistIdentity(
+  { subject, auth, trust, presentation, ref, provider }: EffectiveIdentity,
+  scope: string | null,
+  isProgram: boolean,
+): JsonRecord {
+  const isPresented = isProgram && Object.values(presentation).some((value) => value !== null);
   return {
     ref,
     provider,
+    ...(scope === null ? {} : { scope }),
     subject: persistSubject(subject),
     auth: persistAuth(auth),
     trust,

@@ -2,7 +2,7 @@
  * One task as a job of the scheduler: flat, and with what the scheduler demands beyond the manifest.
  * agentcli spec "openclaw-scheduler"
  */
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { Approval, Manifest } from "../manifest/manifest.ts";
 import {
   applyAuthorizationProfile,
@@ -105,8 +105,7 @@ export function schedulerJob(
     ...governanceOf(plan, manifest),
     child_credential_policy: plan.child_credential_policy,
     delete_after_run: plan.delete_after_run === true ? 1 : 0,
-    ...verifyOf(plan),
-    ...approvalOf(asked),
+    ...laterFields(plan, asked),
   };
 }
 
@@ -157,6 +156,8 @@ function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
   const { identity, contract } = plan;
   const effective = isDeclared(identity) ? effectiveOf(plan, manifest) : undefined;
   const flat = isDeclared(identity) ? undefined : identity;
+  const scope = isDeclared(identity) ? identity.scope : null;
+  const isProgram = "program" in plan.execution.payload;
   const proof = plan.authorization_proof && applyProofProfile(manifest, plan.authorization_proof);
   const authorization =
     plan.authorization && applyAuthorizationProfile(manifest, plan.authorization);
@@ -176,7 +177,7 @@ function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
     identity_subject_principal: effective?.subject.principal ?? null,
     identity_trust_level: effective?.trust.level ?? null,
     identity_delegation_mode: effective?.subject.delegation_mode ?? null,
-    identity: effective === undefined ? null : persistIdentity(effective),
+    identity: effective === undefined ? null : persistIdentity(effective, scope, isProgram),
     authorization_proof_ref: proof?.ref ?? null,
     authorization_proof: proof === null ? null : persistProof(proof),
     authorization_ref: authorization?.ref ?? null,
@@ -188,26 +189,21 @@ function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
   };
 }
 
-/** Only where there is one: older schedulers do not know these. */
-function verifyOf({ verify }: TaskPlan): JsonRecord {
-  if (verify === null) return {};
-  return {
-    verify_shell: verify.shell,
-    verify_timeout_s: verify.timeout_seconds,
-    verify_on_failure: verify.on_failure,
-  };
-}
-
 /**
- * The level that the manifest itself asks for; one that it does not name is no safeguard of its
- * own.
+ * Fields that older schedulers do not know, each only where there is something to say. Of an approval
+ * it is what the manifest itself says: a level that it does not name is no safeguard of its own.
  */
-function approvalOf(asked: Approval | null | undefined): JsonRecord {
-  const { risk_level: level, approver_scope: scope } = asked ?? {};
-  return {
-    ...(level === undefined || level === null ? {} : { approval_risk_level: level }),
-    ...(scope === undefined || scope === null ? {} : { approval_approver_scope: scope }),
-  };
+function laterFields(plan: TaskPlan, asked: Approval | null | undefined): JsonRecord {
+  const { verify, auth_profile, output } = plan;
+  return given({
+    verify_shell: verify?.shell,
+    verify_timeout_s: verify?.timeout_seconds,
+    verify_on_failure: verify?.on_failure,
+    approval_risk_level: asked?.risk_level ?? undefined,
+    approval_approver_scope: asked?.approver_scope ?? undefined,
+    auth_profile: auth_profile ?? undefined,
+    output_format: output.format ?? undefined,
+  });
 }
 
 /**

@@ -2,15 +2,10 @@
 import { type Failure, invalidManifest } from "../failure.ts";
 import { Findings } from "../manifest/finding.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
+import { checkJob } from "./check-job.ts";
 import { compileEndpoints } from "./endpoints.ts";
-import { isDeclared } from "./merge.ts";
 import { persistProfiles } from "./persisted.ts";
-import {
-  SCHEDULER_FIELDS,
-  type SchedulerJob,
-  SENTINEL_CRON,
-  schedulerJob,
-} from "./scheduler-job.ts";
+import { SCHEDULER_FIELDS, type SchedulerJob, schedulerJob } from "./scheduler-job.ts";
 import {
   type Compiled,
   expandWorkflows,
@@ -136,23 +131,6 @@ function planWorkflow(workflow: Workflow): PlannedWorkflow {
   return { id: workflow.id, name: workflow.name, tasks, edges };
 }
 
-/** Longest texts that the scheduler keeps. */
-const LIMITS: Readonly<Record<string, number>> = {
-  name: 200,
-  payload_message: 100_000,
-  agent_id: 128,
-  schedule_cron: 128,
-  schedule_tz: 128,
-  delivery_channel: 64,
-  delivery_to: 256,
-  trigger_condition: 1024,
-  payload_model: 256,
-  payload_thinking: 64,
-  preferred_session_key: 512,
-};
-
-const CREDENTIAL_NAME = /(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|APIKEY|API_KEY|PRIVATE_KEY)/i;
-
 /** The jobs, in the form that apply projects. */
 interface CompiledJobs extends Compiled {
   readonly jobs: readonly SchedulerJob[];
@@ -164,10 +142,11 @@ export function compileScheduler(manifest: Manifest): CompiledJobs | Failure {
   const jobs: SchedulerJob[] = [];
   const explain: object[] = [];
   for (const [at, workflow] of expandWorkflows(manifest).entries()) {
+    const tasks = new Map(workflow.tasks.map((task) => [task.id, task]));
     for (const [index, task] of workflow.tasks.entries()) {
       const plan = planTask(workflow, task);
       const job = schedulerJob(plan, manifest, task.approval);
-      checkJob(findings, `$.workflows[${at}].tasks[${index}]`, job, plan);
+      checkJob(findings, `$.workflows[${at}].tasks[${index}]`, { job, plan, tasks });
       jobs.push(job);
       explain.push(explainJob(plan));
     }
@@ -185,31 +164,6 @@ export function compileScheduler(manifest: Manifest): CompiledJobs | Failure {
     ...persistProfiles(manifest),
   };
   return { output, explain, jobs };
-}
-
-function checkJob(findings: Findings, path: string, job: SchedulerJob, plan: TaskPlan): void {
-  for (const [field, most] of Object.entries(LIMITS)) {
-    const value = job[field];
-    if (typeof value !== "string" || value.length <= most) continue;
-    const message = `compiled openclaw-scheduler ${field} exceeds max length of ${most}`;
-    findings.error(`${path}.${field}`, message);
-  }
-  if (job.parent_id === null && job["schedule_cron"] === SENTINEL_CRON) {
-    findings.error(
-      `${path}.schedule.cron`,
-      "schedule_cron cannot use the reserved at-job sentinel for root cron jobs",
-    );
-  }
-  const { payload } = plan.execution;
-  for (const name of "env" in payload ? Object.keys(payload.env) : []) {
-    if (!CREDENTIAL_NAME.test(name)) continue;
-    const message = "would be stored in the scheduler's database; use identity.presentation";
-    findings.error(`${path}.shell.env.${name}`, message);
-  }
-  const scope = isDeclared(plan.identity) ? plan.identity.scope : null;
-  if (plan.child_credential_policy === "downscope" && scope === null) {
-    findings.error(`${path}.child_credential_policy`, "downscope requires identity.scope");
-  }
 }
 
 function explainJob(plan: TaskPlan): object {
