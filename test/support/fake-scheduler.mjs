@@ -29,6 +29,7 @@ if (faults.includes(`refused-${command}`)) {
   process.exit(0);
 }
 if (faults.includes(command)) fail(`no ${command} today`);
+if (faults.includes(`thrown-${command}`)) throw new Error(`${command} has thrown`);
 switch (command) {
   case "capabilities":
     finish({
@@ -49,6 +50,9 @@ switch (command) {
     break;
   case "add": {
     const job = JSON.parse(rest[0]);
+    if (job.parent_id && !state.jobs.some(({ id }) => id === job.parent_id)) {
+      fail(`parent job does not exist: ${job.parent_id}`);
+    }
     state.jobs.push(process.env.FAKE_COLUMNS ? { ...columns(), ...job } : job);
     finish({ ok: true, job });
     break;

@@ -8,6 +8,7 @@ import { readJobColumns } from "../../../src/modules/agentcli/scheduler/capabili
 import { locateScheduler } from "../../../src/modules/agentcli/scheduler/invocation.ts";
 import {
   call,
+  followingTask,
   type Json,
   manifestOf,
   promptTask,
@@ -222,13 +223,42 @@ describe("apply", () => {
     });
   });
 
-  it("says that a job is too large for a command line", async () => {
-    const large = manifestOf([promptTask({ prompt: "漢".repeat(90_000) })]);
-    const { error } = await makeScheduler().apply(large);
-    expect(error).toMatchObject({
-      message: expect.stringContaining("arguments are longer"),
-      data: { code: "scheduler_error" },
-    });
+  it("says before it writes any that a job is too large for a command line", async () => {
+    const scheduler = makeScheduler();
+    const large = promptTask({ id: "t2", prompt: "漢".repeat(90_000) });
+    for (const params of [{ dryRun: true }, {}]) {
+      const { error } = await scheduler.apply(manifestOf([promptTask(), large]), params);
+      expect(error).toMatchObject({
+        message:
+          'Job "W: T" cannot be handed over: its arguments are longer than a command line may be',
+        data: {
+          code: "scheduler_error",
+          details: { job_id: compiledId("w1", "t2"), written: [] },
+        },
+      });
+    }
+    expect(scheduler.jobs).toEqual([]);
+  });
+
+  it("writes a job after the one that it follows on, wherever the manifest has it", async () => {
+    const scheduler = makeScheduler();
+    const manifest = manifestOf([
+      followingTask("c", "b"),
+      followingTask("b", "a"),
+      promptTask({ id: "a" }),
+    ]);
+    const { result } = await scheduler.apply(manifest);
+    expect(result?.["actions"]).toMatchObject(
+      ["c", "b", "a"].map((id) => ({ action: "created", job_id: compiledId("w1", id) })),
+    );
+    expect(scheduler.jobs.map(({ id }) => id)).toEqual(
+      ["a", "b", "c"].map((id) => compiledId("w1", id)),
+    );
+  });
+
+  it("says what the scheduler has thrown, without its code and its stack", async () => {
+    const { error } = await makeScheduler().apply(TWO, {}, { FAKE_FAULTS: "thrown-add" });
+    expect(error).toMatchObject({ code: -32000, message: "add has thrown" });
   });
 
   it("says that there is no scheduler", async () => {
@@ -390,6 +420,49 @@ describe("safeguards that a scheduler has no column for", () => {
     });
     await scheduler.apply(manifestOf([shellTask("true", [])]), {}, env);
     expect(scheduler.jobs[1]).toMatchObject({ verify_shell: null, approval_approver_scope: null });
+  });
+
+  it("go with a job where a scheduler of the first version has nothing of the kind", async () => {
+    const scheduler = makeScheduler();
+    const contract = { sandbox: "strict", network: "none" };
+    const governed = manifestOf(
+      [
+        shellTask("true", [], {
+          ...{ contract, identity: { ref: "i" }, child_credential_policy: "none" },
+        }),
+      ],
+      { identity_profiles: [{ id: "i", provider: "none" }] },
+    );
+    const env = { FAKE_HANDOFF: "1" };
+    const { result } = await scheduler.apply(governed, {}, env);
+    expect(result).toMatchObject({
+      handoff: { field_version: "1", v02_fields_included: false },
+      warnings: ["identity", "contract", "child_credential_policy"].map((safeguard) => ({
+        ...{ job_id: compiledId("w1", "t1"), safeguard },
+      })),
+    });
+    const strict = await scheduler.apply(governed, { strict: true }, env);
+    expect(strict["error"]).toMatchObject({ data: { code: "unsupported_capability" } });
+    const second = await scheduler.apply(governed, { strict: true });
+    expect(second["result"]).not.toHaveProperty("warnings");
+  });
+
+  it("have fields that are no safeguards beside them: a profile that is missed, a format that is not", async () => {
+    const task = shellTask("true", [], {
+      ...{ auth_profile: "acme:work", output: { format: "json" } },
+    });
+    const without = makeScheduler();
+    const { result } = await without.apply(manifestOf([task]));
+    expect(result?.["warnings"]).toMatchObject([{ safeguard: "auth_profile" }]);
+    const scheduler = makeScheduler();
+    const env = { FAKE_COLUMNS: "auth_profile,output_format" };
+    scheduler.write([{ id: "x", auth_profile: null, output_format: null }]);
+    expect((await scheduler.apply(manifestOf([task]), {}, env))["result"]).not.toHaveProperty(
+      "warnings",
+    );
+    expect(scheduler.jobs[1]).toMatchObject({ auth_profile: "acme:work", output_format: "json" });
+    await scheduler.apply(manifestOf([shellTask("true", [])]), {}, env);
+    expect(scheduler.jobs[1]).toMatchObject({ auth_profile: null, output_format: null });
   });
 
   it("are looked for in the table of a database without jobs", async () => {

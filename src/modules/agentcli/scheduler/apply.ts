@@ -4,7 +4,7 @@
  * agentcli protocol "agentcli.apply"
  */
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { SCHEDULER_FIELDS, type SchedulerJob } from "../compile/scheduler-job.ts";
+import type { SchedulerJob } from "../compile/scheduler-job.ts";
 import { compileScheduler } from "../compile/targets.ts";
 import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
 import { verifyProof } from "../governance/proof.ts";
@@ -14,7 +14,7 @@ import type { World } from "../world.ts";
 import {
   type Capabilities,
   checkCapabilities,
-  keptFields,
+  fieldsFor,
   type LostSafeguard,
   lostSafeguards,
   readCapabilities,
@@ -51,15 +51,17 @@ export async function applyManifest(
   if (isFailure(listed)) return listed;
   const actions = planActions(compiled.jobs, listed, options.adoptBy);
   if (isFailure(actions)) return actions;
-  const { fieldVersion } = capabilities;
   const columns = await readJobColumns(listed, options.location.dbPath, world.directory);
-  const lost = lostSafeguards(compiled.jobs, columns);
+  const fields = fieldsFor(capabilities, columns);
+  const lost = lostSafeguards(compiled.jobs, fields);
   if (options.isStrict && lost.length > 0) return refuseLost(lost);
-  const fields = [...SCHEDULER_FIELDS[fieldVersion], ...keptFields(columns)];
-  for (const action of options.isDryRun ? [] : actions) {
-    const failed = await writeJob(action, client, fields);
+  const writes = parentsFirst(actions).map((action) => writeOf(action, fields));
+  const large = writes.find(({ spec }) => Buffer.byteLength(spec) > MAX_SPEC_BYTES);
+  if (large !== undefined) return refuseLarge(large);
+  for (const write of options.isDryRun ? [] : writes) {
+    const failed = await writeJob(write, client);
     // Jobs before this one are written: their number is part of what went wrong.
-    if (failed !== undefined) return withProgress(failed, actions, action);
+    if (failed !== undefined) return withProgress(failed, writes, write);
   }
   return {
     ok: true,
@@ -72,9 +74,9 @@ export async function applyManifest(
       handoff_version: capabilities.handoffVersion,
     },
     handoff: {
-      field_version: fieldVersion,
+      field_version: capabilities.fieldVersion,
       projected_fields: fields.length,
-      v02_fields_included: fieldVersion !== "1",
+      v02_fields_included: capabilities.fieldVersion !== "1",
     },
     job_count: compiled.jobs.length,
     actions: actions.map((action) => describeAction(action, proofs)),
@@ -133,24 +135,53 @@ function refuseLost(lost: readonly LostSafeguard[]): Failure {
   return failure("unsupported_capability", message, { details: lost.map(describeLost) });
 }
 
-function withProgress(failed: Failure, actions: readonly JobAction[], at: JobAction): Failure {
-  const written = actions.slice(0, actions.indexOf(at));
-  return {
-    ...failed,
-    details: { job_id: at.job.id, written: written.map(({ job }) => job.id) },
-  };
+function withProgress(failed: Failure, writes: readonly JobWrite[], at: JobWrite): Failure {
+  const written = writes.slice(0, writes.indexOf(at)).map(({ job }) => job.id);
+  return { ...failed, details: { job_id: at.job.id, written } };
 }
 
-/** Writes the fields of one job that the scheduler has; undefined when it is done. */
-async function writeJob(
-  { action, job, adopted }: JobAction,
-  client: Pick<SchedulerClient, "addJob" | "updateJob" | "deleteJob">,
-  fields: readonly string[],
-): Promise<Failure | undefined> {
-  if (action === "updated")
-    return failureOf(await client.updateJob(job.id, updateSpec(job, fields)));
+/** One argument of a program on Linux, without its end. */
+const MAX_SPEC_BYTES = 131_071;
+
+/** Before the first is written: half a manifest is none. */
+function refuseLarge({ job }: JobWrite): Failure {
+  const message = `Job "${job.name}" cannot be handed over: its arguments are longer than a command line may be`;
+  return failure("scheduler_error", message, { details: { job_id: job.id, written: [] } });
+}
+
+/** The scheduler takes no job whose parent it does not have. */
+function parentsFirst(actions: readonly JobAction[]): readonly JobAction[] {
+  const jobs = new Map(actions.map(({ job }) => [job.id, job]));
+  // No chain is longer than compiling allows.
+  const depthOf = ({ parent_id: id }: SchedulerJob): number => {
+    const parent = id === null ? undefined : jobs.get(id);
+    return parent === undefined ? 0 : 1 + depthOf(parent);
+  };
+  return actions.toSorted((one, other) => depthOf(one.job) - depthOf(other.job));
+}
+
+/** An action with the fields of its job that the scheduler has, as JSON. */
+interface JobWrite extends JobAction {
+  readonly spec: string;
+}
+
+function writeOf(action: JobAction, fields: readonly string[]): JobWrite {
+  const { job, adopted } = action;
   const origin = adopted === undefined ? {} : { origin: adopted.origin };
-  const made = failureOf(await client.addJob({ ...createSpec(job, fields), ...origin }));
+  const spec =
+    action.action === "updated"
+      ? updateSpec(job, fields)
+      : { ...createSpec(job, fields), ...origin };
+  return { ...action, spec: JSON.stringify(spec) };
+}
+
+/** Writes one job; undefined when it is done. */
+async function writeJob(
+  { action, job, adopted, spec }: JobWrite,
+  client: Pick<SchedulerClient, "addJob" | "updateJob" | "deleteJob">,
+): Promise<Failure | undefined> {
+  if (action === "updated") return failureOf(await client.updateJob(job.id, spec));
+  const made = failureOf(await client.addJob(spec));
   if (made !== undefined || adopted === undefined) return made;
   const deleted = failureOf(await client.deleteJob(adopted.id));
   if (deleted === undefined) return undefined;

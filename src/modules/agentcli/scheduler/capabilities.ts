@@ -7,7 +7,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { FieldVersion, SchedulerJob } from "../compile/scheduler-job.ts";
+import {
+  type FieldVersion,
+  SCHEDULER_FIELDS,
+  type SchedulerJob,
+} from "../compile/scheduler-job.ts";
 import { type Failure, failure } from "../failure.ts";
 
 type Feature =
@@ -85,14 +89,31 @@ function handsOff(identity: unknown): boolean {
   return typeof handoff === "string" && handoff !== "none";
 }
 
-/** The manifest's name of it, and the columns that hold it. */
-const SAFEGUARDS: readonly (readonly [what: string, columns: readonly string[]])[] = [
+/** The manifest's name of what a job declares, and the fields that hold it. */
+type Held = readonly [what: string, fields: readonly string[]];
+
+/** Known to later schedulers than the field versions are of, if they have the columns. */
+const LATER: readonly Held[] = [
   ["verify", ["verify_shell", "verify_timeout_s", "verify_on_failure"]],
   ["approval.approver_scope", ["approval_approver_scope"]],
   ["approval.risk_level", ["approval_risk_level"]],
+  ["auth_profile", ["auth_profile"]],
 ];
 
-/** A safeguard that a job would lose. */
+/** A hint on how to read what a job puts out: no harm comes of its loss. */
+const HINT = "output_format";
+
+/** Of the second version, and not asked about as a feature. */
+const SECOND: readonly Held[] = [
+  ["identity", ["identity_principal", "identity_run_as", "identity_attestation", "identity"]],
+  [
+    "contract",
+    ["sandbox", "allowed_paths", "network", "max_cost_usd", "audit"].map((n) => `contract_${n}`),
+  ],
+  ["child_credential_policy", ["child_credential_policy"]],
+];
+
+/** A declaration that a job would lose. */
 export interface LostSafeguard {
   readonly jobId: string;
   readonly name: string;
@@ -111,29 +132,27 @@ export async function readJobColumns(
   return file === undefined || !existsSync(file) ? new Set() : readTable(file);
 }
 
-/** Fields of safeguards that these columns can hold. */
-export function keptFields(columns: ReadonlySet<string>): readonly string[] {
-  return SAFEGUARDS.flatMap(([, fields]) => (holds(columns, fields) ? fields : []));
+/** The fields that a scheduler is sent: those of its version, and later ones that it has columns for. */
+export function fieldsFor(
+  { fieldVersion }: Pick<Capabilities, "fieldVersion">,
+  columns: ReadonlySet<string>,
+): readonly string[] {
+  const later = [...LATER.map(([, fields]) => fields), [HINT]];
+  const kept = later.filter((fields) => fields.every((field) => columns.has(field)));
+  return [...SCHEDULER_FIELDS[fieldVersion], ...kept.flat()];
 }
 
-/** The demands of jobs that these columns cannot hold. */
+/** The declarations of jobs that are not among the fields that are sent. */
 export function lostSafeguards(
   jobs: readonly SchedulerJob[],
-  columns: ReadonlySet<string>,
+  sent: readonly string[],
 ): readonly LostSafeguard[] {
+  const lost = [...LATER, ...SECOND].filter(([, fields]) => !fields.every((f) => sent.includes(f)));
   return jobs.flatMap((job) =>
-    SAFEGUARDS.filter(([, fields]) => isAsked(job, fields) && !holds(columns, fields)).map(
-      ([what]) => ({ jobId: job.id, name: job.name, what }),
-    ),
+    lost
+      .filter(([, fields]) => fields.some((field) => (job[field] ?? null) !== null))
+      .map(([what]) => ({ jobId: job.id, name: job.name, what })),
   );
-}
-
-function isAsked(job: JsonRecord, fields: readonly string[]): boolean {
-  return fields.some((field) => job[field] !== undefined && job[field] !== null);
-}
-
-function holds(columns: ReadonlySet<string>, fields: readonly string[]): boolean {
-  return fields.every((field) => columns.has(field));
 }
 
 async function readTable(file: string): Promise<ReadonlySet<string>> {

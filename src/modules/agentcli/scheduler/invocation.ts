@@ -64,12 +64,13 @@ export class SchedulerClient {
     return failure("scheduler_error", `${this.label}: jobs list answered no list`);
   }
 
-  addJob(spec: object): Promise<unknown> {
-    return this.#ask(["jobs", "add", JSON.stringify(spec)]);
+  /** `spec` is JSON. */
+  addJob(spec: string): Promise<unknown> {
+    return this.#ask(["jobs", "add", spec]);
   }
 
-  updateJob(id: string, spec: object): Promise<unknown> {
-    return this.#ask(["jobs", "update", id, JSON.stringify(spec)]);
+  updateJob(id: string, spec: string): Promise<unknown> {
+    return this.#ask(["jobs", "update", id, spec]);
   }
 
   deleteJob(id: string): Promise<unknown> {
@@ -91,7 +92,7 @@ export class SchedulerClient {
       return failure("scheduler_error", message);
     }
     if (end.code !== 0) {
-      const said = end.stderr.trim() || messageOf(end.stdout);
+      const said = reasonIn(end.stderr) || messageOf(end.stdout);
       return failure("scheduler_error", said ?? `Scheduler command failed (${end.code}): ${what}`);
     }
     return readAnswer(end.stdout, what);
@@ -109,6 +110,12 @@ function readAnswer(stdout: string, what: string): unknown {
   // Its output counts, whatever it ends with: nothing may be reported that was not done.
   if (!isRecord(answer) || answer["ok"] !== false) return answer;
   return failure("scheduler_error", messageOf(stdout) ?? `Scheduler command refused: ${what}`);
+}
+
+/** Of an exception that nobody caught, Node prints the code and the stack around its message. */
+function reasonIn(stderr: string): string {
+  const [, thrown] = /^\w*Error: (.+)\n +at /m.exec(stderr) ?? [];
+  return thrown ?? stderr.trim();
 }
 
 /** Some failures are said as JSON on standard output. */
