@@ -60,7 +60,11 @@ const PLAIN_COMMANDS: readonly Command[] = [
     description: "versions of the program and of the manifest",
     method: "agentcli.version",
   }),
-  call({ name: "targets", description: "what a manifest compiles to", method: "targets" }),
+  call({
+    name: "targets",
+    description: "what a manifest compiles to",
+    method: "agentcli.targets",
+  }),
   call({
     name: "schema",
     description: "a schema; target: manifest, workflow, task, …",
@@ -108,6 +112,10 @@ const MANIFEST_COMMANDS: readonly Command[] = [
   }),
 ];
 
+const PROOF_COMMAND = {
+  "--allow-proof-command": "run the commands that proofs come from",
+} as const;
+
 const SCHEDULER_COMMANDS: readonly Command[] = [
   call({
     name: "apply",
@@ -121,7 +129,7 @@ const SCHEDULER_COMMANDS: readonly Command[] = [
       "--explain": "say of each task what becomes of it",
       "--adopt-by <how>": { help: "id or name", default: "id" },
       "--strict": "refuse what the scheduler has no column for",
-      "--allow-proof-command": "run the commands that proofs come from",
+      ...PROOF_COMMAND,
     },
     method: "agentcli.apply",
     params: ({ db: dbPath, schedulerPrefix, schedulerBin, dryRun, explain, ...others }) => {
@@ -147,11 +155,13 @@ const SCHEDULER_COMMANDS: readonly Command[] = [
   }),
 ];
 
+const WORKFLOW = { "--workflow <id>": "the task's workflow, where there are several" } as const;
+
 function taskCall(name: string, method: string, description: string): Command {
   return call({
     ...{ name, method, description },
     args: { ...MANIFEST, "<task>": "" },
-    options: { "--workflow <id>": "the task's workflow, where there are several" },
+    options: WORKFLOW,
     params: ({ task: taskId, workflow: workflowId }) => ({ taskId, workflowId }),
   });
 }
@@ -185,7 +195,18 @@ const GROUPS: readonly Command[] = [
     taskCall("resolve", "agentcli.identity.resolve", "the identity that a task acts under"),
     taskCall("validate-delegation", "agentcli.identity.validateDelegation", "who stands behind it"),
   ]),
-  group("authorization-proof", "agentcli.authorizationProof", "method"),
+  group("authorization-proof", "agentcli.authorizationProof", "method", [
+    call({
+      name: "verify",
+      description: "whether the proof behind a task holds",
+      args: { ...MANIFEST, "<task>": "" },
+      options: { ...WORKFLOW, ...PROOF_COMMAND },
+      method: "agentcli.authorizationProof.verify",
+      params: ({ task: taskId, workflow: workflowId, allowProofCommand }) => {
+        return { taskId, workflowId, allowProofCommand };
+      },
+    }),
+  ]),
   group("authorization", "agentcli.authorization", "provider", [
     taskCall("evaluate", "agentcli.authorization.evaluate", "whether a task may run"),
   ]),

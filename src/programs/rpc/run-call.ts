@@ -18,7 +18,7 @@ import {
   isFailure,
 } from "../../modules/agentcli/failure.ts";
 import type { MethodContext, MethodDefaults } from "../../modules/agentcli/methods/method.ts";
-import { findMethod, targetsResult } from "../../modules/agentcli/methods/method-table.ts";
+import { findMethod } from "../../modules/agentcli/methods/method-table.ts";
 import { MANIFEST_BOUNDS } from "../../modules/agentcli/protocol/answer-line.ts";
 import { jsonText, printJson } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -80,7 +80,6 @@ async function callMethod(
   context: MethodContext,
   terminal: Terminal,
 ): Promise<JsonRecord | Failure> {
-  if (line.method === "targets") return targetsResult();
   const method = findMethod(line.method);
   if (method === undefined) throw new Error(`no method ${line.method}`);
   const params = await readParams(line, terminal);

@@ -180,6 +180,8 @@ describe("agtp-rpc", () => {
     expect(JSON.parse(run.out)).toMatchObject({ authorization: { decision: "permit" } });
     const identity = await runRpc(["identity", "resolve", manifest, "t1"]);
     expect(JSON.parse(identity.out)).toMatchObject({ resolved_identity: { provider: "none" } });
+    const proof = await runRpc(["authorization-proof", "verify", manifest, "t1"]);
+    expect(JSON.parse(proof.out)).toMatchObject({ ok: true, authorization_proof: null });
     const delegation = await runRpc(["identity", "validate-delegation", manifest, "t1"]);
     expect(JSON.parse(delegation.out)).toMatchObject({ delegation: { valid: true } });
   });

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { canonicalDigest } from "../../../src/identity/canonical-form.ts";
@@ -385,5 +386,50 @@ describe("authorization proofs", () => {
     const runProgram = () => Promise.reject(new Error("a command was run"));
     const { error } = await ask("identity.resolve", { manifest }, { runProgram });
     expect(error?.["message"]).toMatch(/its command is not run here/);
+  });
+
+  it("are judged by a method, and a command that makes them is run by leave", async () => {
+    const { manifest, token } = await proven({});
+    const verify = (params: Members, PROOF: string) =>
+      ask("authorizationProof.verify", params, {
+        env: { PROOF, PATH: process.env["PATH"] ?? "" },
+      });
+    const { result } = await verify({ manifest }, token);
+    expect(result).toEqual({
+      ok: true,
+      authorization_proof: {
+        ...{ ref: "p", required: true, method: "jwt", verified: true, reason: null },
+      },
+      effective_task_hash: expect.stringMatching(/^sha256:/),
+      manifest_digest: canonicalDigest(manifest),
+    });
+    const refused = await verify({ manifest }, "x");
+    expect(refused["error"]).toMatchObject({ data: { code: "authorization_proof_failed" } });
+    const made = manifestOf([promptTask({ id: "task", authorization_proof: { ref: "p" } })], {
+      authorization_proof_profiles: [
+        { id: "p", method: "none", proof: { value_from: { command: "touch made; echo x" } } },
+      ],
+    });
+    const directory = makeDirectory();
+    const world = { directory, env: { PATH: process.env["PATH"] ?? "" } };
+    const run = (params: Members) =>
+      ask("authorizationProof.verify", { manifest: made, ...params }, world);
+    expect((await run({}))["result"]).toMatchObject({
+      authorization_proof: { method: "none", verified: false },
+    });
+    expect(readdirSync(directory)).toEqual([]);
+    expect((await run({ allowProofCommand: true }))["result"]).toMatchObject({ ok: true });
+    expect(readdirSync(directory)).toEqual(["made"]);
+  });
+
+  it("are none of a task that names none, nor of 0.1", async () => {
+    const tasks = [promptTask({ id: "task" })];
+    const none = await ask("authorizationProof.verify", { manifest: manifestOf(tasks) });
+    expect(none["result"]).toMatchObject({ ok: true, authorization_proof: null });
+    const old = { manifest: manifestOf(tasks, { version: "0.1" }) };
+    expect((await ask("authorizationProof.verify", old))["error"]).toMatchObject({
+      code: -32602,
+      message: "Authorization proof verification requires a version 0.2 manifest",
+    });
   });
 });

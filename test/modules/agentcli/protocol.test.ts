@@ -176,6 +176,7 @@ describe("the methods", () => {
     "agentcli.version",
     "agentcli.schema",
     "agentcli.describe",
+    "agentcli.targets",
     "agentcli.validate",
     "agentcli.compile",
     "agentcli.apply",
@@ -187,6 +188,7 @@ describe("the methods", () => {
     "agentcli.identity.validateDelegation",
     "agentcli.authorizationProof.methods",
     "agentcli.authorizationProof.schema",
+    "agentcli.authorizationProof.verify",
     "agentcli.authorization.providers",
     "agentcli.authorization.schema",
     "agentcli.authorization.evaluate",
@@ -194,8 +196,8 @@ describe("the methods", () => {
     "agentcli.evidence.schema",
   ];
 
-  it("are the twenty of the protocol, and each is there", () => {
-    expect(METHODS).toHaveLength(20);
+  it("are the twenty of the protocol and two of later ones, and each is there", () => {
+    expect(METHODS).toHaveLength(22);
     for (const method of METHODS) expect(findMethod(method), method).toBeDefined();
   });
 
@@ -250,6 +252,12 @@ describe("the methods", () => {
       id: 1,
       error: { code: -32602, message, data: ARGUMENT },
     });
+  });
+
+  it("list the targets as they are described", async () => {
+    const { result } = await call("agentcli.targets");
+    const { result: described } = await call("agentcli.describe", { target: "targets" });
+    expect(result).toEqual({ ok: true, targets: described?.["description"]?.["items"] });
   });
 
   it("list what is implemented, and nothing else", async () => {

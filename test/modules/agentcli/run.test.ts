@@ -13,12 +13,13 @@ import {
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import { foundTask } from "../../../src/modules/agentcli/identity/find-task.ts";
 import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
+import { taskHash } from "../../../src/modules/agentcli/identity/task-hash.ts";
 import type {
   Binding,
   Identity,
   Manifest,
 } from "../../../src/modules/agentcli/manifest/manifest.ts";
-import { Approvals, taskHash } from "../../../src/modules/agentcli/run/approvals.ts";
+import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/govern.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
 import {

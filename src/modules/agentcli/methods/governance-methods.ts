@@ -1,15 +1,18 @@
 /**
- * The methods of 0.2: about one task, who it acts as, who stands behind that, and whether it may
- * run; and about the providers and verifiers that there are, and what each can do. They read and
- * ask; they run nothing and write nothing.   agentcli protocol "v0.2"
+ * The methods of 0.2: about one task, who it acts as, who stands behind that, if its proof holds and
+ * whether it may run; and about the providers and verifiers that there are, and what each can do. They
+ * read and ask; they write nothing, and run nothing but a proof's command, by leave of the caller.
+ * agentcli protocol "v0.2"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { type Failure, invalidArgument, isFailure } from "../failure.ts";
 import { authorize, type Decision, judgeTrust } from "../governance/authorization.ts";
 import { verifyProof } from "../governance/proof.ts";
 import { type FoundTask, findTask } from "../identity/find-task.ts";
 import { IDENTITY_PROVIDERS } from "../identity/providers.ts";
 import { type ResolvedIdentity, resolveTaskIdentity } from "../identity/resolve-identity.ts";
+import { taskHash } from "../identity/task-hash.ts";
 import { readManifest } from "../manifest/validate.ts";
 import type { World } from "../world.ts";
 import { hasManifest, type Method, readParameters } from "./method.ts";
@@ -69,6 +72,26 @@ export const evaluateMethod: Method = async (params, { world }) => {
   return { ok: true, decision: decisionOf(decided), authorization: decided, ...warnings };
 };
 
+/** The verdict on the proof that stands behind a task; null where none does. */
+export const verifyProofMethod: Method = async (params, { world }) => {
+  const found = readTask(params);
+  if (isFailure(found)) return found;
+  const flags = readParameters(params, { allowProofCommand: "flag" });
+  if (isFailure(flags)) return flags;
+  if (found.manifest.version === "0.1") {
+    return invalidArgument("Authorization proof verification requires a version 0.2 manifest");
+  }
+  const verified = await verifyProof(found, world, flags.allowProofCommand);
+  if (isFailure(verified)) return verified;
+  const { kind: _, ...proof } = verified ?? {};
+  return {
+    ok: true,
+    authorization_proof: verified === undefined ? null : proof,
+    effective_task_hash: taskHash(found),
+    manifest_digest: canonicalDigest(found.manifest as unknown as JsonRecord),
+  };
+};
+
 /** The form of the protocol document; the other one is what older clients read. */
 function decisionOf({ decision, reason }: Decision): JsonRecord {
   return { allowed: decision === "permit", reason, kind: decision };
@@ -79,14 +102,17 @@ interface ResolvedTask {
   readonly identity: ResolvedIdentity;
 }
 
-/** Proof first: what was never authorized resolves no credentials. */
-async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTask | Failure> {
+function readTask(params: JsonRecord): FoundTask | Failure {
   if (!hasManifest(params)) return invalidArgument("manifest is required");
   const ids = readParameters(params, { taskId: "required-text", workflowId: "text" });
   if (isFailure(ids)) return ids;
   const read = readManifest(params["manifest"]);
-  if (isFailure(read)) return read;
-  const found = findTask(read.manifest, ids.taskId, ids.workflowId);
+  return isFailure(read) ? read : findTask(read.manifest, ids.taskId, ids.workflowId);
+}
+
+/** Proof first: what was never authorized resolves no credentials. */
+async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTask | Failure> {
+  const found = readTask(params);
   if (isFailure(found)) return found;
   if (found.manifest.version === "0.2") {
     const proof = await verifyProof(found, world);

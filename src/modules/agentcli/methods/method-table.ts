@@ -20,6 +20,7 @@ import {
   resolveMethod,
   tellOne,
   validateDelegationMethod,
+  verifyProofMethod,
 } from "./governance-methods.ts";
 import { inspectMethod } from "./inspect-method.ts";
 import { hasManifest, type Method, readParameters } from "./method.ts";
@@ -129,6 +130,10 @@ const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
     },
     "agentcli.schema": { summary: "A schema by target.", method: schemaMethod },
     "agentcli.describe": { summary: "Descriptive metadata by target.", method: describeMethod },
+    "agentcli.targets": {
+      summary: "The targets that a manifest compiles to, with their features.",
+      method: () => ({ ok: true, targets: listTargets() }),
+    },
     "agentcli.validate": { summary: "The verdict on a manifest.", method: validateMethod },
     "agentcli.compile": { summary: "A manifest compiled to a target.", method: compileMethod },
     "agentcli.apply": {
@@ -169,6 +174,10 @@ const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
         ({ capabilities }, verifier) => ({ verifier, capabilities }),
       ),
     },
+    "agentcli.authorizationProof.verify": {
+      summary: "The verdict on the proof that stands behind a task.",
+      method: verifyProofMethod,
+    },
     "agentcli.authorization.providers": {
       summary: "The authorization providers and what they can do.",
       method: listAll("providers", AUTHORIZATION_PROVIDERS),
@@ -194,11 +203,6 @@ const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
   }),
 );
 
-/** Its command has no method in the protocol document. */
-export function targetsResult(): Readonly<Record<string, unknown>> {
-  return { ok: true, targets: listTargets() };
-}
-
 /** The first line of every session. */
 export const READY_PARAMS: JsonRecord = { ok: true, manifest_version: MANIFEST_VERSION };
 
@@ -213,7 +217,7 @@ const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
   ["inspect", "Read jobs, runs, queue or approvals of a scheduler's database."],
   ["convert", "Convert a manifest of version 0.1 to version 0.2."],
   ["identity", "List providers, resolve a task's identity, check its delegation."],
-  ["authorization-proof", "List the verifiers of authorization proofs."],
+  ["authorization-proof", "List the verifiers of authorization proofs, or verify a task's proof."],
   ["authorization", "List providers, or ask whether a task may run."],
   ["evidence", "List the providers of evidence."],
   ["serve", "Serve line-delimited JSON-RPC on standard input and output; also without a command."],

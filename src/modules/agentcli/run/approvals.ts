@@ -5,8 +5,6 @@
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 
-import { given, type JsonRecord } from "../../../base/json-value.ts";
-import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import {
@@ -17,7 +15,7 @@ import {
 import type { Store } from "../../../state/store.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/find-task.ts";
-import { credentialsFrom } from "../identity/resolve-identity.ts";
+import { taskHash } from "../identity/task-hash.ts";
 
 type ApprovalAnswer =
   | { readonly kind: "granted"; consume(): Promise<boolean> }
@@ -141,35 +139,4 @@ function waitOf({ approval }: TaskPlan): number {
 
 function keyOf(agentId: string, { source }: TaskPlan): string {
   return `${agentId}/${source.workflow_id}/${source.task_id}`;
-}
-
-/**
- * `sha256:…` of what a task effectively is: everything that decides what is run, under whom and under
- * what conditions, the profiles that it refers to and whose credentials it has included. An approval is
- * for this and nothing else.
- */
-export function taskHash(found: FoundTask): string {
-  const { plan, manifest } = found;
-  const { id, source, execution, contract, verify, runtime, output, approval } = plan;
-  const { identity, authorization, evidence, authorization_proof: proof } = plan;
-  const identityRef = "ref" in identity ? identity.ref : null;
-  const effective: JsonRecord = {
-    ...{ id, source, execution, contract, verify, runtime, output, approval },
-    ...{ identity, authorization, evidence, authorization_proof: proof },
-    ...given({ credentials: credentialsFrom(found) }),
-    profiles: {
-      identity: findProfile(manifest.identity_profiles, identityRef),
-      authorization: findProfile(manifest.authorization_profiles, authorization?.ref),
-      evidence: findProfile(manifest.evidence_profiles, evidence?.ref),
-      authorization_proof: findProfile(manifest.authorization_proof_profiles, proof?.ref),
-    },
-  };
-  return canonicalDigest(effective);
-}
-
-function findProfile(
-  profiles: readonly { readonly id: string }[] | null | undefined,
-  ref: string | null | undefined,
-): object | null {
-  return profiles?.find(({ id }) => id === ref) ?? null;
 }

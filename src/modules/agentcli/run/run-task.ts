@@ -5,8 +5,8 @@
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { compileLinearRegex } from "../../../schema/linear-regex.ts";
 import { type FoundTask, foundTask } from "../identity/find-task.ts";
+import { taskHash } from "../identity/task-hash.ts";
 import type { Task, Trigger, Workflow } from "../manifest/manifest.ts";
-import { taskHash } from "./approvals.ts";
 import { executeProgram } from "./execute-program.ts";
 import {
   type Executor,
