@@ -159,6 +159,16 @@ describe("agtp-rpc", () => {
       schema_format: "agentcli-legacy",
       schema: { fields: { version: { const: "0.2" } } },
     });
+    const { schema: manifest } = await json("schema", "manifest", "--legacy");
+    const { schema: task } = await json("schema", "task", "--legacy");
+    expect(manifest.fields.workflows.items.fields.tasks.items).toEqual(task);
+    expect(task.note).toMatch(/^Exactly one of schedule or trigger/);
+    const { value_from: source } =
+      manifest.fields.authorization_proof_profiles.items.fields.proof.fields;
+    expect(Object.keys(source.fields)).toEqual(["env", "file", "literal", "command"]);
+    expect(await json("schema", "scheduler-job", "--legacy")).toMatchObject({
+      schema: { fields: { source: { fields: { task_id: { type: "string" } } } } },
+    });
     expect(await json("describe")).toMatchObject({ description: { name: "commands" } });
     expect(await json("version")).toMatchObject({ ok: true, manifest_version: "0.2" });
     expect(await json("targets")).toMatchObject({ targets: [{ name: "standalone" }, {}, {}] });

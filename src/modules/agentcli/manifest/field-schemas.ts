@@ -96,7 +96,8 @@ function wordSchema(word: Extract<Field, string>): JsonSchema {
 }
 
 function sourceSchema(word: "source" | "source or literal"): JsonSchema {
-  const fields = sourceFields(word);
+  const { literal: _, ...others } = BLOCKS.source;
+  const fields: Fields = word === "source" ? others : BLOCKS.source;
   return {
     ...blockSchema(fields),
     anyOf: Object.keys(fields).map((name) => ({
@@ -104,11 +105,6 @@ function sourceSchema(word: "source" | "source or literal"): JsonSchema {
       properties: { [name]: { type: "string" } },
     })),
   };
-}
-
-function sourceFields(word: "source" | "source or literal"): Fields {
-  const { env, file, command } = BLOCKS.source;
-  return word === "source" ? { env, file, command } : BLOCKS.source;
 }
 
 /** A descriptor. */
@@ -158,9 +154,6 @@ function describeWord(word: Extract<Field, string>): Descriptor {
       return { type: "object" };
     case "environment":
       return { type: "object", values: { type: "string" } };
-    case "source":
-    case "source or literal":
-      return describeBlock(sourceFields(word));
     case "identity":
       return describeBlock({ ...BLOCKS.flat_identity, ...BLOCKS.structured_identity });
     default: {

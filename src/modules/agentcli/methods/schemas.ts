@@ -30,7 +30,7 @@ interface Maker {
 const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ["manifest", { schema: manifestSchema, legacy: legacyManifest }],
   ["workflow", { schema: () => withDefinitions(workflowSchema()), legacy: legacyWorkflow }],
-  ["task", { schema: taskSchema, legacy: () => describeBlock(TASK) }],
+  ["task", { schema: taskSchema, legacy: legacyTask }],
   ["schedulerJob", { schema: () => JOB_SCHEMA, legacy: () => LEGACY_JOB }],
   ["standalonePlan", { schema: () => PLAN_SCHEMA, legacy: () => LEGACY_PLAN }],
   ["rpcRequest", { schema: () => REQUEST_SCHEMA, legacy: () => LEGACY_REQUEST }],
@@ -103,18 +103,23 @@ function legacyManifest(): Descriptor {
     fields: {
       version: { type: "string", const: MANIFEST_VERSION },
       ...Object.fromEntries(profiles),
-      workflows: { type: "array", minItems: 1 },
+      workflows: { type: "array", minItems: 1, items: legacyWorkflow() },
     },
   };
 }
 
 function legacyWorkflow(): Descriptor {
   const { fields } = describeBlock(WORKFLOW);
+  const tasks = { type: "array", minItems: 1, items: legacyTask() };
   return {
     type: "object",
     required: ["id", "name", "tasks"],
-    fields: { ...(fields as object), tasks: { type: "array", minItems: 1 } },
+    fields: { ...(fields as object), tasks },
   };
+}
+
+function legacyTask(): Descriptor {
+  return { ...describeBlock(TASK), note: "Exactly one of schedule or trigger must be present." };
 }
 
 const RPC_ID: JsonSchema = { type: ["string", "number", "null"] };
@@ -215,12 +220,18 @@ const JOB_SCHEMA: JsonSchema = {
 /** A job in the descriptors of old. */
 const LEGACY_JOB: Descriptor = {
   type: "object",
-  fields: Object.fromEntries(
-    JOB_FIELDS.map(([name, type]) => [
-      name,
-      type === "flag" ? { type: "integer", note: "1 or 0" } : { type, nullable: true },
-    ]),
-  ),
+  fields: {
+    ...Object.fromEntries(
+      JOB_FIELDS.map(([name, type]) => [
+        name,
+        type === "flag" ? { type: "integer", note: "1 or 0" } : { type, nullable: true },
+      ]),
+    ),
+    source: {
+      type: "object",
+      fields: { workflow_id: { type: "string" }, task_id: { type: "string" } },
+    },
+  },
 };
 
 const CAPABILITIES = Object.fromEntries(
