@@ -399,8 +399,10 @@ describe("a run", () => {
   });
 
   it("signs what it did where the manifest wants evidence", async () => {
+    // `key_path` is the name that agentcli itself has for it.
+    const provider_config = { key_path: "key" };
     const members = {
-      evidence_profiles: [{ id: "e", provider: "ssh", provider_config: { signing_key: "key" } }],
+      evidence_profiles: [{ id: "e", provider: "ssh", provider_config }],
       workflow: { evidence: { ref: "e", verify: { required: true } } },
     };
     const server = await open([shellTask("echo", ["done", "--key=abc"])], members);

@@ -37,7 +37,7 @@ export const EVIDENCE_PROVIDERS: ReadonlyMap<string, EvidenceProvider> = new Map
     ssh: {
       methods: SSH_METHODS,
       capabilities: { methods: SSH_METHODS, payload_formats: ["canonical-json"] },
-      settings: ["signing_key"],
+      settings: ["signing_key", "key_path"],
       check: ({ methods }) => {
         const wanted = Array.isArray(methods) ? methods : [];
         const unknown = wanted.findIndex((method) => !SSH_METHODS.includes(String(method)));
@@ -68,7 +68,8 @@ export async function giveEvidence(
   world: World,
 ): Promise<{ readonly envelope: JsonRecord } | Failure | undefined> {
   if (evidence.provider !== "ssh") return undefined;
-  const named = evidence.provider_config?.["signing_key"] ?? world.env["AGENTCLI_SIGNING_KEY"];
+  const { signing_key, key_path } = evidence.provider_config ?? {};
+  const named = signing_key ?? key_path ?? world.env["AGENTCLI_SIGNING_KEY"];
   if (typeof named !== "string" || named === "") {
     return failure("evidence_failed", "no signing key: set provider_config.signing_key");
   }

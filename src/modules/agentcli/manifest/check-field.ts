@@ -12,16 +12,18 @@ import { fieldsOf, isRequired, isStructuredIdentity, TRUST_LEVEL } from "./table
 const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const TOKEN = /^[A-Za-z0-9@:_./-]+$/;
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const FILE_PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/;
 // Tab, line feed and carriage return are text.
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
 /** The sources of the patterns, for the JSON Schema. */
 export const TEXT_PATTERNS: Readonly<
-  Record<"identifier" | "token" | "environmentName" | "string", string>
+  Record<"identifier" | "token" | "environmentName" | "filePrefix" | "string", string>
 > = {
   identifier: IDENTIFIER.source,
   token: "^[A-Za-z0-9@:_./-]+$",
   environmentName: ENVIRONMENT_NAME.source,
+  filePrefix: FILE_PREFIX.source,
   string: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$",
 };
 
@@ -84,6 +86,12 @@ function checkWord(place: DocumentPlace, word: Word): void {
     case "token!":
       checkPattern(place, word, TOKEN, "contains unsupported path or token characters");
       return;
+    case "variable":
+      checkPattern(place, word, ENVIRONMENT_NAME, "must be a valid environment variable name");
+      return;
+    case "file prefix":
+      checkPattern(place, word, FILE_PREFIX, "must be a safe file prefix of at most 80 characters");
+      return;
     case "trust level":
       checkField(place, TRUST_LEVEL);
       return;
@@ -96,7 +104,7 @@ function checkWord(place: DocumentPlace, word: Word): void {
   }
 }
 
-/** The name of a workflow, a task or a profile; a program, a model, a channel. */
+/** The name of a workflow, a task or a profile; a program, a model, a channel, a variable. */
 function checkPattern(place: DocumentPlace, word: Word, pattern: RegExp, message: string): void {
   const text = checkString(place, isRequired(word));
   if (text !== undefined && !pattern.test(text)) place.fail(message);

@@ -64,6 +64,10 @@ function wordSchema(word: Extract<Field, string>): JsonSchema {
     case "token":
     case "token!":
       return { type: "string", pattern: TEXT_PATTERNS.token };
+    case "variable":
+      return { type: "string", pattern: TEXT_PATTERNS.environmentName };
+    case "file prefix":
+      return { type: "string", pattern: TEXT_PATTERNS.filePrefix };
     case "condition":
       return { type: "string", pattern: "^(?:contains|regex):[\\s\\S]*\\S" };
     case "text":

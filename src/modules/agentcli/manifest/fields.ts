@@ -27,6 +27,8 @@ export type Field =
   | `${"string" | "identifier" | "token"}${"" | "!"}`
   /** `text`: any string, the empty one too. `condition`: `contains:…` or `regex:…`. */
   | ("text" | "condition" | "boolean" | "list" | "trust level")
+  /** The name of an environment variable; the beginning of a file's name. */
+  | ("variable" | "file prefix")
   /** A shell command that must be there when its block is. */
   | "command line"
   /** An object whose members are the author's own; merged one level deep, or replaced. */
@@ -89,8 +91,8 @@ export const BLOCKS = {
   binding_target: {
     kind: { among: ["env", "file", "stdin", "none"] },
     name: "string",
-    prefix: "string",
-    expose_as: "string",
+    prefix: "file prefix",
+    expose_as: "variable",
   },
   binding: {
     source: "string!",

@@ -39,7 +39,7 @@ type ValueOf<Field> = Field extends keyof Words
 
 type Text =
   | `${"string" | "identifier" | "token"}${"" | "!"}`
-  | ("text" | "condition" | "command line");
+  | ("text" | "condition" | "command line" | "variable" | "file prefix");
 
 interface Words extends Readonly<Record<Text, string>> {
   readonly boolean: boolean;

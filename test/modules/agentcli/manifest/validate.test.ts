@@ -225,6 +225,27 @@ describe("validateManifest", () => {
     ]);
   });
 
+  it("refuses files and variables that nothing can be presented in", () => {
+    const targets = [
+      { prefix: "agentcli-credential", expose_as: "CREDENTIAL_FILE" },
+      { prefix: "../escape", expose_as: "not-valid" },
+      { prefix: "p".repeat(81) },
+    ];
+    const bindings = targets.map((members) => {
+      return { source: "provider", target: { kind: "file", ...members } };
+    });
+    const manifest = manifestOf([promptTask()], {
+      identity_profiles: [{ id: "a", provider: "none", presentation: { bindings } }],
+    });
+    const place = "$.identity_profiles[0].presentation.bindings";
+    const prefix = "must be a safe file prefix of at most 80 characters";
+    expect(errorsOf(manifest)).toEqual([
+      `${place}[1].target.prefix ${prefix}`,
+      `${place}[1].target.expose_as must be a valid environment variable name`,
+      `${place}[2].target.prefix ${prefix}`,
+    ]);
+  });
+
   it("refuses profiles that their providers cannot work with", () => {
     const manifest = manifestOf([promptTask()], {
       identity_profiles: [
@@ -285,7 +306,7 @@ describe("validateManifest", () => {
       unknown("identity_profiles[0].provider_config", "vendor", "this provider has none"),
       unknown("identity_profiles[1].auth.provider_config", "tokn", T),
       unknown("authorization_profiles[0].provider_config", "path", Z),
-      unknown("evidence_profiles[0].provider_config", "key", "one of: signing_key"),
+      unknown("evidence_profiles[0].provider_config", "key", "one of: signing_key, key_path"),
       unknown("workflows[0].identity.auth.provider_config", "region", T),
       unknown("workflows[0].tasks[0].authorization.provider_config", "timout", Z),
     ]);
