@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { formatProblem } from "../../src/base/problem.ts";
@@ -323,6 +323,30 @@ describe("a run", () => {
       ...{ ok: true, warnings: ["verify ended with exit code 4"] },
     });
     expect((await run(server, {}, ALICE, "t3")).body).toMatchObject({ ok: true });
+  });
+
+  it.each([
+    [
+      "a check that fails",
+      shellTask("echo", ["low"], { verify: { shell: "exit 4" } }),
+      "verify_failed",
+    ],
+    ["a program that is not there", shellTask("/nonexistent/tool", []), "task_not_started"],
+  ])("has its failure handled that is no exit code: %s", async (_, task, code) => {
+    const handler = { shell: { program: "touch", args: ["handled"] }, condition: "regex:^(low)?" };
+    const server = await open([
+      { ...task, on_failure: handler },
+      shellTask("touch", ["done"], {
+        ...{ id: "next", schedule: undefined },
+        trigger: { parent: "t1", on: "success" },
+      }),
+    ]);
+    const { body } = await run(server);
+    expect(body).toMatchObject({
+      error: { code, details: { children: [{ task_id: "t1.failure", ran: true, ok: true }] } },
+    });
+    expect(readdirSync(server.directory)).toContain("handled");
+    expect(readdirSync(server.directory)).not.toContain("done");
   });
 
   it.each([

@@ -12,11 +12,11 @@ import { giveEvidence } from "../governance/evidence.ts";
 import type { ProofReport } from "../governance/proof.ts";
 import {
   type Executor,
+  failRun,
   outputLimit,
   type Run,
   type RunRefusal,
   type RunReport,
-  refuseRun,
 } from "./execution.ts";
 import { type GovernedRun, refuseFailure } from "./govern.ts";
 import { childEnvironment, presentCredentials } from "./present-credentials.ts";
@@ -52,7 +52,9 @@ export async function executeProgram(
       ...presented.secrets,
     ]);
     const outcome = await runTaskProgram(program, executor.groups);
-    if (outcome.kind === "not-started") return refuseRun("task_not_started", outcome.message);
+    if (outcome.kind === "not-started") {
+      return failRun("task_not_started", outcome.message, { text: "" });
+    }
     await turnOfLong(outcome.stdout.bytes + outcome.stderr.bytes);
     const result = describeResult(plan, outcome, redact, warnings);
     const isOk = outcome.exitCode === 0 && !outcome.isTimedOut;
@@ -134,9 +136,8 @@ async function verify(facts: Facts, { groups }: Executor): Promise<RunRefusal | 
   }
   const said = outcome.kind === "ended" ? outcome.stderr.text(redact) : "";
   const { source } = run.found.plan;
-  return refuseRun("verify_failed", message, {
-    ...{ execution_id: run.executionId, source, result, verify_stderr: said },
-  });
+  const details = { execution_id: run.executionId, source, result, verify_stderr: said };
+  return failRun("verify_failed", message, { text: textOf(result), details });
 }
 
 function describeFailure(outcome: ProgramOutcome, timeoutSeconds: number): string {
@@ -172,18 +173,22 @@ async function report(facts: Facts, { world }: Executor): Promise<RunReport | Ru
       // It has run: whoever asks must be able to see that.
       if (evidence.verify.required === true) {
         const { execution_id, source } = body;
-        return refuseRun("evidence_failed", given.message, { execution_id, source, result });
+        const details = { execution_id, source, result };
+        return failRun("evidence_failed", given.message, { text: textOf(result), details });
       }
       warnings.push(given.message);
     } else if (given !== undefined) envelope = given.envelope;
   }
-  const text = `${String(result["stdout"])}${String(result["stderr"])}`;
   return {
     kind: "report",
     status: 200,
     body: { ...body, evidence: envelope, warnings },
-    output: { isOk, text },
+    output: { isOk, text: textOf(result) },
   };
+}
+
+function textOf({ stdout, stderr }: JsonRecord): string {
+  return `${String(stdout)}${String(stderr)}`;
 }
 
 function withoutKind({ kind: _, required: __, ...report }: ProofReport): JsonRecord {

@@ -59,6 +59,14 @@ export interface RunRefusal {
   readonly details?: unknown;
   /** The reason for the operator alone, in the log. */
   readonly reason?: string;
+  /** Of a task that was let run, and has failed; undefined where it was not. */
+  readonly output?: TaskOutput;
+}
+
+/** The parts that triggers look at: how a task has ended, and what it has put out. */
+export interface TaskOutput {
+  readonly isOk: boolean;
+  readonly text: string;
 }
 
 /** A run that came to something: a result, a preview, or a question for a person. */
@@ -66,13 +74,22 @@ export interface RunReport {
   readonly kind: "report";
   readonly status: 200 | 202;
   readonly body: Readonly<Record<string, unknown>>;
-  /** The parts that conditions of triggers look at; undefined where nothing has run. */
-  readonly output?: { readonly isOk: boolean; readonly text: string };
+  /** Undefined where nothing has run. */
+  readonly output?: TaskOutput;
 }
 
 /** Refuses. */
 export function refuseRun(error: RunError, message: string, details?: unknown): RunRefusal {
   return { kind: "refused", error, message, ...given({ details }) };
+}
+
+/** Refuses to call a task done that was let run; others may follow on its failure. */
+export function failRun(
+  error: RunError,
+  message: string,
+  { text, details }: { readonly text: string; readonly details?: unknown },
+): RunRefusal {
+  return { ...refuseRun(error, message, details), output: { isOk: false, text } };
 }
 
 /** As a handler answers it. */

@@ -9,6 +9,7 @@ import type { Call } from "../../../handlers/handler.ts";
 import { applyEvidenceProfile } from "../compile/merge.ts";
 import {
   type Executor,
+  failRun,
   type PromptRuntime,
   type Run,
   type RunRefusal,
@@ -59,7 +60,8 @@ export async function executePrompt(
   const { status, body } = answer;
   if (status !== 200 && status !== 202) {
     const message = `EXECUTE ${runtime.path} answered ${status}`;
-    return refuseRun("runtime_failed", message, { status, body });
+    const details = { status, body };
+    return failRun("runtime_failed", message, { text: JSON.stringify(body) ?? "", details });
   }
   const isOk = status === 200;
   return {

@@ -2,6 +2,7 @@
  * One task from the call to the report, and the tasks that follow on it. Refusals are the errors that
  * the endpoint declares.   agentcli execution identity "Pipeline"
  */
+import { recordIn } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { compileLinearRegex } from "../../../schema/linear-regex.ts";
 import { type FoundTask, foundTask } from "../identity/find-task.ts";
@@ -15,6 +16,7 @@ import {
   type RunRefusal,
   type RunReport,
   refuseRun,
+  type TaskOutput,
 } from "./execution.ts";
 import { govern } from "./govern.ts";
 import { executePrompt } from "./prompt-runtime.ts";
@@ -42,10 +44,12 @@ async function runWithFollowers(
 ): Promise<RunReport | RunRefusal> {
   const outcome = await runOnce(found, caller, executor);
   audit(found, caller, outcome);
-  if (outcome.kind === "refused" || outcome.output === undefined) return outcome;
+  if (outcome.output === undefined) return outcome;
   const children = await runFollowers(found, caller, executor, outcome.output, depth);
   if (children.length === 0) return outcome;
-  return { ...outcome, body: { ...outcome.body, children } };
+  return outcome.kind === "refused"
+    ? { ...outcome, details: { ...recordIn(outcome.details), children } }
+    : { ...outcome, body: { ...outcome.body, children } };
 }
 
 async function runOnce(
@@ -82,7 +86,7 @@ async function runFollowers(
   { manifest, workflow, plan }: FoundTask,
   caller: RunCaller,
   executor: Executor,
-  output: NonNullable<RunReport["output"]>,
+  output: TaskOutput,
   depth: number,
 ): Promise<readonly object[]> {
   const children: object[] = [];
@@ -175,7 +179,7 @@ type Followed =
 function tasksAfter(
   { tasks }: Workflow,
   parentId: string,
-  output: { readonly isOk: boolean; readonly text: string },
+  output: TaskOutput,
 ): readonly Followed[] {
   return tasks.flatMap((task): readonly Followed[] => {
     const { trigger, enabled } = task;
