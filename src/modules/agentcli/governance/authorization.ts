@@ -16,7 +16,13 @@ import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import { compareTrust, type TrustLevel } from "../manifest/fields.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
 import type { World } from "../world.ts";
-import { askCedar, CEDAR_SETTINGS, checkCedarSettings, type ProviderAnswer } from "./cedar.ts";
+import {
+  askCedar,
+  CEDAR_SETTINGS,
+  checkCedarSettings,
+  type PolicyQuestion,
+  type ProviderAnswer,
+} from "./cedar.ts";
 
 type DecisionKind = "permit" | "deny" | "require-escalation";
 
@@ -52,7 +58,7 @@ export async function authorize(
   const policyRef = provider.policyRef(settings);
   const record = { provider: name, policy_ref: policyRef, escalation: null } as const;
   const request = requestOf(plan, identity, authorization, actor);
-  const answer = await provider.ask(request, settings, world);
+  const answer = await provider.ask({ request, principal: identity.principal }, settings, world);
   if (answer.kind === "fault") {
     if (authorization.on_error === "warn") {
       const reason = "authorization provider error (on_error: warn)";
@@ -135,7 +141,7 @@ interface AuthorizationProvider {
   /** The place of its policy, for the record. */
   policyRef(settings: JsonRecord): string | null;
   ask(
-    request: JsonRecord,
+    question: PolicyQuestion,
     settings: JsonRecord,
     world: Pick<World, "askJson" | "directory">,
   ): Promise<ProviderAnswer>;
@@ -172,7 +178,7 @@ export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider>
           ? [["provider_config.endpoint", "provider_config.endpoint must be a non-empty string"]]
           : [],
       policyRef: ({ endpoint }) => withoutSecrets(String(endpoint ?? "")),
-      ask: async (input, settings, world) => {
+      ask: async ({ request: input }, settings, world) => {
         const endpoint = String(settings["endpoint"] ?? "");
         if (!/^https?:/.test(endpoint) || !URL.canParse(endpoint)) {
           return { kind: "fault", message: "its endpoint is no http or https URL" };
@@ -191,7 +197,7 @@ export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider>
       settings: CEDAR_SETTINGS,
       check: ({ provider_config: settings }) => checkCedarSettings(recordIn(settings)),
       policyRef: ({ policies_file: file }) => textIn(file) ?? null,
-      ask: (request, settings, { directory }) => askCedar(request, settings, directory),
+      ask: (question, settings, { directory }) => askCedar(question, settings, directory),
     },
   }),
 );

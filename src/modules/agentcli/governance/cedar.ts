@@ -74,19 +74,27 @@ export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[
   return faults;
 }
 
+/** What a policy engine is asked. */
+export interface PolicyQuestion {
+  /** The sections that the profile includes. */
+  readonly request: JsonRecord;
+  /** The identity, in the request or not. */
+  readonly principal: string;
+}
+
 /** The decision on a request. */
 export async function askCedar(
-  request: JsonRecord,
+  question: PolicyQuestion,
   settings: JsonRecord,
   directory: string,
 ): Promise<ProviderAnswer> {
   const policies = readPolicies(settings, directory);
   if (typeof policies !== "string") return policies;
   const engine = await findEngine();
-  const { principal, resource } = whoAndWhat(request, settings);
+  const { principal, resource } = whoAndWhat(question, settings);
   const action = { type: "Action", id: textOf(settings, "action") };
   const answer = await engine.ask({
-    ...{ principal, action, resource, context: contextOf(request) },
+    ...{ principal, action, resource, context: contextOf(question.request) },
     policies: { staticPolicies: policies },
     entities: entitiesOf(settings),
   });
@@ -122,11 +130,10 @@ function readPolicies(settings: JsonRecord, directory: string): string | Provide
   return text ?? { kind: "fault", message: `its policies_file ${fault}` };
 }
 
-function whoAndWhat(request: JsonRecord, settings: JsonRecord) {
-  const { principal } = recordIn(request["identity"]);
+function whoAndWhat({ request, principal }: PolicyQuestion, settings: JsonRecord) {
   const { workflow_id: workflow, task_id: task } = recordIn(request["source"]);
   return {
-    principal: { type: textOf(settings, "principal_type"), id: String(principal ?? "") },
+    principal: { type: textOf(settings, "principal_type"), id: principal },
     resource: { type: textOf(settings, "resource_type"), id: `${workflow}/${task}` },
   };
 }

@@ -39,6 +39,16 @@ describe("cedar", () => {
     });
   });
 
+  it("judges the identity also where its section is no part of the context", async () => {
+    const policies = `permit(principal, action, resource) unless { context has identity };
+      forbid(principal == Principal::"eve", action, resource);`;
+    const kind = async (principal: string) => {
+      const manifest = governed({ policies }, { request: { include: ["command"] } }, principal);
+      return (await evaluate(manifest))["result"]?.["decision"]?.["kind"];
+    };
+    expect([await kind("ops"), await kind("eve")]).toEqual(["permit", "deny"]);
+  });
+
   it("reads policies from a file, and entities with what they are in", async () => {
     const policies = `permit(principal in Team::"on-call", action == Action::"start", resource);`;
     const directory = makeDirectory({ "ops.cedar": policies });
