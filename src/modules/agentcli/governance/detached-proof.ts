@@ -155,8 +155,10 @@ function isAllowedSigner(
   return list.split(/\r?\n/).some((line) => {
     const [, names = "", options = "", key] =
       /^\s*([^\s#]\S*)\s+(?:(\S+)\s+)?ssh-ed25519\s+([A-Za-z0-9+/=]+)/.exec(line) ?? [];
-    if (key !== wanted || !names.split(",").includes(principal)) return false;
-    return allowsNamespace(options, namespace);
+    const named = names.split(",");
+    // Whom a line excludes it names as well.
+    if (key !== wanted || named.includes(`!${principal}`)) return false;
+    return named.includes(principal) && allowsNamespace(options, namespace);
   });
 }
 

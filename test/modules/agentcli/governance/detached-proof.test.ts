@@ -116,6 +116,7 @@ describe("a signature of ssh-keygen", () => {
       signers: `# people\nnobody ${line}\nops,dev ${line}\n`,
       scoped: `ops namespaces="git,agentcli" ${line}\n`,
       git: `ops namespaces="git" ${line}\n`,
+      negated: `!ops,ops ${line}\n`,
       dated: `ops valid-before="20200101" ${line}\n`,
     };
     for (const [name, text] of Object.entries(lists)) writeFileSync(join(directory, name), text);
@@ -161,7 +162,7 @@ describe("a signature of ssh-keygen", () => {
     }
     for (const other of [
       by("signers", { principal: "eve" }),
-      ...["git", "dated", "missing"].map((list) => by(list)),
+      ...["git", "negated", "dated", "missing"].map((list) => by(list)),
     ]) {
       const proof = signature(canonicalDigest(other));
       expect((await resolve(other, proof, directory))["error"]).toMatchObject(REFUSED);
