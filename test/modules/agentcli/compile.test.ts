@@ -355,6 +355,20 @@ describe("the target openclaw-scheduler", () => {
     });
   });
 
+  it("has a program checked where it runs", () => {
+    const verify = { shell: "test -f 'out put'" };
+    const [there, anywhere] = jobs(
+      manifestOf([
+        shellTask("make", [], { verify, shell: { cwd: "/srv" } }),
+        shellTask("make", [], { id: "t2", verify }),
+      ]),
+    );
+    expect(there).toMatchObject({
+      verify_shell: `cd '/srv' && 'sh' '-c' 'test -f '"'"'out put'"'"''`,
+    });
+    expect(anywhere).toMatchObject({ verify_shell: verify.shell, verify_timeout_s: 30 });
+  });
+
   it.each([
     [{ offload: "always" }, 128],
     [{ offload: "never" }, 1_048_576],

@@ -48,6 +48,7 @@ export function checkJob(findings: Findings, path: string, checked: CheckedJob):
 const LIMITS: Readonly<Record<string, number>> = {
   name: 200,
   payload_message: 100_000,
+  verify_shell: 100_000,
   agent_id: 128,
   schedule_cron: 128,
   schedule_tz: 128,

@@ -196,7 +196,7 @@ function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
 function laterFields(plan: TaskPlan, asked: Approval | null | undefined): JsonRecord {
   const { verify, auth_profile, output } = plan;
   return given({
-    verify_shell: verify?.shell,
+    verify_shell: verify === null ? undefined : verifyLine(verify.shell, plan),
     verify_timeout_s: verify?.timeout_seconds,
     verify_on_failure: verify?.on_failure,
     approval_risk_level: asked?.risk_level ?? undefined,
@@ -204,6 +204,13 @@ function laterFields(plan: TaskPlan, asked: Approval | null | undefined): JsonRe
     auth_profile: auth_profile ?? undefined,
     output_format: output.format ?? undefined,
   });
+}
+
+/** A check runs where its task does. */
+function verifyLine(shell: string, { execution: { payload } }: TaskPlan): string {
+  const cwd = "program" in payload ? payload.cwd : null;
+  if (cwd === null) return shell;
+  return shellLine({ program: "sh", args: ["-c", shell], env: {}, cwd, stdin: null });
 }
 
 /**
