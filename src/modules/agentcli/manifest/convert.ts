@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { type Failure, invalidArgument, invalidManifest } from "../failure.ts";
 import type { FailureHandler, Identity, Manifest, Task, Workflow } from "./manifest.ts";
+import { isStructuredIdentity } from "./tables.ts";
 import { validateManifest } from "./validate.ts";
 
 /** The manifest in the newer version, or why it cannot be. */
@@ -59,7 +60,9 @@ function merge(
   broad: Identity | null | undefined,
   narrow: Identity | null | undefined,
 ): Identity | null {
-  return narrow === undefined || narrow === null ? null : { ...broad, ...narrow };
+  if (narrow === undefined || narrow === null) return null;
+  const said = Object.entries(narrow).filter(([, value]) => value !== null);
+  return { ...broad, ...Object.fromEntries(said) };
 }
 
 function withReferences(
@@ -69,6 +72,7 @@ function withReferences(
 ): JsonRecord {
   const { identity: _, ...rest } = scope;
   if (identity === null) return rest;
+  if (isStructuredIdentity(identity)) return { ...scope };
   const ref = profiles.identityFor(identity);
   const proof = profiles.proofFor(identity);
   return {

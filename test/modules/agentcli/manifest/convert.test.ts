@@ -77,6 +77,22 @@ describe("convertManifest", () => {
     expect(JSON.stringify(converted)).not.toContain('"attestation"');
   });
 
+  it("keeps an identity that is of the form of 0.2 already", () => {
+    const before = manifest(
+      [promptTask({ identity: { trust: { level: "restricted" } } }), promptTask({ id: "t2" })],
+      { identity: { subject: { principal: "agent:one" } } },
+    );
+    expect(convertManifest(before)).toEqual({ ...before, version: "0.2" });
+  });
+
+  it("takes from the workflow what a task says null of", () => {
+    const identity = { principal: null, run_as: "root" };
+    const before = manifest([promptTask({ identity })], { identity: { principal: "agent:one" } });
+    expect(convertManifest(before)).toMatchObject({
+      identity_profiles: [{}, { subject: { principal: "agent:one", run_as: "root" } }],
+    });
+  });
+
   it("says what 0.2 would refuse", async () => {
     const { error } = await call("agentcli.convert", {
       manifest: manifest([promptTask({ colour: 1 })]),
