@@ -244,41 +244,37 @@ function planActions(
 ): readonly JobAction[] | Failure {
   const existing = listed.flatMap(readExisting);
   const ids = new Set(existing.map(({ id }) => id));
-  if (adoptBy === "id") {
-    return jobs.map((job) => ({ action: ids.has(job.id) ? "updated" : "created", job }));
-  }
-  const names = jobs.map(({ name }) => name);
-  const repeated = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
-  if (repeated.length > 0) {
-    const which = repeated.join(", ");
-    return invalidArgument(
-      `Cannot use --adopt-by name when compiled job names are not unique: ${which}`,
-    );
-  }
-  const actions: JobAction[] = [];
-  for (const job of jobs) {
-    const action = matchByName(job, existing, ids);
-    if ("kind" in action) return action;
-    actions.push(action);
-  }
-  return actions;
+  const isByName = adoptBy === "name";
+  const fault = isByName ? findAmbiguous(jobs, existing, ids) : undefined;
+  if (fault !== undefined) return invalidArgument(`Cannot use --adopt-by name ${fault}`);
+  const byName = new Map(isByName ? existing.map((one) => [one.name, one]) : []);
+  return jobs.map((job): JobAction => {
+    if (ids.has(job.id)) return { action: "updated", job };
+    const adopted = byName.get(job.name);
+    return adopted === undefined ? { action: "created", job } : { action: "adopted", job, adopted };
+  });
 }
 
-function matchByName(
-  job: SchedulerJob,
+/** Why names do not say which job is which. */
+function findAmbiguous(
+  jobs: readonly SchedulerJob[],
   existing: readonly Existing[],
   ids: ReadonlySet<string>,
-): JobAction | Failure {
-  if (ids.has(job.id)) return { action: "updated", job };
-  const [same, ...others] = existing.filter(({ name }) => name === job.name);
-  if (others.length > 0) {
-    return failure(
-      "invalid_argument",
-      `Cannot use --adopt-by name because existing scheduler jobs have duplicate names: ${job.name}`,
-    );
+): string | undefined {
+  const repeated = repeatedNames(jobs);
+  if (repeated.size > 0) {
+    return `when compiled job names are not unique: ${[...repeated].join(", ")}`;
   }
-  if (same === undefined) return { action: "created", job };
-  return { action: "adopted", job, adopted: same };
+  const doubled = repeatedNames(existing);
+  const job = jobs.find(({ id, name }) => !ids.has(id) && doubled.has(name));
+  return job && `because existing scheduler jobs have duplicate names: ${job.name}`;
+}
+
+function repeatedNames(named: readonly Pick<Existing, "name">[]): ReadonlySet<string> {
+  const once = new Set<string>();
+  const more = new Set<string>();
+  for (const { name } of named) (once.has(name) ? more : once).add(name);
+  return more;
 }
 
 function readExisting(value: unknown): readonly Existing[] {
