@@ -21,6 +21,8 @@ import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register
 export interface BackgroundOptions {
   readonly register: DelegationRegister;
   readonly runs: RecentRuns;
+  /** By delegation, an outcome that is not kept yet. */
+  readonly outcomes: Map<string, KeptOutcome>;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
   findAgent(agentId: string): AgentDocument | undefined;
@@ -38,8 +40,6 @@ export class Background implements RunExecutor {
   #stop: () => void = () => undefined;
   /** By delegation, the task of one that was begun here. */
   readonly #tasks = new Map<string, Perform>();
-  /** By delegation, an outcome that is not kept yet. */
-  readonly #outcomes = new Map<string, KeptOutcome>();
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
@@ -98,18 +98,19 @@ export class Background implements RunExecutor {
 
   forget(id: string): void {
     this.#tasks.delete(id);
-    this.#outcomes.delete(id);
+    this.#options.outcomes.delete(id);
   }
 
   /** The outcome that is kept, or has come and could not be; else its task is done, which is once. */
   async #outcomeOf(delegation: KeptDelegation): Promise<KeptOutcome> {
     const { id } = delegation;
-    const known = delegation.outcome ?? this.#outcomes.get(id);
+    const { outcomes } = this.#options;
+    const known = delegation.outcome ?? outcomes.get(id);
     if (known !== undefined) return known;
     const perform = this.#tasks.get(id) ?? (() => Promise.resolve(interrupted()));
     this.#tasks.delete(id);
     const outcome = await this.#perform(delegation, perform);
-    this.#outcomes.set(id, outcome);
+    outcomes.set(id, outcome);
     return outcome;
   }
 

@@ -89,10 +89,12 @@ export function openDelegations(store: Store, holders?: Holders): Promise<Delega
 interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
+  /** By delegation, an outcome that the store could not take yet. */
+  readonly outcomes: Map<string, KeptOutcome>;
   readonly seen: SeenTokens;
 }
 
-/** Opens what an earlier process kept; recent runs end with the process. */
+/** Opens what an earlier process kept; the rest of it ends with the process, and with no reload. */
 export async function openDelegation(
   store: Store,
   { now }: Pick<ForwardClock, "now">,
@@ -101,6 +103,7 @@ export async function openDelegation(
   return {
     runs: await RecentRuns.open(),
     register: await openDelegations(store, holders),
+    outcomes: new Map(),
     seen: await SeenTokens.open(store, now),
   };
 }
