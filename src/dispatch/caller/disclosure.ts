@@ -1,21 +1,12 @@
 /** Decides which agents a caller may learn of, by `[agents] disclosure`.   AGTP-API §8.5 */
 
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { AgentsConfig } from "../../identity/identity-sections.ts";
 
 /** The agents, once all is put together, and to whom the operator discloses them. */
 interface DisclosureContext {
   readonly config: { readonly agents: Pick<AgentsConfig, "disclosure"> };
   deployment(): { readonly directory: AgentDirectory };
-}
-
-/** The agents that a caller may learn of: all, or none. */
-export function disclosedAgents(
-  context: DisclosureContext,
-  agentId: string | undefined,
-): readonly AgentDocument[] {
-  return isDisclosedTo(context, agentId) ? context.deployment().directory.list() : [];
 }
 
 /**

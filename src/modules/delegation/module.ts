@@ -1,7 +1,7 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
 import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Pair } from "../../catalog/pair.ts";
-import { disclosedAgents, isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
 import type { Contribution, Module } from "../../dispatch/module/module.ts";
 import { canonicalPair } from "../../dispatch/policy/method-policy.ts";
@@ -72,7 +72,7 @@ function actionResolver(context: DelegationContext): ActionResolver {
   const { deployment, methodPolicy } = context;
   return new ActionResolver({
     endpoints: () => deployment().listed,
-    agents: (callerId) => disclosedAgents(context, callerId),
+    agents: (callerId) => (isDisclosedTo(context, callerId) ? deployment().directory : undefined),
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });
 }

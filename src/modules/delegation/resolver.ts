@@ -18,6 +18,7 @@ import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tools/tool.ts";
 import { formerToolNames } from "../../dispatch/tools/tool-names.ts";
 import { fillPath } from "../../endpoint/path-template.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type Action, describeAction } from "./execute-request.ts";
 
@@ -25,17 +26,19 @@ import { type Action, describeAction } from "./execute-request.ts";
 export interface ActionSources {
   /** Complete once everything is loaded. */
   endpoints(): readonly ListedDefinition[];
-  /** The agents that a caller may learn of. */
-  agents(callerId: string | undefined): readonly AgentDocument[];
+  /** The agents that a caller may learn of; undefined: none. */
+  agents(callerId: string | undefined): DirectoryView | undefined;
   /** The pair that aliases and redirects make of another. */
   canonical(pair: Pair): Pair;
 }
+
+type DirectoryView = Pick<AgentDirectory, "resolve" | "list">;
 
 /** Looks actions up. */
 export class ActionResolver {
   readonly #sources: ActionSources;
   #index: ActionIndex | undefined;
-  #agents: AgentNames | undefined;
+  #nearAgents: { readonly list: readonly AgentDocument[]; readonly near: CloseMatcher } | undefined;
 
   constructor(sources: ActionSources) {
     this.#sources = sources;
@@ -64,8 +67,7 @@ export class ActionResolver {
   notFound(action: Action, callerId: string | undefined): Refusal {
     const written = describeAction(action);
     const agent = action.kind === "pair" ? undefined : this.#findAgent(action.name, callerId);
-    const { near: agentsNear } = this.#agentsFor(callerId);
-    const near = [...this.#known().near(written), ...agentsNear(written)].filter(
+    const near = [...this.#known().near(written), ...this.#agentsNear(written, callerId)].filter(
       (one) => one !== written,
     );
     const why =
@@ -92,15 +94,17 @@ export class ActionResolver {
 
   #findAgent(name: string, callerId: string | undefined): AgentDocument | undefined {
     const wanted = AGENT.exec(name)?.[1] ?? name;
-    return this.#agentsFor(callerId).byName.get(wanted);
+    return this.#sources.agents(callerId)?.resolve(wanted);
   }
 
   /** Callers are shown the same agents or none: what is known of one list is kept. */
-  #agentsFor(callerId: string | undefined): AgentNames {
-    const list = this.#sources.agents(callerId);
-    if (list.length === 0) return NO_AGENTS;
-    if (this.#agents?.list !== list) this.#agents = indexAgents(list);
-    return this.#agents;
+  #agentsNear(written: string, callerId: string | undefined): readonly string[] {
+    const list = this.#sources.agents(callerId)?.list();
+    if (list === undefined) return [];
+    if (this.#nearAgents?.list !== list) {
+      this.#nearAgents = { list, near: compileCloseMatches(list.map(({ name }) => name)) };
+    }
+    return this.#nearAgents.near(written);
   }
 
   #known(): ActionIndex {
@@ -138,33 +142,6 @@ function* indexingActions(endpoints: readonly ListedDefinition[]): Paced<ActionI
     }
   }
   return { tools: byName, agentPath: agents?.definition.path, near };
-}
-
-/** Agents by what they may be called. */
-interface AgentNames {
-  readonly list: readonly AgentDocument[];
-  /** By Agent-ID and by name, the first of equals. */
-  readonly byName: ReadonlyMap<string, AgentDocument>;
-  readonly near: CloseMatcher;
-}
-
-const NO_AGENTS: AgentNames = { list: [], byName: new Map(), near: () => [] };
-
-function indexAgents(list: readonly AgentDocument[]): AgentNames {
-  const byName = new Map<string, AgentDocument>();
-  for (const agent of list) {
-    for (const name of [agent.agentId, agent.name]) {
-      if (!byName.has(name)) byName.set(name, agent);
-    }
-  }
-  let near: CloseMatcher | undefined;
-  return {
-    ...{ list, byName },
-    near: (name, max) => {
-      near ??= compileCloseMatches(list.map((agent) => agent.name));
-      return near(name, max);
-    },
-  };
 }
 
 /** 422: whatever EXECUTE dispatches, it is not EXECUTE once more. */

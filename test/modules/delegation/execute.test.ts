@@ -173,10 +173,13 @@ describe("EXECUTE", () => {
     expect([status, body["type"]]).toEqual([262, "credentials-missing"]);
   });
 
-  it.each(["bob", BOB, "agents/bob", "/agents/bob"])("executes the agent %s", async (action) => {
-    const { body } = await execute(shared(), { action, parameters: { task: "write" } });
-    expect(body["result"]).toEqual({ path: `/agents/${BOB}`, task: "write" });
-  });
+  it.each(["bob", "Bob", BOB, "agents/bob", "/agents/bob"])(
+    "executes the agent %s",
+    async (action) => {
+      const { body } = await execute(shared(), { action, parameters: { task: "write" } });
+      expect(body["result"]).toEqual({ path: `/agents/${BOB}`, task: "write" });
+    },
+  );
 
   it("does not tell of agents that the caller may not learn of", async () => {
     const server = await openServer({

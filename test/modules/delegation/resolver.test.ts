@@ -25,7 +25,7 @@ function openResolver() {
       counts.endpoints += 1;
       return endpoints;
     },
-    agents: () => agents,
+    agents: () => ({ list: () => agents, resolve: () => undefined }),
     canonical: (pair) => pair,
   };
   return { resolver: new ActionResolver(sources), counts };
