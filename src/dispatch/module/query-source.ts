@@ -15,8 +15,8 @@ export interface QueryCaller {
 export interface QueryEntry {
   /** Unique in its source; becomes part of the result's `source`. */
   readonly id: string;
-  /** The texts that are searched, most telling first. */
-  readonly texts: readonly string[];
+  /** The values that are searched for what they say, most telling first; names of members say nothing. */
+  readonly texts: readonly unknown[];
   /** The entry as it is answered. */
   readonly content: Readonly<Record<string, unknown>>;
 }

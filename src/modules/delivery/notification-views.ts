@@ -118,7 +118,6 @@ interface NotificationSourceOptions extends ReceiptSources {
 }
 
 const MAX_ENTRIES = 100;
-const MAX_SEARCHED_LENGTH = 4000;
 
 /** Both sources. */
 export function notificationSources(options: NotificationSourceOptions): readonly QuerySource[] {
@@ -139,9 +138,7 @@ async function inboxEntries(
   return found.flatMap((content) => {
     if (content === undefined) return [];
     const { delivery_id: id, content: said, sender, urgency } = content;
-    return [
-      { id: String(id), texts: [searched(said), searched(sender), String(urgency)], content },
-    ];
+    return [{ id: String(id), texts: [said, sender, urgency], content }];
   });
 }
 
@@ -177,16 +174,11 @@ async function sentEntries(
   return sent.map((notification) => {
     const { serial, id, recipient, urgency } = notification;
     const content = currentReceipt(notification, options);
-    return { id: serial, texts: [id, searched(recipient), urgency], content };
+    return { id: serial, texts: [id, recipient, urgency], content };
   });
 }
 
 /** Strangers have no inbox, and have sent nothing. */
 function hostedCaller({ caller }: QueryCaller): string | undefined {
   return caller.document === undefined ? undefined : caller.agentId;
-}
-
-function searched(value: unknown): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.slice(0, MAX_SEARCHED_LENGTH);
 }

@@ -215,13 +215,10 @@ function liveEntry(
   { id, texts, content }: QueryEntry,
   length: number,
 ): SearchEntry {
-  const searched = FIELDS.map((field, index) => [field, texts[index]] as const).filter(
-    (one): one is [SearchField, string] => one[1] !== undefined,
-  );
   return {
     kind: source,
     id,
-    texts: Object.fromEntries(searched.map(([field, text]) => [field, text.slice(0, length)])),
+    texts: Object.fromEntries(FIELDS.map((field, at) => [field, textOf(texts[at], length)])),
     facets: { tags: [source] },
     prominence: 1,
     isVisibleTo: () => true,
@@ -229,6 +226,19 @@ function liveEntry(
   };
 }
 
-function sentence(source: string, texts: readonly string[]): string {
-  return `In ${source}: ${texts.join("; ").slice(0, MAX_TOLD_LENGTH)}`;
+function sentence(source: string, texts: readonly unknown[]): string {
+  const told = texts.map((text) => textOf(text, MAX_TOLD_LENGTH)).join("; ");
+  return `In ${source}: ${told.slice(0, MAX_TOLD_LENGTH)}`;
+}
+
+/** The texts, numbers and flags within a value, in their order, as far as there is room. */
+function textOf(value: unknown, room: number): string {
+  let text = "";
+  const take = (one: unknown): void => {
+    if (text.length >= room) return;
+    if (typeof one === "object" && one !== null) Object.values(one).forEach(take);
+    else text += `${text === "" ? "" : " "}${one ?? ""}`;
+  };
+  take(value);
+  return text.slice(0, room);
 }

@@ -137,10 +137,9 @@ export function escalationSource(
 
 function entryOf(escalation: Escalation): QueryEntry {
   const { escalationId, taskId = "", reason = "", status, context, decision } = escalation;
-  const asked = typeof context === "string" ? context : JSON.stringify(context);
   return {
     id: escalationId,
-    texts: [`escalation ${status} ${reason} ${taskId}`, asked, decision?.reason ?? ""],
+    texts: [`escalation ${status} ${reason} ${taskId}`, context, decision?.reason],
     content: escalationView(escalation, Date.now()),
   };
 }

@@ -36,8 +36,8 @@ describe("what QUERY finds of notifications", () => {
     expect(found?.[1]).toEqual({
       id: sent.serial,
       texts: [
-        '{"text":"the boat leaves at nine"}',
-        `{"agent_id":"${SENDER}","name":"sender"}`,
+        { text: "the boat leaves at nine" },
+        { agent_id: SENDER, name: "sender" },
         "informational",
       ],
       content: expect.objectContaining({ status: "unread", sender: expect.anything() }),

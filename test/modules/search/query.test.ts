@@ -330,6 +330,22 @@ describe("what belongs to one caller", () => {
     expect(await query(negotiating, request)).toEqual([]);
   });
 
+  it("is found by what it says, and not by the names of its members", async () => {
+    const own = await openServer(corpusFiles());
+    const content = { text: "the boat leaves at nine" };
+    await ask(own, "NOTIFY", { recipient: CLERK, content }, { agent: GUEST });
+    const context = { kind: "question", path: "/ferry" };
+    await ask(own, "ESCALATE", { task_id: "t-1", reason: "scope_limit", context }, clerk);
+    const said = { intent: "boat", format: "natural", max_results: 1 };
+    const [boat] = await query(own, said, clerk);
+    expect(boat?.content).toBe(`In inbox: the boat leaves at nine; ${GUEST} guest; informational`);
+    const [ferry] = await sourcesOf(own, { intent: "ferry question" }, clerk);
+    expect(ferry).toMatch(/^escalation:/);
+    for (const source of await sourcesOf(own, { intent: "agents name text kind path" }, clerk)) {
+      expect(source).not.toMatch(/^(?:inbox|escalation):/);
+    }
+  });
+
   it("is the agents, as far as they are disclosed to it", async () => {
     const request = { intent: "clerk", scope: ["agents"] };
     const stranger = "77".repeat(32);
