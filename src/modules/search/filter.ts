@@ -5,7 +5,6 @@
  * AGTP "DISCOVER" filter
  */
 
-import { firstIndex } from "../../base/first-index.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { compileGrants, type Grants } from "../../identity/authority-scope.ts";
@@ -54,8 +53,8 @@ const TRUST_TIER = numberOf((given, entry) => entry.facets.agent?.trustTier === 
 const PATH: Rule = {
   schema: TEXTS,
   compile: (value) => {
-    const beginnings = withoutLonger(readList(value));
-    return ({ facets: { path } }) => path !== undefined && hasBeginning(path, beginnings);
+    const beginnings = readList(value);
+    return ({ facets: { path } }) => beginnings.some((beginning) => path?.startsWith(beginning));
   },
 };
 const SCOPES: Rule = {
@@ -228,20 +227,4 @@ export function readList(value: unknown): readonly string[] {
 function trustScore(agent: SearchEntry["facets"]["agent"]): number {
   const { trust_score: score, trust_score_computed_at: computedAt } = agent?.document ?? {};
   return typeof score === "number" && typeof computedAt === "string" ? score : Number.NaN;
-}
-
-/** In their order, without those that another one begins. */
-function withoutLonger(beginnings: readonly string[]): readonly string[] {
-  const kept: string[] = [];
-  for (const text of [...beginnings].sort()) {
-    const last = kept.at(-1);
-    if (last === undefined || !text.startsWith(last)) kept.push(text);
-  }
-  return kept;
-}
-
-/** Only the last one that is not after the path can begin it. */
-function hasBeginning(path: string, sorted: readonly string[]): boolean {
-  const last = sorted[firstIndex(sorted.length, (at) => (sorted[at] ?? "") > path) - 1];
-  return last !== undefined && path.startsWith(last);
 }
