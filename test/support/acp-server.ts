@@ -58,6 +58,8 @@ export interface AcpOptions {
   readonly canStreamNew?: boolean;
   /** True: a stream's head is sent with its first event, and not before. */
   readonly sendsHeadLate?: boolean;
+  /** True: a stream is left open when its run is over. */
+  readonly leavesStreams?: boolean;
   readonly script?: Script;
 }
 
@@ -297,6 +299,7 @@ class FakeAcp implements AcpServer {
     run.status = status;
     run.output = output;
     for (const wake of this.#waiting.get(run.run_id) ?? []) wake();
+    if (this.#options.leavesStreams === true) return;
     for (const stream of this.#streams.get(run.run_id) ?? []) stream.end();
   }
 

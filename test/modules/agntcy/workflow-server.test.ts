@@ -192,6 +192,13 @@ describe("a run that is begun by the call that streams it", () => {
     expect(done.body["output"], done.text).toEqual({ message: "sent" });
   });
 
+  it("is found though it is over, and its stream is left open without a word", async () => {
+    const server = await openAcp({ leavesStreams: true });
+    const { ask } = await openHosted(server);
+    const reply = await ask(MAYA, execute());
+    expect(reply.body["output"], reply.text).toEqual({ message: "done" });
+  });
+
   it.each<[string, Parameters<typeof send>[1], boolean]>([
     ["is not there", 404, false],
     ["fails before it has begun anything", 500, false],
@@ -212,6 +219,29 @@ describe("a run that is begun by the call that streams it", () => {
     const reply = await ask(MAYA, execute());
     expect(reply.body["status"], reply.text).toBe("success");
     expect(server.runs.size).toBe(before + 1);
+  });
+});
+
+describe("the answer to waiting for a run", () => {
+  it("may tell its output alone, whose type says how the run stands", async () => {
+    const server = await openAcp({ script: asksFirst });
+    server.fault = ({ url = "" }, response) => {
+      const [, id = ""] = /^\/runs\/([^/]+)\/wait$/.exec(url) ?? [];
+      const run = server.runs.get(id);
+      if (run === undefined) return false;
+      const isOver = () => expect(run.status).not.toBe("pending");
+      void vi.waitFor(isOver).then(() => send(response, 200, { output: run.output }));
+      return true;
+    };
+    const { ask } = await openHosted(server);
+    const asked = await ask(MAYA, execute());
+    expect(asked.body["interrupt_type"], asked.text).toBe("mail_send_approval");
+    const done = await ask(MAYA, confirm(asked.body["run_id"], GO_ON));
+    expect(done.body["output"], done.text).toEqual({ message: "sent" });
+    server.script = () => ({ error: "it hurts" });
+    const failed = await ask(MAYA, execute());
+    const details = failed.body["error"]?.["details"];
+    expect([failed.status, details?.["description"]], failed.text).toEqual([422, "it hurts"]);
   });
 });
 

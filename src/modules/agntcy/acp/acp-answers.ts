@@ -54,13 +54,20 @@ export function readRun(value: unknown): AcpRun | undefined {
   return { runId, status, metadata: { ...created, ...recordIn(value["metadata"]) } };
 }
 
+/** The status of a run, by the type of its output: a server may tell no more. */
+const STATUS_OF: ReadonlyMap<unknown, AcpRunStatus> = new Map([
+  ["result", "success"],
+  ["interrupt", "interrupted"],
+  ["error", "error"],
+]);
+
 /** Undefined: it is no answer of `wait`. An empty one says that the time was up. */
 export function readVerdict(value: unknown): Verdict | undefined {
   if (value === undefined) return { kind: "pending" };
   if (!isRecord(value)) return undefined;
-  const written = recordIn(value["run"])["status"];
-  const status = RUN_STATUSES.find((one) => one === written);
   const output = recordIn(value["output"]);
+  const written = recordIn(value["run"])["status"] ?? STATUS_OF.get(output["type"]);
+  const status = RUN_STATUSES.find((one) => one === written);
   switch (status) {
     case undefined:
       return undefined;

@@ -215,14 +215,16 @@ async function nameOf(
   return first === undefined && !beginning.signal.aborted ? findRun(beginning, STOPPED) : first;
 }
 
-/** Looks among the runs that are under way; undefined only when it is ended. */
+/** Looks among the runs that are under way, and then among all; undefined only when it is ended. */
 async function lookFor(beginning: Beginning): Promise<string | undefined> {
   const { signal, patience } = beginning;
+  let statuses: readonly AcpRunStatus[] = ["pending"];
   for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, patience.waitMs)) {
     await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return undefined;
-    const found = await findRun(beginning, ["pending"]);
+    const found = await findRun(beginning, statuses);
     if (found !== undefined) return found;
+    statuses = STOPPED;
   }
 }
 
