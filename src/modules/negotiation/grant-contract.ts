@@ -5,6 +5,8 @@
 
 import { grantDuration } from "../../base/duration.ts";
 import { recordAccepted } from "../../dispatch/contracts/contract-events.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
+import { refuseHeldSession } from "../../dispatch/refusals/task-refusals.ts";
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import {
   type Contract,
@@ -33,15 +35,13 @@ export async function grantContract(
   submitted: SubmittedProposal,
   plan: SynthesisPlan,
   by: ProposalCause,
-): Promise<HandlerSuccess> {
+): Promise<HandlerSuccess | Refusal> {
   const semantic = honestSemantic(submitted.proposal.semantic, plan);
   const agreement = { ...agreementOf(submitted, context), state: "active" as const, semantic };
   const cause = "cause" in by ? by.cause : undefined;
   const named = "proposalId" in by ? { synthesisId: synthesisIdOf(by.proposalId) } : {};
-  const contract = await context.state.contracts.add({
-    ...makeContract(agreement, plan),
-    ...named,
-  });
+  const contract = await keepContract(context, { ...makeContract(agreement, plan), ...named });
+  if ("kind" in contract) return contract;
   await recordAccepted(record, contract, cause);
   const { lifetimeSeconds } = agreement;
   const { negotiationId } = submitted;
@@ -59,13 +59,30 @@ export async function offerContract(
   context: NegotiationContext,
   submitted: SubmittedProposal,
   plan: SynthesisPlan,
-): Promise<HandlerSuccess> {
+): Promise<HandlerSuccess | Refusal> {
   const { impact, isIdempotent } = plan;
   const semantic = { ...submitted.proposal.semantic, impact, is_idempotent: isIdempotent };
   const agreement = { ...agreementOf(submitted, context), state: "offered" as const, semantic };
-  const contract = makeContract(agreement, plan);
-  await context.state.contracts.add(contract);
-  return previewContract(contract);
+  const contract = await keepContract(context, makeContract(agreement, plan));
+  return "kind" in contract ? contract : previewContract(contract);
+}
+
+/**
+ * Keeps a new contract, and answers it, or the one that is kept by its id. One of a session ends with it: where that
+ * is over by then, its end may not have seen the contract.   AGTP-API §10.8
+ */
+export async function keepContract(
+  { state: { contracts, suspensions } }: NegotiationContext,
+  contract: Contract,
+): Promise<Contract | Refusal> {
+  const kept = await contracts.add(contract);
+  const { agentId, sessionId, isPersistent, synthesisId } = kept;
+  if (sessionId === undefined || isPersistent) return kept;
+  const hold = suspensions.holdOf(sessionId);
+  if (hold?.agentId !== agentId || hold.state === "suspended") return kept;
+  const refusal = refuseHeldSession(hold);
+  await contracts.change(synthesisId, "released", refusal.code);
+  return refusal;
 }
 
 function agreementOf(

@@ -20,7 +20,6 @@ import {
   serverError,
 } from "../../../dispatch/refusals/refusal.ts";
 import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
-import { refuseHeldSession } from "../../../dispatch/refusals/task-refusals.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../../dispatch/routes/floor.ts";
 import { protocolRoute, protocolRoutes } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView, Route, RouteHandler } from "../../../dispatch/routes/route.ts";
@@ -172,27 +171,15 @@ async function answerPending(
   // Only agents that this server knows have their proposals taken on.
   const owner = { key: agentId, isKnown: true };
   const authority = compileGrants(scopes);
-  const synthesized = await synthesizeInTurn(parts, proposal, { authority, owner });
-  const planned = refuseOverSession(parts, submitted) ?? synthesized;
-  if (planned.kind === "planned") {
-    const granted = await grantContract(parts, submitted, planned.plan, { proposalId });
-    const { status = 200, body } = granted;
-    return { status, body };
-  }
-  if (planned.status === 463) parts.turns.reject(agentId, negotiationId);
-  const refused = carryMore(planned, { negotiation_id: negotiationId });
+  const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
+  const answer =
+    planned.kind === "planned"
+      ? await grantContract(parts, submitted, planned.plan, { proposalId })
+      : planned;
+  if (!("kind" in answer)) return { status: answer.status ?? 200, body: answer.body };
+  if (answer.status === 463) parts.turns.reject(agentId, negotiationId);
+  const refused = carryMore(answer, { negotiation_id: negotiationId });
   return { status: refused.status, body: refusalBody(refused) };
-}
-
-/** A contract of a session ends with it: none is made of one that ended while the proposal waited. */
-function refuseOverSession(
-  { context }: NegotiationParts,
-  { agentId, sessionId, proposal }: SubmittedProposal,
-): Refusal | undefined {
-  if (sessionId === undefined || proposal.raw.isPersistent) return undefined;
-  const hold = context.state.suspensions.holdOf(sessionId);
-  const isOver = hold !== undefined && hold.state !== "suspended" && hold.agentId === agentId;
-  return isOver ? refuseHeldSession(hold) : undefined;
 }
 
 /**

@@ -20,7 +20,7 @@ import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { compileOwn } from "../../../schema/schema.ts";
-import { makeContract, previewContract } from "../grant-contract.ts";
+import { keepContract, makeContract, previewContract } from "../grant-contract.ts";
 import type { NegotiationParts } from "../state.ts";
 import { semanticOf, synthesizeRequest } from "./unregistered-request.ts";
 
@@ -101,11 +101,11 @@ async function negotiate(
   const route = options.routes.routeOf(offered);
   const mayRun = rcns.mode === "optimistic" && mayRunUnseen(plan);
   if (!mayRun || context.deployment().needsApproval(route, { caller, path, input })) {
-    await register.add(offered);
-    return previewContract(offered);
+    const kept = await keepContract(context, offered);
+    return "kind" in kept ? kept : previewContract(kept);
   }
-  const contract: Contract = { ...offered, state: "active" };
-  await register.add(contract);
+  const contract = await keepContract(context, { ...offered, state: "active" });
+  if ("kind" in contract) return contract;
   await options.accepted(contract, call, exchange);
   return route.handler(CallContext.changed(call, { input }), exchange);
 }

@@ -1,0 +1,79 @@
+/** Sessions that end while a contract is made in them: nothing is left that could be called. */
+import { describe, expect, it, vi } from "vitest";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import type { Store } from "../../../src/state/store.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { openServer, type TestReply, type TestServer } from "../../support/dispatch.ts";
+import {
+  AUDIT,
+  ask,
+  JUDGE,
+  NORA,
+  negotiationFiles,
+  OPT_IN,
+  propose,
+} from "../../support/negotiation.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { openTestState } from "../../support/state.ts";
+import { alterStore } from "../../support/store.ts";
+import { refusalOf } from "../../support/waiting.ts";
+
+const SESSION = { "Session-ID": "s-1" };
+const END = { method: "REVOKE", body: { target: "session", session_id: "s-1" } };
+const ENDED = [409, "session-ended"];
+
+/** A server that ends the session in the moment in which the first contract is stored. */
+async function openEnding(tables: Readonly<Record<string, object>> = {}): Promise<TestServer> {
+  const store = createMemoryStore();
+  let end: (() => Promise<TestReply>) | undefined;
+  const commit: Store["commit"] = async (changes, ...more) => {
+    const isContract = changes.some(({ collection }) => collection === "contracts");
+    const ending = isContract ? end : undefined;
+    if (ending !== undefined) {
+      end = undefined;
+      expect((await ending()).body["result"]).toMatchObject({ status: "ended" });
+    }
+    return store.commit(changes, ...more);
+  };
+  const state = await openTestState(makeDirectory(), alterStore(store, { commit }));
+  const server = await openServer(negotiationFiles(tables), { state });
+  end = () => ask(server, NORA, END);
+  return server;
+}
+
+function openContracts({ state }: TestServer): readonly unknown[] {
+  return state.contracts.open();
+}
+
+// AGTP-API §10.8
+describe("a session that ends while a contract is made in it", () => {
+  it("leaves none of a proposal that is answered at once", async () => {
+    const server = await openEnding();
+    expect(refusalOf(await ask(server, NORA, propose(JUDGE), SESSION))).toEqual(ENDED);
+    expect(openContracts(server)).toEqual([]);
+  });
+
+  it("leaves one that is persistent", async () => {
+    const server = await openEnding();
+    const { status } = await ask(server, NORA, propose(JUDGE, { persistent: true }), SESSION);
+    expect([status, openContracts(server).length]).toEqual([263, 1]);
+  });
+
+  it("leaves none of a proposal that was taken on", async () => {
+    const server = await openEnding({ synthesis: { async_evaluation: true } });
+    const { body } = await ask(server, NORA, propose(JUDGE), SESSION);
+    const path = String(body["polling_path"]);
+    await vi.waitFor(async () => {
+      expect(refusalOf(await ask(server, NORA, { method: "QUERY", path }))).toEqual(ENDED);
+    }, PATIENCE);
+    expect(openContracts(server)).toEqual([]);
+  });
+
+  it.each(["confirm-first", "optimistic"])("leaves none of a pair, %s", async (mode) => {
+    const rcns = { enabled: true, min_trust_tier: 2, mode };
+    const server = await openEnding({ policies: { rcns } });
+    const reply = await ask(server, NORA, AUDIT, { ...OPT_IN, ...SESSION });
+    expect(refusalOf(reply)).toEqual(ENDED);
+    expect(openContracts(server)).toEqual([]);
+  });
+});
