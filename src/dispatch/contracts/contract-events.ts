@@ -6,7 +6,8 @@ import { given } from "../../base/json-value.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractChange, ContractRegister } from "../../state/registers/contract-register.ts";
-import { badRequest, notFound, type Refusal } from "../refusals/refusal.ts";
+import { badRequest, type Refusal } from "../refusals/refusal.ts";
+import { contractNotFound } from "../refusals/refuse-contract.ts";
 import { floorResult } from "../routes/floor.ts";
 import type { ExchangeView } from "../routes/route.ts";
 import { type CausingRequest, type EventParts, recordStreamEvents } from "../stream-events.ts";
@@ -95,11 +96,6 @@ export function overAlready(call: Call, { contract }: ContractChange): HandlerSu
   if (contract === undefined) return contractNotFound();
   const { synthesisId, state } = contract;
   return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
-}
-
-/** 404: it never was, or is forgotten. */
-export function contractNotFound(): Refusal {
-  return notFound("contract-not-found", "no contract with this synthesis_id");
 }
 
 /** A member of the input that is a text and not empty. */

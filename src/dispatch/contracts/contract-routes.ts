@@ -1,6 +1,7 @@
 /**
  * Contracts as routes: the agreed schemas compiled when somebody calls, and the captured plan run as
- * any composition is. A contract that ends while it runs takes no further step.
+ * any composition is. A contract that ends before it runs is refused as one that is over when it is
+ * presented; one that ends while it runs takes no further step.
  * AGTP-API §10.1.1, §10.5, §10.7
  */
 import { recentlyUsed } from "../../base/recently-used.ts";
@@ -19,10 +20,13 @@ import type { ContractRegister } from "../../state/registers/contract-register.t
 import type { Exchange } from "../exchange.ts";
 import { CallContext } from "../handling/call-context.ts";
 import { badRequest, namedError, type Refusal } from "../refusals/refusal.ts";
+import { refusePresented } from "../refusals/refuse-contract.ts";
 import { createRoute, type ExchangeView, type Route, type RouteHandler } from "../routes/route.ts";
+import type { Attempts } from "./attempts.ts";
 
 interface ContractRoutesOptions {
-  readonly register: Pick<ContractRegister, "find" | "change">;
+  readonly register: Pick<ContractRegister, "find" | "present" | "change">;
+  readonly attempts: Attempts;
   /** Hears of each contract that its agent agreed to, once. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
   readonly isFloor: FloorCheck;
@@ -73,8 +77,8 @@ export class ContractRoutes {
   }
 
   #build(contract: Contract): Route {
-    const { compile, isFloor } = this.#options;
-    const { synthesisId, contractHash, origin, endpoint, plan } = contract;
+    const { compile, isFloor, register, attempts } = this.#options;
+    const { synthesisId, agentId, contractHash, origin, endpoint, plan } = contract;
     const reference = {
       synthesis_id: synthesisId,
       contract_hash: contractHash,
@@ -84,6 +88,8 @@ export class ContractRoutes {
     const output = compile(endpoint.output_schema);
     const handler: RouteHandler = async (call, exchange) => {
       await this.agree(contract, call, exchange);
+      const presented = register.present(synthesisId, agentId);
+      if (presented.kind !== "usable") return refusePresented(presented, exchange, attempts);
       exchange.contract = reference;
       const result = await run(this.#guard(call, synthesisId));
       return withContract(asAgreed(result, plan, output), synthesisId);

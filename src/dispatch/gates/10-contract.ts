@@ -3,13 +3,11 @@
  * registered. 404 one that this server never issued · 400 one for another pair · 464 one that is over or
  * somebody else's.   AGTP-API §10.1.4
  */
-import type { Contract } from "../../endpoint/contract.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
-import { contractNotFound } from "../contracts/contract-events.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import { presentedContract } from "../exchange.ts";
-import { refuseContract } from "../refusals/refuse-contract.ts";
+import { refusePresented } from "../refusals/refuse-contract.ts";
 import type { Gate } from "./gate.ts";
 
 /** The contracts there are, and what remembers those that could not be had. */
@@ -26,25 +24,7 @@ export function contractGate({ register, routes, attempts }: ContractGateOptions
     const presented = presentedContract(exchange);
     if (presented === undefined) return undefined;
     const found = register.present(presented, exchange.caller.document?.agentId);
-    switch (found.kind) {
-      case "usable":
-        return routes.bind(exchange, found.contract);
-      case "unknown":
-        return contractNotFound();
-      case "foreign":
-        return refuseContract(
-          exchange,
-          attempts,
-          "contract-not-yours",
-          "the contract is another agent's",
-        );
-      case "over":
-        return refuseContract(exchange, attempts, "contract-revoked", howItEnded(found.contract));
-    }
+    if (found.kind === "usable") return routes.bind(exchange, found.contract);
+    return refusePresented(found, exchange, attempts);
   };
-}
-
-function howItEnded({ state, reason }: Contract): string {
-  const because = reason === undefined ? "" : `: ${reason}`;
-  return `the contract is ${state}${because}`;
 }

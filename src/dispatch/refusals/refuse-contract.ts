@@ -1,18 +1,52 @@
-/** The 464 of a contract that cannot be had, remembered for INSPECT.   AGTP-API §10.1 */
+/** Contracts that cannot be had: the 464 is remembered for INSPECT.   AGTP-API §10.1 */
 
 import { jsonText } from "../../base/json-value.ts";
 import { flatText } from "../../base/kept-text.ts";
+import type { Contract } from "../../endpoint/contract.ts";
+import type { Presented } from "../../state/registers/contract-register.ts";
 import type { Attempts } from "../contracts/attempts.ts";
 import type { Exchange } from "../exchange.ts";
-import { type Refusal, refusal } from "./refusal.ts";
+import { notFound, type Refusal, refusal } from "./refusal.ts";
 import type { NoContractReason } from "./refusal-code.ts";
 
 /** The state of the four locks. */
 export type Locks = Readonly<Record<string, string>>;
 
+/** 404 where it never was, or is forgotten · 464 where it is over or somebody else's.   AGTP-API §10.1.4 */
+export function refusePresented(
+  presented: Exclude<Presented, { readonly kind: "usable" }>,
+  exchange: Attempting,
+  attempts: Attempts,
+): Refusal {
+  switch (presented.kind) {
+    case "unknown":
+      return contractNotFound();
+    case "foreign": {
+      const explanation = "the contract is another agent's";
+      return refuseContract(exchange, attempts, "contract-not-yours", explanation);
+    }
+    case "over": {
+      const explanation = howItEnded(presented.contract);
+      return refuseContract(exchange, attempts, "contract-revoked", explanation);
+    }
+  }
+}
+
+/** 404: it never was, or is forgotten. */
+export function contractNotFound(): Refusal {
+  return notFound("contract-not-found", "no contract with this synthesis_id");
+}
+
+function howItEnded({ state, reason }: Contract): string {
+  const because = reason === undefined ? "" : `: ${reason}`;
+  return `the contract is ${state}${because}`;
+}
+
+type Attempting = Pick<Exchange, "caller" | "method" | "path">;
+
 /** Keeps the attempt, whose id the refusal names. */
 export function refuseContract(
-  exchange: Pick<Exchange, "caller" | "method" | "path">,
+  exchange: Attempting,
   attempts: Attempts,
   reason: NoContractReason,
   explanation: string,

@@ -79,13 +79,14 @@ function takeUp(parts: NegotiationParts): void {
 /** The questions of the gates about contracts, and who answers where all locks are open. */
 function negotiationOf(parts: NegotiationParts): Negotiation {
   const { context, record } = parts;
+  const { attempts } = context;
   const { rcns, synthesisEnabled } = context.config.policies;
   const { contracts: register } = context.state;
   const schemas = createContractSchemas();
   const accepted = (contract: Contract, call: Call, exchange: ExchangeView) =>
     recordAccepted(record, contract, { call, exchange });
   const routes = new ContractRoutes({
-    ...{ register, accepted, isFloor: isProtocolPair },
+    ...{ register, attempts, accepted, isFloor: isProtocolPair },
     compile: (schema) => schemas.compile(schema),
   });
   if (!rcns.enabled || !synthesisEnabled) return { routes, route: undefined, offers: undefined };

@@ -28,8 +28,9 @@ export interface ContractChange {
 }
 
 /** How one presented contract stands. */
-type Presented =
-  | { readonly kind: "usable" | "over"; readonly contract: Contract }
+export type Presented =
+  | { readonly kind: "usable"; readonly contract: Contract }
+  | { readonly kind: "over"; readonly contract: Contract }
   | { readonly kind: "unknown" | "foreign" };
 
 /** An agent that negotiates without end makes room with its own contracts, never with another's. */

@@ -205,6 +205,20 @@ describe("an offer that two nodes are told something of in the same moment", () 
     expect(await eventsOf(nodes[0])).toEqual([]);
   });
 
+  it("is told of as over, with nothing done, where one has declined it and it is presented at the other one", async () => {
+    const { id, nodes } = await openNodes(offer);
+    expect(await decide(nodes[0], id, "decline")).toBe(461);
+    const presented = await ask(nodes[1], NORA, AUDIT, presenting(id));
+    const reason = "contract-revoked";
+    const explanation = "the contract is released: its agent has declined it";
+    expect(presented).toMatchObject({ status: 464, body: { reason, explanation } });
+    expect(presented.headers.get("rcns-attempt-id")).toMatch(/^rcns-/);
+    const forgotten = await openNodes(offer);
+    await forgotten.nodes[0].state.contracts.evict([forgotten.id]);
+    const headers = presenting(forgotten.id);
+    expect((await ask(forgotten.nodes[1], NORA, AUDIT, headers)).status).toBe(404);
+  });
+
   it("is unknown to the one that agrees to it where the other has forgotten it", async () => {
     const { id, nodes } = await openNodes(offer);
     await nodes[0].state.contracts.evict([id]);

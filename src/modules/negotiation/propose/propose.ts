@@ -5,7 +5,6 @@
  * AGTP-API §8.7, §10
  */
 
-import { contractNotFound } from "../../../dispatch/contracts/contract-events.ts";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import type { ContractOffers, OfferDecision } from "../../../dispatch/module/module.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
@@ -19,10 +18,10 @@ import {
   refusalBody,
   serverError,
 } from "../../../dispatch/refusals/refusal.ts";
-import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
+import { refusePresented } from "../../../dispatch/refusals/refuse-contract.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../../dispatch/routes/floor.ts";
 import { protocolRoute, protocolRoutes } from "../../../dispatch/routes/protocol-endpoint.ts";
-import type { ExchangeView, Route, RouteHandler } from "../../../dispatch/routes/route.ts";
+import type { Route, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
@@ -214,23 +213,16 @@ function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes,
       const { synthesis_id: synthesisId, decision } = call.input as unknown as Decision;
       const find = () => register.present(synthesisId, exchange.caller.document?.agentId);
       const offer = find();
-      if (offer.kind !== "usable") return refuse(offer.kind, exchange);
+      if (offer.kind !== "usable") return refusePresented(offer, exchange, attempts);
       const { contract } = offer;
       if (decision === "decline") await register.decline(synthesisId, DECLINED);
       if (decision !== "accept") return previewContract(contract);
       await routes.agree(contract, call, exchange);
-      const { kind } = find();
-      if (kind !== "usable") return refuse(kind, exchange);
+      const settled = find();
+      if (settled.kind !== "usable") return refusePresented(settled, exchange, attempts);
       return { status: 263, body: acceptedBody(contract) };
     },
   });
-
-  function refuse(kind: "unknown" | "foreign" | "over", exchange: ExchangeView): Refusal {
-    if (kind === "unknown") return contractNotFound();
-    const reason = kind === "foreign" ? "contract-not-yours" : "contract-revoked";
-    const explanation = kind === "foreign" ? FOREIGN : `the offer is over`;
-    return refuseContract(exchange, attempts, reason, explanation);
-  }
 }
 
 interface Decision {
@@ -239,7 +231,6 @@ interface Decision {
 }
 
 const DECLINED = "its agent has declined it";
-const FOREIGN = "the contract is another agent's";
 
 const DECISION_SCHEMA = {
   type: "object",
