@@ -55,6 +55,10 @@ export class Crew {
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Every process that has not ended, those that do not serve yet included. */
   readonly #processes = new Set<WorkerProcess>();
+  /** Replacements that do not serve yet. */
+  readonly #beginning = new Set<Promise<unknown>>();
+  /** Work with all of them, or the last. */
+  #together: Promise<unknown> = Promise.resolve();
   #isEnding = false;
 
   constructor(options: CrewOptions) {
@@ -82,6 +86,16 @@ export class Crew {
     if (refusal !== undefined) return refusal;
     const others = Array.from({ length: this.count - 1 }, (_, index) => this.#begin(index + 2));
     return (await Promise.all(others)).find((problems) => problems !== undefined);
+  }
+
+  /**
+   * Does something with all that serve, once those that have begun do; none begins before it is over. One that
+   * began beside a reload would serve what was before it.
+   */
+  together<Result>(work: (members: readonly CrewMember[]) => Promise<Result>): Promise<Result> {
+    const done = Promise.allSettled(this.#beginning).then(() => work(this.members));
+    this.#together = done.catch(() => undefined);
+    return done;
   }
 
   /** Ends all of them, once they have answered what they received and kept their state. */
@@ -206,7 +220,14 @@ export class Crew {
   }
 
   async #replace(number: number): Promise<void> {
-    const refusal = await this.#begin(number);
+    for (let awaited: unknown; awaited !== this.#together; ) {
+      awaited = this.#together;
+      await awaited;
+    }
+    if (this.#isEnding) return;
+    const beginning = this.#begin(number);
+    this.#beginning.add(beginning);
+    const refusal = await beginning.finally(() => this.#beginning.delete(beginning));
     if (this.#isEnding) return;
     if (refusal === undefined) {
       const pid = this.#members.get(number)?.process.pid;

@@ -172,10 +172,14 @@ class Parent extends RunningDaemon {
     return this.config.cluster.node ?? nodeName(this, undefined);
   }
 
-  protected async reloadNow(): Promise<readonly Problem[]> {
+  protected reloadNow(): Promise<readonly Problem[]> {
+    return this.#crew.together((members) => this.#reload(members));
+  }
+
+  async #reload(members: readonly CrewMember[]): Promise<readonly Problem[]> {
     const { log } = this.options;
     const ticketKeys = freshTicketKeys();
-    const reloaded = await reloadAll(this.#crew.members, ticketKeys);
+    const reloaded = await reloadAll(members, ticketKeys);
     atOnce(reportingProblems(log, reloaded.found));
     const { config } = loadFor(this.options);
     if (reloaded.adopted === undefined || config === undefined) {
@@ -280,6 +284,7 @@ interface WholeReload {
  * those of the new deployment, 48 octets in base64.
  */
 async function reloadAll(members: readonly CrewMember[], ticketKeys: string): Promise<WholeReload> {
+  if (members.length === 0) return { found: NOBODY, errors: NOBODY, adopted: undefined };
   const said: PrepareAnswer[] = [];
   // The first makes what the others find, such as the identity of a new agent.
   for (const member of members) {
@@ -289,7 +294,7 @@ async function reloadAll(members: readonly CrewMember[], ticketKeys: string): Pr
   }
   const found = distinct(said.flatMap((one) => one.found));
   const errors = distinct(said.flatMap((one) => one.errors));
-  if (said.length === 0 || said.some(({ isPrepared }) => !isPrepared)) {
+  if (said.some(({ isPrepared }) => !isPrepared)) {
     await Promise.all(members.map(({ process }) => process.link.ask("discard").catch(ignore)));
     return { found, errors, adopted: undefined };
   }
@@ -301,6 +306,13 @@ async function reloadAll(members: readonly CrewMember[], ticketKeys: string): Pr
   const fingerprint256 = adopted.find((one) => one !== undefined)?.fingerprint256 ?? "";
   return { found, errors, adopted: { remaining, fingerprint256 } };
 }
+
+const NOBODY: readonly Problem[] = [
+  {
+    ...{ file: "", key: "" },
+    message: "no worker serves: each is being replaced, and reads the files as they are then",
+  },
+];
 
 async function prepare({ node, process }: CrewMember, order: PrepareOrder): Promise<PrepareAnswer> {
   try {

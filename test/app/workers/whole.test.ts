@@ -1,5 +1,5 @@
 /** A daemon with workers is one daemon to whoever asks, watches, reloads or stops it. */
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { stateCommand } from "../../../src/programs/state/command.ts";
@@ -138,6 +138,57 @@ it("sums its metrics, which never fall when a worker is replaced, and tells what
   expect(await control(daemon, "reload")).toMatchObject({ reloaded: true });
   const { problems } = await control(daemon, "status");
   expect(problems).not.toContainEqual(expect.objectContaining(changed));
+});
+
+it("reloads also the worker that is begun anew at that moment", async () => {
+  const held = `
+import { existsSync, writeFileSync } from "node:fs";
+const isHeld = () => existsSync(new URL("hold", import.meta.url));
+if (isHeld()) writeFileSync(new URL("loading", import.meta.url), "");
+while (isHeld()) await new Promise((resolve) => setTimeout(resolve, 10));
+export const echo = ({ input }) => ({ body: { ...input, pid: process.pid } });
+`;
+  const daemon = await openWorkers(2, {}, { "handlers.mjs": held });
+  const [hold, loading] = [join(daemon.directory, "hold"), join(daemon.directory, "loading")];
+  const pids = await Promise.all((await connectToEach(daemon, 2)).map(pidOf));
+  writeFileSync(hold, "");
+  process.kill(Math.max(...pids), "SIGKILL");
+  await vi.waitFor(() => expect(existsSync(loading)).toBe(true), PATIENCE);
+  // It has read the endpoints, and is still to serve them.
+  const later = endpointFile({ method: "QUERY", path: "/later" });
+  writeFileSync(join(daemon.directory, "endpoints/later.toml"), later);
+  const reloading = control(daemon, "reload");
+  rmSync(hold);
+  expect(await reloading).toMatchObject({ reloaded: true });
+  await vi.waitFor(async () => {
+    expect((await control(daemon, "nodes"))["nodes"]).toMatchObject([
+      { state: "ready" },
+      { state: "ready" },
+    ]);
+  }, PATIENCE);
+  const answers = new Map<number, number | undefined>();
+  await vi.waitFor(async () => {
+    const client = await daemon.connect();
+    const pid = await pidOf(client);
+    answers.set(pid, (await askOn(client, ALICE, "QUERY", "/later"))?.status);
+    expect(answers.size).toBe(2);
+  }, PATIENCE);
+  expect([...answers.values()]).toEqual([200, 200]);
+});
+
+it("says that nothing is reloaded where none of its workers can begin anew", async () => {
+  const daemon = await openWorkers(2);
+  const pids = await Promise.all((await connectToEach(daemon, 2)).map(pidOf));
+  writeFileSync(join(daemon.directory, "agtp-server.toml"), "[server]\nserver_id = 7\n");
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  await vi.waitFor(() => {
+    const refused = daemon.log.filter(({ event }) => event === "worker-refused");
+    expect(new Set(refused.map(({ worker }) => worker)).size).toBe(2);
+  }, PATIENCE);
+  expect(await control(daemon, "reload")).toMatchObject({
+    reloaded: false,
+    problems: [{ message: expect.stringContaining("no worker") }],
+  });
 });
 
 it("answers what it has received before it stops", async () => {
