@@ -5,6 +5,7 @@
  * count what has come to it; what was given before a node began it does not count.
  */
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { Collection } from "../../state/collection.ts";
 import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
@@ -66,11 +67,13 @@ interface MinuteSharesOptions {
   onFault(error: unknown): void;
   /** Milliseconds of a clock that never goes back. */
   now?(): number;
+  /** Chosen by tests alone. */
+  readonly maxAccounts?: number;
 }
 
 /** Tells other nodes how much of each rate this node has given. */
 export interface MinuteShares {
-  /** Tells what was given since the last time; called once a second. */
+  /** Tells what was given since the last time, unless that is still being told; called once a second. */
   renew(): Promise<void>;
   close(): void;
 }
@@ -91,8 +94,10 @@ interface Account {
 /** Opens the shares of a process; one that is alone has none. */
 export async function openMinuteShares(
   store: Store,
-  { holders, rates, onFault, now = () => performance.now() }: MinuteSharesOptions,
+  options: MinuteSharesOptions,
 ): Promise<MinuteShares | undefined> {
+  const { holders, rates, onFault } = options;
+  const { now = () => performance.now(), maxAccounts = MAX_ACCOUNTS } = options;
   const { self } = holders;
   if (self === undefined) return undefined;
   const own = new Map<string, Account>();
@@ -120,25 +125,43 @@ export async function openMinuteShares(
     own.set(account, { total: (known?.total ?? 0) + count, at: now() });
     isNews = true;
   });
-  const renew = async (): Promise<void> => {
-    if (!isNews) return;
-    isNews = false;
-    const told = [...own].slice(-MAX_ACCOUNTS).filter(([, { at }]) => now() - at <= REST_MS);
-    const totals = told.map(([account, { total }]) => [account, total]);
-    const untold = new Map(own);
-    for (const [account] of told) untold.delete(account);
-    try {
-      await given.put(self, { at: Date.now(), totals: Object.fromEntries(totals) });
-    } catch (error) {
-      isNews = true;
-      throw error;
-    }
-    // One that is not told of begins anew: the others would count all of it again.
+  /** What is not told of begins anew: the others would count all of it again. */
+  const beginAnew = (untold: ReadonlyMap<string, Account>): void => {
     for (const [account, { total }] of untold) {
       const since = own.get(account);
       if (since === undefined || since.total === total) own.delete(account);
       else own.set(account, { ...since, total: since.total - total });
     }
+  };
+  let failed: { readonly totals: Given["totals"]; readonly untold: typeof own } | undefined;
+  const renewNow = async (): Promise<void> => {
+    if (!isNews) return;
+    if (failed !== undefined) {
+      // It may have been written all the same.
+      await given.refresh();
+      if (isDeepStrictEqual(given.get(self)?.totals, failed.totals)) beginAnew(failed.untold);
+      failed = undefined;
+    }
+    isNews = false;
+    const told = [...own].slice(-maxAccounts).filter(([, { at }]) => now() - at <= REST_MS);
+    const totals = Object.fromEntries(told.map(([account, { total }]) => [account, total]));
+    const untold = new Map(own);
+    for (const [account] of told) untold.delete(account);
+    try {
+      await given.put(self, { at: Date.now(), totals });
+    } catch (error) {
+      isNews = true;
+      failed = { totals, untold };
+      throw error;
+    }
+    beginAnew(untold);
+  };
+  let renewing: Promise<void> | undefined;
+  const renew = (): Promise<void> => {
+    renewing ??= renewNow().finally(() => {
+      renewing = undefined;
+    });
+    return renewing;
   };
   const timer = setInterval(() => renew().catch(onFault), TELL_EVERY_MS).unref();
   return { renew, close: () => clearInterval(timer) };
