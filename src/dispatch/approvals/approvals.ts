@@ -7,7 +7,7 @@
 import { type Holders, holding, mayHold } from "../../state/holders.ts";
 import type { Ledger } from "../../state/records/ledger.ts";
 import type { ApprovalUse } from "../../state/registers/approval.ts";
-import { type Escalation, isUsable, statusAt } from "../../state/registers/escalation.ts";
+import { type Escalation, isUsable } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
@@ -164,10 +164,10 @@ export class Approvals {
     // A matter of another principal's is not told about.
     if (others.includes("principal")) return approvalMismatch(escalationId, []);
     if (!isOutdatedOnly(others)) return approvalMismatch(escalationId, others);
-    const refused = this.#refuseUsed(escalation) ?? refuseClosed(escalation);
+    const refused = this.#refuseUsed(escalation) ?? this.#refuseClosed(escalation);
     if (refused !== undefined) return refused;
     if (others.length > 0) return approvalMismatch(escalationId, others);
-    if (!isUsable(escalation, Date.now())) return stillOpen(escalation);
+    if (!isUsable(escalation, escalations.now())) return stillOpen(escalation);
     // Used up here, the answer would never come to the call that asked.
     const resume = escalation.approval.question?.resume;
     if (resume !== undefined && !mayHold(this.#parts.holders, resume)) {
@@ -223,7 +223,16 @@ export class Approvals {
     const now = escalations.find(escalationId) ?? escalation;
     const use = now.approval?.use;
     if (use !== undefined) return approvalUsed(now, this.#isElsewhere(use));
-    return refuseClosed(now) ?? approvalRequired(now);
+    return this.#refuseClosed(now) ?? approvalRequired(now);
+  }
+
+  #refuseClosed(escalation: Escalation): Refusal | undefined {
+    const { status, approval, deadlineAt } = escalation;
+    if (status === "rejected") {
+      const isQuestion = approval?.question !== undefined;
+      return isQuestion ? refuseUnanswered(escalation) : approvalRejected(escalation);
+    }
+    return deadlineAt <= this.#parts.escalations.now() ? approvalExpired(escalation) : undefined;
   }
 }
 
@@ -241,16 +250,6 @@ function cannotComeBack({ inner, approval }: Exchange): boolean {
 /** Tells whether a request, or what it was dispatched by, is a composition. */
 function isPart({ route, inner }: Exchange): boolean {
   return route?.steps !== undefined || (inner !== undefined && isPart(inner.parent));
-}
-
-function refuseClosed(escalation: Escalation): Refusal | undefined {
-  const now = Date.now();
-  const status = statusAt(escalation, now);
-  if (status === "rejected") {
-    const isQuestion = escalation.approval?.question !== undefined;
-    return isQuestion ? refuseUnanswered(escalation) : approvalRejected(escalation);
-  }
-  return escalation.deadlineAt <= now ? approvalExpired(escalation) : undefined;
 }
 
 /** 422 for an input that nobody could read, or that has no canonical form to bind an approval to. */

@@ -12,7 +12,7 @@ import {
   type UpstreamAnswer,
   type UpstreamQuestion,
 } from "../../handlers/call-upstream.ts";
-import { type Escalation, statusAt } from "../../state/registers/escalation.ts";
+import type { Escalation } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Exchange } from "../exchange.ts";
 import { payerOf, STRANGERS } from "../rates/rates.ts";
@@ -25,7 +25,7 @@ import { approvedCall, callDigest, isReadable, newQuestion, shownCall } from "./
 /** The parts that keep questions. */
 interface CallQuestionParts {
   readonly policy: ApprovalPolicy;
-  readonly escalations: Pick<EscalationRegister, "open">;
+  readonly escalations: Pick<EscalationRegister, "open" | "now">;
 }
 
 /** The time where no rule gives one. */
@@ -71,7 +71,7 @@ export async function escalateCall(
   { kind, ttlMs, shown, question }: Asking,
 ): ReturnType<EscalationRegister["open"]> {
   const { caller, taskId, sessionId } = exchange;
-  const deadlineAt = Date.now() + ttlMs;
+  const deadlineAt = escalations.now() + ttlMs;
   const asked = newQuestion(deadlineAt);
   const call = approvedCall(exchange, policy.versionsOf(route), asked);
   const { description, semantic } = route.definition;
@@ -123,10 +123,9 @@ export function refuseUnanswered({ escalationId, decision }: Escalation): Refusa
 }
 
 function questionBody(escalation: Escalation): JsonRecord {
-  const { escalationId, approval, deadlineAt } = escalation;
+  const { escalationId, approval, deadlineAt, status } = escalation;
   return {
-    ...{ kind: "elicitation", escalation_id: escalationId },
-    escalation_status: statusAt(escalation, Date.now()),
+    ...{ kind: "elicitation", escalation_id: escalationId, escalation_status: status },
     requested_schema: approval?.question?.schema,
     call_digest: approval?.digest,
     expires_at: new Date(deadlineAt).toISOString(),

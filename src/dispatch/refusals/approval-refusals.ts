@@ -2,13 +2,12 @@
 
 import { given } from "../../base/json-value.ts";
 import { useView } from "../../state/registers/approval.ts";
-import { type Escalation, statusAt } from "../../state/registers/escalation.ts";
+import type { Escalation } from "../../state/registers/escalation.ts";
 import { type Refusal, refusal, refuseFor } from "./refusal.ts";
 
-/** 262: an operator has to approve the call first; it is repeated with the escalation's id. */
+/** 262: an operator has to approve the call first; it is repeated with the id of the escalation, which is as it is now. */
 export function approvalRequired(escalation: Escalation): Refusal {
-  const { escalationId, approval, deadlineAt } = escalation;
-  const status = statusAt(escalation, Date.now());
+  const { escalationId, approval, deadlineAt, status } = escalation;
   const message =
     status === "accepted"
       ? "the call was approved: repeat it with this Escalation-ID"

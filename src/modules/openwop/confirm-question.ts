@@ -163,7 +163,7 @@ function receipt(escalation: Escalation, { run: { runId }, state }: RunLog): obj
   const { escalationId } = escalation;
   return {
     ...{ target_id: escalationId, escalation_id: escalationId },
-    escalation: escalationView(escalation, Date.now()),
+    escalation: escalationView(escalation),
     run: { run_id: runId, status: state.status },
   };
 }

@@ -141,7 +141,7 @@ function receipt(call: Call, escalation: Escalation, more: object): HandlerSucce
     ...{ target_id: escalationId, escalation_id: escalationId },
     ...(decision === undefined ? {} : decisionView(decision)),
     ...more,
-    escalation: escalationView(escalation, Date.now()),
+    escalation: escalationView(escalation),
   };
   return floorResult({ taskId: taskId ?? call.taskId }, result);
 }

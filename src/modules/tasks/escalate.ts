@@ -31,7 +31,7 @@ import type { EscalationRegister } from "../../state/registers/escalation-regist
 
 interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
-  readonly escalations: Pick<EscalationRegister, "open">;
+  readonly escalations: Pick<EscalationRegister, "open" | "now">;
   /** Names under which the operators are known, in lower case. */
   readonly operators: ReadonlySet<string>;
 }
@@ -70,11 +70,12 @@ export function escalateMethod(options: EscalateOptions): FloorMethod {
     handler: async (call, { caller: { agentId, document } }) => {
       // Escalations are kept, and nobody whom this server does not know makes it write.
       if (agentId === undefined || document === undefined) return unknownAgent();
-      const violations = violationsOf(call);
+      const now = options.escalations.now();
+      const violations = violationsOf(call, now);
       if (violations.length > 0) return schemaViolation(violations);
       const recipient = readRecipient(options, call, agentId);
       if (typeof recipient === "object") return recipient;
-      return escalate(options, call, requestOf(call, agentId, recipient));
+      return escalate(options, call, requestOf(call, { agentId, recipient, now }));
     },
   };
 }
@@ -85,13 +86,13 @@ function unknownAgent(): Refusal {
 }
 
 /** Rules beyond the schema: either form is whole, and what is said is not too much. */
-function violationsOf(call: Call): readonly SchemaViolation[] {
+function violationsOf(call: Call, now: number): readonly SchemaViolation[] {
   const { reason, context, decision_point: point, deadline } = call.input;
   const required = { task_id: taskOf(call), reason, context };
   return [
     ...(point === undefined ? Object.entries(required) : []).flatMap(checkGiven),
     ...checkOctets("/context", askedIn(call), MAX_CONTEXT_BYTES),
-    ...checkFuture("/deadline", deadline, Date.now()),
+    ...checkFuture("/deadline", deadline, now),
   ];
 }
 
@@ -146,12 +147,18 @@ function readRecipient(
   return violationAt("/recipient", "not", "must be another than the agent that escalates");
 }
 
-function requestOf(call: Call, agentId: string, recipient: string | undefined): EscalationRequest {
+interface Escalating {
+  readonly agentId: string;
+  /** Undefined: the operators. */
+  readonly recipient: string | undefined;
+  readonly now: number;
+}
+
+function requestOf(call: Call, { agentId, recipient, now }: Escalating): EscalationRequest {
   const { input, sessionId } = call;
   const { reason, priority = "normal", deadline } = input;
   const taskId = taskOf(call);
   const context = askedIn(call);
-  const now = Date.now();
   const wanted = readMoment(deadline, now) ?? now + USUAL_MS;
   const asked = { reason: reason ?? null, context, priority, recipient: recipient ?? null };
   return {
@@ -181,7 +188,7 @@ async function escalate(
 
 function receipt(call: Call, escalation: Escalation): HandlerSuccess {
   const { escalationId, taskId } = escalation;
-  const { deadline, context: _, ...view } = escalationView(escalation, Date.now());
+  const { deadline, context: _, ...view } = escalationView(escalation);
   const poll = { method: "QUERY", path: `/escalations/${escalationId}` };
   const result = { ...view, deadline, estimated_review_by: deadline, poll };
   return floorResult({ taskId: taskId ?? call.taskId }, result, 202);

@@ -87,8 +87,7 @@ function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
       .list()
       .filter((one) => maySee(one, exchange, policy))
       .filter((one) => status === "all" || isWanted(one.status, status));
-    const now = Date.now();
-    const shown = seen.slice(0, Number(limit)).map((one) => escalationView(one, now));
+    const shown = seen.slice(0, Number(limit)).map(escalationView);
     return floorResult(call, { escalations: shown, count: shown.length, total: seen.length });
   };
 }
@@ -101,7 +100,7 @@ function readHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
   return (call, exchange) => {
     const escalation = findSeen({ escalations, policy }, call.input["escalation_id"], exchange);
     if ("kind" in escalation) return escalation;
-    return floorResult(call, escalationView(escalation, Date.now()));
+    return floorResult(call, escalationView(escalation));
   };
 }
 
@@ -140,7 +139,7 @@ function entryOf(escalation: Escalation): QueryEntry {
   return {
     id: escalationId,
     texts: [`escalation ${status} ${reason} ${taskId}`, context, decision?.reason],
-    content: escalationView(escalation, Date.now()),
+    content: escalationView(escalation),
   };
 }
 
@@ -153,7 +152,7 @@ export function inspectEscalation(
     if (typeof id !== "string") return missingTarget("escalation_id");
     const escalation = findSeen(options, id, exchange);
     if ("kind" in escalation) return escalation;
-    return floorResult(call, { target: "escalation", ...escalationView(escalation, Date.now()) });
+    return floorResult(call, { target: "escalation", ...escalationView(escalation) });
   };
 }
 

@@ -5,7 +5,7 @@
  * escalation is in the queue whether people hear of it or not.
  */
 import type { WebhookQueue } from "../../dispatch/module/webhook-queue.ts";
-import { type Escalation, escalationView, statusAt } from "../../state/registers/escalation.ts";
+import { type Escalation, escalationView } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 interface NewsOptions {
@@ -39,10 +39,10 @@ export class EscalationNews {
     const { queue, url, serverId, escalations, onFault } = this.#options;
     if (queue === undefined || url === undefined) return;
     const now = Date.now();
-    const { id, type, expiresAt } = newsOf(escalation, now);
+    const { id, type, expiresAt } = newsOf(escalation);
     if (escalation.toldId === id || expiresAt <= now) return;
     const { escalationId } = escalation;
-    const view = escalationView(escalation, now);
+    const view = escalationView(escalation);
     const at = new Date(now).toISOString();
     const body = { type, at, server_id: serverId, escalation: view };
     try {
@@ -62,9 +62,8 @@ export class EscalationNews {
 }
 
 /** All that there is to tell of an escalation as it stands. */
-function newsOf(escalation: Escalation, now: number): News {
-  const { escalationId, decision, deadlineAt } = escalation;
-  if (statusAt(escalation, now) === "expired") {
+function newsOf({ escalationId, status, decision, deadlineAt }: Escalation): News {
+  if (status === "expired") {
     const id = `${escalationId}.escalation.expired`;
     return { id, type: "escalation.expired", expiresAt: deadlineAt + CLOSED_NEWS_MS };
   }

@@ -102,6 +102,11 @@ export class EscalationRegister {
     return new EscalationRegister(escalations, watchers);
   }
 
+  /** Milliseconds since the epoch, as the register tells what is over. */
+  now(): number {
+    return this.#escalations.now();
+  }
+
   /** One as it is now. */
   find(escalationId: string): Escalation | undefined {
     return this.#asItIs(this.#escalations.get(escalationId));

@@ -148,11 +148,10 @@ export function closedAt({ decision, deadlineAt }: Escalation): number {
   return decision === undefined || decision.status === "deferred" ? deadlineAt : decision.at;
 }
 
-/** The view for everybody who may see an escalation; keys are the wire's own. */
-export function escalationView(escalation: Escalation, now: number): Record<string, unknown> {
-  const { escalationId, agentId, taskId, sessionId, reason, decision, recipient } = escalation;
-  const { approval, votes } = escalation;
-  const status = statusAt(escalation, now);
+/** The view of an escalation as it is now, for everybody who may see it; keys are the wire's own. */
+export function escalationView(escalation: Escalation): Record<string, unknown> {
+  const { escalationId, agentId, taskId, sessionId, status, reason, decision } = escalation;
+  const { recipient, approval, votes } = escalation;
   return {
     escalation_id: escalationId,
     agent_id: agentId,
@@ -160,7 +159,7 @@ export function escalationView(escalation: Escalation, now: number): Record<stri
     ...(sessionId === undefined ? {} : { session_id: sessionId }),
     status,
     ...(approval === undefined ? {} : { kind: kindOf(approval), call_digest: approval.digest }),
-    task_paused: isHoldingTask({ ...escalation, status }),
+    task_paused: isHoldingTask(escalation),
     reason: reason ?? null,
     context: escalation.context,
     priority: escalation.priority,

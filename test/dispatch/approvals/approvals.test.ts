@@ -85,6 +85,37 @@ describe("a call that needs an approval", () => {
     expect(ranIn(server)).toHaveLength(1);
   });
 
+  it("can be approved though the clock has stepped back, and is over once its time was over", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const server = await open();
+    const step = (hours: number) => vi.setSystemTime(Date.now() + hours * 3_600_000);
+    expect((await askAs(server, ALMA, { method: "DISCOVER", path: "/agents" })).status).toBe(200);
+    step(-2);
+    const id = await approvedFor(server, booking("7"));
+    expect((await askAs(server, ALMA, under(id, booking("7")))).status).toBe(200);
+    const given = await approvedFor(server, booking("8"));
+    const asked = await questionOf(server, booking("9"));
+    step(4);
+    for (const [late, room] of [
+      [given, "8"],
+      [asked, "9"],
+    ] as const) {
+      expect(codeOf(await askAs(server, ALMA, under(late, booking(room))))).toBe(
+        "approval-expired",
+      );
+    }
+    step(-4);
+    for (const [late, room] of [
+      [given, "8"],
+      [asked, "9"],
+    ] as const) {
+      expect(codeOf(await askAs(server, ALMA, under(late, booking(room))))).toBe(
+        "approval-expired",
+      );
+    }
+    expect(ranIn(server)).toEqual(["book 7 Ada"]);
+  });
+
   it("waits while nobody has decided, and while it is deferred", async () => {
     const server = await open();
     const id = await questionOf(server, booking("7"));

@@ -201,7 +201,7 @@ describe("EscalationRegister", () => {
       const id = idOfOpened(await first.escalations.open(wish(ALICE, "t-1")));
       await first.escalations.decide(id, word(status));
     }
-    const held = first.escalations.list().map((one) => escalationView(one, 0)["task_paused"]);
+    const held = first.escalations.list().map((one) => escalationView(one)["task_paused"]);
     expect(held).toEqual([false, false]);
     const next = await openRegisters(store, clock);
     expect(next.escalations.pauseOf(ALICE, "t-1")).toBeUndefined();

@@ -89,7 +89,7 @@ async function decide(
   return floorResult(call, {
     ...{ target_id: escalationId, escalation_id: escalationId },
     ...(decided.decision === undefined ? {} : decisionView(decided.decision)),
-    escalation: escalationView(decided, Date.now()),
+    escalation: escalationView(decided),
     run: { run_id: run.runId, path: `${run.base}/runs/${run.runId}`, status: answered.run.status },
   });
 }

@@ -52,7 +52,7 @@ function list(parts: Sources, role: Role): object {
 
 function viewOf({ directory }: Sources, one: Escalation, role: Role): JsonRecord {
   const name = directory.find(one.agentId)?.name ?? null;
-  const view = escalationView(one, Date.now());
+  const view = escalationView(one);
   const shown = role === "operator" ? view : { ...view, context: concealed(one) };
   return { ...shown, agent_name: name };
 }
