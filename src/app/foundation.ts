@@ -12,7 +12,6 @@ import { isError, type Problem } from "../base/problem.ts";
 import type { ModuleContext, ServerVocabulary } from "../dispatch/module/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { Route } from "../dispatch/routes/route.ts";
-import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader, NO_PROCESSES, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -94,7 +93,7 @@ export async function layFoundation(
 ): Promise<Foundation | undefined> {
   const documents = await drive(loadingOperatorAgents(config, problems));
   if (documents === undefined) return undefined;
-  const tokens = await openTokens(config, log);
+  const tokens = await openTokens(config, { kept, log });
   if (tokens?.verifier !== undefined) closing.add(tokens.verifier);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return undefined;
@@ -152,10 +151,11 @@ const MAX_KEY_BYTES = 65_536;
 /** Undefined where `[policies.oauth]` is not configured. */
 async function openTokens(
   { policies: { oauth }, directory, file }: Config,
-  log: Pick<CallLog, "info" | "warn">,
+  { kept, log }: Pick<FoundationSources, "kept" | "log">,
 ): Promise<OpenedVerifier | undefined> {
   if (oauth === undefined) return undefined;
-  return openTokenVerifier({ oauth, file: relative(directory, file), log });
+  const { clock } = kept.state;
+  return openTokenVerifier({ oauth, file: relative(directory, file), log, clock });
 }
 
 /** Its standing is shown to everybody, so it must be one that everybody may learn of. */

@@ -1,15 +1,22 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createMemoryStore } from "../../src/state/memory-store.ts";
 import { openDaemon } from "../support/daemon.ts";
 import { configFile } from "../support/deployment.ts";
+import { makeDirectory } from "../support/directory.ts";
 import { ALICE, discoveryFiles } from "../support/discovery.ts";
 import { encodeRequest, openServer, type TestReply } from "../support/dispatch.ts";
 import { openJwksServer } from "../support/jwks-server.ts";
+import { openTestState } from "../support/state.ts";
 import { ISSUER, type IssuerKey, makeIssuerKey, signToken } from "../support/token-issuer.ts";
 
 let key: IssuerKey;
 
 beforeAll(async () => {
   key = await makeIssuerKey();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 /** The issuer and the server live by the system's clock here. */
@@ -63,6 +70,24 @@ describe("a bearer token", () => {
     expect(await send(oauth)).toMatchObject({ "agent-id": ALICE });
     // A header that the server makes nothing of is the handler's business.
     expect(await send({})).toHaveProperty("authorization");
+  });
+
+  it("is over for good once it was over, though the clock steps back and another configuration is served", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const deployment = files({ jwks_file: "jwks.json" });
+    const state = await openTestState(makeDirectory(), createMemoryStore());
+    const authorization = `Bearer ${await signToken(key, freshClaims())}`;
+    const statusAt = async (): Promise<number> => {
+      const server = await openServer(deployment, {
+        state: { ...state, close: async () => undefined },
+      });
+      return (await server.send(booking(authorization))).status;
+    };
+    expect(await statusAt()).toBe(200);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    expect(await statusAt()).toBe(401);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    expect(await statusAt()).toBe(401);
   });
 
   it("is not asked for where it is optional, and must hold where it is given", async () => {

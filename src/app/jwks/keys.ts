@@ -4,7 +4,7 @@
  */
 
 import { statSync } from "node:fs";
-import { ForwardClock } from "../../base/forward-clock.ts";
+import type { ForwardClock } from "../../base/forward-clock.ts";
 import { isError, type Problem } from "../../base/problem.ts";
 import type { OauthConfig } from "../../dispatch/policy/policies-config.ts";
 import type { CallLog } from "../../handlers/handler.ts";
@@ -192,8 +192,10 @@ export interface VerifierOptions {
   readonly oauth: OauthConfig;
   readonly file: string;
   readonly log: Pick<CallLog, "info" | "warn">;
-  /** Milliseconds since the epoch; the system's clock unless given. */
-  readonly now?: () => number;
+  /** The daemon's own, by which what is over stays so. */
+  readonly clock: Pick<ForwardClock, "now">;
+  /** How long keys are good for is measured by this: a clock that is set back must not prolong it. */
+  readonly measured?: () => number;
 }
 
 /** A verifier, or what is wrong with the configuration. */
@@ -210,16 +212,13 @@ export interface OpenedVerifier {
  * the start; a URL may be down: tokens are refused until its keys are there.   AGTP "Authorization"
  */
 export async function openTokenVerifier(options: VerifierOptions): Promise<OpenedVerifier> {
-  const { oauth, file, log } = options;
-  const { now } = new ForwardClock(options.now);
-  // How long keys are good for is measured: a clock that is set back must not prolong it.
-  const measured = options.now ?? (() => performance.now());
+  const { oauth, file, log, clock, measured: now = () => performance.now() } = options;
   const { jwksUri, jwksFile = "" } = oauth;
   if (jwksUri === undefined) {
     const problems = checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
     if (problems.some(isError)) return withoutVerifier(problems);
-    const keys = new JwksFileKeys(jwksFile, { now: measured, log });
-    const verifier = await createVerifier(oauth, keys, now);
+    const keys = new JwksFileKeys(jwksFile, { now, log });
+    const verifier = await createVerifier(oauth, keys, clock.now);
     return { verifier, problems, start: () => undefined };
   }
   if (!URL.canParse(jwksUri)) {
@@ -229,8 +228,8 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
   // The HTTP client takes long to load: only those wait for it who need it.
   const { createJwksSource } = await import("./source.ts");
   const source = createJwksSource({ uri: jwksUri });
-  const keys = new JwksKeys(source, { now: measured, log });
-  const verifier = await createVerifier(oauth, keys, now);
+  const keys = new JwksKeys(source, { now, log });
+  const verifier = await createVerifier(oauth, keys, clock.now);
   return { verifier, problems: [], start: () => keys.start() };
 }
 

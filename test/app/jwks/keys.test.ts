@@ -280,7 +280,8 @@ async function openVerifier(keys: Keys) {
     oauth: { issuer: ISSUER, principalClaim: "sub", requiredOnMethods: [], ...keys },
     file: "agtp-server.toml",
     log: { info: write, warn: write },
-    now: () => clock.now,
+    clock: { now: () => clock.now },
+    measured: () => clock.now,
   };
   const opened = await openTokenVerifier(options);
   onTestFinished(() => opened.verifier?.close());
