@@ -5,6 +5,7 @@
 
 import { grantDuration } from "../../base/duration.ts";
 import { recordAccepted } from "../../dispatch/contracts/contract-events.ts";
+import { sessionEndOf } from "../../dispatch/contracts/end-contracts.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { refuseHeldSession } from "../../dispatch/refusals/task-refusals.ts";
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
@@ -76,12 +77,10 @@ export async function keepContract(
   contract: Contract,
 ): Promise<Contract | Refusal> {
   const kept = await contracts.add(contract);
-  const { agentId, sessionId, isPersistent, synthesisId } = kept;
-  if (sessionId === undefined || isPersistent) return kept;
-  const hold = suspensions.holdOf(sessionId);
-  if (hold?.agentId !== agentId || hold.state === "suspended") return kept;
-  const refusal = refuseHeldSession(hold);
-  await contracts.change(synthesisId, "released", refusal.code);
+  const end = sessionEndOf(suspensions, kept);
+  if (end === undefined) return kept;
+  const refusal = refuseHeldSession(end);
+  await contracts.change(kept.synthesisId, "released", refusal.code);
   return refusal;
 }
 

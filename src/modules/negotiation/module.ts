@@ -5,6 +5,11 @@
  */
 import { recordAccepted, recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
+import {
+  type ContractEnd,
+  endContracts,
+  sessionEndOf,
+} from "../../dispatch/contracts/end-contracts.ts";
 import type { Module, Negotiation } from "../../dispatch/module/module.ts";
 import {
   MAX_SOURCE_ENTRIES,
@@ -73,7 +78,7 @@ function takeUp(parts: NegotiationParts): void {
   const onFault = synthesisFaults(parts.context);
   const evaluate = (...asked: [SubmittedProposal, string]) => evaluatePending(parts, ...asked);
   parts.proposals.evaluateBy({ evaluate, onFault });
-  void endContractsWithoutMethod(parts).catch(onFault);
+  void endLeftContracts(parts).catch(onFault);
 }
 
 /** The questions of the gates about contracts, and who answers where all locks are open. */
@@ -95,27 +100,31 @@ function negotiationOf(parts: NegotiationParts): Negotiation {
 }
 
 /**
- * Revokes contracts whose methods the catalog has no more: an agent that presents one is told that
- * it is over, before a step of it has been taken. An event in the stream of each one's agent says
- * why.   AGTP-API §4.5
+ * Ends what was left of sessions that are over, and contracts whose methods the catalog has no more: an agent that
+ * presents one is told so, before a step of it has been taken.   AGTP-API §4.5, §10.8
  */
-async function endContractsWithoutMethod({ context, record }: NegotiationParts): Promise<void> {
+async function endLeftContracts({ context, record }: NegotiationParts): Promise<void> {
   const { methodPolicy, log, state } = context;
-  const { contracts } = state;
-  const methodGone = ({ endpoint, plan }: Contract): string | undefined =>
-    [endpoint, ...plan.steps].find(({ method }) => !methodPolicy.isKnown(method))?.method;
-  const reasonOf = (contract: Contract): string =>
-    `the catalog has no method ${methodGone(contract)} any more`;
-  const stale = contracts.open().filter((contract) => methodGone(contract) !== undefined);
-  const ended = await contracts.end(stale, "revoked", reasonOf);
-  for (const contract of ended) {
+  const { contracts: register, suspensions } = state;
+  const endOf = (contract: Contract): readonly ContractEnd[] => {
+    const hold = sessionEndOf(suspensions, contract);
+    if (hold !== undefined)
+      return [{ contract, state: "released", reason: `session-${hold.state}` }];
+    const { endpoint, plan } = contract;
+    const gone = [endpoint, ...plan.steps].find(({ method }) => !methodPolicy.isKnown(method));
+    if (gone === undefined) return [];
+    const explanation = `the catalog has no method ${gone.method} any more`;
+    return [{ contract, state: "revoked", reason: "catalog-method-removed", explanation }];
+  };
+  const ended = await endContracts({ register, record }, register.open().flatMap(endOf));
+  for (const { contract, state, explanation } of ended) {
+    if (state !== "revoked") continue;
     const { synthesisId, agentId } = contract;
-    const reason = reasonOf(contract);
-    log.warn({ event: "contract-revoked", synthesis_id: synthesisId, agent_id: agentId }, reason);
+    log.warn(
+      { event: "contract-revoked", synthesis_id: synthesisId, agent_id: agentId },
+      explanation,
+    );
   }
-  const reason = "catalog-method-removed";
-  const events = ended.map((contract) => ({ type: "rcns_release", contract, reason }) as const);
-  if (events.length > 0) await record(events);
 }
 
 /**

@@ -7,6 +7,7 @@
 import { isOperating } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
+import { endContracts } from "../../dispatch/contracts/end-contracts.ts";
 import { notFound, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { tooManyWaiting } from "../../dispatch/refusals/task-refusals.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
@@ -14,6 +15,7 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts"
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
+import type { Suspension } from "../../state/registers/suspension.ts";
 import type {
   HaltedSession,
   SuspensionRegister,
@@ -22,30 +24,25 @@ import { checkGiven } from "./escalate.ts";
 import { missingTarget } from "./escalation-endpoints.ts";
 
 interface SessionEndOptions {
-  readonly register: Pick<ContractRegister, "openOf" | "end">;
+  readonly register: Pick<ContractRegister, "openOf" | "change">;
   readonly record: RecordEvents;
 }
 
-interface EndedSession {
-  readonly sessionId: string;
-  readonly agentId: string;
-}
+/** A session that is over. */
+export type EndedSession = Pick<Suspension, "sessionId" | "agentId" | "state">;
 
 /** Releases what is not persistent. May be called again for what an earlier call left. */
 export async function endSessionContracts(
-  { register, record }: SessionEndOptions,
-  { sessionId, agentId }: EndedSession,
-  reason: "session-expired" | "session-ended",
+  options: SessionEndOptions,
+  { sessionId, agentId, state }: EndedSession,
   cause?: CausingRequest,
 ): Promise<void> {
-  const open = register
+  const ends = options.register
     .openOf(agentId)
     .filter((one) => one.sessionId === sessionId && !one.isPersistent)
-    .reverse();
-  const ended = await register.end(open, "released", () => reason);
-  if (ended.length === 0) return;
-  const events = ended.map((contract) => ({ type: "rcns_release", contract, reason }) as const);
-  await record(events, cause);
+    .reverse()
+    .map((contract) => ({ contract, state: "released", reason: `session-${state}` }) as const);
+  await endContracts(options, ends, cause);
 }
 
 interface EndSessionOptions {
@@ -69,17 +66,11 @@ export function endSessionHandler(options: EndSessionOptions): RouteHandler {
     const { reason } = call.input;
     const because = typeof reason === "string" ? { reason } : {};
     const halting = await options.suspensions.end({ ...session, ...because });
-    switch (halting.kind) {
-      case "full":
-        return tooManyWaiting("suspensions");
-      case "held":
-        return floorResult(call, endOf(sessionId, halting.suspension.state, { noop: true }));
-      case "halted": {
-        const cause = { call, exchange };
-        await endSessionContracts(options.contracts, session, "session-ended", cause);
-        return floorResult(call, endOf(sessionId, "ended", because));
-      }
-    }
+    if (halting.kind === "full") return tooManyWaiting("suspensions");
+    const { suspension, kind } = halting;
+    await endSessionContracts(options.contracts, suspension, { call, exchange });
+    const more = kind === "held" ? { noop: true } : because;
+    return floorResult(call, endOf(sessionId, suspension.state, more));
   };
 }
 

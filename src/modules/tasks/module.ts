@@ -98,9 +98,7 @@ function closing(
       for (const escalation of await escalations.sweep()) {
         await record([escalationEvent("escalation_expired", escalation)]).catch(onFault);
       }
-      await suspensions.sweep((suspension) =>
-        endSessionContracts(contracts, suspension, "session-expired"),
-      );
+      await suspensions.sweep((suspension) => endSessionContracts(contracts, suspension));
       await news.catchUp();
     };
     return { work, end: escalations.tellBy(news) };

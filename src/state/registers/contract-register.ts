@@ -180,18 +180,6 @@ export class ContractRegister {
     return { contract: item && asItIs(item, this.now()), isChanged };
   }
 
-  /** Ends contracts; answers those that were ended by this: another node may have been first. */
-  async end(
-    contracts: readonly Contract[],
-    state: Exclude<ContractState, "active" | "offered">,
-    reasonOf: (contract: Contract) => string,
-  ): Promise<readonly Contract[]> {
-    const changes = await Promise.all(
-      contracts.map((one) => this.change(one.synthesisId, state, reasonOf(one))),
-    );
-    return contracts.filter((_, index) => changes[index]?.isChanged);
-  }
-
   /** Ends an offer; one that was accepted meanwhile, on whichever node, goes on. */
   async decline(synthesisId: string, reason: string): Promise<void> {
     await this.#contracts.change(synthesisId, (contract) =>

@@ -187,7 +187,7 @@ export class SuspensionRegister {
     if (this.#suspensions.values().some(isDue)) await this.#suspensions.refresh();
     for (const suspension of this.#suspensions.values().filter(isDue)) {
       const state = this.#stateOf(suspension);
-      await onExpired(suspension);
+      await onExpired({ ...suspension, state });
       const { suspensionId } = suspension;
       await this.#suspensions.change(
         suspensionId,

@@ -142,12 +142,12 @@ describe("a contract that two nodes end in the same moment", () => {
       const { body } = await ask(server, NORA, propose(JUDGE), inSession);
       return String(body["synthesis_id"]);
     });
-    const session = { sessionId: "s-1", agentId: NORA };
+    const session = { sessionId: "s-1", agentId: NORA, state: "expired" } as const;
     await Promise.all(
       nodes.map(async (node) => {
         const { attributor, contracts: register } = node.state;
         const record = recordContractEvents({ attributor, state: node.state });
-        await endSessionContracts({ register, record }, session, "session-expired");
+        await endSessionContracts({ register, record }, session);
       }),
     );
     expect(await eventsOf(nodes[0])).toEqual(["rcns_release", "rcns_propose_accepted"]);

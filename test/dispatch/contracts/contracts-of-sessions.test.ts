@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { openServer, type TestReply, type TestServer } from "../../support/dispatch.ts";
 import {
@@ -14,7 +15,7 @@ import {
   propose,
 } from "../../support/negotiation.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { openTestState } from "../../support/state.ts";
+import { makeLastingStore, openTestState } from "../../support/state.ts";
 import { alterStore } from "../../support/store.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
@@ -77,3 +78,59 @@ describe("a session that ends while a contract is made in it", () => {
     expect(openContracts(server)).toEqual([]);
   });
 });
+
+// AGTP-API §10.8
+describe("the end of a session", () => {
+  it("ends what an earlier attempt has left, and each has its event", async () => {
+    const store = createMemoryStore();
+    let broken: string | undefined;
+    const commit: Store["commit"] = (changes, ...more) => {
+      const isBroken = broken !== undefined && changes.some(({ key }) => key === broken);
+      const full = new StoreUnavailableError("full", new Error("the disk is full"));
+      return isBroken ? Promise.reject(full) : store.commit(changes, ...more);
+    };
+    const state = await openTestState(makeDirectory(), alterStore(store, { commit }));
+    const server = await openServer(negotiationFiles(), { state });
+    const ids: string[] = [];
+    for (const path of ["/verdicts", "/rulings", "/findings"]) {
+      const { body } = await ask(server, NORA, propose({ ...JUDGE, path }), SESSION);
+      ids.push(String(body["synthesis_id"]));
+    }
+    broken = ids[1];
+    expect((await ask(server, NORA, END)).status).toBe(503);
+    broken = undefined;
+    await vi.waitFor(async () => {
+      expect(await releasedIn(server)).toEqual([ids[0], ids[2]].toSorted());
+    }, PATIENCE);
+    expect((await ask(server, NORA, END)).status).toBe(200);
+    expect(openContracts(server)).toEqual([]);
+    expect(await releasedIn(server)).toEqual(ids.toSorted());
+  });
+
+  it("ends at the next start what a kill has left", async () => {
+    const store = makeLastingStore();
+    const directory = makeDirectory();
+    const before = await openTestState(directory, store);
+    const server = await openServer(negotiationFiles(), { state: before });
+    const { body } = await ask(server, NORA, propose(JUDGE), SESSION);
+    // It is killed as soon as the session is over.
+    await before.suspensions.end({ sessionId: "s-1", agentId: NORA });
+    await before.ledger.settled();
+    const state = await openTestState(directory, store);
+    const next = await openServer(negotiationFiles(), { state });
+    await vi.waitFor(async () => {
+      expect(openContracts(next)).toEqual([]);
+      expect(await releasedIn(next)).toEqual([body["synthesis_id"]]);
+    }, PATIENCE);
+  });
+});
+
+async function releasedIn(server: TestServer): Promise<readonly string[]> {
+  const inspect = { method: "INSPECT", body: { target: "lifecycle", agent_id: NORA, limit: 50 } };
+  const events = (await ask(server, NORA, inspect)).body["result"]?.["events"];
+  return [...(events as unknown as readonly TestReply["body"][])]
+    .map((event): Readonly<Record<string, unknown>> => event["payload"] ?? {})
+    .filter((payload) => payload["event_type"] === "rcns_release")
+    .map((payload) => String(payload["synthesis_id"]))
+    .toSorted();
+}

@@ -1,0 +1,51 @@
+/**
+ * The end of contracts that their agents did not ask for: of a session, or of a method of the catalog. Each has
+ * an event in the stream of its agent as soon as it is over, whatever becomes of the others.   AGTP-API §4.5, §10.8
+ */
+import type { Contract } from "../../endpoint/contract.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
+import type { Suspension } from "../../state/registers/suspension.ts";
+import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
+import type { CausingRequest } from "../stream-events.ts";
+import type { RecordEvents } from "./contract-events.ts";
+
+/** The parts that end contracts. */
+interface ContractEnds {
+  readonly register: Pick<ContractRegister, "change">;
+  readonly record: RecordEvents;
+}
+
+/** One that is to end, and why. */
+export interface ContractEnd {
+  readonly contract: Contract;
+  readonly state: "revoked" | "released";
+  /** The event's word for it. */
+  readonly reason: string;
+  /** Told to whoever presents it; the event's word unless given. */
+  readonly explanation?: string;
+}
+
+/** Ends contracts; answers those that were ended by this: another node may have been first. */
+export async function endContracts(
+  { register, record }: ContractEnds,
+  ends: readonly ContractEnd[],
+  cause?: CausingRequest,
+): Promise<readonly ContractEnd[]> {
+  const ended = ends.map(async (end) => {
+    const { contract, state, reason, explanation = reason } = end;
+    const { isChanged } = await register.change(contract.synthesisId, state, explanation);
+    if (isChanged) await record([{ type: "rcns_release", contract, reason }], cause);
+    return isChanged ? [end] : [];
+  });
+  return (await Promise.all(ended)).flat();
+}
+
+/** The end of the session that a contract is of; undefined: it goes on, or the contract outlives it. */
+export function sessionEndOf(
+  suspensions: Pick<SuspensionRegister, "holdOf">,
+  { agentId, sessionId, isPersistent }: Contract,
+): Suspension | undefined {
+  if (sessionId === undefined || isPersistent) return undefined;
+  const hold = suspensions.holdOf(sessionId);
+  return hold?.agentId === agentId && hold.state !== "suspended" ? hold : undefined;
+}
