@@ -29,7 +29,7 @@ interface SessionEndOptions {
 }
 
 /** A session that is over. */
-export type EndedSession = Pick<Suspension, "sessionId" | "agentId" | "state">;
+type EndedSession = Pick<Suspension, "sessionId" | "agentId" | "state">;
 
 /** Releases what is not persistent. May be called again for what an earlier call left. */
 export async function endSessionContracts(

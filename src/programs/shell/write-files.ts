@@ -18,6 +18,13 @@ export interface NewFile {
   readonly isSecret: boolean;
 }
 
+/** A file that is complete beside its place. */
+interface Placing {
+  readonly named: string;
+  readonly temporary: string;
+  readonly path: string;
+}
+
 /** Writes files below a directory; `elsewhere` says what else there is to do where some are there. */
 export function writeFiles(
   directory: string,
@@ -32,14 +39,37 @@ export function writeFiles(
       elsewhere,
     );
   }
-  for (const file of files) {
-    try {
-      makeDirectoryOf(resolve(directory, file.path), file.isSecret);
-      place({ ...file, path: resolve(directory, file.path) }, force);
-    } catch (error) {
-      if (error instanceof CommandRefusal) throw error;
-      throw usage(`${JSON.stringify(file.path)} cannot be written: ${reasonOf(error)}`);
+  const complete: Placing[] = [];
+  const placed: Placing[] = [];
+  try {
+    for (const { path: named, content, isSecret } of files) {
+      const path = resolve(directory, named);
+      orSay(named, () => {
+        makeDirectory(dirname(path), isSecret ? 0o700 : undefined);
+        const temporary = writeBeside(path, content, isSecret ? 0o600 : 0o644);
+        complete.push({ named, temporary, path });
+      });
     }
+    for (const one of complete) {
+      orSay(one.named, () => (force ? renameSync(one.temporary, one.path) : linkOrRename(one)));
+      placed.push(one);
+    }
+  } catch (error) {
+    // What was there before was replaced by force, and stays so.
+    if (!force) for (const { path } of placed) rmSync(path, { force: true });
+    throw error;
+  } finally {
+    for (const { temporary } of complete) rmSync(temporary, { force: true });
+  }
+}
+
+/** Says which file is the one that cannot be written. */
+function orSay(named: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if (error instanceof CommandRefusal) throw error;
+    throw usage(`${JSON.stringify(named)} cannot be written: ${reasonOf(error)}`);
   }
 }
 
@@ -70,15 +100,6 @@ function alreadyThere(paths: readonly string[], elsewhere?: string): CommandRefu
   return new CommandRefusal(`${named} ${are} there already, ${ways.join(", ")}`);
 }
 
-function makeDirectoryOf(path: string, isSecret: boolean): void {
-  makeDirectory(dirname(path), isSecret ? 0o700 : undefined);
-}
-
-/** `link` fails where a file came meanwhile, and `rename` follows no link. */
-function place({ path, content, isSecret }: NewFile, force: boolean): void {
-  placeFile(path, content, isSecret ? 0o600 : 0o644, force ? renameSync : linkOrRename);
-}
-
 /** Writes a file beside its place, and has it put there once it is complete and on the disk. */
 export function placeFile(
   path: string,
@@ -86,20 +107,32 @@ export function placeFile(
   mode: number,
   put: (temporary: string, path: string) => void = renameSync,
 ): void {
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = writeBeside(path, content, mode);
   try {
-    writeFileSync(temporary, content, { mode, flag: "wx", flush: true });
     put(temporary, path);
   } finally {
     rmSync(temporary, { force: true });
   }
 }
 
-function linkOrRename(temporary: string, path: string): void {
+/** Answers where it is, complete and on the disk; what is cut off leaves nothing. */
+function writeBeside(path: string, content: string | Uint8Array, mode: number): string {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, content, { mode, flag: "wx", flush: true });
+    return temporary;
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** `link` fails where a file came meanwhile, and `rename` follows no link. */
+function linkOrRename({ named, temporary, path }: Placing): void {
   try {
     linkSync(temporary, path);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") throw alreadyThere([path]);
+    if (codeOf(error) === "EEXIST") throw alreadyThere([named]);
     // Some file systems have no hard links.
     renameSync(temporary, path);
   }
