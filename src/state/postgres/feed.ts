@@ -9,6 +9,7 @@
 import type { Pool } from "pg";
 import type { ChangedEntry, Feed, StoredEntry } from "../store.ts";
 import { COMMITS_A_TRANSACTION, revisionOf } from "./commit.ts";
+import { BEGIN, inTransaction } from "./driver.ts";
 
 /** More keys than these are not told one by one. */
 const MAX_CHANGED = 8_192;
@@ -122,8 +123,8 @@ const FORGOTTEN_AT_ONCE = 10_000;
  * Deletes changes that nobody asks for any more, a bounded number of them; answers whether there may be more. What
  * another node is deleting is left to it.
  */
-export async function forgetChanges(pool: Pick<Pool, "query">, name: string): Promise<boolean> {
-  const { rows } = await pool.query<{ count: string }>(`WITH old AS (
+export async function forgetChanges(pool: Pool, name: string): Promise<boolean> {
+  const forget = `WITH old AS (
       SELECT transaction, collection, key FROM ${name}.changes
       WHERE made_at < clock_timestamp() - interval '${KEPT}'
       ORDER BY transaction LIMIT ${FORGOTTEN_AT_ONCE} FOR UPDATE SKIP LOCKED
@@ -135,6 +136,9 @@ export async function forgetChanges(pool: Pick<Pool, "query">, name: string): Pr
     UPDATE ${name}.meta SET value = greatest(value::bigint, newest)::text
     FROM (SELECT max(transaction) AS newest FROM gone) AS last
     WHERE name = 'forgotten' AND newest IS NOT NULL
-    RETURNING (SELECT count(*) FROM gone) AS count`);
+    RETURNING (SELECT count(*) FROM gone) AS count`;
+  const { rows } = await inTransaction(pool, BEGIN, (client) =>
+    client.query<{ count: string }>(forget),
+  );
   return Number(rows[0]?.count ?? 0) === FORGOTTEN_AT_ONCE;
 }

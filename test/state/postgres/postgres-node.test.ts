@@ -255,6 +255,35 @@ describeWithPostgres("a node that asks what others have committed", () => {
     expect(await postgres().query(meta, url)).toEqual([{ value: "25000" }]);
   });
 
+  it("forgets beside another node also where the database begins repeatable read", async () => {
+    const url = await postgres().makeDatabase();
+    const { store } = await openTestNode(url, "a");
+    await postgres().query(
+      `INSERT INTO agtp.changes SELECT n, 'words', 'word', clock_timestamp() - interval '1 hour'
+        FROM generate_series(1, 10) AS n`,
+      url,
+    );
+    const pool = new pg.Pool({
+      connectionString: url,
+      options: "-c default_transaction_isolation=repeatable\\ read",
+    });
+    onTestFinished(() => pool.end());
+    const other = new pg.Client(url);
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query("BEGIN; UPDATE agtp.meta SET value = '1' WHERE name = 'forgotten'");
+    const forgetting = forgetChanges(pool, store.name);
+    const waits = "SELECT FROM pg_locks WHERE NOT granted";
+    await vi.waitFor(
+      async () => expect(await postgres().query(waits, url)).not.toEqual([]),
+      20_000,
+    );
+    await other.query("COMMIT");
+    expect(await forgetting).toBe(false);
+    const meta = "SELECT value FROM agtp.meta WHERE name = 'forgotten'";
+    expect(await postgres().query(meta, url)).toEqual([{ value: "10" }]);
+  });
+
   it("finds a process gone that has ended, and none that serves", async () => {
     const url = await postgres().makeDatabase();
     const [a, b] = [await openTestNode(url, "a"), await openTestNode(url, "b")];
