@@ -19,13 +19,17 @@ interface Begun {
   readonly nonce: string;
 }
 
-function press(house: TestConsole, origin = house.origin): Promise<ConsoleAnswer> {
-  return house.ask("/oidc/sign-in", { method: "POST", headers: { origin } });
+function press(
+  house: TestConsole,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<ConsoleAnswer> {
+  const headers = { origin: house.origin, ...fields };
+  return house.ask("/oidc/sign-in", { method: "POST", headers });
 }
 
 /** Presses the button: the cookie of the browser, and what the provider is told. */
-async function begin(house: TestConsole): Promise<Begun> {
-  const { status, headers, text } = await press(house);
+async function begin(house: TestConsole, session = ""): Promise<Begun> {
+  const { status, headers, text } = await press(house, { cookie: session });
   expect(status).toBe(200);
   const [cookie = ""] = (headers.get("set-cookie") ?? "").split(";");
   const [, address = ""] = /content="0; url=([^"]*)"/.exec(text) ?? [];
@@ -65,6 +69,23 @@ describe("signing in at a provider", () => {
     expect(there.asked.filter((path) => path === "/token")).toHaveLength(1);
   });
 
+  it("ends the session that the browser had, and leads to the page that was asked for", async () => {
+    const there = await startForgingProvider();
+    const house = await openWith(there);
+    const nina = await house.signIn({ name: "Nina" });
+    const begun = await begin(house, nina.cookie);
+    there.forge({}, begun.nonce);
+    // An answer that comes from another host brings no session along.
+    const cookie = `${begun.cookie}; agtpd_console_page=${encodeURIComponent("/traffic?a=1&b=%22")}`;
+    const { text, headers } = await comeBack(house, there, { ...begun, cookie });
+    expect(text).toContain('content="0; url=/traffic?a=1&amp;b=%22"');
+    const [, session = "", gone] = headers.getSetCookie();
+    expect(gone).toMatch(/^agtpd_console_page=; .*Max-Age=0$/);
+    expect((await nina.get("/api/session")).status).toBe(401);
+    const own = { cookie: session.split(";")[0] ?? "" };
+    expect((await house.ask("/api/session", { headers: own })).status).toBe(200);
+  });
+
   it("calls a person by a name of whole characters, however long the provider's is", async () => {
     const there = await startForgingProvider();
     const house = await openWith(there);
@@ -98,7 +119,7 @@ describe("signing in at a provider", () => {
   it("is begun by the console's own page alone, at its own name", async () => {
     const there = await startForgingProvider();
     const house = await openWith(there);
-    expect((await press(house, "https://evil.example")).status).toBe(403);
+    expect((await press(house, { origin: "https://evil.example" })).status).toBe(403);
     const { port } = new URL(house.origin);
     const address = `http://127.0.0.1:${port}`;
     const response = await fetch(`${address}/oidc/sign-in`, {

@@ -47,6 +47,60 @@ it("is found beside a cookie of the same name that another port of the host has 
   expect((await house.ask("/api/session", { headers: { cookie: strange } })).status).toBe(401);
 });
 
+describe("the sign-in", () => {
+  /** Presses the button of a new link, with the cookies of a browser. */
+  async function press(house: TestConsole, cookie: string) {
+    const { origin } = house;
+    const body = new URL(await house.link()).searchParams;
+    return house.ask("/sign-in", { method: "POST", body, headers: { origin, cookie } });
+  }
+
+  it("leads to the page that was asked for before it, and forgets that one", async () => {
+    const house = await openConsole(await filesOf(5));
+    for (const page of [
+      "/agents",
+      "/traffic?method=BOOK&path=%2Froom%3B",
+      "/endpoints/BOOK/room/7",
+    ]) {
+      const { status, headers } = await house.ask(page);
+      expect([status, headers.get("location")]).toEqual([303, "/sign-in"]);
+      const asked = String(headers.get("set-cookie"));
+      expect(asked).toMatch(
+        /^agtpd_console_page=[\w%.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/,
+      );
+      const [cookie = ""] = asked.split(";");
+      const signedIn = await press(house, cookie);
+      expect([signedIn.status, signedIn.headers.get("location")]).toEqual([303, page]);
+      const [session, gone] = signedIn.headers.getSetCookie();
+      expect(session).toMatch(/^agtpd_console=/);
+      expect(gone).toMatch(/^agtpd_console_page=; .*Max-Age=0$/);
+    }
+    const { headers } = await house.ask(`/traffic?agent=${"a".repeat(2_000)}`);
+    expect(headers.get("set-cookie")).toBeNull();
+  });
+
+  it("leads to the overview where the page asked for is none of this console's", async () => {
+    const house = await openConsole(await filesOf(5));
+    for (const page of [
+      ...["//evil.example", "https://evil.example/agents", "https:/agents", "\\\\evil", "/nothing"],
+      ...["/agents/a\r\nset-cookie: a=b", "/agents/é", "/sign-out", "/api/agents", ""],
+    ]) {
+      const cookie = `agtpd_console_page=${encodeURIComponent(page)}`;
+      const { status, headers } = await press(house, cookie);
+      expect([page, status, headers.get("location")]).toEqual([page, 303, "/"]);
+    }
+    expect((await press(house, "agtpd_console_page=%")).headers.get("location")).toBe("/");
+  });
+
+  it("ends the session that the browser had", async () => {
+    const house = await openConsole(await filesOf(5));
+    const [nina, other] = [await house.signIn({ name: "Nina" }), await house.signIn()];
+    expect((await press(house, nina.cookie)).status).toBe(303);
+    expect((await nina.get("/api/session")).status).toBe(401);
+    expect((await other.get("/api/session")).status).toBe(200);
+  });
+});
+
 describe("a session", () => {
   it("lasts by the session_minutes of the last reload, longer or shorter", async () => {
     const house = await openConsole(await filesOf(5));

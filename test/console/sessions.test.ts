@@ -49,6 +49,11 @@ describeInBrowser("a session", () => {
     await isOver;
     await page.goto(`${house.origin}/agents`);
     expect(page.url()).toBe(`${house.origin}/sign-in`);
+    // Whoever signs in again is back where the work was.
+    await page.goto(await house.link({ name: "Nina" }));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(`${house.origin}/agents`);
+    await page.getByRole("link", { name: "alma" }).waitFor();
   });
 
   it("that somebody took ends with the Log out of its person", async () => {

@@ -62,7 +62,8 @@ describeInBrowser("the sign-in page", () => {
       const host = new URL(openId.issuer).host;
       await page.getByRole("button", { name: `Sign in with ${host}` }).click();
       await signInThere(page, name);
-      await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+      // They are where they wanted to be before they were asked who they are.
+      await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
       await page.getByRole("banner").getByText(`The one called ${name}`).waitFor();
       await page.getByRole("banner").getByText(role, { exact: true }).waitFor();
       expect(new URL(page.url()).origin).toBe(house.origin);

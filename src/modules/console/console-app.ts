@@ -21,7 +21,7 @@ import { type Admit, type ApiParts, addApi } from "./console-api.ts";
 import { ConsoleFault, refuseOtherMethods } from "./console-fault.ts";
 import { addOidc, type OidcParts } from "./oidc.ts";
 import type { PageFiles } from "./page-files.ts";
-import { addPages } from "./page-routes.ts";
+import { addPages, askedPage } from "./page-routes.ts";
 import type { ConsolePlace } from "./place.ts";
 import type { LoginLinks, Session, SignedIn } from "./sessions.ts";
 import { clearCookie, readCookies, setCookie } from "./sessions.ts";
@@ -151,14 +151,22 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
     const person = link === undefined ? undefined : links.find(link);
     return sendHtml(reply, signInPage({ link, person, provider }));
   });
-  app.post("/sign-in", async ({ body }, reply) => {
+  app.post("/sign-in", async (request, reply) => {
+    const { body, headers } = request;
     const link = new URLSearchParams(typeof body === "string" ? body : "").get("link") ?? "";
     const person = links.redeem(link);
     if (person === undefined) {
       return sendHtml(reply.code(403), signInPage({ link, person, provider }));
     }
+    const before = signedInBy(request, parts);
     reply.header("set-cookie", setCookie(await sessions.begin(person), place.isSecure));
-    return reply.code(303).header("location", "/").send();
+    if (before !== undefined) await sessions.end(before.token);
+    const asked = askedPage(headers.cookie, place.isSecure);
+    if (asked !== undefined) reply.header("set-cookie", clearCookie(place.isSecure, "page"));
+    return reply
+      .code(303)
+      .header("location", asked ?? "/")
+      .send();
   });
   app.post("/sign-out", async (request, reply) => {
     const signedIn = signedInBy(request, parts);

@@ -9,13 +9,13 @@ import { relative } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { EncryptJWT, jwtDecrypt } from "jose";
 import { quietened } from "../../base/back-off.ts";
-import { isRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { recentlyUsed } from "../../base/recently-used.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import type { ConsoleContext, OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
+import { askedPage } from "./page-routes.ts";
 import { type Grant, type Person, personOf, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
 import { clearCookie, readCookies, type Sessions, setCookie } from "./sessions.ts";
@@ -27,8 +27,8 @@ export interface OidcParts {
   readonly provider: OidcProvider;
   readonly attempts: OidcAttempts;
   readonly place: ConsolePlace;
-  /** Begins the person's session, and answers the cookie's value. */
-  begin(person: Person, grant: Grant): Promise<string>;
+  /** Begins the person's session in the place of another one, and answers the cookie's value. */
+  begin(person: Person, grant: Grant, replaced: string): Promise<string>;
   reportFailure(failure: OidcFailure): void;
 }
 
@@ -68,7 +68,8 @@ async function sendAway(
   if (headers.origin !== new URL(place.baseUrl).origin) {
     return sendHtml(reply, onwardPage(`${place.baseUrl}/sign-in`));
   }
-  const { attempt, cookie } = await attempts.begin();
+  const [session] = readCookies(headers.cookie, place.isSecure);
+  const { attempt, cookie } = await attempts.begin(session);
   const address = await provider.authorizationUrl(attempt, place.baseUrl + CALLBACK);
   reply.header("set-cookie", setCookie(cookie, place.isSecure, "attempt"));
   return sendHtml(reply, onwardPage(address.href));
@@ -93,9 +94,11 @@ async function takeBack(
     throw new OidcFailure("no-role", `${oidc.roleClaim} has no value of the lists`, id);
   }
   const person = personOf(claims, granted.role);
-  const session = setCookie(await parts.begin(person, granted.grant), place.isSecure);
-  reply.header("set-cookie", session);
-  return sendHtml(reply, onwardPage("/"));
+  const token = await parts.begin(person, granted.grant, attempt.session);
+  reply.header("set-cookie", setCookie(token, place.isSecure));
+  const asked = askedPage(headers.cookie, place.isSecure);
+  if (asked !== undefined) reply.header("set-cookie", clearCookie(place.isSecure, "page"));
+  return sendHtml(reply, onwardPage(asked ?? "/"));
 }
 
 interface OpenedOidc {
@@ -128,8 +131,9 @@ export async function openOidc(
   const provider = createOidcProvider({ oidc, ca: read?.text });
   const attempts = await context.once(openAttempts);
   const { log } = context;
-  const begin: OidcParts["begin"] = async (person, grant) => {
+  const begin: OidcParts["begin"] = async (person, grant, replaced) => {
     const token = await sessions.begin(person, grant);
+    await sessions.end(replaced);
     const { id, role } = person;
     log.info({ event: "console-signed-in", person: id, role, via: "oidc" }, "somebody signed in");
     return token;
@@ -152,6 +156,11 @@ const TTL_S = 600;
 const MAX_USED = 4_096;
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
+interface BegunAttempt extends OidcAttempt {
+  /** The browser's cookie of a session at that time, which no answer of the provider brings along. */
+  readonly session: string;
+}
+
 /**
  * Sign-ins that somebody has begun at a provider: what the answer is checked against travels in a
  * cookie of the browser that began, sealed with a key of this process, so that nothing is kept for
@@ -162,8 +171,8 @@ class OidcAttempts {
   readonly #used = recentlyUsed<true>(MAX_USED, TTL_S * 1_000);
 
   /** Begins one, and answers the value of its cookie. */
-  async begin(): Promise<{ readonly attempt: OidcAttempt; readonly cookie: string }> {
-    const attempt = { state: secret(), nonce: secret(), verifier: secret() };
+  async begin(session = ""): Promise<{ readonly attempt: OidcAttempt; readonly cookie: string }> {
+    const attempt = { state: secret(), nonce: secret(), verifier: secret(), session };
     const cookie = await new EncryptJWT({ ...attempt })
       .setProtectedHeader(HEADER)
       .setExpirationTime(`${TTL_S} seconds`)
@@ -172,7 +181,7 @@ class OidcAttempts {
   }
 
   /** The attempt of a cookie that an answer is to, which is used up; undefined: it is to none. */
-  async take(cookie: string | undefined, state: string | null): Promise<OidcAttempt | undefined> {
+  async take(cookie: string | undefined, state: string | null): Promise<BegunAttempt | undefined> {
     const attempt = cookie === undefined ? undefined : await this.#open(cookie);
     if (attempt === undefined || attempt.state !== state) return undefined;
     if (this.#used.has(attempt.state)) return undefined;
@@ -180,26 +189,18 @@ class OidcAttempts {
     return attempt;
   }
 
-  async #open(cookie: string): Promise<OidcAttempt | undefined> {
+  async #open(cookie: string): Promise<BegunAttempt | undefined> {
     try {
-      const { payload } = await jwtDecrypt(cookie, this.#key, {
+      const { payload } = await jwtDecrypt<BegunAttempt>(cookie, this.#key, {
         keyManagementAlgorithms: [HEADER.alg],
         contentEncryptionAlgorithms: [HEADER.enc],
         requiredClaims: ["exp"],
       });
-      return readAttempt(payload);
+      return payload;
     } catch {
       return undefined;
     }
   }
-}
-
-function readAttempt(payload: unknown): OidcAttempt | undefined {
-  if (!isRecord(payload)) return undefined;
-  const { state, nonce, verifier } = payload;
-  const isWhole =
-    typeof state === "string" && typeof nonce === "string" && typeof verifier === "string";
-  return isWhole ? { state, nonce, verifier } : undefined;
 }
 
 function secret(): string {

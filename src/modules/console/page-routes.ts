@@ -6,13 +6,15 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Admit } from "./console-api.ts";
 import { ConsoleFault, methodNotAllowed } from "./console-fault.ts";
 import type { PageFiles } from "./page-files.ts";
-import type { SignedIn } from "./sessions.ts";
+import type { ConsolePlace } from "./place.ts";
+import { readCookies, type SignedIn, setCookie } from "./sessions.ts";
 import { findEndpoint } from "./views/endpoints.ts";
 import { hasChain } from "./views/records.ts";
 import type { Sources } from "./views/sources.ts";
 
 interface PageParts {
   readonly pages: PageFiles;
+  readonly place: ConsolePlace;
   readonly admit: Admit;
   signedInBy(request: FastifyRequest): SignedIn | undefined;
   isThere(segments: readonly string[]): boolean | Promise<boolean>;
@@ -57,6 +59,11 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
       if (!isPagePath(path)) {
         throw new ConsoleFault(404, "not-found", "nothing is served at this path");
       }
+      if (request.url.length <= MAX_ASKED) {
+        const asked = encodeURIComponent(request.url);
+        const cookie = setCookie(asked, parts.place.isSecure, "page");
+        reply.header("set-cookie", `${cookie}; Max-Age=${ASKED_S}`);
+      }
       return reply.code(303).header("location", "/sign-in").send();
     }
     const isThere = isPagePath(path) && (await parts.isThere(segmentsOf(path)));
@@ -67,8 +74,23 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
   });
 }
 
+/** A browser remembers the page that it was sent to the sign-in from for so long, in seconds. */
+const ASKED_S = 600;
+/** A longer address would leave no room for other cookies. */
+const MAX_ASKED = 1_024;
+/** The characters of an address that a field may carry. */
+const ADDRESS = /^[!-~]+$/;
+
+/** The page that somebody asked for before signing in; anything but one of this console's is none. */
+export function askedPage(cookies: string | undefined, isSecure: boolean): string | undefined {
+  const [asked = ""] = readCookies(cookies, isSecure, "page").map(decodeSegment);
+  const [path = ""] = asked.split("?");
+  return ADDRESS.test(asked) && isPagePath(path) ? asked : undefined;
+}
+
 function isPagePath(path: string): boolean {
-  const [, page = "", ...rest] = path.split("/");
+  const [before, page = "", ...rest] = path.split("/");
+  if (before !== "") return false;
   if (page === "") return rest.length === 0;
   if (rest.length === 0) return PAGES.includes(page);
   if (page === "endpoints") return rest.length >= 2;

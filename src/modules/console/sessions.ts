@@ -166,12 +166,13 @@ export class LoginLinks {
 }
 
 /**
- * The cookies of the console: of a session, and of an attempt to sign in at a provider. Over TLS
- * their names keep other hosts and paths from setting them.
+ * The cookies of the console: of a session, of an attempt to sign in at a provider, and of the page
+ * that was asked for before. Over TLS their names keep other hosts and paths from setting them.
  */
 const COOKIES = {
   session: { name: "agtpd_console", sameSite: "Strict" },
   attempt: { name: "agtpd_console_oidc", sameSite: "Lax" },
+  page: { name: "agtpd_console_page", sameSite: "Lax" },
 } as const;
 type CookieKind = keyof typeof COOKIES;
 

@@ -69,7 +69,8 @@ async function ask<T>(path: string, init: RequestInit): Promise<T> {
   // The connection may end within an answer, and whoever asked may want it no more.
   const answer = await read.catch(response.ok ? unreachable : () => undefined);
   if (response.ok) return answer as T;
-  if (response.status === 401) location.assign("/sign-in");
+  // The page leads to the sign-in itself, and is come back to from there.
+  if (response.status === 401) location.reload();
   throw errorOf(response.status, answer);
 }
 
