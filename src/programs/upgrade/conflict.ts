@@ -80,6 +80,7 @@ const ON_REMOVAL: Readonly<
     "changes-meaning",
     "the manifest would list a pair that is refused with 459",
   ],
+  "own-endpoint": ["policy", "refused-requests", "the server refuses its own endpoint with 459"],
 };
 
 /** Roles under which an HTTP verb may stand.   AGTP-API §9.2 */
@@ -89,7 +90,8 @@ const LEGACY_ROLES: ReadonlySet<MethodRole> = new Set([
 ]);
 /** Roles that a method has when it is in use, so that its deprecation is news. */
 const USING_ROLES: ReadonlySet<MethodRole> = new Set([
-  ...(["endpoint", "step", "pattern", "redirect-to", "alias-target", "hosted-protocol"] as const),
+  ...(["endpoint", "step", "pattern", "redirect-to", "alias-target"] as const),
+  ...(["hosted-protocol", "own-endpoint"] as const),
 ]);
 
 function methodConflict(
@@ -99,7 +101,8 @@ function methodConflict(
 ): Conflict | undefined {
   const { role, value } = reference;
   if (!isKnown(reference, older, custom) || isKnown(reference, newer, custom)) return undefined;
-  const successor = successorOf(value, older, newer);
+  // The server's own endpoints keep their methods, whatever takes their place elsewhere.
+  const successor = role === "own-endpoint" ? undefined : successorOf(value, older, newer);
   const what = older.legacy.has(value) ? "is no legacy verb" : "is not in the catalog";
   const [group, effect, consequence] = ON_REMOVAL[role];
   return {
@@ -119,6 +122,7 @@ function methodNotice(
   const { role, value } = reference;
   const verb = newer.verbs.get(value);
   if (verb === undefined) {
+    if (role === "own-endpoint") return undefined;
     if (isKnown(reference, older, custom) || isKnown(reference, newer, custom)) return undefined;
     const what = newer.legacy.has(value) ? "is a legacy verb" : "is in neither catalog";
     const message = `${value} ${what}, so the upgrade changes nothing about it`;
@@ -154,6 +158,8 @@ function remedyOf(reference: Reference<MethodRole>, successor: string | undefine
     case "token":
     case "approval":
       return "no successor is named: remove the entry";
+    case "own-endpoint":
+      return `name ${reference.value} in policies.methods.custom`;
     default:
       return "no successor is named: choose another method, or keep it in policies.methods.custom";
   }

@@ -29,7 +29,9 @@ export type MethodRole =
   | "alias-target"
   | "token"
   | "approval"
-  | "hosted-protocol";
+  | "hosted-protocol"
+  /** An endpoint that the server itself has, and no file names. */
+  | "own-endpoint";
 
 /** Roles of a name that is the server's own, until the catalog has it too. */
 type NameRole = "custom" | "alias";

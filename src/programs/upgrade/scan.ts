@@ -14,6 +14,7 @@ import {
   type DeploymentTexts,
   readDeployment,
 } from "./deployment-texts.ts";
+import { ownEndpoints } from "./own-endpoints.ts";
 import {
   collectEndpoint,
   collectPolicies,
@@ -41,6 +42,7 @@ export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
     switch (source.kind) {
       case "config":
         collectPolicies(source, references);
+        references.methods.push(...ownEndpoints(source, options.directory));
         break;
       case "endpoint":
         collectEndpoint(source, references);
@@ -98,7 +100,9 @@ function wholeSegments(pattern: unknown): ReadonlySet<string> {
   return new Set(Array.from(words, ([word]) => word));
 }
 
-const WHOLE_SEGMENT = /(?<=[/|(]|\(\?:)[A-Za-z][A-Za-z_-]*(?=[/|)$]|$)/g;
+// A group behind a word begins another segment, or ends the path.
+const WHOLE_SEGMENT =
+  /(?<=[/|(]|\(\?:)[A-Za-z][A-Za-z_-]*(?=\\?\/|[|)$]|\((?:\?:)?(?:\\?\/|\$)|$)/g;
 
 interface TomlPlace {
   /** From 1. */

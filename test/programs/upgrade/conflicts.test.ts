@@ -365,6 +365,83 @@ describe("a deployment that an upgrade breaks", () => {
       { key: "policies.methods.aliases", method: "PATCH", value: "MODIFY" },
     ]);
   });
+
+  it("has endpoints of the server itself, whose methods no file names", async () => {
+    const runs = configFile({ openwop: {}, agntcy: [{ manifest: "agents/a.json", base: "/a" }] });
+    const methods = ["CANCEL", "FORK", "RESUME"];
+    const find = async (site: NonNullable<DiffFiles["site"]>) => {
+      const program = makeDiffProgram({
+        older: ({ verbs }) => {
+          const successor = { deprecated_in: "1.0.0", removed_in: "2.0.0", successor: "REVOKE" };
+          for (const name of methods) verbs[name] = makeVerb(`Do ${name}.`, successor);
+        },
+        newer: (catalog) => {
+          catalog.version = "2.0.0";
+          for (const name of methods) delete catalog.verbs[name];
+        },
+        site,
+      });
+      const { exitCode, deployment } = await program.report("--fix");
+      const found = deployment.policy_conflicts;
+      expect(deployment.fix?.refused.map(({ method }) => method)).toEqual(
+        found.map(({ method }) => method),
+      );
+      return { exitCode, found, names: found.map(({ key, method }) => `${key}: ${method}`) };
+    };
+    const { exitCode, found, names } = await find({ "agtp-server.toml": runs });
+    expect([exitCode, names]).toEqual([
+      1,
+      [
+        ...["openwop: CANCEL", "openwop: FORK", "agntcy[0]: CANCEL"],
+        "policies.methods.custom: RESUME",
+      ],
+    ]);
+    expect(found[0]).toMatchObject({
+      ...{ effect: "refused-requests", successor: null },
+      message:
+        "CANCEL is not in the catalog of 2.0.0: the server refuses its own endpoint with 459",
+      remedy: "name CANCEL in policies.methods.custom",
+    });
+    expect(found[0]?.["line"]).toBeGreaterThan(0);
+    expect((await find({})).names).toEqual(["policies.methods.custom: RESUME"]);
+    const packs = await find({ "agents/openwop/clerk/pack.json": "{}" });
+    expect(packs.names).toHaveLength(3);
+    for (const policies of [
+      { custom: methods },
+      { disallow: methods },
+      { allow: ["QUERY"], custom: [] },
+    ]) {
+      const config = configFile({ openwop: {}, policies: { methods: policies } });
+      const of = (await find({ "agtp-server.toml": config })).names.filter((one) => {
+        return !one.includes("disallow[");
+      });
+      expect([policies, of]).toEqual([policies, []]);
+    }
+  });
+
+  it.each([
+    ...["^/reports(/[^/]+)?$", "^/reports(?:/[^/]+)?$", "^/x/reports($|/)", "^\\\\/reports\\\\/x$"],
+    ...["^/reports", "^/(x|reports)/y$", "^/reports/?$", "^(?:/reports)?/x$"],
+    // These write no whole segment out.
+    ...["^/reports?$", "^/reports(er)?$", "^/my-reports", "^/[reports]"],
+  ])(
+    "has the pattern of paths %j, where a segment of it is a method from then on",
+    async (pattern) => {
+      const program = makeDiffProgram({
+        newer: ({ verbs }) => {
+          verbs["REPORTS"] = makeVerb();
+        },
+        site: recipe(
+          `[recipe.pattern]\nmethod_exact = "QUERY"\npath_regex = "${pattern}"\n[[recipe.steps]]\nmethod = "QUERY"\n`,
+        ),
+      });
+      const isWhole = !/s\?|\(er|my-|\[rep/.test(pattern);
+      const found = { method: "REPORTS", value: "reports", effect: "refused-requests" };
+      const { deployment } = await program.report();
+      expect(deployment.path_grammar_conflicts).toMatchObject(isWhole ? [found] : []);
+      expect(deployment.path_grammar_conflicts).toHaveLength(isWhole ? 1 : 0);
+    },
+  );
 });
 
 describe("a deployment that an upgrade does not break", () => {
