@@ -8,6 +8,7 @@ import {
   useState,
   type VNode,
 } from "../preact.ts";
+import { countText } from "../text.ts";
 
 /** One column; `number` stands to the right, `optional` gives way on a narrow screen. */
 export type Column<T> = readonly [
@@ -16,7 +17,10 @@ export type Column<T> = readonly [
   kind?: "number" | "optional",
 ];
 
-/** The rows under their headings; the first column heads its row. */
+/** A browser takes seconds to lay out ten thousand rows, and nobody reads them. */
+const STEP = 200;
+
+/** The rows under their headings; the first column heads its row. Of very many, some: others are looked for. */
 export function Table<T>(props: {
   readonly label: string;
   readonly columns: readonly Column<T>[];
@@ -26,14 +30,38 @@ export function Table<T>(props: {
   readonly empty: string;
 }): VNode {
   const { label, columns, rows, keyOf, empty } = props;
+  const [wanted, setWanted] = useState("");
+  const [most, setMost] = useState(STEP);
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
+  const isLong = rows.length > STEP;
+  const found = isLong && wanted !== "" ? rows.filter(hasText(wanted)) : rows;
+  const shown = found.slice(0, most);
+  const find = ({ target }: Event): void => setWanted((target as HTMLInputElement).value.trim());
+  const counts = `${countText(shown.length)} of ${countText(found.length)} shown`;
   const heads = columns.map(([title, , kind]) => html`<th scope="col" class=${kind}>${title}</th>`);
-  return html`<div class="scroll cards" tabindex="0" role="region" aria-label=${label}>
+  return html`${
+    isLong &&
+    html`<div class="filters">
+      <label class="field">Find <input type="search" autocomplete="off" spellcheck=${false} value=${wanted} onInput=${find} /></label>
+      <p class="quiet" role="status">${counts}</p>
+    </div>`
+  }<div class="scroll cards" tabindex="0" role="region" aria-label=${label}>
     <table>
       <thead><tr>${heads}</tr></thead>
-      <tbody>${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map(cellOf(row))}</tr>`)}</tbody>
+      <tbody>${shown.map((row) => html`<tr key=${keyOf(row)}>${columns.map(cellOf(row))}</tr>`)}</tbody>
     </table>
-  </div>`;
+  </div>${
+    found.length > most &&
+    html`<button type="button" onClick=${() => setMost(most + STEP)}>Show ${STEP} more</button>`
+  }`;
+}
+
+/** Tells whether a row has the text in one of its values, in any case. */
+function hasText(text: string): (row: unknown) => boolean {
+  const wanted = text.toLowerCase();
+  const has = (value: unknown): boolean =>
+    (JSON.stringify(value) ?? "").toLowerCase().includes(wanted);
+  return (row) => Object.values(row as object).some(has);
 }
 
 function cellOf<T>(row: T): (column: Column<T>, index: number) => VNode {
