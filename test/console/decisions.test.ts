@@ -144,4 +144,25 @@ describeInBrowser("an operator at the console", () => {
     await page.getByText("fully booked").waitFor();
     expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
   });
+
+  it("sees how long there is left to decide, as the time passes", async () => {
+    const house = opened();
+    const asked = await askHouse(house, ALMA, booking("6"));
+    const page = await openPage();
+    await page.clock.install();
+    await signIn(page, await house.link({ name: "Nina" }));
+    for (const path of ["/approvals", `/approvals/${asked.body["escalation_id"]}`]) {
+      await page.goto(`${house.origin}${path}`);
+      const left = page
+        .getByRole("main")
+        .getByText(/in \d+ [a-z]+( \d+ [a-z]+)?$/)
+        .first();
+      const before = await left.innerText();
+      await page.clock.fastForward("02:00");
+      await page.getByRole("main").getByText(before).waitFor({ state: "detached" });
+    }
+    await page.clock.fastForward(100 * 3_600_000);
+    await page.goto(`${house.origin}/approvals`);
+    await page.getByRole("region", { name: "Waiting" }).getByText("over").first().waitFor();
+  });
 });

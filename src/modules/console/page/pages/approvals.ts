@@ -19,13 +19,14 @@ import {
   LongId,
   Moment,
   Stranger,
+  Until,
 } from "../parts/facts.ts";
 import { answerPage, loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { type Answer, postDecision } from "../passkeys.ts";
 import { html, useState, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
-import { shortId, untilText, visible } from "../text.ts";
+import { shortId, visible } from "../text.ts";
 
 const SUBJECT: Column<Escalation> = [
   "Question",
@@ -41,7 +42,7 @@ const WAITING: readonly Column<Escalation>[] = [
   AGENT,
   ["Priority", ({ priority }) => priority && html`<${Badge} word=${priority} />`],
   ["Asked", (one) => html`<${Moment} at=${one.opened_at} />`, "optional"],
-  ["Ends", ({ deadline }) => untilText(deadline)],
+  ["Ends", ({ deadline }) => html`<${Until} at=${deadline} />`],
 ];
 const DECIDED: readonly Column<Escalation>[] = [
   SUBJECT,

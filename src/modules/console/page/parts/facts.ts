@@ -1,12 +1,13 @@
 /** Names and values beside each other, and other small pieces that many pages have. */
 import type { TrafficDetail } from "../../answers.ts";
-import { type ComponentChildren, html, type VNode } from "../preact.ts";
+import { type ComponentChildren, html, useEffect, useState, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import {
   jsonText,
   momentText,
   shortId,
   shortMomentText,
+  untilText,
   visible,
   wholeMomentText,
 } from "../text.ts";
@@ -44,9 +45,26 @@ export function Moment(props: {
   readonly isShort?: boolean;
 }): VNode {
   const { at, isWhole = false, isShort = false } = props;
+  useSeconds(isWhole);
   if (at === null || at === undefined) return html`<span>–</span>`;
   const whole = wholeMomentText(at);
   return html`<time datetime=${at} title=${whole}>${isWhole ? whole.replace(/ \([^(]*\)$/, "") : isShort ? shortMomentText(at) : momentText(at)}</time>`;
+}
+
+/** The time until a moment, as it passes. */
+export function Until(props: { readonly at: string | null | undefined }): VNode {
+  useSeconds(true);
+  return html`<span>${untilText(props.at)}</span>`;
+}
+
+/** Draws a part of the page anew with every second, if it tells a distance in time. */
+function useSeconds(tells: boolean): void {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (!tells) return undefined;
+    const timer = setInterval(() => tick((count) => count + 1), 1000);
+    return () => clearInterval(timer);
+  }, [tells]);
 }
 
 /** A JSON value as it is, in a box that scrolls. */
