@@ -61,17 +61,15 @@ describe("an imported document", () => {
     expect(program.read("a/REVIEW.md")).toBe(program.read("b/REVIEW.md"));
   });
 
-  it("has two hundred endpoints in seconds, and says how far it is", async () => {
+  it("has two hundred endpoints, and says how far it is", async () => {
     const program = makeOpenApiProgram({ "many.yaml": stringify(manyOperations()) });
-    const started = performance.now();
     const { exitCode, err } = await program.run("import", "many.yaml", "--output", "out");
     expect(exitCode).toBe(0);
-    expect(performance.now() - started).toBeLessThan(30_000);
     expect(Object.keys(program.endpoints("out"))).toHaveLength(200);
     expect(err).toContain("50 of 200 operations\n");
     expect(err).toContain("200 of 200 operations\n");
     expect(program.endpoints("out")["CANCEL /v2/invoice-records/{id}"]).toBeDefined();
-  }, 60_000);
+  });
 });
 
 describe("the endpoint of an operation", () => {
