@@ -1,5 +1,5 @@
 /** `agtp-openapi import`: documents as deployments. */
-import { writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -297,6 +297,25 @@ describe("the files beside the endpoints", () => {
 });
 
 describe("the program", () => {
+  it("writes all files or none, and names no more of them than anybody reads", async () => {
+    const many = { "many.yaml": stringify(manyOperations()) };
+    const program = makeOpenApiProgram({ ...many, "out/endpoints/policy": "no directory" });
+    const refused = await program.run("import", "many.yaml", "--output", "out");
+    expect(refused.exitCode).toBe(2);
+    expect(refused.err).toMatch(/"out\/endpoints\/policy\/[^"]+" cannot be written: /);
+    const left = readdirSync(join(program.directory, "out"), { recursive: true });
+    expect(left.map(String).filter((name) => /\.\w+$/.test(name))).toEqual([]);
+    rmSync(join(program.directory, "out/endpoints/policy"));
+    expect((await program.run("import", "many.yaml", "--output", "out")).exitCode).toBe(0);
+    const again = await program.run("import", "many.yaml", "--output", "out");
+    expect(again).toMatchObject({
+      exitCode: 1,
+      err: expect.stringMatching(
+        /^.{1,600} and \d+ more are there already, --force replaces them/m,
+      ),
+    });
+  });
+
   it("replaces nothing without --force, and says what was there before", async () => {
     const program = makeOpenApiProgram({ ...DOCUMENTS, "out/agtp-server.toml": "mine" });
     const refused = await program.run("import", "pets.json", "--output", "out");

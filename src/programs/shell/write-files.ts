@@ -93,8 +93,13 @@ function isThere(directory: string, path: string): boolean {
   }
 }
 
+/** Nobody reads the names of hundreds. */
+const MOST_NAMED = 8;
+
 function alreadyThere(paths: readonly string[], elsewhere?: string): CommandRefusal {
-  const named = paths.map((path) => JSON.stringify(path)).join(", ");
+  const names = paths.slice(0, MOST_NAMED).map((path) => JSON.stringify(path));
+  const others = paths.length - names.length;
+  const named = `${names.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
   const [are, them] = paths.length === 1 ? ["is", "it"] : ["are", "them"];
   const ways = [`--force replaces ${them}`, ...(elsewhere === undefined ? [] : [elsewhere])];
   return new CommandRefusal(`${named} ${are} there already, ${ways.join(", ")}`);
