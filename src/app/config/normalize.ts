@@ -45,7 +45,8 @@ function convert(value: unknown, schema: Schema, conversion: Conversion): unknow
   return Object.fromEntries(entries);
 }
 
-function toCamelCase(key: string): string {
+/** The name that a key of the file has in the program. */
+export function toCamelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 

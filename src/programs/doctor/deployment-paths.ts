@@ -1,8 +1,10 @@
 /** The paths of a deployment by what they are: what a daemon serves by, its private keys, its state. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../../app/config/config.ts";
+import { type Config, configSchema } from "../../app/config/config.ts";
+import { toCamelCase } from "../../app/config/normalize.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
+import { joinIndex, joinKey, memberAt } from "../../base/dotted-key.ts";
 import { codeOf } from "../../base/thrown.ts";
 import { findModuleFile, parseFunctionReference } from "../../handlers/module-file.ts";
 import { stateDirectory } from "../../state/state-directory.ts";
@@ -33,19 +35,34 @@ function modulePaths({ config, endpoints }: Subject): readonly string[] {
   });
 }
 
+/** A file, and the key of the configuration that names it; empty where none does. */
+interface NamedFile {
+  readonly path: string;
+  readonly key: string;
+}
+
+/** The files that keys of this name have in any section: the schema says which keys are paths. */
+export function filesNamed(config: Config, name: string): readonly NamedFile[] {
+  return filesIn(configSchema, config, "").filter(({ key }) => key.endsWith(`.${name}`));
+}
+
+function filesIn(schema: unknown, value: unknown, key: string): readonly NamedFile[] {
+  if (typeof value === "string") {
+    return memberAt(schema, "isPath") === true ? [{ path: value, key }] : [];
+  }
+  if (Array.isArray(value)) {
+    const items = memberAt(schema, "items");
+    return value.flatMap((item, index) => filesIn(items, item, joinIndex(key, index)));
+  }
+  const properties = Object.entries(memberAt(schema, "properties") ?? {});
+  return properties.flatMap(([name, property]) =>
+    filesIn(property, memberAt(value, toCamelCase(name)), joinKey(key, name)),
+  );
+}
+
 /** Every private key that is known to be one. */
-export function privateKeyPaths({
-  config,
-  machine,
-}: Subject): readonly { readonly path: string; readonly key: string }[] {
-  const { tls, gateway, console, signing, peers } = config;
-  const named = [
-    { path: signing.key, key: "signing.key" },
-    { path: tls.key, key: "tls.key" },
-    { path: gateway.key, key: "gateway.key" },
-    { path: console.key, key: "console.key" },
-    ...peers.map((peer, index) => ({ path: peer.key, key: `peers[${index}].key` })),
-  ].flatMap(({ path, key }) => (path === undefined ? [] : [{ path, key }]));
+export function privateKeyPaths({ config, machine }: Subject): readonly NamedFile[] {
+  const named = filesNamed(config, "key");
   const kept = [
     join(stateDirectory(config.directory), "tls", "key.pem"),
     ...listTree(keyDirectory(config)).filter(holdsKey),

@@ -5,7 +5,7 @@ import { readBoundedFile } from "../../../base/bounded-file.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Severity } from "../../shell/findings.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
-import { keyDirectory, listTree, madeCertificate } from "../deployment-paths.ts";
+import { filesNamed, keyDirectory, listTree, madeCertificate } from "../deployment-paths.ts";
 
 interface CertificateFile {
   /** As findings name it: the file that names the certificates, or their own where none does. */
@@ -21,37 +21,20 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 function certificateFiles(subject: Subject): readonly CertificateFile[] {
   const { config, configFile, endpoints } = subject;
-  const { tls, gateway, console, webhooks, peers, agntcy, mcp, openwop, tracing, store } = config;
   const taken = new Set<string>();
-  const named = (
-    key: string,
-    path: string | undefined,
-    use: CertificateFile["use"],
-  ): readonly CertificateFile[] => {
-    if (path === undefined) return [];
-    taken.add(path);
-    return [{ file: configFile, key, use, certificates: readCertificateFile(path) }];
-  };
+  const named = (name: string, use: CertificateFile["use"]): readonly CertificateFile[] =>
+    filesNamed(config, name).map(({ path, key }) => {
+      taken.add(path);
+      return { file: configFile, key, use, certificates: readCertificateFile(path) };
+    });
   const unnamed = (path: string, use: CertificateFile["use"]): CertificateFile => {
     return { file: nameOf(subject, path), key: "", use, certificates: readCertificateFile(path) };
   };
   const all = [
-    ...named("tls.cert", tls.cert, "shown"),
-    ...(tls.cert === undefined ? [unnamed(madeCertificate(config), "made")] : []),
-    ...named("tls.client_ca", tls.clientCa, "trusted"),
-    ...named("gateway.cert", gateway.cert, "shown"),
-    ...named("console.cert", console.cert, "shown"),
-    ...named("console.oidc.ca", console.oidc?.ca, "trusted"),
-    ...named("webhooks.ca", webhooks.ca, "trusted"),
-    ...named("tracing.ca", tracing.ca, "trusted"),
-    ...named("store.ca", store.ca, "trusted"),
-    ...named("openwop.runtime.ca", openwop.runtime.ca, "trusted"),
-    ...mcp.servers.flatMap(({ ca }, index) => named(`mcp.servers[${index}].ca`, ca, "trusted")),
-    ...agntcy.flatMap(({ ca }, index) => named(`agntcy[${index}].ca`, ca, "trusted")),
-    ...peers.flatMap((peer, index) => [
-      ...named(`peers[${index}].ca`, peer.ca, "trusted"),
-      ...named(`peers[${index}].cert`, peer.cert, "shown"),
-    ]),
+    ...named("cert", "shown"),
+    ...(config.tls.cert === undefined ? [unnamed(madeCertificate(config), "made")] : []),
+    ...named("client_ca", "trusted"),
+    ...named("ca", "trusted"),
     ...endpoints.flatMap(upstreamCa),
     ...listTree(keyDirectory(config))
       .filter((path) => path.endsWith(".pem") && !taken.has(path))
@@ -122,21 +105,16 @@ export const CERTIFICATES_CHECKS: readonly Check[] = [
   {
     id: "certificate-key",
     asks: "does each certificate have its own key?",
-    look: ({ config: { tls, gateway, console, peers }, configFile }) => {
-      const pairs = [
-        { section: "tls", ...tls },
-        { section: "gateway", cert: gateway.cert, key: gateway.key },
-        { section: "console", cert: console.cert, key: console.key },
-        ...peers.map(({ cert, key }, index) => ({ section: `peers[${index}]`, cert, key })),
-      ];
-      return pairs.flatMap(({ section, cert, key }) => {
-        const fault = cert === undefined || key === undefined ? undefined : findKeyFault(cert, key);
-        if (fault === undefined) return [];
+    look: ({ config, configFile }) => {
+      const keys = new Map(filesNamed(config, "key").map(({ key, path }) => [key, path]));
+      return filesNamed(config, "cert").flatMap((certificate) => {
+        const key = certificate.key.replace(/cert$/, "key");
+        const path = keys.get(key);
+        const message = path === undefined ? undefined : findKeyFault(certificate.path, path);
+        if (message === undefined) return [];
         const hint =
           "name the key that the certificate was issued for, as PEM without a passphrase";
-        return [
-          { severity: "error", file: configFile, key: `${section}.key`, message: fault, hint },
-        ];
+        return [{ severity: "error", file: configFile, key, message, hint }];
       });
     },
   },
