@@ -25,7 +25,7 @@ export function upstreamRoutes(parts: Sources): readonly ApiRoute[] {
     post("/upstreams/:server/:tool", async (request) => {
       const { params, body } = request;
       const status = VERDICTS[textIn(body, "action", Object.keys(VERDICTS))] ?? "rejected";
-      const change = changeOf(parts, params["server"], params["tool"]);
+      const change = waitingChanges(parts).get(toolName(params["server"], params["tool"]));
       const waiting = found(change, "changed definition");
       await confirmSigned(parts.desk, waiting, status, { request, input: reasonIn(body) });
       return {};
@@ -91,22 +91,23 @@ function mcpUpstreams(parts: Sources): Upstreams["mcp"] {
   const { mcpServers: servers } = parts;
   if (servers === undefined) return [];
   const bound = boundTools(parts);
+  const changes = waitingChanges(parts);
   return [...servers.servers].map(([name, server]) => {
     const { status: state } = server.health;
     const tools = bound.filter((tool) => tool.server === name);
-    return { server: name, state, tools: tools.map((tool) => toolView(parts, servers, tool)) };
+    return { server: name, state, tools: tools.map((tool) => toolView(servers, tool, changes)) };
   });
 }
 
 function toolView(
-  parts: Sources,
   { servers, pins }: DeployedServers,
   bound: BoundTool,
+  changes: ReturnType<typeof waitingChanges>,
 ): UpstreamTool {
   const pin = pins.pinOf(bound);
   const offered = servers.get(bound.server)?.offered;
   const now = offered?.get(bound.tool)?.pin;
-  const waiting = changeOf(parts, bound.server, bound.tool);
+  const waiting = changes.get(toolName(bound.server, bound.tool));
   return {
     ...{ tool: bound.tool, endpoint: bound.endpoint, pin },
     state:
@@ -126,20 +127,18 @@ function changeView({ escalationId, context }: Escalation): Partial<UpstreamTool
   return { escalation_id: escalationId, ...(difference === undefined ? {} : { difference }) };
 }
 
-/** The change of a tool that waits for a decision. */
-function changeOf(
-  { state }: Sources,
-  server: string | undefined,
-  tool: string | undefined,
-): Escalation | undefined {
+/** The changes of tools that wait for a decision, the newest of each tool. */
+function waitingChanges({ state }: Sources): ReadonlyMap<string, Escalation> {
   const now = Date.now();
-  return state.escalations.list().find((one) => {
-    const changed = changedToolOf(one);
-    return (
-      changed !== undefined &&
-      changed.server === server &&
-      changed.tool === tool &&
-      isOpen(one, now)
-    );
-  });
+  const open = state.escalations.list().filter((one) => isOpen(one, now));
+  return new Map(
+    open.toReversed().flatMap((one) => {
+      const changed = changedToolOf(one);
+      return changed === undefined ? [] : [[toolName(changed.server, changed.tool), one] as const];
+    }),
+  );
+}
+
+function toolName(server = "", tool = ""): string {
+  return JSON.stringify([server, tool]);
 }
