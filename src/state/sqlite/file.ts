@@ -193,6 +193,8 @@ const WRITE_FAULTS: ReadonlyMap<string, string> = new Map([
   ["EDQUOT", "the disk quota is used up"],
   ["EROFS", "the file system is read-only"],
   ["EFBIG", "the file may not grow any more"],
+  ["EACCES", "permission denied"],
+  ["EPERM", "permission denied"],
 ]);
 
 function describeWriteError(error: unknown): string {
