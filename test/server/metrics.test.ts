@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { startDaemon } from "../../src/app/daemon.ts";
@@ -57,6 +58,15 @@ describe("the Prometheus endpoint", () => {
     expect(valueOfMetric("nodejs_heap_size_used_bytes")).toBeGreaterThan(1_000_000);
     expect(valueOfMetric("nodejs_external_memory_bytes")).toBeGreaterThan(0);
     expect(lines).toContain(`agtp_build_info{version="${VERSION}",node="${process.version}"} 1`);
+  });
+
+  it("has what its page lists, and nothing else", async () => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const text = await (await fetch(metricsUrl(server))).text();
+    const served = [...text.matchAll(/^# HELP (\w+) /gm)].map(([, name]) => name);
+    const page = readFileSync("docs/reference/metrics.md", "utf8");
+    const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect(served.toSorted()).toEqual(listed.toSorted());
   });
 
   it("says beside them that the daemon is ready, and nothing once it drains", async () => {
