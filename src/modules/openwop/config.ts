@@ -20,8 +20,11 @@ import {
   word,
 } from "../../schema/section-field.ts";
 
-/** The amount of an agent's reasoning that is shown. */
-export type Verbosity = "summary" | "full" | "off";
+/** The amounts of an agent's reasoning that are shown. */
+export const VERBOSITIES = ["summary", "full", "off"] as const;
+
+/** One of them. */
+export type Verbosity = (typeof VERBOSITIES)[number];
 
 /** `[openwop]`, with every default filled in. */
 export interface OpenwopConfig {
@@ -125,7 +128,7 @@ const runtime = table("Who takes an agent's turn", {
 });
 
 const reasoning = table("What is shown of how agents reason", {
-  verbosity: choice("summary", ["summary", "full", "off"], "How much, unless a run says otherwise"),
+  verbosity: choice("summary", VERBOSITIES, "How much, unless a run says otherwise"),
   token_limit: count(512, "Tokens of a summary", 100_000),
   streaming: flag(false, "Whether it is shown while it arrives"),
 });

@@ -9,13 +9,8 @@ import { isRecord, textIn } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
 import { type Failure, failed } from "../agent-executor.ts";
 import { MAX_TTL_MS, REDUCERS, readRule, written } from "../runs/run-state.ts";
-import {
-  NAME,
-  type NodeCall,
-  type NodeFault,
-  type NodeOutcome,
-  type NodeType,
-} from "./node-type.ts";
+import { NAME } from "../workflows/workflow.ts";
+import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 const MAX_DELAY_MS = 24 * 3_600_000;
 
@@ -59,16 +54,11 @@ export async function waitFor(
 /** Fails, with the code and the message of its configuration. */
 const fail: NodeType = {
   isEffectful: false,
+  config: { type: "object", properties: { code: { type: "string" }, message: { type: "string" } } },
   execute: ({ node: { config } }) => {
     const { code, message } = config;
     return failed(textIn(code) || "node_failed", textIn(message) || "the node always fails");
   },
-  checkNode: ({ config }) =>
-    ["code", "message"].flatMap((name): readonly NodeFault[] =>
-      config[name] === undefined || typeof config[name] === "string"
-        ? []
-        : [{ key: `config.${name}`, message: "must be a text" }],
-    ),
 };
 
 function delayOf({ inputs, node: { config } }: NodeCall): unknown {

@@ -8,9 +8,8 @@ import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import { MAX_TTL_MS } from "../runs/run-state.ts";
-import type { WorkflowNode } from "../workflows/workflow.ts";
+import { NAME, type WorkflowNode } from "../workflows/workflow.ts";
 import {
-  NAME,
   type NodeCall,
   type NodeFault,
   type NodeOutcome,

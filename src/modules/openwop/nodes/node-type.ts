@@ -79,8 +79,6 @@ export type NodeTypes = ReadonlyMap<string, NodeType>;
 
 /** Something that people read. */
 export const TEXT = { type: "string", maxLength: 16_384 } as const;
-/** Something that is called by it. */
-export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
 
 /** A type whose nodes are held against its schema first; faults have the node's keys. */
 export function withConfigCheck(type: NodeType): NodeType {

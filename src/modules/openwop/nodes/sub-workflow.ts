@@ -8,13 +8,8 @@ import { closedObject } from "../../../schema/json-schema.ts";
 import { failed } from "../agent-executor.ts";
 import { type EventDraft, isOver } from "../runs/run.ts";
 import { runResult, type StandingRun } from "../runs/run-state.ts";
-import {
-  type ChildRequest,
-  NAME,
-  type NodeCall,
-  type NodeOutcome,
-  type NodeType,
-} from "./node-type.ts";
+import { NAME } from "../workflows/workflow.ts";
+import type { ChildRequest, NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 const MAPPING = { type: "object", maxProperties: 256, additionalProperties: NAME };
 

@@ -4,7 +4,7 @@
  * stand, puts another in its place, or turns it down.
  * OpenWOP "interrupt", RFC 0002 §F
  */
-import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import { takenLoop } from "../workflows/check-workflow.ts";
 import { invalid, under } from "./make-run.ts";
@@ -42,7 +42,7 @@ export type BesideAnswer = (votes: readonly Vote[] | undefined) => readonly Also
 export async function answerRun(
   log: RunLog,
   nodeId: string,
-  given: InterruptAnswer,
+  stated: InterruptAnswer,
   { register, watchers, compiler, redact }: RunParts,
   beside: BesideAnswer,
 ): Promise<AnsweredRun | RunRefusal> {
@@ -51,11 +51,11 @@ export async function answerRun(
   if (interrupt === undefined) {
     return refuseRun("interrupt_not_found", "the node of this run waits for nothing");
   }
-  const { resumeValue: written } = given;
+  const { resumeValue: written } = stated;
   const isClarification = interrupt.kind === "clarification";
   // It is an answer to this question, and to none that the node asks by the time it is kept.
   const answer = {
-    ...{ interruptId: interrupt.interruptId, ...given },
+    ...{ interruptId: interrupt.interruptId, ...stated },
     resumeValue: isClarification ? readAnswers(written) : written,
   };
   const misfit =
@@ -234,11 +234,8 @@ function voteOf({ resumeValue, by }: InterruptAnswer): Vote {
 }
 
 function contentsOf({ resumeValue }: InterruptAnswer): JsonRecord {
-  const said = recordIn(resumeValue);
-  const names = ["comment", "feedback", "refineFeedback", "editedArtifactData"];
-  return Object.fromEntries(
-    names.flatMap((name) => (said[name] === undefined ? [] : [[name, said[name]]])),
-  );
+  const { comment, feedback, refineFeedback, editedArtifactData } = recordIn(resumeValue);
+  return given({ comment, feedback, refineFeedback, editedArtifactData });
 }
 
 interface Verdict {

@@ -10,8 +10,9 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { compileOwn, type SchemaViolation } from "../../../schema/schema.ts";
 import type { RunOwner } from "../agent-executor.ts";
+import { VERBOSITIES } from "../config.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
-import type { WorkflowVariable } from "../workflows/workflow.ts";
+import { NAME, type WorkflowVariable } from "../workflows/workflow.ts";
 import { findWrongPin, resolvePins } from "./agent-pins.ts";
 import { isRefused, MIN_DURATION_MS, type Run, type RunRefusal, refuseRun } from "./run.ts";
 import type { RunParts } from "./workflow-runs.ts";
@@ -183,7 +184,6 @@ export function under(parent: string): (violation: SchemaViolation) => SchemaVio
   return (violation) => ({ ...violation, path: `${parent}${violation.path}` });
 }
 
-const NAME = { type: "string", minLength: 1, maxLength: 256 };
 const COUNT = { type: "integer", minimum: 1 };
 
 /** Keys that nobody knows pass through. */
@@ -197,7 +197,7 @@ const CONFIGURABLE = {
     maxTokens: COUNT,
     promptOverrides: { type: "object", additionalProperties: { type: "string" } },
     escalationThreshold: { type: "number", minimum: 0, maximum: 1 },
-    reasoningVerbosity: { enum: ["summary", "full", "off"] },
+    reasoningVerbosity: { enum: VERBOSITIES },
     runTimeoutMs: { type: "integer", minimum: MIN_DURATION_MS },
     maxLoopIterations: COUNT,
   },

@@ -97,9 +97,7 @@ export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEn
     groups: { tree: ({ rootRunId }) => rootRunId },
     quota: () => {
       const { unfinishedPerOwner, perOwner, all } = limits();
-      return {
-        ...given({ openPerOwner: unfinishedPerOwner, perOwner, all }),
-      };
+      return given({ openPerOwner: unfinishedPerOwner, perOwner, all });
     },
     sizeOf: () => 0,
     log: LOG,

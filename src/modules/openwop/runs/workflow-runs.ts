@@ -183,8 +183,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   #beginAnew({ runId }: RunEntry, after: RunEntry | undefined): void {
     this.#logs.forget(runId);
     this.schedule.stop(runId, TAKEN);
-    if (after === undefined || isOver(after.status) || isSuspended(after.status)) return;
-    if (this.isOurs(after)) this.enqueue(after);
+    this.#goOnWith(after);
   }
 
   /** A log that is open here lacks the latest events: another node has kept them. */
@@ -204,10 +203,12 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
 
   /** A run that waits for another goes on when that is over. */
   #wakeParent({ parentRunId = "" }: RunEntry): void {
-    const parent = this.find(parentRunId);
-    if (parent === undefined || isOver(parent.status) || isSuspended(parent.status)) return;
-    if (!this.isOurs(parent)) return;
-    this.enqueue(parent);
+    this.#goOnWith(this.find(parentRunId));
+  }
+
+  #goOnWith(entry: RunEntry | undefined): void {
+    if (entry === undefined || isOver(entry.status) || isSuspended(entry.status)) return;
+    if (this.isOurs(entry)) this.enqueue(entry);
   }
 }
 

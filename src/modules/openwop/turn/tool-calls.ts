@@ -179,30 +179,23 @@ export class ToolCalls {
     }
     this.#made += 1;
     if (this.#made === 1) await this.#stage.beforeFirst(tool);
-    const callId = uuidv7();
-    const causationId = await this.#tellCalled(tool, callId, {
-      inputs: input,
-      argsHash: sha256Hex(canonical),
-    });
-    const returned = await this.#make(tool, filled.path, input);
-    await this.#tellReturned(tool, callId, causationId, returned);
-    return returned.answer;
-  }
-
-  #tellCalled(
-    { toolId }: EndpointTool,
-    callId: string,
-    asked: { readonly inputs: JsonRecord; readonly argsHash: string },
-  ): Promise<string> {
     const { agent, turn } = this.#taker;
-    const told = {
-      ...{ agentId: agent.agentId, toolName: toolId, callId, ...asked },
-      principal: turn.owner.principal,
-    };
-    return this.#stage.emit({
+    const called = { agentId: agent.agentId, toolName: toolId, callId: uuidv7() };
+    const asked = { inputs: input, argsHash: sha256Hex(canonical) };
+    const { principal } = turn.owner;
+    const causationId = await this.#stage.emit({
       type: "agent.toolCalled",
-      payload: { ...told, transport: "native" },
+      payload: { ...called, ...asked, principal, transport: "native" },
     });
+    const { status, answer, durationMs } = await this.#make(tool, filled.path, input);
+    const outcome =
+      answer.kind === "returned" ? { outcome: answer.outcome } : { error: answer.error };
+    await this.#stage.emit({
+      type: "agent.toolReturned",
+      payload: { ...called, status, ...outcome, ...given({ durationMs }) },
+      causationId,
+    });
+    return answer;
   }
 
   async #make(tool: EndpointTool, path: string, input: JsonRecord): Promise<Returned> {
@@ -246,21 +239,6 @@ export class ToolCalls {
     };
     const outcome = status === 429 ? "rate_limited" : "error";
     return { status: outcome, answer: { kind: "failed", error: told } };
-  }
-
-  async #tellReturned(
-    { toolId }: EndpointTool,
-    callId: string,
-    causationId: string,
-    { status, answer, durationMs }: Returned,
-  ): Promise<void> {
-    const { agentId } = this.#taker.agent;
-    const payload = {
-      ...{ agentId, toolName: toolId, callId, status },
-      ...(answer.kind === "returned" ? { outcome: answer.outcome } : { error: answer.error }),
-      ...given({ durationMs }),
-    };
-    await this.#stage.emit({ type: "agent.toolReturned", payload, causationId });
   }
 }
 

@@ -6,11 +6,10 @@ import { isFraction, type JsonRecord } from "../../../base/json-value.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
 import { type Failure, failed } from "../agent-executor.ts";
-import type { Verbosity } from "../config.ts";
+import { VERBOSITIES, type Verbosity } from "../config.ts";
 import type { Redactor } from "../redaction.ts";
 import type { ModelOptions, RuntimeAnswer, TurnRemark } from "../runtime/agent-runtime.ts";
 
-const VERBOSITIES: readonly Verbosity[] = ["summary", "full", "off"];
 const MAX_TEMPERATURE = 2;
 const MAX_MODEL_NAME = 256;
 

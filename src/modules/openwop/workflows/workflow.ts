@@ -82,8 +82,9 @@ export interface WorkflowDefinition {
   readonly settings: JsonRecord;
 }
 
+/** Something that is called by it. */
+export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
 const TEXT = { type: "string", minLength: 1, maxLength: 4096 };
-const NAME = { type: "string", minLength: 1, maxLength: 256 };
 const FLAG = { type: "boolean" };
 const OPEN = { type: "object" };
 /** Names of nodes become parts of keys and paths. */
@@ -101,7 +102,7 @@ const AGENT_REF = {
           ...["classification", "retrieval"],
         ],
       },
-      memoryRef: { type: "string", minLength: 1, maxLength: 256 },
+      memoryRef: NAME,
       version: { type: "string", maxLength: 64 },
       channel: { type: "string", minLength: 1, maxLength: 64 },
       sourceManifestId: { type: "string", maxLength: 256 },
