@@ -204,6 +204,15 @@ describe("runs over AGTP", () => {
     const again = await ask("CONFIRM", path, { status: "accepted" });
     expect(again.status).toBe(422);
     expect(again.body).toHaveProperty("error.code", "interrupt_already_resolved");
+    const late = await ask("CONFIRM", path, { status: "deferred" });
+    expect(late.body).toHaveProperty("error.code", "interrupt_already_resolved");
+    const given = String((await ask("EXECUTE", "/runs", low)).body["runId"]);
+    await until(ask, given, "waiting-approval");
+    await ask("CANCEL", `/runs/${given}`);
+    for (const status of ["accepted", "deferred"]) {
+      const over = await ask("CONFIRM", `/runs/${given}/interrupts/decider`, { status });
+      expect(over.body).toHaveProperty("error.code", "interrupt_cancelled");
+    }
 
     const fork = await ask("FORK", `/runs/${waiting}`, { mode: "replay" });
     expect(fork.status, fork.text).toBe(202);

@@ -25,7 +25,7 @@ import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { agtpOwner, type DispatchOptions } from "./agent-endpoints.ts";
 import { answererOf, confirmedAnswer } from "./confirm-question.ts";
 import type { ApiScope } from "./http/api-keys.ts";
-import { interruptOf } from "./runs/answer-run.ts";
+import { interruptOf, refuseAnswer } from "./runs/answer-run.ts";
 import { RUN_PARAMETERS } from "./runs/make-run.ts";
 import { isOver, isRefused, type Run, type RunRefusal, type RunRefusalCode } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-entry.ts";
@@ -259,7 +259,7 @@ async function confirmInterrupt(
   if (interrupt !== undefined && isOwnDoubt(found.run, interrupt, agentId, agtpIdOf)) {
     return confirmationForbidden("the agent that asks may not give itself the word");
   }
-  if (status === "deferred") return defer(found, interrupt);
+  if (status === "deferred") return defer(found, nodeId);
   const reason = input["reason"] === undefined ? undefined : String(input["reason"]);
   // Where nothing is waited for, that is refused for another reason.
   const word = confirmedAnswer(interrupt?.kind ?? "low-confidence", { status, reason, value });
@@ -292,11 +292,10 @@ function isOwnDoubt(
 }
 
 /** Somebody has seen it, and nothing changes. */
-function defer(log: RunLog, interrupt: Interrupt | undefined): HandlerResult | Refusal {
-  if (interrupt === undefined || interrupt.isResolved) {
-    return namedError("interrupt_not_found", "the node of this run waits for nothing", undefined);
-  }
-  const { interruptId, nodeId } = interrupt;
+function defer(log: RunLog, nodeId: string): HandlerResult | Refusal {
+  const refusal = refuseAnswer(log.state, nodeId);
+  if (refusal !== undefined) return refuse(refusal);
+  const interruptId = interruptOf(log.state, nodeId)?.interruptId;
   return { body: { interruptId, nodeId, confirmed: "deferred", ...standing(log) } };
 }
 

@@ -48,9 +48,7 @@ export async function answerRun(
 ): Promise<AnsweredRun | RunRefusal> {
   const { run } = log;
   const interrupt = interruptOf(log.state, nodeId);
-  if (interrupt === undefined) {
-    return refuseRun("interrupt_not_found", "the node of this run waits for nothing");
-  }
+  if (interrupt === undefined) return nothingAsked();
   const { resumeValue: written } = stated;
   const isClarification = interrupt.kind === "clarification";
   // It is an answer to this question, and to none that the node asks by the time it is kept.
@@ -249,20 +247,26 @@ export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt
   return Object.hasOwn(interrupts, nodeId) ? interrupts[nodeId] : undefined;
 }
 
-/** Refuses an answer that a node takes no more. */
-function refuseAnswer(
+/** Refuses an answer that a node does not take, or no more. */
+export function refuseAnswer(
   state: RunState,
   nodeId: string,
-  { interruptId: meant }: InterruptAnswer,
+  { interruptId: meant }: Pick<InterruptAnswer, "interruptId"> = {},
 ): RunRefusal | undefined {
-  const { isResolved, interruptId } = interruptOf(state, nodeId) ?? {};
-  if (isResolved === true || (meant !== undefined && meant !== interruptId)) {
+  const interrupt = interruptOf(state, nodeId);
+  if (interrupt === undefined) return nothingAsked();
+  const { isResolved, interruptId } = interrupt;
+  if (isResolved || (meant !== undefined && meant !== interruptId)) {
     return refuseRun("interrupt_already_resolved", "the node has been answered already");
   }
   if (isOver(state.status)) {
     return refuseRun("interrupt_cancelled", "the run is over, and waits for nothing");
   }
   return undefined;
+}
+
+function nothingAsked(): RunRefusal {
+  return refuseRun("interrupt_not_found", "the node of this run waits for nothing");
 }
 
 /** The events of a decision that has its answer. */
