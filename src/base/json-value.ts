@@ -116,6 +116,11 @@ export function hasLoneSurrogate(text: string): boolean {
   return LONE_SURROGATE.test(text);
 }
 
+/** The text without the half of a surrogate pair that a cut may have left at its end. */
+export function wellFormed(text: string): string {
+  return /[\ud800-\udbff]/.test(text.slice(-1)) ? text.slice(0, -1) : text;
+}
+
 /** Tells whether a value is a number from 0 to 1. */
 export function isFraction(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= 1;

@@ -76,7 +76,7 @@ export function createCatalog(registry: AgentRegistry, redactor: Redactor): Agen
   };
 }
 
-/** Names are as long as the manifest's schema lets them be, whatever stands in place of a secret. */
+/** Names are as long as the manifest's schema lets them be, in characters, whatever stands in place of a secret. */
 const MAX_LENGTHS = { persona: 200, label: 100, description: 500 } as const;
 
 /** The manifest as it stands in the pack. */
@@ -84,7 +84,7 @@ function listedManifest({ manifest, agentId }: InstalledAgent, redactor: Redacto
   const shown = redactor.value(manifest);
   const cut = Object.entries(MAX_LENGTHS).flatMap(([name, length]) => {
     const text = shown[name];
-    return typeof text === "string" ? [[name, text.slice(0, length)] as const] : [];
+    return typeof text === "string" ? [[name, [...text].slice(0, length).join("")] as const] : [];
   });
   return { ...shown, ...Object.fromEntries(cut), agentId };
 }

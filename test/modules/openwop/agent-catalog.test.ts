@@ -68,6 +68,21 @@ describe("the packs of a host", () => {
     for (const manifest of manifests) expectValid(manifest, "agent-manifest");
   });
 
+  it("are listed and exported with names as long as the schema lets them be, whatever they are written in", () => {
+    const ship = "\u{1f6a2}";
+    const names = {
+      persona: ship.repeat(150),
+      label: ship.repeat(80),
+      description: ship.repeat(400),
+    };
+    const directory = makeDirectory(packFiles({ agents: [names] }));
+    const catalog = catalogOf(install(join(directory, "agents/openwop")));
+    const listed = catalog.packs("any").flatMap(({ agents }) => agents as readonly object[]);
+    for (const manifest of [...listed, ...catalog.exports("any").manifests]) {
+      expect(manifest).toMatchObject(names);
+    }
+  });
+
   it("are exported with manifests that the published schema takes, each with its prompt", async () => {
     const server = await openRuns({ catalog: catalogOf(install(FIXTURE)) });
     const { body } = await server.get("/v1/packs/export");

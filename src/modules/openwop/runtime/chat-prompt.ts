@@ -8,7 +8,7 @@ import type {
   LanguageModelV3FunctionTool,
   LanguageModelV3Message,
 } from "@ai-sdk/provider";
-import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, wellFormed } from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { readHandoff } from "../agent-executor.ts";
@@ -122,7 +122,7 @@ export function parseArguments(written: string): ReturnType<typeof parseBoundedJ
 /** The outcome of a call, as the model is told. */
 export function toolMessage({ id, name }: RequestedCall, answer: ToolAnswer): ChatMessage {
   const told = answer.kind === "returned" ? answer.outcome : { error: answer.error };
-  const value = JSON.stringify(told).slice(0, MAX_OUTCOME);
+  const value = wellFormed(JSON.stringify(told).slice(0, MAX_OUTCOME));
   const output = { type: "text" as const, value };
   return {
     role: "tool",

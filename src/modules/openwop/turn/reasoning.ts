@@ -3,6 +3,7 @@
  * the host streams, shown piece by piece before the block is closed. The pieces together are the
  * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
  */
+import { wellFormed } from "../../../base/json-value.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { OpenwopConfig } from "../config.ts";
 import { RedactedStream, type Redactor } from "../redaction.ts";
@@ -162,9 +163,4 @@ function firstWords(text: string, count: number): string {
     if (words === count) return text.slice(0, index + word.length);
   }
   return text;
-}
-
-/** A cut may leave half of a surrogate pair, which is no text. */
-function wellFormed(text: string): string {
-  return /[\ud800-\udbff]/.test(text.slice(-1)) ? text.slice(0, -1) : text;
 }

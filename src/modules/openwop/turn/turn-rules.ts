@@ -2,7 +2,7 @@
  * A run's `configurable` about its agents' turns. Keys are read one by one, since callers
  * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
  */
-import { isFraction, type JsonRecord } from "../../../base/json-value.ts";
+import { isFraction, type JsonRecord, wellFormed } from "../../../base/json-value.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
 import { type Failure, failed } from "../agent-executor.ts";
@@ -53,7 +53,7 @@ export function readConfidence(value: unknown): Confidence | undefined {
   if (value === undefined || value === null || Number.isNaN(value)) return undefined;
   if (isFraction(value)) return { observed: value };
   const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "");
-  return { observed: LOWEST, stated: text.slice(0, MAX_TOLD_LENGTH) };
+  return { observed: LOWEST, stated: wellFormed(text.slice(0, MAX_TOLD_LENGTH)) };
 }
 
 /** A task or a result that its schema does not take. */

@@ -1,6 +1,10 @@
 /** The last words of a model, read however they are wrapped. */
 import { describe, expect, it } from "vitest";
-import { readModelAnswer } from "../../../../src/modules/openwop/runtime/chat-prompt.ts";
+import { hasLoneSurrogate } from "../../../../src/base/json-value.ts";
+import {
+  readModelAnswer,
+  toolMessage,
+} from "../../../../src/modules/openwop/runtime/chat-prompt.ts";
 
 const resultOf = (content: string): unknown => {
   const read = readModelAnswer(content, undefined);
@@ -26,5 +30,17 @@ describe("the answer of a model", () => {
     const startedAt = performance.now();
     expect(resultOf(content)).toBe(content);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
+
+describe("the outcome of a call", () => {
+  it.each([0, 1])("is cut to well-formed text where it is long: %j", (shift) => {
+    const outcome = "x".repeat(shift) + "\u{1f600}".repeat(40_000);
+    const call = { id: "1", name: "look", arguments: "{}" };
+    const { content } = toolMessage(call, { kind: "returned", outcome });
+    const [result] = content as readonly { readonly output: { readonly value: string } }[];
+    const value = result?.output.value ?? "";
+    expect(value.length).toBeGreaterThan(60_000);
+    expect(hasLoneSurrogate(value)).toBe(false);
   });
 });
