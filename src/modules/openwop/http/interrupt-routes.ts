@@ -8,11 +8,7 @@ import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
 import { REASON_SCHEMA, withReason } from "./run-routes.ts";
 
-const WORD_SCHEMA = {
-  type: "object",
-  required: ["resumeValue"],
-  properties: { resumeValue: {} },
-};
+const WORD_SCHEMA = { type: "object", required: ["resumeValue"], properties: { resumeValue: {} } };
 
 /** The operations. */
 export const INTERRUPT_ROUTES: readonly ApiRoute[] = [

@@ -14,10 +14,7 @@ import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 const MAX_DELAY_MS = 24 * 3_600_000;
 
-const noop: NodeType = {
-  isEffectful: false,
-  execute: () => ({ kind: "completed", outputs: {} }),
-};
+const noop: NodeType = { isEffectful: false, execute: () => ({ kind: "completed", outputs: {} }) };
 
 const identity: NodeType = {
   isEffectful: false,

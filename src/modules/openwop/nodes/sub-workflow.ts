@@ -54,10 +54,8 @@ function requestOf({ node: { config }, inputs, state }: NodeCall): ChildRequest 
 }
 
 function dispatched(nodeId: string, { run, state }: StandingRun): EventDraft {
-  const payload = {
-    ...{ childRunId: run.runId, childWorkflowId: run.workflow.id },
-    childStatus: state.status,
-  };
+  const child = { childRunId: run.runId, childWorkflowId: run.workflow.id };
+  const payload = { ...child, childStatus: state.status };
   return { type: "node.dispatched", nodeId, payload };
 }
 

@@ -60,10 +60,7 @@ export const DISPATCH_MEMBERS: Readonly<Record<string, JsonSchema>> = {
     maxItems: MAX_TAGS,
   },
   metadata: { type: "object" },
-  idempotency_key: {
-    type: "string",
-    description: "Says the same as the Idempotency-Key header.",
-  },
+  idempotency_key: { type: "string", description: "Says the same as the Idempotency-Key header." },
 };
 
 /** Both schemas of an agent's endpoint. */

@@ -119,9 +119,7 @@ const runtime = closedObject(
   {
     language: { enum: ["javascript", "python", "go", "wasm", "wasm-component", "remote"] },
     entry: TEXT,
-    format: {
-      enum: ["esm", "cjs", "wheel", "binary", "shared-library", "wasm", "wasm-component"],
-    },
+    format: { enum: ["esm", "cjs", "wheel", "binary", "shared-library", "wasm", "wasm-component"] },
     minRuntimeVersion: TEXT,
     requires: listOf({ enum: PRIMITIVES }, { uniqueItems: true }),
   },
@@ -214,9 +212,7 @@ export const AGENT_SCHEMA: JsonSchema = {
   then: {
     required: ["handoff"],
     properties: {
-      memoryShape: {
-        properties: { conversation: { const: false }, longTerm: { const: false } },
-      },
+      memoryShape: { properties: { conversation: { const: false }, longTerm: { const: false } } },
     },
   },
 };

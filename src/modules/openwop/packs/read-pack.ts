@@ -68,10 +68,7 @@ export class PackReader {
   read(place: PackPlace): ReadPack {
     const problems: Problem[] = [];
     const report = (key: string, message: string, severity?: "warning"): void => {
-      problems.push({
-        ...{ file: place.file, key, message },
-        ...given({ severity }),
-      });
+      problems.push({ file: place.file, key, message, ...given({ severity }) });
     };
     const { value: text, fault } = place.files.readText(MANIFEST_NAME, MAX_MANIFEST_BYTES);
     const parsed = text === undefined ? { fault } : parseBoundedJson(text);

@@ -95,11 +95,5 @@ function rootOf({ runId, parent }: Run): string {
 /** A UUID of version 8: what it is made of is nobody else's business. */
 function childIdOf({ run, nodeId, startedSequence }: NodeExecution): string {
   const hex = sha256Hex(`openwop child ${run.runId} ${nodeId} ${startedSequence}`);
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-  ];
-  return [...parts, hex.slice(20, 32)].join("-");
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");
 }

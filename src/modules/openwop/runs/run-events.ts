@@ -73,13 +73,8 @@ export function interruptRequested(
   nodeId: string,
   startedSequence: number,
 ): readonly EventDraft[] {
-  const asked = {
-    kind,
-    key: `${runId}:${nodeId}:${startedSequence}`,
-    data,
-    resumeSchema,
-    timeoutMs,
-  };
+  const key = `${runId}:${nodeId}:${startedSequence}`;
+  const asked = { kind, key, data, resumeSchema, timeoutMs };
   return [
     nodeEvent("node.suspended", nodeId, { interruptId: uuidv7(), reason: kind, ...asked }),
     { type: "interrupt.requested", nodeId, payload: asked },

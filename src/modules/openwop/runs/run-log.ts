@@ -77,12 +77,7 @@ export class RunLog {
     this.#options = options;
     this.#state = state;
     this.#rules = {
-      ...{
-        first: FIRST_EVENT,
-        most: limits.events,
-        mostBytes: limits.bytes,
-        whenFull: "refuse",
-      },
+      ...{ first: FIRST_EVENT, most: limits.events, mostBytes: limits.bytes, whenFull: "refuse" },
       // How a run ended, and what people said to it, is always kept.
       isNeeded: ({ type }) => isTerminal(type) || ANSWERS.has(type),
     };

@@ -129,10 +129,7 @@ export interface Answering {
 export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: string): JsonRecord {
   const comment = reason === undefined ? {} : { comment: reason };
   if (kind === "approval") return { action: isAccepted ? "accept" : "reject", ...comment };
-  return {
-    [isAccepted ? "ratified" : "rejected"]: true,
-    ...given({ reason }),
-  };
+  return { [isAccepted ? "ratified" : "rejected"]: true, ...given({ reason }) };
 }
 
 /** Hears of interrupts of runs. */

@@ -109,10 +109,7 @@ class ChatTurn {
       isCommitted = true;
       await reasoning.add(piece);
     };
-    const listener = {
-      reasoning: say,
-      content: (piece: string) => say(spoken.push(piece)),
-    };
+    const listener = { reasoning: say, content: (piece: string) => say(spoken.push(piece)) };
     const model = { server, owner, name, isStreaming };
     const question = chatQuestion(this.#messages, this.#tools, this.#turn);
     const leaving = { kind: "model", to: PROVIDER, operation: name } as const;

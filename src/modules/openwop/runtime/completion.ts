@@ -12,7 +12,7 @@ import type {
   LanguageModelV3Usage,
   SharedV3ProviderMetadata,
 } from "@ai-sdk/provider";
-import { hasLoneSurrogate, isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { hasLoneSurrogate, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { TokenUsage } from "./agent-runtime.ts";
 
 /** A call that the model asks for. */
@@ -64,7 +64,7 @@ export const completionExtras: MetadataExtractor = {
     return {
       processChunk(chunk) {
         isRefused ||= hasRefusal(chunk, "delta");
-        const calls = wordsOf(chunk, "delta")?.["tool_calls"];
+        const calls = wordsOf(chunk, "delta")["tool_calls"];
         if (Array.isArray(calls) && calls.length > MAX_CALLS) throw tooManyCalls();
       },
       buildMetadata: () => told(isRefused),
@@ -88,21 +88,20 @@ function told(isRefused: boolean): SharedV3ProviderMetadata {
 
 function hasRefusal(document: unknown, member: "message" | "delta"): boolean {
   const words = wordsOf(document, member);
-  const content = words?.["content"];
+  const { content } = words;
   // Newer servers write what a model says in parts, of which a refusal is one.
   return [words, ...(Array.isArray(content) ? content : [])].some(hasWordsOfRefusal);
 }
 
 function hasWordsOfRefusal(part: unknown): boolean {
-  const refusal = isRecord(part) ? part["refusal"] : undefined;
+  const { refusal } = recordIn(part);
   return typeof refusal === "string" && refusal !== "";
 }
 
-function wordsOf(document: unknown, member: "message" | "delta"): JsonRecord | undefined {
-  const choices = isRecord(document) ? document["choices"] : undefined;
+function wordsOf(document: unknown, member: "message" | "delta"): JsonRecord {
+  const { choices } = recordIn(document);
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const words = isRecord(choice) ? choice[member] : undefined;
-  return isRecord(words) ? words : undefined;
+  return recordIn(recordIn(choice)[member]);
 }
 
 /** Reads a whole answer, and tells it all at once. */

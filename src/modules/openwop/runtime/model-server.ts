@@ -96,10 +96,7 @@ function judge(fault: unknown): Judgement {
 }
 
 function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): Judgement {
-  const details = {
-    modelStatus: status,
-    ...given({ retryAfterMs: afterMs }),
-  };
+  const details = { modelStatus: status, ...given({ retryAfterMs: afterMs }) };
   const isBusy = status === 429;
   const code = isBusy
     ? "model_rate_limited"

@@ -6,7 +6,7 @@
  */
 
 import { raceAbort } from "../../../base/deadline.ts";
-import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
@@ -225,16 +225,13 @@ export class ToolCalls {
     const { redactor } = this.#parts;
     // 261 and 262 ask for something first, and nothing was done.
     if (status >= 200 && status < 300 && status !== 261 && status !== 262) {
-      return {
-        status: "ok",
-        answer: { kind: "returned", outcome: redactor.value(body ?? null) },
-      };
+      return { status: "ok", answer: { kind: "returned", outcome: redactor.value(body ?? null) } };
     }
     if (FORBIDDEN.has(status)) return forbidden(tool, status);
-    const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
+    const { code, message } = recordIn(recordIn(body)["error"]);
     const told: RunError = {
-      code: textOr(error["code"], "tool_failed"),
-      message: redactor.text(textOr(error["message"], `the endpoint answered ${status}`)),
+      code: textIn(code) || "tool_failed",
+      message: redactor.text(textIn(message) || `the endpoint answered ${status}`),
       details: { status },
     };
     const outcome = status === 429 ? "rate_limited" : "error";
@@ -246,10 +243,7 @@ export class ToolCalls {
 const FORBIDDEN: ReadonlySet<number> = new Set([262, 401, 403, 455, 457]);
 
 function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): Returned {
-  const details = {
-    ...{ scope: "tool", toolName: toolId, requiredScopes },
-    ...given({ status }),
-  };
+  const details = { scope: "tool", toolName: toolId, requiredScopes, ...given({ status }) };
   const message = "the agent and whoever started the run do not both hold what the tool requires";
   return { status: "forbidden", answer: failed("forbidden", message, details) };
 }
@@ -259,8 +253,4 @@ function rateLimited({ toolId: toolName }: EndpointTool, retryAfterMs: number): 
   const message = "the tool is called too often for whoever started the run";
   const details = { scope: "tool", toolName, retryAfterMs };
   return { status: "rate_limited", answer: failed("rate_limited", message, details) };
-}
-
-function textOr(value: unknown, otherwise: string): string {
-  return typeof value === "string" && value !== "" ? value : otherwise;
 }
