@@ -3,6 +3,7 @@
  * change that a step has made is told once whoever took the step knows of it.
  */
 import { type Ends, within } from "../base/deadline.ts";
+import { recentlyUsed } from "../base/recently-used.ts";
 
 /** Hears of every run that has become another, or is gone: then `after` is undefined. */
 export type RunWatcher<Run> = (before: Run, after: Run | undefined) => void;
@@ -14,6 +15,9 @@ interface Withheld<Run> {
   readonly changes: Parameters<RunWatcher<Run>>[];
 }
 
+/** Most of them never come to be: the oldest are found by the next start. */
+const MISSED_RUNS = 4096;
+
 export class RunNews<Run> {
   readonly #idOf: (run: Run) => string;
   readonly #watchers = new Set<RunWatcher<Run>>();
@@ -22,7 +26,7 @@ export class RunNews<Run> {
   /** By run. */
   readonly #withheld = new Map<string, Withheld<Run>>();
   /** By run that may be there, who wants to know. */
-  readonly #missed = new Map<string, (run: Run) => void>();
+  readonly #missed = recentlyUsed<(run: Run) => void>(MISSED_RUNS);
 
   constructor(idOf: (run: Run) => string) {
     this.#idOf = idOf;

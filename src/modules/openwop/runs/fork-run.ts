@@ -203,10 +203,10 @@ function copyOf(
   { eventId, type, payload, nodeId, causationId }: RunEvent,
   { runId }: Run,
 ): EventDraft {
+  const cause = causationId && copiedId(runId, causationId);
   return {
     ...{ type, payload, eventId: copiedId(runId, eventId) },
-    ...given({ nodeId }),
-    ...(causationId === undefined ? {} : { causationId: copiedId(runId, causationId) }),
+    ...given({ nodeId, causationId: cause }),
   };
 }
 

@@ -204,10 +204,9 @@ class RunningTurn {
     });
     if (isUnsure) {
       const waits = { kind: "low-confidence", threshold, observed, decision, result } as const;
-      return handoff === undefined ? waits : { ...waits, handoff };
+      return { ...waits, ...given({ handoff }) };
     }
-    const handoffTo = handoff === undefined ? {} : { handoffTo: handoff.toAgentId };
-    return { kind: "completed", result, ...handoffTo };
+    return { kind: "completed", result, ...given({ handoffTo: handoff?.toAgentId }) };
   }
 
   async #emit(
@@ -229,7 +228,7 @@ class RunningTurn {
 }
 
 function redactedHandoff({ toAgentId, reason }: Handoff, redactor: Redactor): Handoff {
-  return { toAgentId, ...(reason === undefined ? {} : { reason: redactor.text(reason) }) };
+  return { toAgentId, ...given({ reason: reason && redactor.text(reason) }) };
 }
 
 /** Each principal of a tenant is somebody of its own. */
