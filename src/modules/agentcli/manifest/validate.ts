@@ -11,14 +11,7 @@ import { checkProfiles, records } from "./check-profiles.ts";
 import { BLOCKS, type Field, type Fields } from "./fields.ts";
 import { Findings, type Validation } from "./finding.ts";
 import type { Manifest } from "./manifest.ts";
-import {
-  fieldsOf,
-  isStructuredIdentity,
-  MANIFEST,
-  OPTIONAL_BLOCKS,
-  PROFILE_LISTS,
-  WORKFLOW,
-} from "./tables.ts";
+import { fieldsOf, MANIFEST, OPTIONAL_BLOCKS, PROFILE_LISTS, WORKFLOW } from "./tables.ts";
 
 /** The versions that are read. */
 export const MANIFEST_VERSIONS = ["0.1", "0.2"] as const;
@@ -271,7 +264,8 @@ function closeField(findings: Findings, path: string, value: unknown, field: Fie
   if (fields !== undefined) closeBlock(findings, path, value, fields);
 }
 
+/** One form or the other: of both, the flat one would count for nothing. */
 function identityFields(identity: JsonRecord): Fields {
   const { flat_identity: flat, structured_identity: structured } = BLOCKS;
-  return isStructuredIdentity(identity) ? { ...flat, ...structured } : flat;
+  return Object.keys(identity).some((key) => Object.hasOwn(structured, key)) ? structured : flat;
 }

@@ -225,6 +225,16 @@ describe("validateManifest", () => {
     ]);
   });
 
+  it("takes an identity of either form, and of both no field that would not count", () => {
+    const errors = (identity: object) => errorsOf(manifestOf([promptTask({ identity })]));
+    expect(errors({ principal: "ops", run_as: null })).toEqual([]);
+    expect(errors({ ref: null, scope: null, subject: { principal: "ops" } })).toEqual([]);
+    expect(errors({ scope: null, trust: null })).toEqual([]);
+    expect(errors({ subject: { kind: "agent" }, principal: "ops" })).toEqual([
+      '$.workflows[0].tasks[0].identity.principal unknown key "principal" is not allowed in a v0.2 manifest',
+    ]);
+  });
+
   it("refuses files and variables that nothing can be presented in", () => {
     const targets = [
       { prefix: "agentcli-credential", expose_as: "CREDENTIAL_FILE" },
