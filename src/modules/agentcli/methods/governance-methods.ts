@@ -15,7 +15,7 @@ import { type ResolvedIdentity, resolveTaskIdentity } from "../identity/resolve-
 import { taskHash } from "../identity/task-hash.ts";
 import { readManifest } from "../manifest/validate.ts";
 import type { World } from "../world.ts";
-import { hasManifest, type Method, readParameters } from "./method.ts";
+import { hasManifest, type Method, type NamedMethod, readParameters } from "./method.ts";
 
 /** The identity that a task acts under. */
 export const resolveMethod: Method = async (params, { world }) => {
@@ -126,30 +126,40 @@ interface Capable {
   readonly capabilities: object;
 }
 
-/** Lists what there is. */
-export function listAll(
-  key: "providers" | "methods",
-  registered: ReadonlyMap<string, Capable>,
-): Method {
-  const all = [...registered].map(([name, { capabilities }]) => ({ name, capabilities }));
-  return () => ({ ok: true, [key]: all });
+/** What there is of a kind, in one place. */
+interface Registry<One extends Capable> {
+  readonly prefix: string;
+  readonly kind: "provider" | "method";
+  readonly noun: string;
+  readonly registered: ReadonlyMap<string, One>;
+  /** What is told of one. */
+  tell?(one: One, name: string): JsonRecord;
 }
 
-/** The one that a parameter names, and what is told of it. */
-export function tellOne<One extends Capable>(
-  parameter: "provider" | "method",
-  noun: string,
-  registered: ReadonlyMap<string, One>,
-  tell: (one: One, name: string) => JsonRecord = ({ capabilities }) => ({ capabilities }),
-): Method {
-  return (params) => {
+/** The methods that list all of a kind, and that tell of one. */
+export function registryMethods<One extends Capable>({
+  prefix,
+  kind,
+  noun,
+  registered,
+  tell = ({ capabilities }) => ({ capabilities }),
+}: Registry<One>): Readonly<Record<string, NamedMethod>> {
+  const all = [...registered].map(([name, { capabilities }]) => ({ name, capabilities }));
+  const tellOne: Method = (params) => {
     const read = readParameters<Record<string, "required-text">>(params, {
-      [parameter]: "required-text",
+      [kind]: "required-text",
     });
     if (isFailure(read)) return read;
-    const name = read[parameter] ?? "";
+    const name = read[kind] ?? "";
     const one = registered.get(name);
     if (one === undefined) return invalidArgument(`Unknown ${noun}: ${name}`);
-    return { ok: true, [parameter]: name, ...tell(one, name) };
+    return { ok: true, [kind]: name, ...tell(one, name) };
+  };
+  return {
+    [`${prefix}.${kind}s`]: {
+      summary: `Each ${noun}, and what it can do.`,
+      method: () => ({ ok: true, [`${kind}s`]: all }),
+    },
+    [`${prefix}.schema`]: { summary: `What one ${noun} can do.`, method: tellOne },
   };
 }

@@ -16,14 +16,13 @@ import { MANIFEST_VERSION, readManifest, validateManifest } from "../manifest/va
 import { applyManifest } from "../scheduler/apply.ts";
 import {
   evaluateMethod,
-  listAll,
+  registryMethods,
   resolveMethod,
-  tellOne,
   validateDelegationMethod,
   verifyProofMethod,
 } from "./governance-methods.ts";
 import { inspectMethod } from "./inspect-method.ts";
-import { hasManifest, type Method, readParameters } from "./method.ts";
+import { hasManifest, type Method, type NamedMethod, readParameters } from "./method.ts";
 import { findSchema } from "./schemas.ts";
 
 const schemaMethod: Method = (params) => {
@@ -112,11 +111,6 @@ export function findMethod(name: string): Method | undefined {
   return METHODS.get(name)?.method;
 }
 
-interface NamedMethod {
-  readonly summary: string;
-  readonly method: Method;
-}
-
 /** All methods by name, in the order in which they are described. */
 const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
   Object.entries<NamedMethod>({
@@ -145,14 +139,10 @@ const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
       summary: "A manifest of version 0.1 as one of version 0.2.",
       method: convertMethod,
     },
-    "agentcli.identity.providers": {
-      summary: "The identity providers and what they can do.",
-      method: listAll("providers", IDENTITY_PROVIDERS),
-    },
-    "agentcli.identity.schema": {
-      summary: "What one identity provider can do.",
-      method: tellOne("provider", "identity provider", IDENTITY_PROVIDERS),
-    },
+    ...registryMethods({
+      ...{ prefix: "agentcli.identity", kind: "provider", noun: "identity provider" },
+      registered: IDENTITY_PROVIDERS,
+    }),
     "agentcli.identity.resolve": {
       summary: "The identity that a task acts under.",
       method: resolveMethod,
@@ -161,45 +151,28 @@ const METHODS: ReadonlyMap<string, NamedMethod> = new Map(
       summary: "The verdict on a task's chain of delegation.",
       method: validateDelegationMethod,
     },
-    "agentcli.authorizationProof.methods": {
-      summary: "The verifiers of authorization proofs.",
-      method: listAll("methods", PROOF_VERIFIERS),
-    },
-    "agentcli.authorizationProof.schema": {
-      summary: "What one verifier is.",
-      method: tellOne(
-        "method",
-        "verifier method",
-        PROOF_VERIFIERS,
-        ({ capabilities }, verifier) => ({ verifier, capabilities }),
-      ),
-    },
+    ...registryMethods({
+      ...{ prefix: "agentcli.authorizationProof", kind: "method", noun: "verifier method" },
+      registered: PROOF_VERIFIERS,
+      tell: ({ capabilities }, verifier) => ({ verifier, capabilities }),
+    }),
     "agentcli.authorizationProof.verify": {
       summary: "The verdict on the proof that stands behind a task.",
       method: verifyProofMethod,
     },
-    "agentcli.authorization.providers": {
-      summary: "The authorization providers and what they can do.",
-      method: listAll("providers", AUTHORIZATION_PROVIDERS),
-    },
-    "agentcli.authorization.schema": {
-      summary: "What one authorization provider can do.",
-      method: tellOne("provider", "authorization provider", AUTHORIZATION_PROVIDERS),
-    },
+    ...registryMethods({
+      ...{ prefix: "agentcli.authorization", kind: "provider", noun: "authorization provider" },
+      registered: AUTHORIZATION_PROVIDERS,
+    }),
     "agentcli.authorization.evaluate": {
       summary: "Whether a task may run.",
       method: evaluateMethod,
     },
-    "agentcli.evidence.providers": {
-      summary: "The evidence providers and what they can give.",
-      method: listAll("providers", EVIDENCE_PROVIDERS),
-    },
-    "agentcli.evidence.schema": {
-      summary: "What one evidence provider can give.",
-      method: tellOne("provider", "evidence provider", EVIDENCE_PROVIDERS, ({ methods }) => ({
-        methods,
-      })),
-    },
+    ...registryMethods({
+      ...{ prefix: "agentcli.evidence", kind: "provider", noun: "evidence provider" },
+      registered: EVIDENCE_PROVIDERS,
+      tell: ({ methods }) => ({ methods }),
+    }),
   }),
 );
 

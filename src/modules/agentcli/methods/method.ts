@@ -23,6 +23,12 @@ export type Method = (
   context: MethodContext,
 ) => JsonRecord | Failure | Promise<JsonRecord | Failure>;
 
+/** A method, and what is told of it. */
+export interface NamedMethod {
+  readonly summary: string;
+  readonly method: Method;
+}
+
 /** Tells whether a call has a manifest. */
 export function hasManifest(params: JsonRecord): boolean {
   return params["manifest"] !== undefined && params["manifest"] !== null;
