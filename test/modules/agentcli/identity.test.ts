@@ -87,6 +87,26 @@ describe("a chain that a token yields", () => {
     );
   });
 
+  it("lets nobody run a task where it is not valid, whatever a policy permits", async () => {
+    const evaluate = async (policy: Members) => {
+      const manifest = {
+        ...delegated(policy),
+        authorization_profiles: [{ id: "z", provider: "none" }],
+      };
+      const [workflow] = (manifest as unknown as { workflows: readonly Members[] }).workflows;
+      const workflows = [{ ...workflow, authorization: { ref: "z" } }];
+      const world = testWorld({ env: { T: await tokenOf({ exp: SOON }) } });
+      const params = { manifest: { ...manifest, workflows }, taskId: "task" };
+      return call("agentcli.authorization.evaluate", params, { world });
+    };
+    expect((await evaluate(POLICY))["result"]).toMatchObject({ decision: { allowed: true } });
+    expect((await evaluate({ max_depth: 2 }))["error"]).toMatchObject({
+      code: -32000,
+      message: "the chain of delegation is not valid: the chain has 3 hops, at most 2 may be",
+      data: { code: "identity_delegation_invalid" },
+    });
+  });
+
   it("counts for nothing when somebody else signed it, or nobody", async () => {
     const stranger = await generateKeyPair("ES256");
     const forged = await tokenOf({}, stranger.privateKey);

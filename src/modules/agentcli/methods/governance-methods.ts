@@ -6,7 +6,7 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
-import { type Failure, invalidArgument, isFailure } from "../failure.ts";
+import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
 import { authorize, type Decision, judgeTrust } from "../governance/authorization.ts";
 import { verifyProof } from "../governance/proof.ts";
 import { type FoundTask, findTask } from "../identity/find-task.ts";
@@ -58,10 +58,14 @@ export const evaluateMethod: Method = async (params, { world }) => {
   if (found.manifest.version === "0.1") {
     return invalidArgument("Authorization evaluation requires a version 0.2 manifest");
   }
-  const level = identity.session?.trust.effective_level ?? "supervised";
-  const trust = judgeTrust(found.plan.contract, level);
+  const { delegation_validation: delegation, trust: trusted } = identity.session ?? {};
+  if (delegation?.valid === false) {
+    const message = `the chain of delegation is not valid: ${delegation.reasons.join("; ")}`;
+    return failure("identity_delegation_invalid", message);
+  }
+  const trust = judgeTrust(found.plan.contract, trusted?.effective_level ?? "supervised");
   if (trust.kind === "insufficient") {
-    return { kind: "failure", code: "trust_level_insufficient", message: trust.message };
+    return failure("trust_level_insufficient", trust.message);
   }
   const decided = await authorize(found, identity, world);
   if (isFailure(decided)) return decided;
