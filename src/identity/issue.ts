@@ -38,6 +38,9 @@ interface GenesisOptions {
   readonly issuedAt?: Date | undefined;
 }
 
+/** The governance zone of agents that are given none: they find one another, whoever makes them. */
+export const USUAL_ZONE = "zone:default";
+
 /** Both documents, made. */
 export interface AgentOptions extends Omit<GenesisOptions, "principalId">, Principal {
   readonly description: string;

@@ -10,7 +10,7 @@ import { makeDirectory, shippedPath } from "../../base/paths.ts";
 import { shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import { makeKey } from "../../identity/certificate-writer.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
-import { issueAgent } from "../../identity/issue.ts";
+import { issueAgent, USUAL_ZONE } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
 import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { jsonText } from "../shell/findings.ts";
@@ -123,7 +123,7 @@ function makeAgent(name: string, answers: Answers, issuerKey: KeyObject): NewDep
     principal: operator,
     principalId: serverId,
     description: `${name}, the first agent of ${serverId}.`,
-    governanceZone: "zone:default",
+    governanceZone: USUAL_ZONE,
     scopes: [SAMPLE_SCOPE],
     issuer: issuerOf(issuerKey),
     issuerKey,

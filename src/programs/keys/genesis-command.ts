@@ -9,7 +9,12 @@ import { isError, type Problem } from "../../base/problem.ts";
 import { makeKey } from "../../identity/certificate-writer.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { ARCHETYPES } from "../../identity/genesis.ts";
-import { type AgentOptions, type IssuedAgent, issueAgent } from "../../identity/issue.ts";
+import {
+  type AgentOptions,
+  type IssuedAgent,
+  issueAgent,
+  USUAL_ZONE,
+} from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
 import { type Command, command, type Options, usage } from "../shell/command.ts";
 import { jsonText } from "../shell/findings.ts";
@@ -37,7 +42,7 @@ const OPTIONS = {
   "--description <text>": "what it does",
   "--scope <scopes>": { help: "scopes that it holds: a:b,c:d", isJoined: true },
   "--archetype <word>": "assistant, analyst, executor, orchestrator or monitor",
-  "--governance-zone <zone>": { help: "where it may act", default: "zone:default" },
+  "--governance-zone <zone>": { help: "where it may act", default: USUAL_ZONE },
   "--trust-tier <tier>": { help: "1, 2 or 3", default: "2" },
   "--verification-path <path>": "how its identity was verified",
   "--agent-key [file]": "a key of its own, made if need be; default .agtp/keys/NAME.pem",

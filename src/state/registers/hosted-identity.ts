@@ -18,6 +18,7 @@ import {
   describeAgent,
   issueGenesis,
   signDocument,
+  USUAL_ZONE,
 } from "../../identity/issue.ts";
 import { Collection } from "../collection.ts";
 import { recordReader } from "../records/stored-record.ts";
@@ -193,7 +194,7 @@ function documentOptions(agent: HostedAgent, { serverId, operator }: HostIssuer)
     name: agent.name,
     description: agent.description,
     ownerId: isOwnerId(ownerId) ? ownerId : "server:local",
-    governanceZone: `zone:${serverId}`,
+    governanceZone: USUAL_ZONE,
     scopes: agent.scopes,
     issuer: `agtp://${serverId}`,
     principal: operator ?? serverId,

@@ -87,6 +87,17 @@ describe("an agent's endpoints", () => {
     expect(reply.text).toContain("EXECUTE /mailcomposer");
   });
 
+  it("are found by agents in the zone that the programs make agents in", async () => {
+    const zone = { governance_zone: "zone:default" };
+    const maya = agentFile({ agent_id: MAYA, name: "maya", ...zone });
+    const files = { "agents/maya.agent.json": maya };
+    const { ask } = await openHosted(await openAcp(), { files });
+    const body = { criteria: "mail", filter: { kind: "agent" } };
+    const reply = await ask(MAYA, { method: "DISCOVER", path: "/", body });
+    const [first] = Object.values(reply.body["result"]?.["candidates"] ?? {});
+    expect(first, reply.text).toMatchObject({ name: "org.agntcy.mailcomposer", ...zone });
+  });
+
   it("describe the agent, and not where its server is", async () => {
     const server = await openAcp();
     const { ask } = await openHosted(server);
