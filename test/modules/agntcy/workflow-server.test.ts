@@ -117,6 +117,23 @@ describe("a run of a thread", () => {
   });
 });
 
+describe("a thread", () => {
+  it("stands as its run does, whatever its server says", async () => {
+    const server = await openAcp({ script: asksFirst });
+    const { ask } = await openHosted(server);
+    const id = (await ask(MAYA, CREATE)).body["thread_id"];
+    const read = async () => {
+      const reply = await ask(MAYA, { method: "QUERY", path: `/mailcomposer/threads/${id}` });
+      return reply.body["status"];
+    };
+    const asked = await ask(MAYA, execute({ thread_id: id }));
+    expect([asked.body["status"], await read()]).toEqual(["interrupted", "interrupted"]);
+    server.script = () => "never";
+    await ask(MAYA, confirm(asked.body["run_id"], { ...GO_ON, wait_seconds: 0 }));
+    expect(await read()).toBe("busy");
+  });
+});
+
 describe("what an agent says at once", () => {
   const script = ({ emit }: Attempt) => {
     emit({ count: 1 });

@@ -3,7 +3,7 @@
  * 200 · 404 · 422 the agent's server, by name · 429   Agent Connect Protocol "Threads"
  */
 
-import { isRecord } from "../../../base/json-value.ts";
+import { given, isRecord } from "../../../base/json-value.ts";
 import { seesAll } from "../../../dispatch/caller/caller.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
@@ -55,7 +55,7 @@ async function create(
 
 /** Answers QUERY. */
 export function queryThread(hosted: HostedRuns): RouteHandler {
-  const { agent, threads } = hosted;
+  const { agent, threads, register } = hosted;
   return async (call, { caller }) => {
     const thread = threads.get(String(call.input["thread_id"]));
     const isOwn = thread !== undefined && thread.owner === call.agentId;
@@ -65,7 +65,9 @@ export function queryThread(hosted: HostedRuns): RouteHandler {
       agent.client.thread(thread.upstreamThreadId, signal),
     );
     if (found.kind === "failed") return upstreamError(call, found);
-    return { body: view(thread, found.value) };
+    const run = register.busyIn(thread.threadId);
+    const status = run && (run.status === "interrupted" ? run.status : "busy");
+    return { body: { ...view(thread, found.value), ...given({ status }) } };
   };
 }
 

@@ -120,7 +120,7 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
         { run: { ...run, isBeginning: true } },
         {
           turn: PLACES,
-          unless: () => (threadId === undefined ? undefined : this.#busyIn(threadId)),
+          unless: () => (threadId === undefined ? undefined : this.busyIn(threadId)),
           hasRoom: () => this.#hasPlace(wanted),
         },
       );
@@ -149,7 +149,8 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
     if (super.find(runId)?.isBeginning === true) await this.delete(runId);
   }
 
-  #busyIn(threadId: string): AgentRun | undefined {
+  /** The run of a thread that is not over. */
+  busyIn(threadId: string): AgentRun | undefined {
     return this.inPhase("active", "waiting").find((run) => run.threadId === threadId);
   }
 
