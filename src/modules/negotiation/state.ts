@@ -1,13 +1,17 @@
 /**
- * The state of negotiation while the server runs, through every reload, beside contracts:
- * proposals, which are in the store, and what may be forgotten, which is not.
+ * The state of negotiation while the server runs, through every reload, beside contracts: proposals, and the turns
+ * of negotiations, which go on at whichever worker or node the agent asks next.
  */
 
-import { type RecentlyUsed, recentlyUsed } from "../../base/recently-used.ts";
+import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { RecordEvents } from "../../dispatch/contracts/contract-events.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
+import { Collection } from "../../state/collection.ts";
+import { createMemoryStore } from "../../state/memory-store.ts";
+import type { Quota } from "../../state/quota.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
 import type { NegotiationContext } from "./config.ts";
 import type { LateSynthesis } from "./late-synthesis.ts";
@@ -16,19 +20,23 @@ import { PendingProposals } from "./propose/pending-proposals.ts";
 /** The state of negotiation. */
 interface NegotiationState {
   readonly proposals: PendingProposals;
+  /** Of agents that this server knows. */
   readonly turns: NegotiationTurns;
+  /** Of others, who make the server write nothing. */
+  readonly turnsOfStrangers: NegotiationTurns;
   readonly rate: RateWindow;
 }
 
 /** Opens it over a store. */
 export async function openNegotiation(
   store: Store,
-  _clock: unknown,
+  { now }: Pick<ForwardClock, "now">,
   { holders, minuteRates: rates }: Pick<KeptParts, "holders" | "minuteRates">,
 ): Promise<NegotiationState> {
   return {
     proposals: await PendingProposals.open(store, holders),
-    turns: new NegotiationTurns(),
+    turns: await NegotiationTurns.open(store, now),
+    turnsOfStrangers: await NegotiationTurns.open(createMemoryStore(), now),
     rate: new RateWindow({ name: "negotiation", rates }),
   };
 }
@@ -40,8 +48,11 @@ export interface NegotiationParts extends NegotiationState {
   readonly record: RecordEvents;
 }
 
-interface Rejections {
-  count: number;
+interface NegotiationSoFar {
+  readonly agentId: string;
+  readonly rejections: number;
+  /** When it began, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** The next turn of a negotiation, or why there is none. */
@@ -51,38 +62,52 @@ type NextTurn =
   | { readonly kind: "unknown" };
 
 const MAX_REJECTIONS = 3;
-const REMEMBERED_AGENTS = 10_000;
-/** The negotiations of one agent that are remembered: it cannot drive out those of others. */
-const PER_AGENT = 64;
+/** One agent cannot drive out the negotiations of others. */
+const LIMITS: Quota = { perOwner: 64, all: 65_536, takesFromLargest: true };
 const TTL_MS = 3_600_000;
 
-type RejectionsById = RecentlyUsed<Rejections>;
-
 export class NegotiationTurns {
-  readonly #byAgent = recentlyUsed<RejectionsById>(REMEMBERED_AGENTS);
+  readonly #kept: Collection<NegotiationSoFar>;
+
+  private constructor(kept: Collection<NegotiationSoFar>) {
+    this.#kept = kept;
+  }
+
+  /** Opens those of a store. */
+  static async open(store: Store, now: () => number): Promise<NegotiationTurns> {
+    const kept = await Collection.open<NegotiationSoFar>(store, {
+      name: "negotiations",
+      read: recordReader<NegotiationSoFar>({
+        agentId: "string",
+        rejections: "number",
+        at: "number",
+      }),
+      ownerOf: ({ agentId }) => agentId,
+      orderOf: ({ at }) => at,
+      forgottenAt: ({ at }) => at + TTL_MS,
+      quota: LIMITS,
+      now,
+    });
+    return new NegotiationTurns(kept);
+  }
 
   /** Begins a negotiation, or goes on with the one that is named. */
-  next(agentId: string, negotiationId: string | undefined): NextTurn {
+  async next(agentId: string, negotiationId: string | undefined): Promise<NextTurn> {
     if (negotiationId === undefined) {
       const minted = uuidv7();
-      this.#ofAgent(agentId).set(minted, { count: 0 });
+      await this.#kept.add(minted, { agentId, rejections: 0, at: this.#kept.now() });
       return { kind: "open", negotiationId: minted };
     }
-    const rejections = this.#byAgent.get(agentId)?.get(negotiationId);
-    if (rejections === undefined) return { kind: "unknown" };
-    const isExhausted = rejections.count >= MAX_REJECTIONS;
+    // Its turn before may have been another node's.
+    await this.#kept.refresh();
+    const known = this.#kept.get(negotiationId);
+    if (known?.agentId !== agentId) return { kind: "unknown" };
+    const isExhausted = known.rejections >= MAX_REJECTIONS;
     return { kind: isExhausted ? "exhausted" : "open", negotiationId };
   }
 
   /** Counts a rejection in a negotiation, where it is still known. */
-  reject(agentId: string, negotiationId: string): void {
-    const rejections = this.#byAgent.get(agentId)?.get(negotiationId);
-    if (rejections !== undefined) rejections.count += 1;
-  }
-
-  #ofAgent(agentId: string): RejectionsById {
-    const own = this.#byAgent.get(agentId) ?? recentlyUsed(PER_AGENT, TTL_MS);
-    this.#byAgent.set(agentId, own);
-    return own;
+  async reject(negotiationId: string): Promise<void> {
+    await this.#kept.change(negotiationId, (one) => ({ ...one, rejections: one.rejections + 1 }));
   }
 }

@@ -225,3 +225,25 @@ describe("an offer that two nodes are told something of in the same moment", () 
     expect(await decide(nodes[1], id, "accept")).toBe(404);
   });
 });
+
+// AGTP-API §10.3
+describe("a negotiation that goes on at another node", () => {
+  it("is known there by its Negotiation-ID, and has three turns in all", async () => {
+    const store = makeLastingStore();
+    const nodes = [await openNode(store), await openNode(store)] as const;
+    const output = { type: "object", properties: { moon: {} }, required: ["moon"] };
+    const rejected = propose({ ...JUDGE, output_schema: output });
+    const first = await ask(nodes[0], NORA, rejected);
+    const turn = { "Negotiation-ID": first.headers.get("negotiation-id") ?? "" };
+    expect((await ask(nodes[1], OPAL, rejected, turn)).status).toBe(400);
+    expect((await ask(nodes[1], NORA, rejected, turn)).status).toBe(463);
+    expect((await ask(nodes[0], NORA, rejected, turn)).status).toBe(463);
+    for (const node of nodes) {
+      const over = await ask(node, NORA, propose(JUDGE), turn);
+      expect(over).toMatchObject({ status: 463, body: { escalate: true } });
+    }
+    const next = await openNode(store);
+    const later = await ask(next, NORA, propose(JUDGE), turn);
+    expect(later).toMatchObject({ status: 463, body: { escalate: true } });
+  });
+});

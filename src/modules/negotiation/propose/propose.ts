@@ -83,8 +83,9 @@ async function propose(
   isOffering: boolean,
 ): Promise<Answer> {
   const { exchange } = request;
-  const { agentId = "" } = exchange.caller;
-  const turn = parts.turns.next(agentId, exchange.header("negotiation-id"));
+  const { agentId = "", document } = exchange.caller;
+  const turns = document === undefined ? parts.turnsOfStrangers : parts.turns;
+  const turn = await turns.next(agentId, exchange.header("negotiation-id"));
   if (turn.kind === "unknown") {
     const message = "no negotiation of this agent has this Negotiation-ID";
     return badRequest("unknown-negotiation", message, { reason: "unknown-negotiation" });
@@ -92,7 +93,7 @@ async function propose(
   const { negotiationId } = turn;
   if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
   const answer = await evaluate(parts, request, { negotiationId, isOffering });
-  if ("kind" in answer && answer.status === 463) parts.turns.reject(agentId, negotiationId);
+  if ("kind" in answer && answer.status === 463) await turns.reject(negotiationId);
   return withNegotiation(answer, negotiationId);
 }
 
@@ -176,7 +177,7 @@ async function answerPending(
       ? await grantContract(parts, submitted, planned.plan, { proposalId })
       : planned;
   if (!("kind" in answer)) return { status: answer.status ?? 200, body: answer.body };
-  if (answer.status === 463) parts.turns.reject(agentId, negotiationId);
+  if (answer.status === 463) await parts.turns.reject(negotiationId);
   const refused = carryMore(answer, { negotiation_id: negotiationId });
   return { status: refused.status, body: refusalBody(refused) };
 }
