@@ -34,4 +34,17 @@ describe("NegotiationTurns", () => {
     for (let count = 0; count < 1_000; count += 1) await turns.next("b", undefined);
     expect((await turns.next("a", begun.negotiationId)).kind).toBe("open");
   });
+
+  it("forgets a negotiation after an hour, and keeps it over a restart until then", async () => {
+    const store = createMemoryStore();
+    const clock = { at: 1_000 };
+    const now = () => clock.at;
+    const begun = await (await NegotiationTurns.open(store, now)).next("a", undefined);
+    if (begun.kind !== "open") throw new Error("a negotiation does not begin");
+    const turns = await NegotiationTurns.open(store, now);
+    clock.at += 3_599_999;
+    expect((await turns.next("a", begun.negotiationId)).kind).toBe("open");
+    clock.at += 2;
+    expect((await turns.next("a", begun.negotiationId)).kind).toBe("unknown");
+  });
 });
