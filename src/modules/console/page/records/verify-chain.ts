@@ -15,12 +15,17 @@ import {
 } from "./examine-record.ts";
 import type { PinnedKey } from "./keys.ts";
 
+/** A record that this browser has seen in a chain. */
+export interface SeenRecord {
+  readonly auditId: string;
+  readonly issuedAt: string;
+}
+
 /** The chain, and what it is checked with. */
 interface ChainSource {
   readonly agentId: string;
   readonly keys: readonly PinnedKey[];
-  /** A record that this browser has seen in the chain. */
-  readonly trustedHead?: string | undefined;
+  readonly trustedHead?: SeenRecord | undefined;
   /** A page of records, from this one back; from the head without one. */
   fetch(from: string | undefined): Promise<ChainPage>;
   /** Called after each page. */
@@ -32,6 +37,8 @@ export interface ChainReport {
   /** The number of records that held. */
   readonly records: number;
   readonly head: string | null;
+  /** The newest record, where it held. */
+  readonly newest?: SeenRecord | undefined;
   readonly broken: { readonly auditId: string; readonly reason: string } | undefined;
   /** The record at which the walk ended since the daemon says that retention took it away. */
   readonly cut?: string | undefined;
@@ -43,7 +50,8 @@ interface Walk {
   records: number;
   /** The Audit-ID that the next record has to have. */
   wanted: string;
-  newer: { readonly auditId: string; readonly issuedAt: string } | undefined;
+  newest: SeenRecord | undefined;
+  newer: SeenRecord | undefined;
   isTrusted: boolean;
   cut: string | undefined;
 }
@@ -73,13 +81,14 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
     keys,
     records: 0,
     wanted: head,
+    newest: undefined,
     newer: undefined,
     isTrusted,
     cut: undefined,
   };
   const found = await walkPages(walk, first);
-  const { records, cut } = walk;
-  return { records, head, broken: found ?? truncationOf(walk), cut };
+  const { records, newest, cut } = walk;
+  return { records, head, newest, broken: found ?? truncationOf(walk), cut };
 }
 
 type ChainBreak = NonNullable<ChainReport["broken"]>;
@@ -96,6 +105,7 @@ async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | und
     if (page.broken?.audit_id === walk.wanted) return breakAt(walk.wanted, missing(walk));
     if (page.cut?.audit_id === walk.wanted) {
       walk.cut = walk.wanted;
+      walk.isTrusted ||= isBeforeCut(walk);
       return undefined;
     }
     // Without a record that is asked for, its place is empty.
@@ -126,8 +136,9 @@ function checkRecord(walk: Walk, examined: Examined): string | undefined {
   if (reason !== undefined) return reason;
   const { previous_audit_id, issued_at } = record.payload;
   walk.records += 1;
-  walk.isTrusted ||= at === walk.source.trustedHead;
+  walk.isTrusted ||= at === walk.source.trustedHead?.auditId;
   walk.newer = { auditId: at, issuedAt: String(issued_at) };
+  walk.newest ??= walk.newer;
   walk.wanted = String(previous_audit_id);
   return undefined;
 }
@@ -165,14 +176,20 @@ function payloadFault({ source, newer }: Walk, { payload }: DecodedRecord): stri
   return undefined;
 }
 
+/** Retention takes the oldest: a record that is not older than what it left was not taken by it. */
+function isBeforeCut({ source: { trustedHead }, newer, cut }: Walk): boolean {
+  if (trustedHead === undefined || trustedHead.auditId === cut) return true;
+  return newer !== undefined && Date.parse(trustedHead.issuedAt) < Date.parse(newer.issuedAt);
+}
+
 function truncationOf({ isTrusted, source }: Walk): ChainBreak | undefined {
   return isTrusted ? undefined : truncation(source.trustedHead);
 }
 
 /** The break of a chain that lacks a record which this browser has seen in it. */
-function truncation(trustedHead: string | undefined): ChainBreak | undefined {
+function truncation(trustedHead: SeenRecord | undefined): ChainBreak | undefined {
   if (trustedHead === undefined) return undefined;
-  return breakAt(trustedHead, "was in the chain and is not any more: the chain was cut");
+  return breakAt(trustedHead.auditId, "was in the chain and is not any more: the chain was cut");
 }
 
 function missing({ newer }: Walk): string {

@@ -7,7 +7,7 @@ import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { countText, visible } from "../text.ts";
 import { type Keys, keep, readKept } from "./keys.ts";
 import { ChainWay, fetchChain } from "./use-chain.ts";
-import { type ChainReport, reportText, verifyChain } from "./verify-chain.ts";
+import { type ChainReport, reportText, type SeenRecord, verifyChain } from "./verify-chain.ts";
 
 type Outcome =
   | { readonly kind: "under-way"; readonly records: number }
@@ -90,9 +90,8 @@ async function walk(
     return page;
   };
   const report = await verifyChain({ agentId, keys: pins, trustedHead, fetch, onProgress });
-  if (report.broken === undefined && report.head !== null) {
-    rememberHead(serverId, agentId, report.head);
-  }
+  const { broken, newest } = report;
+  if (broken === undefined && newest !== undefined) rememberHead(serverId, agentId, newest);
   return { kind: "done", report };
 }
 
@@ -130,13 +129,15 @@ const AUDIT_ID = /^[0-9a-f]{64}$/;
  * The newest record of a chain that was verified in this browser; undefined where none was yet. A chain
  * that was cut is still a chain; only who remembers a record of it sees that it is gone.
  */
-function knownHead(serverId: string, agentId: string): string | undefined {
-  const head = readHeads(serverId)[agentId];
-  return typeof head === "string" && AUDIT_ID.test(head) ? head : undefined;
+function knownHead(serverId: string, agentId: string): SeenRecord | undefined {
+  const kept = readHeads(serverId)[agentId];
+  const { auditId, issuedAt } = isObject(kept) ? kept : {};
+  const isWhole = typeof auditId === "string" && AUDIT_ID.test(auditId);
+  return isWhole && typeof issuedAt === "string" ? { auditId, issuedAt } : undefined;
 }
 
 /** Remembers the newest record of a chain that holds. */
-function rememberHead(serverId: string, agentId: string, head: string): void {
+function rememberHead(serverId: string, agentId: string, head: SeenRecord): void {
   keep("heads", serverId, { ...readHeads(serverId), [agentId]: head });
 }
 
