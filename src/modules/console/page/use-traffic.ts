@@ -215,10 +215,10 @@ function apiQuery(filters: TrafficFilters, agents: readonly Agent[]): URLSearchP
  */
 export function Filters(props: {
   readonly filters: TrafficFilters;
+  readonly names: Traffic["names"];
   readonly onChange: (filters: TrafficFilters) => void;
 }): VNode {
-  const { filters, onChange } = props;
-  const { data } = useApi<{ readonly agents: readonly Agent[] }>("/api/agents");
+  const { filters, names, onChange } = props;
   const [form, setForm] = useState<HTMLFormElement | null>(null);
   const [typed, setTyped] = useState(filters);
   useEffect(() => setTyped(filters), [filters]);
@@ -242,7 +242,7 @@ export function Filters(props: {
         <input id=${`filter-${name}`} name=${name} value=${typed[name]} autocomplete="off" spellcheck=${false} ...${more} />
       </label>`,
     )}
-    <datalist id="agents-known">${data?.agents.map((agent) => html`<option key=${agent.agent_id} value=${visible(agent.name)}></option>`)}</datalist>
+    <datalist id="agents-known">${Array.from(names, ([id, name]) => html`<option key=${id} value=${visible(name)}></option>`)}</datalist>
     <div class="buttons"><button type="submit">Filter</button>
       ${isSet && html`<button type="button" onClick=${clear}>Clear</button>`}</div>
   </form>`;

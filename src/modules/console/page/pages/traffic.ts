@@ -40,7 +40,7 @@ export function TrafficPage({ query }: { readonly query: URLSearchParams }): VNo
   const { entries, error, isPaused, held, skipped, pause, filters, setFilters } = traffic;
   const button = html`<button type="button" aria-pressed=${String(isPaused)} onClick=${pause}>${isPaused ? "Resume" : "Pause"}</button>`;
   return html`<${Page} name="Traffic" aside=${button}>
-    <${Filters} filters=${filters} onChange=${setFilters} />
+    <${Filters} filters=${filters} names=${traffic.names} onChange=${setFilters} />
     <p class="quiet" aria-live="off">${summary(entries?.length ?? 0, isPaused ? held : 0, skipped)}</p>
     ${
       entries === undefined
