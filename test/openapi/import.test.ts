@@ -316,6 +316,19 @@ describe("the program", () => {
     });
   });
 
+  it("says in how many places a document is wrong", async () => {
+    const paths = { ...(PET_SHOP["paths"] as object), "no slash": {} };
+    const wrong = JSON.stringify({ ...PET_SHOP, paths });
+    const program = makeOpenApiProgram({ ...DOCUMENTS, "wrong.json": wrong });
+    for (const [file, places] of [
+      ["pets.json", "1 place"],
+      ["wrong.json", "2 places"],
+    ] as const) {
+      const { err } = await program.run("import", file, "--output", file.slice(0, -5));
+      expect(err).toContain(`the document breaks its specification in ${places}\n`);
+    }
+  });
+
   it("replaces nothing without --force, and says what was there before", async () => {
     const program = makeOpenApiProgram({ ...DOCUMENTS, "out/agtp-server.toml": "mine" });
     const refused = await program.run("import", "pets.json", "--output", "out");

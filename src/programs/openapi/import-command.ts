@@ -154,8 +154,8 @@ function tell(
   const count = `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}`;
   say(`${count} in ${line.output}, ${open} to review: see ${line.output}/REVIEW.md`);
   for (const { operation, reason } of leftOut) say(`left out: ${operation}: ${reason}`);
-  if (warnings.length > 0)
-    say(`the document breaks its specification in ${warnings.length} places`);
+  const places = warnings.length === 1 ? "1 place" : `${warnings.length} places`;
+  if (warnings.length > 0) say(`the document breaks its specification in ${places}`);
   for (const { name, sentTo } of variables) say(`set ${name}, sent to ${sentTo.join(", ")}`);
   if (earlier.length > 0) say(`there before, and still served: ${earlier.join(", ")}`);
   if (endpoints.length === 0) return;
