@@ -128,7 +128,7 @@ class World {
       return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
     };
     const background = new Background({
-      ...{ register, runs, actAs, outcomes: new Map() },
+      ...{ register, runs, actAs, tasks: new Map(), outcomes: new Map() },
       log: { info: () => undefined, warn: () => undefined },
       findAgent: (agentId) => ({ agentId, trustTier: 2 }) as AgentDocument,
     });

@@ -15,20 +15,20 @@ import type { RunExecutor } from "../../runs/run-schedule.ts";
 import { isDone, isSuccess } from "../../wire/message.ts";
 import { failed, type Outcome, outcomeNews } from "./outcome.ts";
 import type { RecentRuns } from "./recent-runs.ts";
-import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register.ts";
+import type { DelegationRegister, KeptDelegation, KeptOutcome, Perform } from "./register.ts";
 
 /** The parts that background work needs. */
 export interface BackgroundOptions {
   readonly register: DelegationRegister;
   readonly runs: RecentRuns;
+  /** By delegation, the task of one that was begun in this process. */
+  readonly tasks: Map<string, Perform>;
   /** By delegation, an outcome that is not kept yet. */
   readonly outcomes: Map<string, KeptOutcome>;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
   findAgent(agentId: string): AgentDocument | undefined;
 }
-
-type Perform = () => Promise<Outcome>;
 
 const RETRY_MS = [1_000, 5_000, 30_000, 120_000] as const;
 
@@ -38,8 +38,6 @@ export class Background implements RunExecutor {
   readonly #options: BackgroundOptions;
   readonly #ending = new AbortController();
   #stop: () => void = () => undefined;
-  /** By delegation, the task of one that was begun here. */
-  readonly #tasks = new Map<string, Perform>();
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
@@ -54,7 +52,7 @@ export class Background implements RunExecutor {
 
   /** Does the task of one that is kept already. */
   run(delegation: KeptDelegation, perform: Perform): void {
-    this.#tasks.set(delegation.id, perform);
+    this.#options.tasks.set(delegation.id, perform);
     this.#options.register.enqueue(delegation);
   }
 
@@ -97,18 +95,18 @@ export class Background implements RunExecutor {
   }
 
   forget(id: string): void {
-    this.#tasks.delete(id);
+    this.#options.tasks.delete(id);
     this.#options.outcomes.delete(id);
   }
 
   /** The outcome that is kept, or has come and could not be; else its task is done, which is once. */
   async #outcomeOf(delegation: KeptDelegation): Promise<KeptOutcome> {
     const { id } = delegation;
-    const { outcomes } = this.#options;
+    const { tasks, outcomes } = this.#options;
     const known = delegation.outcome ?? outcomes.get(id);
     if (known !== undefined) return known;
-    const perform = this.#tasks.get(id) ?? (() => Promise.resolve(interrupted()));
-    this.#tasks.delete(id);
+    const perform = tasks.get(id) ?? (() => Promise.resolve(interrupted()));
+    tasks.delete(id);
     const outcome = await this.#perform(delegation, perform);
     outcomes.set(id, outcome);
     return outcome;

@@ -93,7 +93,7 @@ async function provisionDelegate(
   resolver: ActionResolver,
 ): Promise<Delegate> {
   const { config, log, signingKey, state } = context;
-  const { runs, register, outcomes, seen } = await context.once(openDelegation);
+  const { runs, register, tasks, outcomes, seen } = await context.once(openDelegation);
   const { serverId } = config.server;
   const settings = readPeers(config);
   const peers = new PeerDirectory(settings.peers);
@@ -107,7 +107,7 @@ async function provisionDelegate(
   };
   const actAs: ActAs = (acting) => context.deployment().actAs(acting);
   const background = new Background({
-    ...{ register, runs, outcomes, log, actAs },
+    ...{ register, runs, tasks, outcomes, log, actAs },
     findAgent: (agentId) => context.directory.find(agentId),
   });
   const perform = (performance: Performance): Promise<Outcome> => {

@@ -19,6 +19,7 @@ import { recordReader } from "../../state/records/stored-record.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { isDone } from "../../wire/message.ts";
+import type { Outcome } from "./outcome.ts";
 import { RecentRuns } from "./recent-runs.ts";
 import type { Callback } from "./request.ts";
 import { SeenTokens } from "./token.ts";
@@ -86,9 +87,14 @@ export function openDelegations(store: Store, holders?: Holders): Promise<Delega
   return openRegister(store, KIND, holders === undefined ? {} : { holders });
 }
 
+/** Does a task. */
+export type Perform = () => Promise<Outcome>;
+
 interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
+  /** By delegation, a task that this process has taken on and not begun. */
+  readonly tasks: Map<string, Perform>;
   /** By delegation, an outcome that the store could not take yet. */
   readonly outcomes: Map<string, KeptOutcome>;
   readonly seen: SeenTokens;
@@ -103,6 +109,7 @@ export async function openDelegation(
   return {
     runs: await RecentRuns.open(),
     register: await openDelegations(store, holders),
+    tasks: new Map(),
     outcomes: new Map(),
     seen: await SeenTokens.open(store, now),
   };

@@ -31,7 +31,7 @@ function kept(callback: Callback = { kind: "inbox" }): KeptDelegation {
   };
 }
 
-interface Rig extends Pick<BackgroundOptions, "outcomes"> {
+interface Rig extends Pick<BackgroundOptions, "tasks" | "outcomes"> {
   readonly background: Background;
   readonly register: DelegationRegister;
   readonly runs: RecentRuns;
@@ -52,9 +52,9 @@ async function rig(
   const warned: object[] = [];
   const register = await openDelegations(store, holders);
   const runs = await RecentRuns.open();
-  const outcomes = new Map();
+  const memory = { tasks: new Map(), outcomes: new Map() };
   const background = new Background({
-    ...{ register, runs, outcomes },
+    ...{ register, runs, ...memory },
     log: { info: () => undefined, warn: (fields) => void warned.push(fields) },
     actAs: async (acting) => {
       acted.push(acting);
@@ -63,7 +63,7 @@ async function rig(
     },
     findAgent: findAgent ?? ((agentId) => ({ agentId, trustTier: 2 }) as AgentDocument),
   });
-  return { background, register, runs, outcomes, acted, warned };
+  return { background, register, runs, ...memory, acted, warned };
 }
 
 async function run({ background, register }: Rig, one: KeptDelegation, outcome = DONE) {
@@ -80,7 +80,7 @@ describe("Background", () => {
   it("delivers once what was left for later and taken up by the next deployment", async () => {
     const store = makeLastingStore();
     const one = await rig([200], { store });
-    const { register, background, runs, outcomes } = one;
+    const { register, background, runs, tasks, outcomes } = one;
     background.start();
     await register.add({ run: kept({ kind: "endpoint", method: "NOTE", path: "/outcomes" }) });
     store.fault = new StoreUnavailableError("unreachable", new Error("cut"));
@@ -90,7 +90,8 @@ describe("Background", () => {
     await background.close();
     const acted: Acting[] = [];
     const next = new Background({
-      ...{ register, runs, outcomes, log: { info: () => undefined, warn: () => undefined } },
+      ...{ register, runs, tasks, outcomes },
+      log: { info: () => undefined, warn: () => undefined },
       actAs: async (acting) => {
         acted.push(acting);
         return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
@@ -102,6 +103,27 @@ describe("Background", () => {
     expect(one.acted).toEqual([]);
     expect(acted.map(({ input }) => input)).toMatchObject([{ status: 200, result: { n: 1 } }]);
     expect([register.find("d-1")?.outcome?.status, outcomes.size]).toEqual([200, 0]);
+  });
+
+  it("leaves a task that it is given too late to the next deployment", async () => {
+    const { background, register, runs, outcomes, tasks } = await rig();
+    background.start();
+    await background.close();
+    const acted: Acting[] = [];
+    const next = new Background({
+      ...{ register, runs, outcomes, tasks, log: { info: () => undefined, warn: () => undefined } },
+      actAs: async (acting) => {
+        acted.push(acting);
+        return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
+      },
+      findAgent: (agentId) => ({ agentId, trustTier: 2 }) as AgentDocument,
+    });
+    next.start();
+    await register.add({ run: kept() });
+    background.run(kept(), () => Promise.resolve(DONE));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(acted.map(({ input }) => input)).toMatchObject([{ content: { result: { n: 1 } } }]);
+    expect(tasks.size).toBe(0);
   });
 
   it("leaves the delivery to another node that has taken it over meanwhile", async () => {
