@@ -4,11 +4,10 @@
  */
 import { given } from "../../base/json-value.ts";
 import type { Contract } from "../../endpoint/contract.ts";
-import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { ContractChange, ContractRegister } from "../../state/registers/contract-register.ts";
+import type { Call } from "../../handlers/handler.ts";
+import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import { badRequest, type Refusal } from "../refusals/refusal.ts";
 import { contractNotFound } from "../refusals/refuse-contract.ts";
-import { floorResult } from "../routes/floor.ts";
 import type { ExchangeView } from "../routes/route.ts";
 import { type CausingRequest, type EventParts, recordStreamEvents } from "../stream-events.ts";
 
@@ -86,16 +85,6 @@ export function contractOf(
   }
   const contract = register.find(synthesisId);
   return contract ?? contractNotFound();
-}
-
-/**
- * The answer to a call that was to end a contract, and found it over. Nobody is told so before that holds on
- * every node.
- */
-export function overAlready(call: Call, { contract }: ContractChange): HandlerSuccess | Refusal {
-  if (contract === undefined) return contractNotFound();
-  const { synthesisId, state } = contract;
-  return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
 }
 
 /** A member of the input that is a text and not empty. */

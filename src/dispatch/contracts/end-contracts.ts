@@ -1,13 +1,18 @@
 /**
- * The end of contracts that their agents did not ask for: of a session, or of a method of the catalog. Each has
- * an event in the stream of its agent as soon as it is over, whatever becomes of the others.   AGTP-API §4.5, §10.8
+ * The end of contracts: one that somebody asks to end, and those that end with a session or with a method of the
+ * catalog. Each has an event in the stream of its agent as soon as it is over, whatever becomes of the others.
+ * AGTP-API §4.5, §10.1.4, §10.8
  */
 import type { Contract } from "../../endpoint/contract.ts";
+import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
+import type { Refusal } from "../refusals/refusal.ts";
+import { contractNotFound } from "../refusals/refuse-contract.ts";
+import { floorResult } from "../routes/floor.ts";
 import type { CausingRequest } from "../stream-events.ts";
-import type { RecordEvents } from "./contract-events.ts";
+import { actorOf, type RecordEvents } from "./contract-events.ts";
 
 /** The parts that end contracts. */
 interface ContractEnds {
@@ -38,6 +43,32 @@ export async function endContracts(
     return isChanged ? [end] : [];
   });
   return (await Promise.all(ended)).flat();
+}
+
+interface AskedEnd extends Pick<ContractEnd, "contract" | "state"> {
+  readonly reason: string | undefined;
+}
+
+const EVENT_TYPES = { revoked: "rcns_revoke", released: "rcns_release" } as const;
+
+/**
+ * Ends a contract since somebody asks for it. Nobody is told that it was over already before that holds on every
+ * node.   AGTP-API §10.1.4
+ */
+export async function endContract(
+  { register, record }: ContractEnds,
+  { contract, state, reason }: AskedEnd,
+  cause: CausingRequest,
+): Promise<HandlerSuccess | Refusal> {
+  const { call, exchange } = cause;
+  const { synthesisId } = contract;
+  const found = await register.change(synthesisId, state, reason ?? state);
+  if (found.contract === undefined) return contractNotFound();
+  const answer = { synthesis_id: synthesisId, status: found.contract.state };
+  if (!found.isChanged) return floorResult(call, { ...answer, noop: true });
+  const type = EVENT_TYPES[state];
+  const [auditId] = await record([{ type, contract, reason, ...actorOf(call, exchange) }], cause);
+  return floorResult(call, { ...answer, event_type: type, audit_id: auditId });
 }
 
 /** The end of the session that a contract is of; undefined: it goes on, or the contract outlives it. */

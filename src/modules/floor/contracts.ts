@@ -7,10 +7,10 @@ import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
 import {
   actorOf,
   contractOf,
-  overAlready,
   recordContractEvents,
   textOf,
 } from "../../dispatch/contracts/contract-events.ts";
+import { endContract } from "../../dispatch/contracts/end-contracts.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
@@ -33,15 +33,9 @@ export async function revokeContract(
 ): Promise<Answer> {
   const contract = visibleContract(context, call, exchange);
   if ("kind" in contract) return contract;
-  const { synthesisId } = contract;
-  const reason = textOf(call, "reason");
-  const { contracts } = context.state;
-  const changed = await contracts.change(synthesisId, "revoked", reason ?? "revoked");
-  if (!changed.isChanged) return overAlready(call, changed);
-  const event = { type: "rcns_revoke", contract, reason, ...actorOf(call, exchange) } as const;
-  const [auditId] = await recordContractEvents(context)([event], { call, exchange });
-  const result = { synthesis_id: synthesisId, status: "revoked", event_type: "rcns_revoke" };
-  return floorResult(call, { ...result, audit_id: auditId });
+  const parts = { register: context.state.contracts, record: recordContractEvents(context) };
+  const end = { contract, state: "revoked", reason: textOf(call, "reason") } as const;
+  return endContract(parts, end, { call, exchange });
 }
 
 /** INSPECT `{target: "contract", synthesis_id}`; what is over can still be looked at. */

@@ -6,13 +6,8 @@
  * or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
 import { readMoment } from "../../base/duration.ts";
-import {
-  actorOf,
-  contractOf,
-  overAlready,
-  type RecordEvents,
-  textOf,
-} from "../../dispatch/contracts/contract-events.ts";
+import { contractOf, type RecordEvents, textOf } from "../../dispatch/contracts/contract-events.ts";
+import { endContract } from "../../dispatch/contracts/end-contracts.ts";
 import {
   authorizationRequired,
   forbidden,
@@ -175,14 +170,8 @@ export async function releaseContract(
   if (contract.agentId !== exchange.caller.agentId) {
     return forbidden("contract-forbidden", "only its own agent may release a contract");
   }
-  const { synthesisId } = contract;
   const reason = textOf(call, "reason") ?? "caller-release";
-  const changed = await options.register.change(synthesisId, "released", reason);
-  if (!changed.isChanged) return overAlready(call, changed);
-  const event = { type: "rcns_release", contract, reason, ...actorOf(call, exchange) } as const;
-  const [auditId] = await options.record([event], { call, exchange });
-  const result = { synthesis_id: synthesisId, status: "released", event_type: "rcns_release" };
-  return floorResult(call, { ...result, audit_id: auditId });
+  return endContract(options, { contract, state: "released", reason }, { call, exchange });
 }
 
 interface ResumeOptions {

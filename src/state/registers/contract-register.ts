@@ -21,7 +21,7 @@ interface ContractRegisterOptions {
 }
 
 /** The outcome of a change; `contract` is undefined when it is not there any more. */
-export interface ContractChange {
+interface ContractChange {
   readonly contract: Contract | undefined;
   /** False: it was over already, or stood so. */
   readonly isChanged: boolean;
