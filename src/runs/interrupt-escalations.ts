@@ -22,7 +22,8 @@ import type { EscalationRegister } from "../state/registers/escalation-register.
 
 /** Something that a run waits for, and how it is escalated. */
 export interface InterruptQuestion {
-  readonly interruptId: string;
+  /** As the kind names it. */
+  readonly name: string;
   readonly request: Omit<EscalationRequest, "fingerprint">;
   /** The words so far where it waits for several. */
   readonly votes?: readonly EscalationVote[];
@@ -43,6 +44,8 @@ export interface QuestionKind<Subject> {
   readonly name: string;
   /** The subject of an escalation's context; undefined where it is about something else. */
   readSubject(context: JsonRecord): Subject | undefined;
+  /** The name of the question, which no other of the kind has. */
+  nameOf(subject: Subject): string;
 }
 
 /** Looks at one run; undefined: it asks nothing, or another node tells people of it. */
@@ -76,7 +79,7 @@ const LATER: BackOff = { firstMs: 500, longestMs: 600_000 };
 /** Room may come unseen: an escalation of another kind is decided, or its time is over. */
 const LOOK_FOR_ROOM_MS = 60_000;
 
-export class InterruptEscalations<Subject extends { readonly interruptId: string }> {
+export class InterruptEscalations<Subject> {
   readonly #options: InterruptEscalationsOptions<Subject>;
   readonly #steps = new TaskQueue();
   readonly #again: OnceLater;
@@ -112,10 +115,10 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
    * Decides the escalation of a question: the run has its answer, or needs none. Answers the Audit-ID of the
    * record; undefined: there is nothing to decide.
    */
-  async answered(interruptId: string, verdict: InterruptVerdict): Promise<string | undefined> {
+  async answered(name: string, verdict: InterruptVerdict): Promise<string | undefined> {
     let auditId: string | undefined;
     await this.inOrder(async () => {
-      const escalation = this.find(interruptId);
+      const escalation = this.find(name);
       if (escalation !== undefined && isOpen(escalation, Date.now())) {
         auditId = await this.decide(escalation, verdict);
       }
@@ -135,9 +138,9 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
   }
 
   /** The escalation of a question, decided or not. */
-  find(interruptId: string): Escalation | undefined {
+  find(name: string): Escalation | undefined {
     const { escalations, kind } = this.#options;
-    return escalations.findAsked(markOf(kind, interruptId));
+    return escalations.findAsked(markOf(kind, name));
   }
 
   /** Decides an escalation that is open, and has it on record; answers the record's Audit-ID. */
@@ -188,9 +191,9 @@ export class InterruptEscalations<Subject extends { readonly interruptId: string
     if (question !== undefined) await this.#open(question);
   }
 
-  async #open({ interruptId, request, votes = [] }: InterruptQuestion): Promise<void> {
+  async #open({ name, request, votes = [] }: InterruptQuestion): Promise<void> {
     const { escalations, kind } = this.#options;
-    const fingerprint = markOf(kind, interruptId);
+    const fingerprint = markOf(kind, name);
     // The queue of the deployment before this one may open it in the same moment.
     const opening = await escalations.open({ ...request, fingerprint }, { isOnce: true });
     if (opening.kind === "full") {
@@ -225,15 +228,15 @@ class OnceLater {
 }
 
 /** The question that an escalation is about, where it was this server that opened it. */
-export function subjectOf<Subject extends { readonly interruptId: string }>(
+export function subjectOf<Subject>(
   kind: QuestionKind<Subject>,
   { context, fingerprint }: Pick<Escalation, "context" | "fingerprint">,
 ): Subject | undefined {
   const subject = isRecord(context) ? kind.readSubject(context) : undefined;
-  return subject && fingerprint === markOf(kind, subject.interruptId) ? subject : undefined;
+  return subject && fingerprint === markOf(kind, kind.nameOf(subject)) ? subject : undefined;
 }
 
 /** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
-function markOf({ name }: Pick<QuestionKind<unknown>, "name">, interruptId: string): string {
-  return sha256Hex(`${name} interrupt ${interruptId}`);
+function markOf(kind: Pick<QuestionKind<unknown>, "name">, name: string): string {
+  return sha256Hex(`${kind.name} interrupt ${name}`);
 }

@@ -35,6 +35,7 @@ export interface Subject {
   readonly runId: string;
   readonly nodeId: string;
   readonly interruptId: string;
+  readonly isFork?: true;
 }
 
 /** No run is hidden from it. */
@@ -73,7 +74,7 @@ interface QuestionParts {
   readonly policy: OperatorPolicy;
   readonly record: RecordStreamEvents;
   /** Decides the escalation, and answers the Audit-ID of the record; undefined: it was decided meanwhile. */
-  decide(interruptId: string, verdict: InterruptVerdict): Promise<string | undefined>;
+  decide(verdict: InterruptVerdict): Promise<string | undefined>;
   /** Waits until a vote stands with its escalation. */
   settled(): Promise<void>;
   findEscalation(escalationId: string): Escalation | undefined;
@@ -125,10 +126,9 @@ async function decided(
   word: Word,
   { log }: AnsweredRun,
 ): Promise<HandlerResult> {
-  const { escalation, subject, source } = word;
+  const { escalation, source } = word;
   const { call } = source;
-  const verdict = { ...spoken(word, policy), cause: source };
-  const auditId = await decide(subject.interruptId, verdict);
+  const auditId = await decide({ ...spoken(word, policy), cause: source });
   const after = findEscalation(escalation.escalationId) ?? escalation;
   const { decision } = after;
   return floorResult(call, {

@@ -53,12 +53,18 @@ const INTERRUPTS: QuestionKind<Subject> = {
   name: "openwop",
   readSubject: ({ openwop_run: subject }) => {
     if (!isRecord(subject)) return undefined;
-    const { runId, nodeId, interruptId } = subject;
+    const { runId, nodeId, interruptId, isFork } = subject;
     const isWhole = [runId, nodeId, interruptId].every((one) => typeof one === "string");
-    return isWhole
-      ? { runId: String(runId), nodeId: String(nodeId), interruptId: String(interruptId) }
-      : undefined;
+    if (!isWhole) return undefined;
+    const named = {
+      runId: String(runId),
+      nodeId: String(nodeId),
+      interruptId: String(interruptId),
+    };
+    return isFork === true ? { ...named, isFork } : named;
   },
+  // What a fork waits for may have the id that it has in its source.
+  nameOf: ({ runId, interruptId, isFork }) => (isFork ? `${runId} ${interruptId}` : interruptId),
 };
 
 export class RunEscalations implements InterruptWatcher, ApprovalKind, InterruptSource<Subject> {
@@ -91,8 +97,8 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   /** Decides the escalation of a run that has its answer, or is cancelled. */
-  onAnswer(_: Run, { interruptId }: Interrupt, outcome: InterruptOutcome | undefined): void {
-    void this.#queue.answered(interruptId, verdictOf(outcome));
+  onAnswer(run: Run, interrupt: Interrupt, outcome: InterruptOutcome | undefined): void {
+    void this.#answered(subjectAt(run, interrupt), verdictOf(outcome));
   }
 
   /** The run is given the word, and the escalation is decided by what it took. */
@@ -107,8 +113,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     if (!isOpen(escalation, Date.now()) || confirmation.status === "deferred") return undefined;
     const parts = {
       ...{ host, policy, record },
-      decide: (interruptId: string, verdict: InterruptVerdict) =>
-        this.#queue.answered(interruptId, verdict),
+      decide: (verdict: InterruptVerdict) => this.#answered(subject, verdict),
       settled: () => this.#queue.settled(),
       findEscalation: (escalationId: string) => escalations.find(escalationId),
     };
@@ -116,7 +121,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     const answer = await confirmQuestion(parts, word);
     if (answer !== undefined) return answer;
     const verdict = await this.verdictOn(subject);
-    if (verdict !== undefined) await this.#queue.answered(subject.interruptId, verdict);
+    if (verdict !== undefined) await this.#answered(subject, verdict);
     return undefined;
   }
 
@@ -148,13 +153,17 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     return verdictOf(undefined);
   }
 
+  #answered(subject: Subject, verdict: InterruptVerdict): Promise<string | undefined> {
+    return this.#queue.answered(INTERRUPTS.nameOf(subject), verdict);
+  }
+
   #questionOf(run: Run, interrupt: Interrupt): InterruptQuestion | undefined {
-    const { nodeId, interruptId, data, votes } = interrupt;
+    const { data, votes } = interrupt;
     const agentId = this.#askerOf(run, interrupt);
     if (agentId === undefined) return undefined;
-    const about: Subject = { runId: run.runId, nodeId, interruptId };
+    const about = subjectAt(run, interrupt);
     return {
-      ...{ interruptId, votes },
+      ...{ name: INTERRUPTS.nameOf(about), votes },
       request: {
         ...{ agentId, priority: "normal" },
         reason: interrupt.kind === "approval" ? "scope_limit" : "confidence_threshold",
@@ -196,6 +205,10 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     const { onFault } = this.#options;
     onFault(new Error(`the run ${runId} does not take what ${escalationId} was decided`));
   }
+}
+
+function subjectAt({ runId, source }: Run, { nodeId, interruptId }: Interrupt): Subject {
+  return { runId, nodeId, interruptId, ...(source === undefined ? {} : { isFork: true }) };
 }
 
 /** The verdict of a run that has its answer; undefined: it has ended without one. */

@@ -292,3 +292,33 @@ describe("a gate that is to be refined", () => {
     expect(told[1]).toEqual(told[0]);
   });
 });
+
+describe("a fork of a run that waits", () => {
+  it("has a question of its own, and its end leaves that of its source open", async () => {
+    const server = await openRuns({ workflows: [refining(false)] });
+    const { watcher, escalations } = await queueOf(server);
+    const { runId } = await begin(server);
+    const log = await server.host.fork(runId, { mode: "replay" }, EVERYBODY);
+    if (isRefused(log)) throw new Error(log.message);
+    await waitingAt(server, log.run.runId);
+    await watcher.lookAgain();
+    const stand = (): readonly unknown[] =>
+      escalations
+        .list()
+        .map(({ context, status }) => {
+          const { openwop_run: about } = context as { readonly openwop_run: { runId: string } };
+          return [about.runId === runId ? "source" : "fork", status];
+        })
+        .toSorted();
+    expect(stand()).toEqual([
+      ["fork", "pending_review"],
+      ["source", "pending_review"],
+    ]);
+    await server.host.cancel(log.run.runId, undefined, EVERYBODY);
+    await watcher.lookAgain();
+    expect(stand()).toEqual([
+      ["fork", "rejected"],
+      ["source", "pending_review"],
+    ]);
+  });
+});

@@ -202,6 +202,7 @@ export const INTERRUPTS: QuestionKind<InterruptSubject> = {
     typeof runId === "string" && typeof interruptId === "string"
       ? { runId, interruptId }
       : undefined,
+  nameOf: ({ interruptId }) => interruptId,
 };
 
 /** The question that a run waits for an answer to; undefined: it waits for nothing. */
@@ -216,7 +217,7 @@ function questionOf(
   const { interruptId, type } = interrupt;
   const asked = manifest.specs.interrupts.find((one) => one.type === type);
   return {
-    interruptId,
+    name: interruptId,
     request: {
       agentId: owner,
       // The draft has no word for what needs somebody's approval; this is the nearest.
