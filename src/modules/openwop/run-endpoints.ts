@@ -3,7 +3,7 @@
  * `run_not_found` for a run that is not there, and for another's · 422 by the name of what is wrong.
  * OpenWOP RFC 0072 §B
  */
-import { given, type JsonRecord } from "../../base/json-value.ts";
+import { given, type JsonRecord, textIn } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
@@ -47,21 +47,18 @@ interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "maxWaitM
 /** The refusals of each, by name; those that the protocol has for everybody go without saying. */
 const NO_RUN = ["run_not_found"] as const;
 const NO_START = ["validation_error", "rate_limited"] as const;
+const NO_WORD = [
+  "interrupt_not_found",
+  "interrupt_already_resolved",
+  "interrupt_cancelled",
+] as const;
 const ERRORS = {
   start: [...NO_START, "agent_not_found", "mock_provider_forbidden"],
   read: NO_RUN,
   readEvents: [...NO_RUN, "validation_error"],
   cancel: NO_RUN,
   fork: [...NO_RUN, ...NO_START, "fork_invalid_seq", "mock_provider_forbidden"],
-  confirm: [
-    ...NO_RUN,
-    ...([
-      "interrupt_not_found",
-      "interrupt_already_resolved",
-      "interrupt_cancelled",
-      "validation_error",
-    ] as const),
-  ],
+  confirm: [...NO_RUN, ...NO_WORD, "validation_error"],
 } satisfies Readonly<Record<string, readonly RunRefusalCode[]>>;
 
 const RUN_ID = { type: "string", minLength: 1, maxLength: 128 };
@@ -230,8 +227,7 @@ async function cancelRun(
   caller: RunCaller,
 ): Answer {
   const { run_id: runId, reason } = input;
-  const why = typeof reason === "string" ? reason : undefined;
-  const log = await host.cancel(String(runId), why, caller);
+  const log = await host.cancel(String(runId), textIn(reason), caller);
   return isRefused(log) ? refuse(log) : { body: standing(log) };
 }
 
@@ -260,7 +256,7 @@ async function confirmInterrupt(
     return confirmationForbidden("the agent that asks may not give itself the word");
   }
   if (status === "deferred") return defer(found, nodeId);
-  const reason = input["reason"] === undefined ? undefined : String(input["reason"]);
+  const reason = textIn(input["reason"]);
   // Where nothing is waited for, that is refused for another reason.
   const word = confirmedAnswer(interrupt?.kind ?? "low-confidence", { status, reason, value });
   const answer = {

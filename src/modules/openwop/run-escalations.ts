@@ -2,7 +2,6 @@
  * Runs that wait for an answer, as escalations of the agent that was not sure: operators see them in
  * the one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
  */
-import { isRecord } from "../../base/json-value.ts";
 import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
@@ -17,6 +16,7 @@ import {
   subjectOf,
 } from "../../runs/interrupt-escalations.ts";
 import type { Attributor } from "../../state/records/ledger.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
 import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { confirmQuestion, OVERSEER, type Subject } from "./confirm-question.ts";
@@ -49,21 +49,14 @@ interface RunEscalationsOptions {
   readonly ending: AbortSignal;
 }
 
+const readSubject = recordReader<Subject>({
+  ...{ runId: "string", nodeId: "string", interruptId: "string" },
+});
+
 const INTERRUPTS: QuestionKind<Subject> = {
   name: "openwop",
-  readSubject: ({ openwop_run: subject }) => {
-    if (!isRecord(subject)) return undefined;
-    const { runId, nodeId, interruptId, isFork } = subject;
-    const isWhole = [runId, nodeId, interruptId].every((one) => typeof one === "string");
-    if (!isWhole) return undefined;
-    const named = {
-      runId: String(runId),
-      nodeId: String(nodeId),
-      interruptId: String(interruptId),
-    };
-    return isFork === true ? { ...named, isFork } : named;
-  },
-  // What a fork waits for may have the id that it has in its source.
+  readSubject: ({ openwop_run: subject }) => readSubject(subject),
+  // A fork's question may have the id that it has in its source.
   nameOf: ({ runId, interruptId, isFork }) => (isFork ? `${runId} ${interruptId}` : interruptId),
 };
 

@@ -3,7 +3,7 @@
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
 import { quoteValue } from "../../../base/json-value.ts";
-import { isRefused } from "../runs/run.ts";
+import { isRefused, refuseRun } from "../runs/run.ts";
 import type { Redact, RunLog } from "../runs/run-log.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
 import type { AnsweredRoute, ApiCall, ApiParameter, ApiParts, StreamRoute } from "./api-route.ts";
@@ -129,9 +129,8 @@ function wantsJson(call: ApiCall): boolean {
 }
 
 function tooMany(): ApiAnswer {
-  const message = "too many listen to runs at once";
   const details = { scope: "tenant", retryAfterMs: 1000 };
-  return { ...refuse(429, "rate_limited", message, details), headers: { "Retry-After": "1" } };
+  return refuseAs(refuseRun("rate_limited", "too many listen to runs at once", details));
 }
 
 const MAX_SEQUENCE = 99_999_999;
