@@ -83,15 +83,20 @@ function addRoute(
       const signedIn = admit(request, isChange);
       const body = isChange ? readBody(request) : {};
       await sessions.touch(signedIn.token);
-      const { params, url } = request;
-      const at = url.indexOf("?");
-      const query = new URLSearchParams(at < 0 ? "" : url.slice(at));
+      const { params } = request;
+      const query = queryOf(request);
       const act: ApiRequest["act"] = (method, target, input, via) =>
         actFor(signedIn, actAs(), { method, target, input }, via);
       const asked = { signedIn, params: params as ApiRequest["params"], query, body, act };
       return reply.send((await route.answer(asked)) ?? {});
     },
   });
+}
+
+/** The query of a request, by its parameters. */
+export function queryOf({ url }: FastifyRequest): URLSearchParams {
+  const [, ...query] = url.split("?");
+  return new URLSearchParams(query.join("?"));
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;

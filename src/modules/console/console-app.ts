@@ -17,7 +17,7 @@ import { storeOutcomeUnknown } from "../../dispatch/refusals/store-refusals.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../state/store-fault.ts";
 import type { WireFault, WireFaultCode } from "../../wire/message.ts";
-import { type Admit, type ApiParts, addApi } from "./console-api.ts";
+import { type Admit, type ApiParts, addApi, queryOf } from "./console-api.ts";
 import { ConsoleFault, refuseOtherMethods } from "./console-fault.ts";
 import { addOidc, type OidcParts } from "./oidc.ts";
 import type { PageFiles } from "./page-files.ts";
@@ -147,7 +147,7 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
   const { links, sessions, place, oidc } = parts;
   const provider = oidc && new URL(oidc.oidc.issuer).host;
   app.get("/sign-in", async (request, reply) => {
-    const link = parameterOf(request.url, "link");
+    const link = queryOf(request).get("link") ?? undefined;
     const person = link === undefined ? undefined : links.find(link);
     return sendHtml(reply, signInPage({ link, person, provider }));
   });
@@ -177,11 +177,6 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
     reply.header("set-cookie", clearCookie(place.isSecure));
     return reply.code(204).send();
   });
-}
-
-function parameterOf(url: string, name: string): string | undefined {
-  const at = url.indexOf("?");
-  return at < 0 ? undefined : (new URLSearchParams(url.slice(at)).get(name) ?? undefined);
 }
 
 /** Field lines by lower-case name. */
