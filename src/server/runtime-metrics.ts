@@ -1,6 +1,6 @@
 /**
  * Metrics of this process as its system and Node see it, under the names that every Prometheus client has for them.
- * What prom-client has beside these lists all sockets at each scrape.
+ * The defaults of prom-client list all sockets at each scrape.
  */
 import { readdir } from "node:fs/promises";
 import { Counter, Gauge, Registry } from "prom-client";

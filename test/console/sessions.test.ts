@@ -49,7 +49,7 @@ describeInBrowser("a session", () => {
     await isOver;
     await page.goto(`${house.origin}/agents`);
     expect(page.url()).toBe(`${house.origin}/sign-in`);
-    // Whoever signs in again is back where the work was.
+    // A new sign-in leads back to where the work was.
     await page.goto(await house.link({ name: "Nina" }));
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(`${house.origin}/agents`);

@@ -125,7 +125,7 @@ export async function openMinuteShares(
     own.set(account, { total: (known?.total ?? 0) + count, at: now() });
     isNews = true;
   });
-  /** What is not told of begins anew: the others would count all of it again. */
+  /** Accounts that are not told of begin anew: the others would count all of them again. */
   const beginAnew = (untold: ReadonlyMap<string, Account>): void => {
     for (const [account, { total }] of untold) {
       const since = own.get(account);

@@ -55,7 +55,7 @@ export function writeFiles(
       placed.push(one);
     }
   } catch (error) {
-    // What was there before was replaced by force, and stays so.
+    // By force they have replaced others, and stay.
     if (!force) for (const { path } of placed) rmSync(path, { force: true });
     throw error;
   } finally {

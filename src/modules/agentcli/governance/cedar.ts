@@ -74,7 +74,7 @@ export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[
   return faults;
 }
 
-/** What a policy engine is asked. */
+/** The question to a policy engine. */
 export interface PolicyQuestion {
   /** The sections that the profile includes. */
   readonly request: JsonRecord;

@@ -130,13 +130,13 @@ interface Capable {
   readonly capabilities: object;
 }
 
-/** What there is of a kind, in one place. */
+/** The members of a kind, in one place. */
 interface Registry<One extends Capable> {
   readonly prefix: string;
   readonly kind: "provider" | "method";
   readonly noun: string;
   readonly registered: ReadonlyMap<string, One>;
-  /** What is told of one. */
+  /** The description of one. */
   tell?(one: One, name: string): JsonRecord;
 }
 
