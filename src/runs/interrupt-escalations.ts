@@ -119,7 +119,7 @@ export class InterruptEscalations<Subject> {
     let auditId: string | undefined;
     await this.inOrder(async () => {
       const escalation = this.find(name);
-      if (escalation !== undefined && isOpen(escalation, Date.now())) {
+      if (escalation !== undefined && isOpen(escalation)) {
         auditId = await this.decide(escalation, verdict);
       }
       if (this.#hadNoRoom) await this.#openAll();
@@ -148,8 +148,8 @@ export class InterruptEscalations<Subject> {
     { escalationId }: Escalation,
     { cause, ...verdict }: InterruptVerdict,
   ): Promise<string | undefined> {
-    const decision = { ...verdict, attestationId: `att-${uuidv7()}`, at: Date.now() };
     const { escalations, record } = this.#options;
+    const decision = { ...verdict, attestationId: `att-${uuidv7()}`, at: escalations.now() };
     const outcome = await escalations.decide(escalationId, decision);
     if (outcome.kind !== "decided") return undefined;
     const event = escalationEvent("escalation_decided", outcome.escalation);
@@ -161,7 +161,7 @@ export class InterruptEscalations<Subject> {
     const { kind, source } = this.#options;
     const subject = subjectOf(kind, escalation);
     if (subject === undefined) return;
-    if (!isOpen(escalation, Date.now())) return source.takeUp?.(escalation, subject);
+    if (!isOpen(escalation)) return source.takeUp?.(escalation, subject);
     const verdict = await source.verdictOn(subject);
     if (verdict !== undefined) await this.decide(escalation, verdict);
   }

@@ -25,7 +25,7 @@ import type { EscalationRegister } from "../../state/registers/escalation-regist
 interface DefinitionWatchOptions {
   readonly tools: readonly PinnedTool[];
   readonly pins: ToolPins;
-  readonly escalations: Pick<EscalationRegister, "open" | "decide" | "list" | "find">;
+  readonly escalations: Pick<EscalationRegister, "open" | "decide" | "list" | "find" | "now">;
   readonly log: Pick<CallLog, "warn">;
   onFault(error: unknown): void;
 }
@@ -94,8 +94,8 @@ export class DefinitionWatch {
       const changed = changedToolOf(escalation);
       if (changed === undefined || !isSameTool(tool, changed)) continue;
       const isCurrent = changed.offered === offered && offered !== pins.pinOf(tool);
-      if (isCurrent || !isOpen(escalation, Date.now())) continue;
-      await escalations.decide(escalation.escalationId, withdrawal(WITHDRAWN));
+      if (isCurrent || !isOpen(escalation)) continue;
+      await escalations.decide(escalation.escalationId, withdrawal(WITHDRAWN, escalations.now()));
     }
   }
 
@@ -112,7 +112,7 @@ export class DefinitionWatch {
     const before = pins.definitionOf(pin);
     const opening = await escalations.open({
       ...{ agentId: ownerOf(tool), priority: "normal", reason: "ambiguous_instruction" },
-      deadlineAt: Date.now() + DEADLINE_MS,
+      deadlineAt: escalations.now() + DEADLINE_MS,
       fingerprint,
       context: {
         ...{ kind: "definition", server: tool.server, tool: tool.tool },
@@ -132,9 +132,9 @@ export class DefinitionWatch {
 }
 
 /** The end of a question that nobody needs to answer any more. */
-export function withdrawal(reason: string): Decision {
+export function withdrawal(reason: string, at: number): Decision {
   return {
-    ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator" },
+    ...{ attestationId: `att-${uuidv7()}`, at, authority: "operator" },
     ...{ status: "rejected", reason },
   };
 }
@@ -147,7 +147,7 @@ function ownerOf({ server }: PinnedTool): string {
 /** Tells whether a question is open, or an operator has answered it. */
 function isKept(escalation: Escalation): boolean {
   const { decision } = escalation;
-  if (isOpen(escalation, Date.now())) return true;
+  if (isOpen(escalation)) return true;
   return decision !== undefined && decision.reason !== WITHDRAWN;
 }
 

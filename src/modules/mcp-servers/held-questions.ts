@@ -17,7 +17,7 @@ import { withdrawal } from "./definition-watch.ts";
 interface HeldQuestionsOptions {
   readonly servers: readonly Pick<McpServer, "held">[];
   readonly holders: Holders;
-  readonly escalations: Pick<EscalationRegister, "list" | "watch" | "decide">;
+  readonly escalations: Pick<EscalationRegister, "list" | "watch" | "decide" | "now">;
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
 }
@@ -77,7 +77,7 @@ export class HeldQuestions {
   }
 
   #closeIfGone(escalation: Escalation, isGone: IsGone): void {
-    if (!isOpen(escalation, Date.now())) return;
+    if (!isOpen(escalation)) return;
     const { resume = {} } = escalation.approval?.question ?? {};
     const id = heldIdOf(resume);
     if (id === undefined || !isGone(id, resume)) return;
@@ -86,7 +86,7 @@ export class HeldQuestions {
 
   async #close({ escalationId }: Escalation): Promise<void> {
     const { escalations, record } = this.#options;
-    const outcome = await escalations.decide(escalationId, withdrawal(GONE));
+    const outcome = await escalations.decide(escalationId, withdrawal(GONE, escalations.now()));
     if (outcome.kind !== "decided") return;
     await record([escalationEvent("escalation_decided", outcome.escalation)]);
   }

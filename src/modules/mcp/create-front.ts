@@ -143,7 +143,7 @@ function waitingCalls(
     },
     isUndecided: (escalationId) => {
       const escalation = escalations.find(escalationId);
-      return escalation !== undefined && isOpen(escalation, Date.now());
+      return escalation !== undefined && isOpen(escalation);
     },
   };
 }

@@ -103,7 +103,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     const authority = authorityOver(escalation, source.exchange, policy);
     // CONFIRM of other escalations refuses, defers, and tells who has decided.
     if (typeof authority !== "string" || !attributor.isWritable) return undefined;
-    if (!isOpen(escalation, Date.now()) || confirmation.status === "deferred") return undefined;
+    if (!isOpen(escalation) || confirmation.status === "deferred") return undefined;
     const parts = {
       ...{ host, policy, record },
       decide: (verdict: InterruptVerdict) => this.#answered(subject, verdict),

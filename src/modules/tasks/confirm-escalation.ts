@@ -55,7 +55,7 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
 }
 
 interface ConfirmEscalationOptions {
-  readonly escalations: Pick<EscalationRegister, "find" | "decide">;
+  readonly escalations: Pick<EscalationRegister, "find" | "decide" | "now">;
   readonly policy: OperatorPolicy;
   readonly attributor: Pick<Attributor, "isWritable" | "isInStore">;
   readonly record: RecordStreamEvents;
@@ -91,6 +91,7 @@ async function decide(
   if (!options.attributor.isWritable) return recordsUnavailable(options.attributor);
   const decision = {
     ...decisionOf(confirmation, authority, exchange, options.policy),
+    at: options.escalations.now(),
     ...answerContent(escalation, confirmation),
   };
   const outcome = await options.escalations.decide(escalation.escalationId, decision);
@@ -114,12 +115,12 @@ function decisionOf(
   authority: Decision["authority"],
   exchange: ExchangeView,
   policy: OperatorPolicy,
-): Decision {
+): Omit<Decision, "at"> {
   const { agentId } = exchange.caller;
   const operator = operatorOf(exchange.peer, policy);
   return {
     attestationId: `att-${uuidv7()}`,
-    ...{ status, authority, at: Date.now() },
+    ...{ status, authority },
     ...given({ agentId, operator, reason, attestation }),
   };
 }

@@ -19,6 +19,7 @@ import {
   type EscalationVote,
   isHoldingTask,
   isOpen,
+  isOpenAt,
   isUsable,
   type Opening,
   statusAt,
@@ -91,7 +92,7 @@ export class EscalationRegister {
       ownerOf: ({ agentId, approval }) => approval?.payer ?? agentId,
       orderOf: ({ openedAt }) => openedAt,
       indexes: { pause: pauseNameOf, question: questionNameOf },
-      forgottenAt: (one) => (isOpen(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
+      forgottenAt: (one) => (isOpenAt(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
       quota: { ...LIMITS, ...limits },
       rankOf,
       onChange: (_, after) => {
@@ -188,7 +189,7 @@ export class EscalationRegister {
   async noteVotes(escalationId: string, votes: readonly EscalationVote[]): Promise<void> {
     await this.#escalations.change(escalationId, (one) => {
       const isMore = votes.length > (one.votes?.length ?? 0);
-      return isMore && isOpen(one, this.#escalations.now()) ? { ...one, votes } : undefined;
+      return isMore && isOpenAt(one, this.#escalations.now()) ? { ...one, votes } : undefined;
     });
   }
 
@@ -270,7 +271,7 @@ export class EscalationRegister {
     const turn = pauseName(agentId, taskId);
     return {
       turn,
-      unless: () => only(this.pauseOf(agentId, taskId), (one) => isOpen(one, now())),
+      unless: () => only(this.pauseOf(agentId, taskId), isOpen),
       alters: () => superseded(this.#escalations.find("pause", turn)),
     };
   }
@@ -280,7 +281,7 @@ export class EscalationRegister {
     if (one.status === wanted) return false;
     const isTakenBack = wanted === "rejected" && one.approval !== undefined;
     const now = this.#escalations.now();
-    return isOpen(one, now) || (isTakenBack && isUsable(one, now));
+    return isOpenAt(one, now) || (isTakenBack && isUsable(one, now));
   }
 
   #asItIs<Known extends Escalation | undefined>(escalation: Known): Known {
@@ -320,7 +321,7 @@ function questionNameOf(escalation: Escalation): string | undefined {
 /** Tells whether somebody waits for it: for a word, or to use the approval that was given. */
 function isAwaited(escalation: Escalation, now: number): boolean {
   const isGiven = escalation.approval !== undefined && isUsable(escalation, now);
-  return isGiven || isOpen(escalation, now);
+  return isGiven || isOpenAt(escalation, now);
 }
 
 function only<Item>(item: Item | undefined, isMeant: (item: Item) => boolean): Item | undefined {

@@ -118,12 +118,18 @@ export interface Escalations {
   find(escalationId: string): Escalation | undefined;
   /** Takes one on, and has its task wait. */
   open(request: EscalationRequest): Promise<Opening>;
+  /** Milliseconds since the epoch, by which deadlines are over. */
+  now(): number;
 }
 
 /** The status of an escalation at a time. */
 export function statusAt({ status, deadlineAt }: Escalation, now: number): EscalationStatus {
-  const isOpen = status === "pending_review" || status === "deferred";
-  return isOpen && deadlineAt <= now ? "expired" : status;
+  return isOpen({ status }) && deadlineAt <= now ? "expired" : status;
+}
+
+/** Tells whether somebody can decide it at a time. */
+export function isOpenAt(escalation: Escalation, now: number): boolean {
+  return isOpen({ status: statusAt(escalation, now) });
 }
 
 /** Tells whether an approval was given and can still be used. */
@@ -137,9 +143,8 @@ export function isHoldingTask(escalation: Escalation): boolean {
   return taskId !== undefined && status !== "accepted" && approval === undefined && !isSuperseded;
 }
 
-/** Tells whether somebody can still decide. */
-export function isOpen(escalation: Escalation, now: number): boolean {
-  const status = statusAt(escalation, now);
+/** Tells whether somebody can still decide: of an escalation as its register answers it. */
+export function isOpen({ status }: Pick<Escalation, "status">): boolean {
   return status === "pending_review" || status === "deferred";
 }
 

@@ -401,6 +401,20 @@ describe("Approvals", () => {
     expect((await ask()).kind).toBe("pending");
   });
 
+  it("have their whole time where the clock has stepped back, as their register does not", async () => {
+    const store = createMemoryStore();
+    const now = (): number => Date.now() + 7 * 86_400_000;
+    const escalations = await EscalationRegister.open(store, { now });
+    const approvals = await Approvals.open(store, escalations);
+    const asked = await approvals.ask("ina", found);
+    expect((await approvals.ask("ina", found)).kind).toBe("pending");
+    if (asked.kind !== "pending") throw new Error(asked.kind);
+    const { escalationId } = asked.escalation;
+    const decision = { status: "accepted", authority: "operator", attestationId: "a" } as const;
+    await escalations.decide(escalationId, { ...decision, at: escalations.now() });
+    expect((await approvals.ask("ina", found)).kind).toBe("granted");
+  });
+
   it("are good for one run, also where another process asked for them and another used them", async () => {
     const store = createMemoryStore();
     const escalations = await EscalationRegister.open(store);

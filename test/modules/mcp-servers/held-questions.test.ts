@@ -111,7 +111,7 @@ describe("questions that are held", () => {
     questions.start();
     const escalationId = await ask(here, "self", outcome.id);
     const there = await EscalationRegister.open(store);
-    await there.decide(escalationId, withdrawal("nobody knows"));
+    await there.decide(escalationId, withdrawal("nobody knows", there.now()));
     expect(held.has(outcome.id)).toBe(true);
     for (const feed of feeds) {
       feed.ask();

@@ -76,7 +76,7 @@ export class Approvals {
       return isFirst ? { kind: "rejected", message } : this.ask(agentId, task);
     };
     const grant = (): ApprovalAnswer | Promise<ApprovalAnswer> =>
-      Date.now() > closedAt(escalation) + waitOf(plan)
+      this.#escalations.now() > closedAt(escalation) + waitOf(plan)
         ? this.#open(agentId, key, plan, hash)
         : { kind: "granted", consume: () => this.#spend(key, escalationId) };
     switch (status) {
@@ -109,7 +109,7 @@ export class Approvals {
         program: "program" in plan.execution.payload ? plan.execution.payload.program : null,
       },
       priority: approval.risk_level === "high" ? "urgent" : "normal",
-      deadlineAt: Math.min(Date.now() + waitOf(plan), LAST_MOMENT),
+      deadlineAt: Math.min(this.#escalations.now() + waitOf(plan), LAST_MOMENT),
       fingerprint: hash,
       ...(approval.approver_scope === null ? {} : { approverScope: approval.approver_scope }),
     });

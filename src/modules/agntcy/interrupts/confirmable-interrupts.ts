@@ -44,7 +44,7 @@ export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Ap
       const subject = escalation && subjectOf(INTERRUPTS, escalation);
       if (escalation === undefined || subject === undefined) return undefined;
       // CONFIRM of other escalations tells who decided it.
-      if (!isOpen(escalation, Date.now())) return undefined;
+      if (!isOpen(escalation)) return undefined;
       return decide(options, escalation, subject, confirmation, source);
     },
   };

@@ -38,13 +38,12 @@ function find({ state }: Sources, id = ""): Escalation {
 }
 
 function list(parts: Sources, role: Role): object {
-  const now = Date.now();
   const all = parts.state.escalations.list();
   const view = (one: Escalation): JsonRecord => viewOf(parts, one, role);
   return {
-    waiting: all.filter((one) => isOpen(one, now)).map(view),
+    waiting: all.filter(isOpen).map(view),
     decided: all
-      .filter((one) => !isOpen(one, now))
+      .filter((one) => !isOpen(one))
       .slice(0, MAX_DECIDED)
       .map(view),
   };

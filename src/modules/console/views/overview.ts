@@ -67,8 +67,7 @@ export async function overview(parts: OverviewParts): Promise<Overview> {
 
 /** The number of escalations that wait for a decision. */
 export function waitingCount({ escalations }: Pick<OverviewParts["state"], "escalations">): number {
-  const now = Date.now();
-  return escalations.list().filter((one) => isOpen(one, now)).length;
+  return escalations.list().filter(isOpen).length;
 }
 
 const NOWHERE: DaemonFacts = {

@@ -129,8 +129,7 @@ function changeView({ escalationId, context }: Escalation): Partial<UpstreamTool
 
 /** The changes of tools that wait for a decision, the newest of each tool. */
 function waitingChanges({ state }: Sources): ReadonlyMap<string, Escalation> {
-  const now = Date.now();
-  const open = state.escalations.list().filter((one) => isOpen(one, now));
+  const open = state.escalations.list().filter(isOpen);
   return new Map(
     open.toReversed().flatMap((one) => {
       const changed = changedToolOf(one);
