@@ -24,23 +24,22 @@ import { checkGiven } from "./escalate.ts";
 import { missingTarget } from "./escalation-endpoints.ts";
 
 interface SessionEndOptions {
-  readonly register: Pick<ContractRegister, "openOf" | "change">;
+  readonly register: Pick<ContractRegister, "ofSession" | "change">;
   readonly record: RecordEvents;
 }
 
 /** A session that is over. */
 type EndedSession = Pick<Suspension, "sessionId" | "agentId" | "state">;
 
-/** Releases what is not persistent. May be called again for what an earlier call left. */
+/** Releases what is not persistent. May be called again for what an earlier call left, or is about to leave. */
 export async function endSessionContracts(
   options: SessionEndOptions,
   { sessionId, agentId, state }: EndedSession,
   cause?: CausingRequest,
 ): Promise<void> {
   const ends = options.register
-    .openOf(agentId)
-    .filter((one) => one.sessionId === sessionId && !one.isPersistent)
-    .reverse()
+    .ofSession(agentId, sessionId)
+    .filter(({ isPersistent }) => !isPersistent)
     .map((contract) => ({ contract, state: "released", reason: `session-${state}` }) as const);
   await endContracts(options, ends, cause);
 }

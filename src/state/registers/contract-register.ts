@@ -128,6 +128,12 @@ export class ContractRegister {
     return this.#asTheyAre(this.#contracts.ofOwner(agentId)).filter(isOpen).reverse();
   }
 
+  /** Lists all contracts and offers that an agent has had in a session, in order: the end of one may not be stored yet. */
+  ofSession(agentId: string, sessionId: string): readonly Contract[] {
+    const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));
+    return own.filter((one) => one.sessionId === sessionId);
+  }
+
   /** Lists an agent's contracts that are no offers, also what is over and remembered; the oldest first. */
   ofAgent(agentId: string): readonly Contract[] {
     const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));

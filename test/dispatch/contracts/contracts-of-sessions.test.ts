@@ -1,4 +1,5 @@
 /** Sessions that end while a contract is made in them: nothing is left that could be called. */
+import { setImmediate as nextRound } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
@@ -105,6 +106,31 @@ describe("the end of a session", () => {
     expect((await ask(server, NORA, END)).status).toBe(200);
     expect(openContracts(server)).toEqual([]);
     expect(await releasedIn(server)).toEqual(ids.toSorted());
+  });
+
+  it("asked for by two at once is answered to the second once nothing is left of it, though the first fails", async () => {
+    const store = createMemoryStore();
+    let broken: string | undefined;
+    let fail = (): void => undefined;
+    const commit: Store["commit"] = (changes, ...more) => {
+      if (!changes.some(({ key }) => key === broken)) return store.commit(changes, ...more);
+      broken = undefined;
+      const full = new StoreUnavailableError("full", new Error("the disk is full"));
+      return new Promise((_, reject) => {
+        fail = () => reject(full);
+      });
+    };
+    const state = await openTestState(makeDirectory(), alterStore(store, { commit }));
+    const server = await openServer(negotiationFiles(), { state });
+    const { body } = await ask(server, NORA, propose(JUDGE), SESSION);
+    broken = String(body["synthesis_id"]);
+    const first = ask(server, NORA, END);
+    await vi.waitFor(() => expect(broken).toBeUndefined(), PATIENCE);
+    const second = ask(server, NORA, END);
+    await nextRound();
+    fail();
+    expect([(await first).status, (await second).status]).toEqual([503, 200]);
+    expect(openContracts(server)).toEqual([]);
   });
 
   it("ends at the next start what a kill has left", async () => {
