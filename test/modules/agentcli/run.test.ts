@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import { basename, dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { codeOf } from "../../../src/base/thrown.ts";
 import type { EndpointDefinition } from "../../../src/endpoint/endpoint.ts";
 import type { MergedContract } from "../../../src/modules/agentcli/compile/merge.ts";
 import {
@@ -293,7 +294,8 @@ describe("presentCredentials", () => {
     const step = 'fs.mkdirSync("a".repeat(200)); process.chdir("a".repeat(200));';
     const script = `for (let level = 0; level < 30; level += 1) { ${step} }`;
     execFileSync(process.execPath, ["-e", script], { cwd: directory });
-    expect(presented.remove()).toMatchObject({ code: "ENAMETOOLONG" });
+    // Node 24 removes all of it.
+    expect(["", "ENAMETOOLONG"]).toContain(codeOf(presented.remove()));
     expect(existsSync(file)).toBe(false);
   });
 
