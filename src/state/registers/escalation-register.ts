@@ -7,7 +7,6 @@ import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../collection.ts";
 import type { AddOptions } from "../collection-write.ts";
 import type { Quota, Rank } from "../quota.ts";
-import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";
 import {
@@ -22,6 +21,7 @@ import {
   isOpenAt,
   isUsable,
   type Opening,
+  readEscalation,
   statusAt,
 } from "./escalation.ts";
 
@@ -331,21 +331,4 @@ function only<Item>(item: Item | undefined, isMeant: (item: Item) => boolean): I
 /** No Agent-ID has a space. */
 function pauseName(agentId: string, taskId: string): string {
   return `${agentId} ${taskId}`;
-}
-
-const readWhole = recordReader<Escalation & { readonly isAnnounced?: boolean }>({
-  escalationId: "string",
-  agentId: "string",
-  openedAt: "number",
-  deadlineAt: "number",
-  status: "string",
-});
-
-function readEscalation(value: unknown): Escalation | undefined {
-  const whole = readWhole(value);
-  if (whole === undefined) return undefined;
-  // An earlier version kept only that people were told of the opening.
-  const { isAnnounced, ...kept } = whole;
-  const told = isAnnounced === true ? { toldId: `${kept.escalationId}.escalation.opened` } : {};
-  return { ...told, ...kept };
 }

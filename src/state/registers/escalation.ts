@@ -6,6 +6,7 @@
 
 import { given } from "../../base/json-value.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
+import { recordReader } from "../records/stored-record.ts";
 import { type Approval, useView } from "./approval.ts";
 import type { Operator } from "./operator.ts";
 
@@ -195,4 +196,22 @@ export function decisionView(decision: Decision): Record<string, unknown> {
     ...given({ operator, reason, attestation }),
     ...(content === undefined ? {} : { content_digest: canonicalDigest(content) }),
   };
+}
+
+const readWhole = recordReader<Escalation & { readonly isAnnounced?: boolean }>({
+  escalationId: "string",
+  agentId: "string",
+  openedAt: "number",
+  deadlineAt: "number",
+  status: "string",
+});
+
+/** An escalation as it is stored; undefined: it is none. */
+export function readEscalation(value: unknown): Escalation | undefined {
+  const whole = readWhole(value);
+  if (whole === undefined) return undefined;
+  // An earlier version kept only that people were told of the opening.
+  const { isAnnounced, ...kept } = whole;
+  const told = isAnnounced === true ? { toldId: `${kept.escalationId}.escalation.opened` } : {};
+  return { ...told, ...kept };
 }
