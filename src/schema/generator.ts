@@ -12,11 +12,9 @@ export function createGenerators(
 ): (text: string, isThorough: boolean) => Ajv2020 {
   const generators = new Map<string, Ajv2020>();
   return (text, isThorough) => {
-    const tracksMembers = text.includes('"unevaluated');
     const looksForOwn = !isThorough || INHERITED_NAMES.some((name) => text.includes(name));
-    const name = `${isThorough} ${tracksMembers} ${looksForOwn}`;
-    const generator =
-      generators.get(name) ?? createGenerator({ isThorough, tracksMembers, looksForOwn }, code);
+    const name = `${isThorough} ${looksForOwn}`;
+    const generator = generators.get(name) ?? createGenerator({ isThorough, looksForOwn }, code);
     generators.set(name, generator);
     return generator;
   };
@@ -30,13 +28,12 @@ const INHERITED_NAMES: readonly string[] = Object.getOwnPropertyNames(Object.pro
 /** The properties in which generators differ. */
 interface GeneratorOptions {
   readonly isThorough: boolean;
-  readonly tracksMembers: boolean;
   readonly looksForOwn: boolean;
 }
 
 /** Everything that strict mode would refuse, `checkSchema` has refused with a better message. */
 function createGenerator(
-  { isThorough, tracksMembers, looksForOwn }: GeneratorOptions,
+  { isThorough, looksForOwn }: GeneratorOptions,
   code: CodeOptions,
 ): Ajv2020 {
   const generator = new Ajv2020({
@@ -50,11 +47,11 @@ function createGenerator(
     // Otherwise a required "constructor" is there already, inherited. What a thorough one gives the verdict on is
     // parsed JSON, which inherits little: to look for its own members takes a third of a check.
     ownProperties: looksForOwn,
-    // The optimizer drops declarations that `unevaluatedProperties` needs; V8 has one anyway.
+    // V8 has an optimizer anyway.
     code: { optimize: false, regExp: textPattern, formats: _`formats`, ...code },
   });
-  // Tracking which members were looked at costs time, and is needed by two keywords only.
-  generator.opts.unevaluated = tracksMembers;
+  // Tracking which members were looked at costs time; what needs it is interpreted.
+  generator.opts.unevaluated = false;
   for (const definition of KEYWORDS) {
     generator.removeKeyword(definition.keyword).addKeyword(definition);
   }

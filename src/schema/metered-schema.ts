@@ -21,6 +21,7 @@ import {
   toViolation,
   toViolations,
 } from "./schema-violation.ts";
+import { textPattern } from "./text-pattern.ts";
 import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 
 /** Finds what is wrong with a value, whose members may be renamed; undefined: nothing. At most twenty violations. */
@@ -47,13 +48,38 @@ const TOO_COSTLY: readonly SchemaViolation[] = [
   { path: "", keyword: "cost", message: "takes too long to check against this schema" },
 ];
 
+/** What a check may cost, and who matches its patterns. */
+interface Terms {
+  readonly maxWork: number;
+  compilePattern(source: string): LinearRegex;
+}
+
+const STRANGERS: Terms = {
+  maxWork: MAX_WORK,
+  compilePattern(source) {
+    const result = compileLinearRegex(source, REGEX_LIMITS);
+    if (result.kind === "fault")
+      throw new Error(`the pattern of a checked schema ${result.message}`);
+    return result.regex;
+  },
+};
+
+/** As the generated validators have them. */
+const OPERATORS: Terms = {
+  maxWork: Number.POSITIVE_INFINITY,
+  compilePattern(source) {
+    const pattern = textPattern(source, "u");
+    return { source, size: 1, test: (text) => pattern.test(text) };
+  },
+};
+
 /** Prepares the check of a schema that has been found to be one. */
-export function prepareMeteredCheck(schema: JsonSchema): MeteredCheck {
-  const judge = new Preparation(schema).judgeOf(schema);
+export function prepareMeteredCheck(schema: JsonSchema, terms: Terms = STRANGERS): MeteredCheck {
+  const judge = new Preparation(schema, terms).judgeOf(schema);
   return (value, sent) => {
     const findings: SchemaError[] = [];
     try {
-      const isValid = judge(value, Judgement.begin(new WorkMeter(MAX_WORK), findings));
+      const isValid = judge(value, Judgement.begin(new WorkMeter(terms.maxWork), findings));
       return isValid ? undefined : toViolations(findings, toViolation, sent);
     } catch (error) {
       if (error instanceof WorkExceeded) return TOO_COSTLY;
@@ -65,25 +91,43 @@ export function prepareMeteredCheck(schema: JsonSchema): MeteredCheck {
 }
 
 /** A schema that has been found to be one; its check is prepared at the first value. */
-export function meteredSchema(schema: JsonSchema): CompiledSchema {
+export function meteredSchema(schema: JsonSchema, terms: Terms = STRANGERS): CompiledSchema {
   let check: MeteredCheck | undefined;
   return {
     schema,
     check(value, _isSmall, sent) {
-      check ??= prepareMeteredCheck(schema);
+      check ??= prepareMeteredCheck(schema, terms);
       return check(value, sent);
     },
   };
 }
 
+/**
+ * Keywords, as they stand in the text of a schema, that generated validators get wrong together: they have members
+ * looked at that only a branch that failed has looked at, and forget `contains` next to a prefix.
+ */
+const MISJUDGED: readonly (readonly string[])[] = [
+  ['"unevaluatedProperties":'],
+  ['"unevaluatedItems":'],
+  ['"contains":', '"prefixItems":'],
+];
+
+/** An operator's schema, given its text, that generated code would misjudge.   JSON Schema 2020-12 §10, §11 */
+export function interpretedSchema(schema: JsonSchema, text: string): CompiledSchema | undefined {
+  const isMisjudged = MISJUDGED.some((keywords) => keywords.every((one) => text.includes(one)));
+  return isMisjudged ? meteredSchema(schema, OPERATORS) : undefined;
+}
+
 /** Makes the judges of one schema and of those inside it, each of them once. */
 class Preparation {
   readonly #root: JsonSchema;
+  readonly #terms: Terms;
   readonly #judges = new Map<object, Judge>();
   readonly #regexes = new Map<string, LinearRegex>();
 
-  constructor(root: JsonSchema) {
+  constructor(root: JsonSchema, terms: Terms) {
     this.#root = root;
+    this.#terms = terms;
   }
 
   judgeOf(schema: unknown): Judge {
@@ -115,11 +159,9 @@ class Preparation {
   #regexOf(pattern: string): LinearRegex {
     const known = this.#regexes.get(pattern);
     if (known !== undefined) return known;
-    const result = compileLinearRegex(pattern, REGEX_LIMITS);
-    if (result.kind === "fault")
-      throw new Error(`the pattern of a checked schema ${result.message}`);
-    this.#regexes.set(pattern, result.regex);
-    return result.regex;
+    const regex = this.#terms.compilePattern(pattern);
+    this.#regexes.set(pattern, regex);
+    return regex;
   }
 }
 

@@ -12,6 +12,7 @@ import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { createGenerators } from "./generator.ts";
 import { closedObject, type JsonSchema } from "./json-schema.ts";
+import { interpretedSchema } from "./metered-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-references.ts";
@@ -67,7 +68,8 @@ export function createSchemaCompiler(): SchemaCompiler {
       if (before !== undefined) return { compiled: before, problems: [] };
       const faults = checkSchema(schema, OPERATOR_SCHEMA_BOUNDS);
       if (faults.length > 0) return { problems: faults.map((fault) => toProblem(fault, where)) };
-      const compiled = compileLazily(schema, createValidator, { word, judged });
+      const interpreted = text === undefined ? undefined : interpretedSchema(schema, text);
+      const compiled = interpreted ?? compileLazily(schema, createValidator, { word, judged });
       if (text !== undefined) known.set(text, compiled);
       return { compiled, problems: [] };
     },

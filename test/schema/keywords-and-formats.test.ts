@@ -36,3 +36,51 @@ describe("multipleOf", () => {
     ]);
   });
 });
+
+// RFC 3339 §5.6
+describe("date-time and time", () => {
+  const isFormat = (format: string, value: string): boolean => {
+    const schema = { type: "string", format };
+    const { compiled } = createSchemaCompiler().compile(schema, { file: "x", key: "" });
+    return compiled?.check(value) === undefined;
+  };
+
+  it.each([
+    "2026-11-29T14:00:00Z",
+    "2026-11-29t14:00:00.123456789z",
+    "2026-11-29 14:00:00+02:00",
+    "2024-02-29T23:59:59.999999999999999-23:59",
+    "1998-12-31T23:59:60Z",
+    "1998-12-31T15:59:60.123-08:00",
+    "1999-01-01T08:59:60+09:00",
+  ])("take %s", (text) => {
+    expect([isFormat("date-time", text), isFormat("time", text.slice(11))]).toEqual([true, true]);
+  });
+
+  it.each([
+    "2026-11-29T14:00:00",
+    "2026-11-29T14:00:00+02",
+    "2026-11-29T14:00:00+0200",
+    "2026-11-29T14:00Z",
+    "2026-11-29T24:00:00Z",
+    "2026-11-29T24:59:60+01:00",
+    "2026-11-29T14:60:00Z",
+    "2026-11-29T14:00:60Z",
+    "2026-11-29T23:59:61Z",
+    "2026-11-29T23:58:60Z",
+    "2026-11-29T14:00:00+24:00",
+    "2026-11-29T14:00:00-00:60",
+    "2026-11-29T14:00:00.Z",
+    "2026-11-29T14:00:00ZZ",
+    "2026-11-29T14:00:00Z\n",
+  ])("refuse %s", (text) => {
+    expect([isFormat("date-time", text), isFormat("time", text.slice(11))]).toEqual([false, false]);
+  });
+
+  it.each(["2026-02-29T14:00:00Z", "2026-11-29\n14:00:00Z", "2026-11-29", "14:00:00Z", ""])(
+    "refuse %j for a date-time",
+    (text) => {
+      expect(isFormat("date-time", text)).toBe(false);
+    },
+  );
+});

@@ -53,11 +53,6 @@ describe("prepareMeteredCheck", () => {
             key: "",
           });
           expect(problems).toEqual([]);
-          // The other one does not count contained items as evaluated, forgets them next to a
-          // prefix, and has what a failed branch looked at count as looked at.
-          const text = JSON.stringify(schema);
-          fc.pre(!(text.includes('"contains"') && /"(unevaluated|prefix)Items"/.test(text)));
-          fc.pre(text.split('"unevaluated').length <= 2);
           const check = prepareMeteredCheck(schema);
           for (const value of values) {
             const metered = check(value);

@@ -36,6 +36,79 @@ const BOOKING: JsonSchema = {
   },
 };
 
+// JSON Schema 2020-12 §11
+describe("unevaluated members and items", () => {
+  const isThen = { properties: { foo: { const: "then" } }, required: ["foo"] };
+  const baz = { properties: { baz: { type: "string" } }, required: ["baz"] };
+  const closed = { unevaluatedProperties: false };
+
+  it.each<[string, JsonSchema, unknown, boolean]>([
+    ["`if` looked at", { if: isThen, else: baz, ...closed }, { foo: "then" }, true],
+    [
+      "`if` looked at, and failed",
+      { if: isThen, else: baz, ...closed },
+      { foo: "x", baz: "" },
+      false,
+    ],
+    [
+      "a branch looked at, and failed",
+      { anyOf: [{ oneOf: [baz, true], properties: { a: true } }, true], ...closed },
+      { baz: "", a: 1 },
+      false,
+    ],
+    [
+      "`contains` looked at",
+      { prefixItems: [true], contains: { type: "string" }, unevaluatedItems: false },
+      [1, "foo"],
+      true,
+    ],
+    [
+      "`contains` did not",
+      { prefixItems: [true], contains: { type: "string" }, unevaluatedItems: false },
+      [1, 2, "foo"],
+      false,
+    ],
+    [
+      "a schema inside looked at",
+      { unevaluatedItems: { type: "boolean" }, anyOf: [{ items: { type: "string" } }, true] },
+      ["foo", "bar"],
+      true,
+    ],
+    [
+      "a pattern that RE2 does not know looked at",
+      { anyOf: [{ patternProperties: { "^(?!x)": true } }], ...closed },
+      { a: 1 },
+      true,
+    ],
+    [
+      "it did not",
+      { anyOf: [{ patternProperties: { "^(?!x)": true } }], ...closed },
+      { x: 1 },
+      false,
+    ],
+  ])("are those that nothing has: %s", (_, schema, value, isValid) => {
+    expect(compile(schema).check(value) === undefined).toBe(isValid);
+  });
+
+  it.each([
+    [[], false],
+    [["a"], true],
+    [["a", 1], true],
+    [[1, "a"], false],
+  ])("go with a prefix: %j", (value, isValid) => {
+    const schema = { prefixItems: [{ type: "string" }], contains: { const: "a" } };
+    expect(compile(schema).check(value) === undefined).toBe(isValid);
+  });
+
+  it("are found in a large value", () => {
+    const many = Array.from({ length: 200_000 }, (_, index) => ({ index }));
+    const row = { properties: { index: { type: "integer" } } };
+    const schema = { items: { allOf: [row], unevaluatedProperties: false } };
+    expect(compile(schema).check(many)).toBeUndefined();
+    expect(compile(schema).check([...many, { more: 1 }])).toHaveLength(1);
+  });
+});
+
 // AGTP-API §13.2
 describe("a compiled schema", () => {
   it("answers undefined for a valid value", () => {
