@@ -116,6 +116,9 @@ function call(id) {
       progress("far", "no number");
       // Whoever answers has heard all that.
       return say({ id: 902, method: "ping" });
+    case "tells":
+      say({ method: "notifications/tools/list_changed" });
+      return say({ id, result: { content: [{ type: "text", text: `${lists} lists` }] } });
     case "samples":
       say({ id: 900, method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } });
       return;

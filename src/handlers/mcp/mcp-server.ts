@@ -55,6 +55,8 @@ export class McpServer {
   #calls = 0;
   #isRetired = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Set while the list is to be read again because the server said that it has changed. */
+  #rereading: NodeJS.Timeout | undefined;
 
   constructor(settings: McpServerSettings, options: McpServerOptions) {
     this.settings = settings;
@@ -228,7 +230,12 @@ export class McpServer {
   #listChanged(): void {
     this.#isListStale = true;
     const wait = this.#listedAt + LEAST_GAP_MS - this.#connection.now();
-    if (wait <= 0) this.#refreshUnseen();
-    else setTimeout(() => this.#refreshUnseen(), wait).unref();
+    this.#rereading ??= setTimeout(
+      () => {
+        this.#rereading = undefined;
+        this.#refreshUnseen();
+      },
+      Math.max(wait, 0),
+    ).unref();
   }
 }

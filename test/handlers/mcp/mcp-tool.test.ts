@@ -1,9 +1,10 @@
+import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { McpToolBinding } from "../../../src/endpoint/endpoint.ts";
 import type { UpstreamProgress } from "../../../src/handlers/call-upstream.ts";
 import type { HandlerResult } from "../../../src/handlers/handler.ts";
@@ -119,6 +120,26 @@ describe("a tool behind an endpoint", () => {
     now += 60_001;
     const result = await call(server, "work", {}, { definition: pin });
     expect(result).toMatchObject({ error: "upstream_definition_changed" });
+  });
+
+  it("is looked at again once in five seconds, however often its server says that its list has changed", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let now = 0;
+    const { server } = open(scriptSettings(HOSTILE, ["tells"]), () => now);
+    for (let change = 0; change < 3; change += 1) {
+      await call(server, "work");
+      await vi.advanceTimersByTimeAsync(300);
+    }
+    const heard = new EventEmitter();
+    server.watch(() => heard.emit("read"));
+    const read = once(heard, "read");
+    now = 5_000;
+    await vi.advanceTimersByTimeAsync(4_400);
+    await read;
+    await vi.advanceTimersByTimeAsync(600);
+    const text = "4 lists";
+    expect(await call(server, "work")).toEqual({ body: { content: [{ type: "text", text }] } });
   });
 
   it.each([
