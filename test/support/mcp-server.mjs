@@ -41,6 +41,7 @@ export function makeServer() {
     if (args.text === "fail")
       return { isError: true, content: [{ type: "text", text: "it failed" }] };
     if (args.text === "exit") process.exit(1);
+    if (args.text === "list") return { content: [], structuredContent: ["tea", 2] };
     return { content: [{ type: "text", text: String(args.text) }] };
   });
   return server;

@@ -41,11 +41,7 @@ export function readToolResult(answered: JsonRecord, options: ResultOptions): Ha
   const result = withoutSecrets(answered, options.secrets);
   const { content, structuredContent, isError } = result;
   if (isError === true) return toolError(content, options);
-  if (structuredContent !== undefined) {
-    return isRecord(structuredContent)
-      ? { body: structuredContent }
-      : malformed("has structured content that is no object");
-  }
+  if (structuredContent !== undefined) return { body: structuredContent };
   if (!Array.isArray(content)) return malformed("has no content");
   const parsed = options.isObjectWanted ? onlyObjectOf(content) : undefined;
   return { body: parsed ?? { content } };

@@ -84,6 +84,11 @@ describe("a tool behind an endpoint", () => {
     expect(result).toEqual({ body });
   });
 
+  it("gives any value that is no record as well", async () => {
+    const { server } = open(scriptSettings(SANE));
+    expect(await call(server, "echo", { text: "list" })).toEqual({ body: ["tea", 2] });
+  });
+
   it("gets its arguments by the operator's template", async () => {
     const { server } = open(scriptSettings(SANE));
     const template = { left: "{one}", right: 40 };
