@@ -134,7 +134,7 @@ const HTTP_PLAYS: [string, HttpPlay, string, object][] = [
     "upstream_authentication_failed",
     {},
   ],
-  ["sends its caller elsewhere", elsewhere, "upstream_connection_error", {}],
+  ["sends its caller elsewhere", elsewhere, "upstream_error", {}],
   ["answers with what is compressed", compressed, "upstream_malformed_response", {}],
   ["answers what is no JSON", noJson, "upstream_malformed_response", {}],
   ["answers with a list of messages", list, "upstream_malformed_response", {}],

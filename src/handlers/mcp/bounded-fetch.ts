@@ -55,12 +55,17 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const headers = new Headers(init?.headers);
     headers.set("accept-encoding", "identity");
-    const options = { ...init, headers, redirect: "error", dispatcher } as unknown as RequestInit;
+    const options = { ...init, headers, redirect: "manual", dispatcher } as unknown as RequestInit;
     const response = await fetchFrom(input, options).catch((error: unknown) => {
       throw withReason(error);
     });
-    if (response.body === null) return response;
     const { status, statusText, headers: fields } = response;
+    if (status >= 300 && status < 400) {
+      await response.body?.cancel();
+      // Without the place that it names, which the library would go to.
+      return new Response(REDIRECTS, { status, statusText });
+    }
+    if (response.body === null) return response;
     if (isCompressed(fields)) {
       await response.body.cancel();
       if (response.ok) throw new MessageCompressed();
@@ -77,6 +82,8 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
   };
   return { fetch, close: (): Promise<void> => agent.destroy() };
 }
+
+const REDIRECTS = "the server redirects, which is not followed";
 
 function isCompressed(fields: Headers): boolean {
   return (fields.get("content-encoding") ?? "identity").toLowerCase() !== "identity";
