@@ -147,7 +147,16 @@ capture_as = "said"
 `;
 
 describe("a function of a process", () => {
-  const functions = ["echo", "refuse", "created", "fail", "undeclared", "nonsense", "log"];
+  const functions = [
+    "echo",
+    "refuse",
+    "created",
+    "absent",
+    "fail",
+    "undeclared",
+    "nonsense",
+    "log",
+  ];
   const daemon = shareDaemon(
     filesOf([...functions, "dispatch", "stranger", "unknown"], {
       tables: {
@@ -211,6 +220,14 @@ describe("a function of a process", () => {
     const created = await ask(daemon(), "created");
     expect(created.status).toBe(202);
     expect(created.headers.get("x-made")).toBe("yes");
+  });
+
+  it("may write null for what is absent", async () => {
+    const { status, body } = await ask(daemon(), "absent", { text: "hello" });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { input: { text: "hello" }, status: 200 },
+    });
   });
 
   it.each(["fail", "undeclared", "nonsense"])(

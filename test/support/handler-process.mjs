@@ -48,6 +48,14 @@ const functions = {
   nonsense: ({ id }) => send({ id, result: 7 }),
   created: ({ id }) =>
     send({ id, result: { status: 202, body: {}, headers: { "X-Made": "yes" } } }),
+  // As a program writes whose language writes every member.
+  absent: async ({ id, params }) => {
+    const said = await dispatch(id, "QUERY", "/echos", null);
+    const body = { input: params.input, status: said.status };
+    const result = { body, status: null, headers: null, error: null, message: null, details: null };
+    calls.delete(id);
+    send({ id, result, error: null });
+  },
   die: () => process.exit(3),
   twice: ({ id }) => {
     answer(id, { first: true });

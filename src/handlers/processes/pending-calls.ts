@@ -139,7 +139,8 @@ export class ProcessDispatches {
 
   /** Answers a request, sooner or later. */
   take(id: ForeignId, params: JsonRecord): void {
-    const { call: callId, method, path, input = {} } = params;
+    const { call: callId, method, path } = params;
+    const input = params["input"] ?? {};
     const call = this.#calls.find(callId);
     if (call === undefined) {
       this.#refuse(id, RPC_CODES.invalidParams, "there is no such call, or not any more");

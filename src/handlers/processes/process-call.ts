@@ -38,7 +38,7 @@ export class ProcessFault extends Error {}
 export function readResult(result: unknown): HandlerResult {
   if (!isRecord(result)) throw new ProcessFault("the function's result is no object");
   const { error, message, details, body, status, headers } = result;
-  if (error !== undefined) {
+  if (error !== undefined && error !== null) {
     if (typeof error !== "string" || !isAbsentOr("string", message)) {
       throw new ProcessFault("the function's error has no name, or a message that is no text");
     }

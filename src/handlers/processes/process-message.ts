@@ -59,9 +59,9 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
     return readRequest(method, id, params);
   }
   if (typeof id !== "number") return stray("answers a call that there is not");
-  if (Object.hasOwn(message, "error")) return readError(id, message["error"]);
-  if (!Object.hasOwn(message, "result")) return error(id, "the answer has no result and no error");
-  const { result } = message;
+  const { result, error: fault } = message;
+  if (fault !== undefined && fault !== null) return readError(id, fault);
+  if (result === undefined) return error(id, "the answer has no result and no error");
   if (octets.length > SHORT && isTooDeep(result)) {
     return error(id, "the result is nested too deeply");
   }
