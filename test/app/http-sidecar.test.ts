@@ -62,6 +62,30 @@ describe("a request over HTTP", () => {
     expect((await fetch("/tagged/7?tags=%zz")).status).toBe(400);
   });
 
+  it("writes a space of its query as forms do, and a plus as an octet", async () => {
+    const tags = { type: "array", items: { type: "string" } };
+    const { fetch } = await openGateway(
+      gatewayFiles(
+        {},
+        {
+          "endpoints/tagged.toml": endpointFile({
+            ...{ method: "FETCH", path: "/tagged" },
+            properties: { tags, "a b": { type: "string" } },
+            handler: { type: "registered_function", function: "desk.echo" },
+          }),
+        },
+      ),
+    );
+    const query = new URLSearchParams([
+      ["tags", "two words"],
+      ["tags", "1+1"],
+      ["a b", "c + d"],
+    ]);
+    expect(await bodyOf(await fetch(`/tagged?${query}`))).toMatchObject({
+      input: { tags: ["two words", "1+1"], "a b": "c + d" },
+    });
+  });
+
   it("reaches the endpoint whose method ends the path, and keeps the verb on the record", async () => {
     const { fetch, log } = await openGateway();
     for (const path of ["/orders/7/cancel", "/orders/7:cancel"]) {

@@ -79,9 +79,11 @@ type Content = Pick<Request, "query" | "headers" | "body">;
 
 /** Query, fields and body; lists of the query are in the body of what has none. */
 function contentOf(
-  { target: { query }, headers, body }: HttpRequest,
+  { target, headers, body }: HttpRequest,
   shapeOf: () => InputShape | undefined,
 ): Content {
+  // A space, as HTTP's clients write forms; to AGTP it would be a plus.   WHATWG URL "urlencoded"
+  const query = target.query?.replaceAll("+", "%20");
   const shape = query === undefined || body.length > 0 ? undefined : shapeOf();
   const split = query === undefined || shape === undefined ? undefined : splitQuery(query, shape);
   if (split === undefined) return { query, headers, body };
