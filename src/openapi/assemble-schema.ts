@@ -46,10 +46,11 @@ export function assembleSchema(root: JsonSchema, reader: SchemaReader): Assemble
     if (needed.length > BOUNDS.maxReferences || size > BOUNDS.maxLength) continue;
     schema = attempt(root, { reader, distances, distance });
     const isWhole = needed.length === distances.size;
+    if (!isWhole) schema = acceptMore(schema);
     if (fits(schema)) return { schema, isCut: !isWhole };
   }
   for (const depth of DEPTHS) {
-    const cut = prune(schema, depth);
+    const cut = acceptMore(prune(schema, depth));
     if (fits(cut)) return { schema: cut, isCut: true };
   }
   return { schema: isRecord(root["properties"]) ? { type: "object" } : {}, isCut: true };
@@ -115,6 +116,27 @@ function combine(schema: JsonSchema, siblings: JsonSchema): JsonSchema {
     return mergeAllOf({ allOf: [schema, siblings] });
   }
   return { allOf: [schema, siblings] };
+}
+
+/** Keywords that refuse the more, the less is said in the schemas below or beside them. */
+const REFUSING: ReadonlySet<string> = new Set([
+  ...["not", "if", "then", "else", "maxContains", "unevaluatedProperties", "unevaluatedItems"],
+]);
+
+/**
+ * A schema in which nothing refuses a value because parts of it are not described: branches that nothing tells
+ * apart any more may all fit.
+ */
+function acceptMore(schema: JsonSchema): JsonSchema {
+  const kept = Object.entries(schema).filter(([keyword]) => !REFUSING.has(keyword));
+  const isEither = schema["anyOf"] !== undefined;
+  return Object.fromEntries(
+    kept.flatMap(([keyword, value]) => {
+      if (keyword === "oneOf" && isEither) return [];
+      const name = keyword === "oneOf" ? "anyOf" : keyword;
+      return [[name, mapSchemas(keyword, value, acceptMore)]];
+    }),
+  );
 }
 
 /** A schema whose schemas below a depth accept anything; nothing refers into it any more. */

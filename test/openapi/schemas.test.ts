@@ -346,6 +346,28 @@ describe("references", () => {
     expect(isValid(schema, { id: "1", p1: { id: 2 } })).toBe(false);
   });
 
+  it("that are cut off refuse nothing by what is left of them", () => {
+    const names = Array.from({ length: 60 }, (_, index) => `Kind${index}`);
+    const text = { type: "string", description: "x".repeat(250) };
+    const schemas = Object.fromEntries(
+      names.map((name) => [
+        name,
+        {
+          ...{ type: "object", required: ["kind"] },
+          properties: { kind: { enum: [name] }, a: text, b: text, c: text },
+        },
+      ]),
+    );
+    const kind = { oneOf: names.map(ref), discriminator: { propertyName: "kind" } };
+    const other = { not: { anyOf: names.map(ref) } };
+    const open = { allOf: [ref("Kind0")], unevaluatedProperties: false };
+    const source = { type: "object", properties: { kind, other, open } };
+    const { schema, isCut } = convert(source, { openapi: "3.1.0", schemas });
+    expect(isCut).toBe(true);
+    const value = { kind: { kind: "Kind7" }, other: { kind: 7 }, open: { kind: "Kind0" } };
+    expect(isValid(schema, value)).toBe(true);
+  });
+
   it("that would be written out without end are not", () => {
     const schemas: Record<string, unknown> = { L40: { type: "string" } };
     for (let level = 0; level < 40; level += 1) {
