@@ -22,7 +22,7 @@ export function mergeAllOf(schema: JsonSchema): JsonSchema {
   const branches = allOf.filter(isRecord).filter((branch) => Object.keys(branch).length > 0);
   const [only] = branches;
   if (only === undefined) return rest;
-  if (branches.length === 1 && Object.keys(rest).every(isAnnotation)) return { ...only, ...rest };
+  if (branches.length === 1 && isWords(rest)) return { ...only, ...rest };
   const parts = Object.keys(rest).length === 0 ? branches : [...branches, rest];
   return parts.every(isPlainObject) ? mergeObjects(parts) : { ...rest, allOf: branches };
 }
@@ -50,6 +50,7 @@ function mergeObjects(parts: readonly JsonSchema[]): JsonSchema {
   const annotations = parts.flatMap((part) =>
     Object.entries(part).filter(([keyword]) => isAnnotation(keyword)),
   );
+  if (parts.every(isWords)) return Object.fromEntries(annotations);
   // A part that closes itself would close out its siblings, which nobody means.
   const isClosed = parts
     .filter((part) => part["properties"] !== undefined)
@@ -61,6 +62,10 @@ function mergeObjects(parts: readonly JsonSchema[]): JsonSchema {
     ...(isClosed && properties.size > 0 ? { additionalProperties: false } : {}),
     ...(properties.size === 0 ? {} : { properties: Object.fromEntries(properties) }),
   };
+}
+
+function isWords(schema: JsonSchema): boolean {
+  return Object.keys(schema).every(isAnnotation);
 }
 
 /** A property that two parts declare has to satisfy both; one that only adds words adds words. */

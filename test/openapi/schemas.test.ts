@@ -202,6 +202,12 @@ describe("allOf", () => {
     });
   });
 
+  it("is nothing but words when it is made of nothing else", () => {
+    const words = [{}, { example: "Aaron" }, { description: "Any value." }];
+    const { schema } = convert({ type: "object", additionalProperties: { allOf: words } });
+    expect(isValid(schema, { name: "Aaron", size: 3 })).toBe(true);
+  });
+
   it("stays when it is more, and judges the same", () => {
     const { schema } = convert({ allOf: [{ minimum: 1 }, { maximum: 3, not: { const: 2 } }] });
     expect([0, 1, 2, 3, 4].filter((value) => isValid(schema, value))).toEqual([1, 3]);
