@@ -15,7 +15,14 @@ import {
 } from "../schema/schema-vocabulary.ts";
 import { isDerived } from "./extension.ts";
 import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";
-import { allowNull, discriminate, modernise, partsOf, withoutNulls } from "./schema-dialect.ts";
+import {
+  allowNull,
+  discriminate,
+  isAnnotation,
+  modernise,
+  partsOf,
+  withoutNulls,
+} from "./schema-dialect.ts";
 import { SchemaGraph } from "./schema-graph.ts";
 import { firstSentence, Notes } from "./words.ts";
 
@@ -57,9 +64,8 @@ export class SchemaReader {
     const modern = modernise(value, this.#isOld);
     const unseen = new Set([...hidden, ...this.#hiddenIn(value)]);
     const schema = withoutNulls(this.#readKeywords(modern, unseen));
-    const isNullable = this.#isOld && value["nullable"] === true;
     const discriminated = discriminate(schema, value, this.document);
-    return isNullable ? allowNull(discriminated) : discriminated;
+    return isNullable(value) ? allowNull(discriminated) : discriminated;
   }
 
   definition(reference: string): JsonSchema {
@@ -172,6 +178,20 @@ export class SchemaReader {
     }
     return undefined;
   }
+}
+
+/**
+ * Tells whether null is meant as well: many write it as 3.0 does in 3.1, too, and beside what they refer to as a part
+ * of its own.
+ */
+function isNullable({ nullable, allOf }: JsonRecord): boolean {
+  if (nullable === true) return true;
+  const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
+  return parts.some((part) => isRecord(part) && part["nullable"] === true && isWords(part));
+}
+
+function isWords({ nullable: _, ...rest }: JsonRecord): boolean {
+  return Object.keys(rest).every((keyword) => isAnnotation(keyword) || SILENT.has(keyword));
 }
 
 function readRequired(names: readonly unknown[], hidden: ReadonlySet<string>): unknown {

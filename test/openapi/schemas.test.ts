@@ -91,6 +91,21 @@ describe("the dialect of OpenAPI 3.0", () => {
     expect(convert(schema).schema).toEqual(expected);
   });
 
+  it.each(["3.0.3", "3.1.0"])("of %s lets null through wherever its author means it", (openapi) => {
+    const schemas = { User: { type: "object", properties: { name: { type: "string" } } } };
+    const properties = {
+      assignee: { allOf: [ref("User"), { nullable: true, description: "Whose it is." }] },
+      follower: { $ref: "#/components/schemas/User", nullable: true },
+      due: { type: "string", nullable: true },
+      owner: { allOf: [ref("User"), { description: "Whose it was." }] },
+    };
+    const { schema } = convert({ type: "object", properties }, { openapi, schemas });
+    expect(isValid(schema, { assignee: null, follower: null, due: null })).toBe(true);
+    expect(isValid(schema, { assignee: { name: "Ada" } })).toBe(true);
+    expect(isValid(schema, { assignee: { name: 7 } })).toBe(false);
+    expect(isValid(schema, { owner: null })).toBe(false);
+  });
+
   it("notes what it leaves out", () => {
     const { schema, notes } = convert({
       type: "file",
