@@ -3,7 +3,7 @@
  * by keyword. `nullable` is left to `allowNull`, which needs the whole schema.
  */
 
-import { given, isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn, textsIn } from "../base/json-value.ts";
 import { addUnder } from "../base/listed.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveReference } from "./read-document.ts";
@@ -154,8 +154,12 @@ export function discriminate(
   if (typeof propertyName !== "string" || propertyName === "__proto__") return schema;
   const values = valuesByTarget(recordIn(mapping), document);
   const own = declaredValues(source, propertyName, document);
-  const mark = (list: readonly unknown[]): MarkedBranches =>
-    markBranches(list.map((branch) => readBranch(branch, propertyName, values, own, document)));
+  const mark = (list: readonly unknown[]): MarkedBranches => {
+    const read = list.map((branch) => readBranch(branch, propertyName, values, own, document));
+    const { branches, areApart } = markBranches(read);
+    const isOneOptional = read.filter(({ isOptional }) => isOptional).length < 2;
+    return { branches, areApart: areApart && isOneOptional };
+  };
   const { oneOf, anyOf, ...rest } = schema;
   const one = Array.isArray(oneOf) ? mark(oneOf) : undefined;
   const any = Array.isArray(anyOf) ? mark(anyOf).branches : undefined;
@@ -188,11 +192,13 @@ interface Branch {
   readonly named: readonly string[];
   /** The declared values of the property; undefined: any text. */
   readonly declared: readonly unknown[] | undefined;
+  /** The schema says which members it requires, and the property is none of them. */
+  readonly isOptional: boolean;
 }
 
 interface MarkedBranches {
   readonly branches: readonly unknown[];
-  /** True if no value of the property belongs to two of them. */
+  /** True if no value of the property belongs to two of them, and one at most can be without it. */
   readonly areApart: boolean;
 }
 
@@ -204,12 +210,27 @@ function readBranch(
   document: JsonRecord,
 ): Branch {
   const reference = isRecord(schema) ? schema["$ref"] : undefined;
-  if (typeof reference !== "string") return { schema, property, named: [], declared: undefined };
+  if (typeof reference !== "string") {
+    return { schema, property, named: [], declared: undefined, isOptional: false };
+  }
   // Without a mapping, the name of a schema is the value that stands for it.
   const named = values.get(reference) ?? [reference.slice(reference.lastIndexOf("/") + 1)];
   const inner = declaredValues({ $ref: reference }, property, document);
   const declared = own === undefined ? inner : (inner?.filter((one) => own.includes(one)) ?? own);
-  return { schema, property, named, declared };
+  return {
+    schema,
+    property,
+    named,
+    declared,
+    isOptional: leavesOut(reference, property, document),
+  };
+}
+
+function leavesOut(reference: string, property: string, document: JsonRecord): boolean {
+  const required = partsOf([{ $ref: reference }], document).flatMap((part) =>
+    textsIn(part["required"]),
+  );
+  return required.length > 0 && !required.includes(property);
 }
 
 /** Each branch by its name, else by what it declares, else by the value that is spelt like its name. */
@@ -249,10 +270,10 @@ function nonEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
 }
 
 function write(values: readonly (readonly unknown[])[]): (branch: Branch, at: number) => unknown {
-  return ({ schema, property, named }, at) => {
+  return ({ schema, property, named, isOptional }, at) => {
     if (!isRecord(schema) || named.length === 0) return schema;
     const [value, ...others] = values[at] ?? [];
-    const required = { required: [property] };
+    const required = isOptional ? {} : { required: [property] };
     if (value === undefined) return { ...schema, ...required };
     const mark = others.length === 0 ? { const: value } : { enum: values[at] };
     return { ...schema, properties: { [property]: mark }, ...required };

@@ -248,6 +248,29 @@ describe("a discriminator", () => {
   });
 });
 
+describe("a discriminator that a branch does not require", () => {
+  const discriminator = { propertyName: "type" };
+  const branch = (name: string, ...required: readonly string[]) => ({
+    ...{ type: "object", required },
+    properties: { type: { type: "string", enum: [name] }, role: { type: "string" } },
+  });
+  const takes = (schemas: Schemas, value: unknown): boolean => {
+    const oneOf = Object.keys(schemas).map(ref);
+    return isValid(convert({ oneOf, discriminator }, { openapi: "3.1.0", schemas }).schema, value);
+  };
+
+  it("may be absent there, and is judged where it is not", () => {
+    const one = { message: branch("message", "role"), call: branch("call", "type") };
+    expect(takes(one, { role: "user" })).toBe(true);
+    expect(takes(one, { type: "message", role: "user" })).toBe(true);
+    expect(takes(one, { type: "message" })).toBe(false);
+    expect(takes(one, { type: "other", role: "user" })).toBe(false);
+    const both = { message: branch("message", "role"), note: branch("note", "role") };
+    expect(takes(both, { role: "user" })).toBe(true);
+    expect(takes(both, { type: "note", role: "user" })).toBe(true);
+  });
+});
+
 describe("a discriminator beside an enum of the property", () => {
   const kind = (...values: readonly unknown[]) => ({ kind: { type: "string", enum: values } });
   const branch = (properties: object, rest: object = {}) => ({
