@@ -14,6 +14,8 @@ import { SchemaComponents } from "../../openapi/export-schema.ts";
 import { EXTENSION } from "../../openapi/extension.ts";
 import { type ImportedEndpoint, importDocument } from "../../openapi/import-document.ts";
 import { findEndpointFault, type Review, reviewedText } from "../../openapi/import-operation.ts";
+import { containsNull, withoutNulls } from "../../openapi/schema-dialect.ts";
+import { mapSchemas } from "../../openapi/schema-graph.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
 
 interface DraftedTool {
@@ -174,9 +176,9 @@ function withOwnSchemas(
   endpoint: ImportedEndpoint,
   { inputSchema, outputSchema }: ToolDefinition,
 ): ImportedEndpoint {
-  const input = closeInput(inputSchema);
+  const input = writable(closeInput(inputSchema));
   const own = {
-    ...given({ input_schema: input, output_schema: outputSchema }),
+    ...given({ input_schema: input, output_schema: writable(outputSchema) }),
   };
   const replaced = Object.keys(own).map((name) => `endpoint.${name}`);
   return {
@@ -184,6 +186,21 @@ function withOwnSchemas(
     table: { ...endpoint.table, ...own },
     reviews: endpoint.reviews.filter(({ key }) => !replaced.some((name) => key.startsWith(name))),
   };
+}
+
+/** A schema in words that TOML has; undefined: a null in it has none. */
+function writable(schema: JsonRecord | undefined): JsonRecord | undefined {
+  if (!containsNull(schema)) return schema;
+  const written = schema && withoutAnyNull(schema);
+  return containsNull(written) ? undefined : written;
+}
+
+function withoutAnyNull(schema: JsonRecord): JsonRecord {
+  const members = Object.entries(schema).map(([keyword, value]) => [
+    keyword,
+    mapSchemas(keyword, value, withoutAnyNull),
+  ]);
+  return withoutNulls(Object.fromEntries(members));
 }
 
 function draftTool(

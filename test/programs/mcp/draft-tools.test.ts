@@ -49,6 +49,29 @@ describe("draftTools", () => {
     expect(draft(schema, output)).toMatchObject({ input_schema: schema, output_schema: output });
   });
 
+  it("says without null what TOML cannot say with it", () => {
+    const text = { anyOf: [{ type: "string" }, { type: "null" }] };
+    const order = { type: ["string", "null"], enum: ["asc", "desc", null] };
+    const input = {
+      type: "object",
+      properties: { city: { ...text, default: null, title: "City" }, order, $ref: text },
+      $defs: { city: { ...text, examples: [null, "Oslo"] } },
+    };
+    const drafted = draft(input, { type: "object", properties: { place: { const: null } } });
+    expect(drafted["input_schema"]).toEqual({
+      ...{ type: "object", additionalProperties: false },
+      properties: {
+        city: { ...text, title: "City" },
+        order: { anyOf: [{ type: "string", enum: ["asc", "desc"] }, { type: "null" }] },
+        $ref: text,
+      },
+      $defs: { city: { ...text, examples: ["Oslo"] } },
+    });
+    expect(drafted["output_schema"]).toMatchObject({ properties: { place: { type: "null" } } });
+    const odd = { type: "object", properties: { a: { type: "string", "x-odd": null } } };
+    expect(draft(odd)["input_schema"]).toMatchObject({ properties: { a: { type: "string" } } });
+  });
+
   it("closes an input that it cannot leave as it is", () => {
     const properties = { a: { type: "string" } };
     for (const open of [
