@@ -44,6 +44,10 @@ export class JournalRetention implements RetainedRecords {
   readonly #times = new Map<number, SegmentTimes>();
   #archive: string | undefined;
   #last: JournalCut | undefined;
+  /** One of which nobody was told: an export began while it was made. */
+  #untold: JournalCut | undefined;
+  /** The move that is under way, or the last. */
+  #moving: Promise<void> = Promise.resolve();
 
   private constructor(
     journal: RetainedJournal,
@@ -90,18 +94,34 @@ export class JournalRetention implements RetainedRecords {
     if (this.#use.isHeld()) return;
     // A process that was killed may have written a checkpoint and moved nothing.
     if (this.#last !== undefined) await this.#move(this.#last, limits);
+    if (this.#untold !== undefined) onCut(this.#untold);
+    this.#untold = undefined;
     await this.#rotateDaily(limits, now());
     for (;;) {
       const due = await this.#findDue(limits, now());
       if (due.length === 0 || isOver() || this.#use.isHeld()) break;
       const cut = await writeCut(this.#place(limits), due, { ...plan, now: now() });
       this.#last = cut;
+      this.#untold = cut;
+      // Who began to read before it was written needs all that it names.
+      if (this.#use.isHeld()) break;
       await this.#move(cut, limits);
+      this.#untold = undefined;
       onCut(cut);
     }
   }
 
-  async #move(cut: JournalCut, limits: RetentionLimits): Promise<void> {
+  /** Resolves once nothing is being taken away, where the journal is held. */
+  async still(): Promise<void> {
+    await this.#moving.catch(() => undefined);
+  }
+
+  #move(cut: JournalCut, limits: RetentionLimits): Promise<void> {
+    this.#moving = this.#moveNow(cut, limits);
+    return this.#moving;
+  }
+
+  async #moveNow(cut: JournalCut, limits: RetentionLimits): Promise<void> {
     const gone = await moveSegments(this.#place(limits), cut);
     for (const number of gone) {
       this.#bytes.delete(number);

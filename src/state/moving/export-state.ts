@@ -4,11 +4,11 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readCutLines, readLastCut } from "../journal/cut-file.ts";
 import { readCutHeads } from "../journal/cut-heads.ts";
+import { type JournalCut, readCut } from "../journal/cut-record.ts";
 import { isBefore, type JournalPosition, type MemoryJournal } from "../journal/journal.ts";
-import { readSegment, segmentsIn } from "../journal/segment.ts";
+import { readSegment, segmentNumber, segmentsIn } from "../journal/segment.ts";
 import { CHAIN_CHECKPOINTS, readCheckpoint } from "../records/known-chains.ts";
 import type { ChangedEntry, Store } from "../store.ts";
 import { headerLine, type StateLine, stateLine } from "./state-file.ts";
@@ -21,10 +21,16 @@ type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
 
 /** The records that are exported. */
 export interface RecordsSource {
+  /** Keeps what there is, once it resolves, until the result is called. */
+  hold?(): Promise<() => void>;
+  /** Begins to export them; once they are held. */
+  begin(): Promise<ExportedRecords>;
+}
+
+/** The records of one export. */
+interface ExportedRecords {
   /** Numbers below were used before. */
   readonly firstSegment: number;
-  /** Keeps what there is until the result is called. */
-  hold?(): () => void;
   /** The signed cuts of the journal, and where chains stood at the last of them. */
   cuts?(): AsyncIterable<CutLine>;
   /** The records up to now, in their order; they are read later. */
@@ -47,7 +53,7 @@ const PAGE = 500;
 
 /** The lines of an export. */
 export async function* exportState(source: ExportSource): AsyncGenerator<string> {
-  const release = source.records.hold?.();
+  const release = await source.records.hold?.();
   try {
     yield* exportLines(linesOf(source));
   } finally {
@@ -80,12 +86,13 @@ async function* linesOf({
   store,
   records,
 }: ExportSource): AsyncGenerator<string | EntryLine | RecordLine> {
-  yield headerLine(serverId, records.firstSegment);
-  for await (const one of records.cuts?.() ?? []) yield stateLine(one);
-  let cut: ReturnType<RecordsSource["cut"]> | undefined;
+  const exported = await records.begin();
+  yield headerLine(serverId, exported.firstSegment);
+  for await (const one of exported.cuts?.() ?? []) yield stateLine(one);
+  let cut: ReturnType<ExportedRecords["cut"]> | undefined;
   let checkpoint: JournalPosition | undefined;
   const onCut = (): void => {
-    cut = records.cut();
+    cut = exported.cut();
   };
   for await (const one of exportEntries(store, onCut)) {
     if (one.collection !== CHAIN_CHECKPOINTS) yield one;
@@ -126,17 +133,24 @@ function changeLines(changed: readonly ChangedEntry[] | undefined): readonly Ent
 export function journalSource(
   directory: string,
   endOf: () => JournalPosition | undefined,
-  hold: () => () => void = () => () => undefined,
+  hold?: () => Promise<() => void>,
 ): RecordsSource {
   return {
-    get firstSegment() {
-      return segmentsIn(directory)[0] ?? 1;
-    },
-    hold,
-    cuts: () => cutLines(directory),
-    cut: () => {
-      const end = endOf();
-      return (checkpoint) => journalLines(directory, checkpoint, end);
+    ...(hold && { hold }),
+    begin: async () => {
+      const [oldest] = segmentsIn(directory);
+      const last = await findCut(directory, oldest);
+      // What is left of a cut that a killed process began is gone all the same: the cut has what was in it.
+      const firstSegment = Math.max(oldest ?? 1, (last?.through ?? 0) + 1);
+      return {
+        firstSegment,
+        cuts: () => cutLines(directory, last),
+        cut: () => {
+          const end = endOf();
+          const start = { segment: firstSegment, offset: 0 };
+          return (checkpoint = start) => journalLines(directory, start, checkpoint, end);
+        },
+      };
     },
   };
 }
@@ -144,33 +158,54 @@ export function journalSource(
 /** The records of a journal in memory; the entries may know of none of them. */
 export function rememberedRecords(journal: MemoryJournal): RecordsSource {
   return {
-    // The oldest may be forgotten.
-    firstSegment: 2,
-    cut: () => {
-      const records = journal.records();
-      return async function* () {
-        yield { kind: "checkpoint" };
-        for (const jws of records) yield { kind: "record", jws };
-      };
-    },
+    begin: async () => ({
+      // The oldest may be forgotten.
+      firstSegment: 2,
+      cut: () => {
+        const records = journal.records();
+        return async function* () {
+          yield { kind: "checkpoint" };
+          for (const jws of records) yield { kind: "record", jws };
+        };
+      },
+    }),
   };
 }
 
-/** Where nothing of what was cut is left: half a cut is finished by the next start. */
-async function* cutLines(directory: string): AsyncGenerator<CutLine> {
-  const cut = existsSync(directory) ? await readLastCut(directory) : undefined;
-  if (cut === undefined || (segmentsIn(directory)[0] ?? 1) <= cut.through) return;
-  for await (const jws of readCutLines(directory)) yield { kind: "cut", jws };
-  for await (const head of readCutHeads(directory, cut.heads)) yield { kind: "cut-head", head };
+/** The last cut of which anything has gone. */
+async function findCut(
+  directory: string,
+  oldest: number | undefined,
+): Promise<JournalCut | undefined> {
+  const last = await readLastCut(directory);
+  const first = segmentNumber(last?.segments[0]?.file ?? "") ?? 0;
+  if (oldest === undefined || oldest > first) return last;
+  for await (const jws of readCutLines(directory)) {
+    const cut = readCut(jws);
+    if (cut?.cutId === last?.previous) return cut;
+  }
+  return undefined;
+}
+
+/** The cuts up to one, and not what is cut meanwhile. */
+async function* cutLines(directory: string, last: JournalCut | undefined): AsyncGenerator<CutLine> {
+  if (last === undefined) return;
+  for await (const jws of readCutLines(directory)) {
+    yield { kind: "cut", jws };
+    if (jws === last.jws) break;
+  }
+  for await (const head of readCutHeads(directory, last.heads)) yield { kind: "cut-head", head };
 }
 
 async function* journalLines(
   directory: string,
-  checkpoint: JournalPosition = { segment: 1, offset: 0 },
+  start: JournalPosition,
+  checkpoint: JournalPosition,
   end: JournalPosition = { segment: Number.POSITIVE_INFINITY, offset: 0 },
 ): AsyncGenerator<RecordLine> {
   let isDue = true;
   for (const segment of segmentsIn(directory)) {
+    if (segment < start.segment) continue;
     for await (const { jws, offset } of readSegment(directory, segment)) {
       const here = { segment, offset };
       if (!isBefore(here, end)) break;

@@ -171,17 +171,16 @@ async function openKept<Chains extends GrowingChains>(
   const all = new Map([...heads, ...grown]);
   let takenIn = checkpoint.segment;
   let readers = 0;
-  const hold = () => {
+  const use = { takenIn: () => takenIn, isHeld: () => readers > 0 };
+  const retained = await JournalRetention.open(journal, use, options.onCutStep);
+  const retention = new Retention(retained, options);
+  const hold = async () => {
     readers += 1;
+    await retained.still();
     return () => {
       readers -= 1;
     };
   };
-  const use = { takenIn: () => takenIn, isHeld: () => readers > 0 };
-  const retention = new Retention(
-    await JournalRetention.open(journal, use, options.onCutStep),
-    options,
-  );
   const kept = createJournalStore(journal);
   const records: RecordStore = {
     ...kept,

@@ -48,8 +48,9 @@ class House {
   store: Store = createMemoryStore();
   now = Date.UTC(2026, 0, 1);
 
-  async open(): Promise<ServerState> {
+  async open(onCutStep?: (step: CutStep) => void): Promise<ServerState> {
     const state = await openState({
+      ...(onCutStep && { onCutStep }),
       ...{ store: this.#lasting(), journalDirectory: this.journal, segmentBytes: 4000 },
       onFault: (error) => {
         throw error;
@@ -102,9 +103,12 @@ class House {
   }
 }
 
-async function grown(count: number): Promise<{ house: House; state: ServerState }> {
+async function grown(
+  count: number,
+  onCutStep?: (step: CutStep) => void,
+): Promise<{ house: House; state: ServerState }> {
   const house = new House();
-  const state = await house.open();
+  const state = await house.open(onCutStep);
   await house.grow(state, count);
   return { house, state };
 }
@@ -177,6 +181,25 @@ describe("JournalRetention", () => {
     await state.close();
   });
 
+  it.each<CutStep>(["heads-written", "cut-written", "segment-moved"])(
+    "is exported whole where the export begins while it is cut: %s",
+    async (begin) => {
+      let exporting: Promise<readonly string[]> | undefined;
+      const { house, state } = await grown(40, (step) => {
+        if (step === begin) exporting ??= linesOf(state);
+      });
+      const whole = await house.verify(ALICE);
+      await house.retain(state, { bytes: 12_000 });
+      const imported = await verifyIn(await importLines((await exporting) ?? []), ALICE);
+      expect(imported).toMatchObject({ broken: undefined, head: whole?.head });
+      expect((imported?.records ?? 0) + (imported?.cut?.records ?? 0)).toBe(whole?.records);
+      await state.retention?.run();
+      expect(sizeOf(house)).toBeLessThanOrEqual(12_000);
+      expect(house.notices.map(({ event }) => event)).toEqual(["journal-cut"]);
+      await state.close();
+    },
+  );
+
   it("says where a record went, and nothing of one that nobody knows", async () => {
     const { house, state } = await grown(40);
     const first = (await house.verify(ALICE))?.first?.auditId ?? "";
@@ -209,6 +232,26 @@ describe("JournalRetention", () => {
     await state.close();
   });
 });
+
+async function linesOf(state: ServerState): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for await (const line of state.exported(serverId)) lines.push(line);
+  return lines;
+}
+
+/** Imports an export; answers the directory of its journal. */
+async function importLines(lines: readonly string[]): Promise<string> {
+  const directory = join(makeDirectory(), "journal");
+  const octets = (async function* () {
+    yield Buffer.from(lines.join(""));
+  })();
+  await importState(octets, { store: createMemoryStore(), directory, onHeader: () => undefined });
+  return directory;
+}
+
+function verifyIn(directory: string, agentId: string): Promise<JournalReport | undefined> {
+  return verifyJournalChain({ directory, agentId, keys: [publicKey] });
+}
 
 function makeArchive(house: House): string {
   mkdirSync(house.archive);
@@ -254,17 +297,9 @@ describe("a journal that was cut", () => {
   it("is exported and imported with its checkpoint", async () => {
     const { house, state } = await grown(40);
     await house.retain(state, { bytes: 12_000 });
-    const lines: string[] = [];
-    for await (const line of state.exported(serverId)) lines.push(line);
+    const lines = await linesOf(state);
     await state.close();
-    const other = makeDirectory();
-    const directory = join(other, "journal");
-    const octets = (async function* () {
-      yield Buffer.from(lines.join(""));
-    })();
-    await importState(octets, { store: createMemoryStore(), directory, onHeader: () => undefined });
-    const question = { agentId: ALICE, keys: [publicKey] };
-    const imported = await verifyJournalChain({ directory, ...question });
+    const imported = await verifyIn(await importLines(lines), ALICE);
     expect(imported).toMatchObject({ broken: undefined });
     expect(imported).toEqual(await house.verify(ALICE));
   });
