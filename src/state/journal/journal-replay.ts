@@ -22,11 +22,12 @@ interface Replay {
 /** Nobody reads more of them. */
 const MAX_DAMAGES = 100;
 
-/** Replays a journal from a position on, beyond which the store knows these heads. */
+/** Replays a journal from a position on, beyond which the store knows these heads; ends at so many damages. */
 export async function replayJournal(
   journal: FileJournal,
   from: JournalPosition,
   heads: ReadonlyMap<string, ChainHead>,
+  maxDamages: number = MAX_DAMAGES,
 ): Promise<Replay> {
   const grown = new Map<string, ChainHead>();
   const events: JournalRecord[] = [];
@@ -46,7 +47,7 @@ export async function replayJournal(
       grown.set(agentId, { auditId, at, method, place: { segment, offset, length } });
       if (isEvent) events.push({ auditId, jws });
     }
-    if (damages.length >= MAX_DAMAGES) break;
+    if (damages.length >= maxDamages) break;
   }
   return { grown, events, damages };
 }

@@ -2,7 +2,7 @@
  * When what was written to the journal is synced: within a second, beside serving, as the disk's own pace is
  * nobody's wait; or each write before it counts.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { closeSync, constants, writeSync } from "node:fs";
+import { closeSync, constants, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { parseRecord } from "../../base/json-value.ts";
@@ -185,6 +185,11 @@ export function writeSyncedMark(
   } finally {
     closeSync(file);
   }
+}
+
+/** Forgets what is noted: records are about to move. */
+export function forgetSyncedMark(directory: string): void {
+  rmSync(join(directory, NAME), { force: true });
 }
 
 /** Undefined where nothing is noted, or cannot be read: an earlier build noted nothing. */

@@ -19,12 +19,12 @@ import type { RecordSigner } from "../records/sealer.ts";
 import type { Store } from "../store.ts";
 import { withCut } from "./cut-chains.ts";
 import { FileJournal } from "./file-journal.ts";
-import type { JournalRecord } from "./journal.ts";
+import type { JournalPosition, JournalRecord } from "./journal.ts";
 import { compareJournal } from "./journal-comparison.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readChainRecord, replayJournal } from "./journal-replay.ts";
-import { listSegments, readSegment } from "./segment.ts";
-import { type SetAside, setStrayLinesAside } from "./set-aside.ts";
+import { listSegments, readSegment, segmentName } from "./segment.ts";
+import { copyStrayLines, type SetAside, takeStrayLinesOut } from "./set-aside.ts";
 
 /** The journal to repair, and the name in which it is done. */
 interface RepairOptions {
@@ -58,14 +58,18 @@ export interface RepairReport {
   readonly setAside: readonly string[];
 }
 
-/** Repairs the journal of a directory that no daemon has; a whole one is left as it is. */
+/**
+ * Repairs the journal of a directory that no daemon has; a whole one is left as it is. Its records stand before a
+ * line goes, and the store knows no place that moves: one that is killed is done by the next as if it had not begun.
+ */
 export async function repairJournal(options: RepairOptions): Promise<RepairReport> {
   const { store, directory, now } = options;
   const { known } = await withCut(directory, await readKnownChains(store));
   const { damages: missing } = await compareJournal(directory, known);
   const ofStore = options.ofStore ?? { damages: [], copies: [] };
-  const { damages: stray, copies: segments } = await setStrayLinesAside(directory, now);
+  const { damages: stray, copies: segments } = await copyStrayLines(directory, now);
   const copies = [...ofStore.copies, ...segments];
+  const altered = new Set(stray.map(({ file }) => file));
   const { segment, offset } = known.checkpoint ?? { segment: 1, offset: 0 };
   const onFault = (error: unknown): never => {
     throw error;
@@ -75,20 +79,41 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
     const isMoved = stray.length > 0;
     const from = { segment, offset: isMoved ? 0 : offset };
     const heads = isMoved ? new Map<string, ChainHead>() : known.heads;
-    const { damages: taken } = await replayJournal(journal, from, heads);
+    const { damages: found } = await replayJournal(journal, from, heads, Infinity);
+    const taken = found.filter(({ kind }) => kind !== "no-record");
     const damages = [...ofStore.damages, ...missing, ...stray, ...taken];
     if (damages.length === 0) return { damages, chains: [], setAside: [] };
     const left = await findHeads(directory, known);
     const { position } = journal;
     const chains = recordLosses(journal, left, damages, copies, options);
-    await journal.sync();
+    await journal.close();
     // The next start reads the new records as it reads those of a daemon that was killed.
     const gone = [...known.heads.keys()].filter((agentId) => !left.has(agentId));
-    await store.commit([...knownChainChanges(left, position), ...forgottenHeads(gone)]);
+    const changes = knownChainChanges(unplaced(left, altered), startOf(position, altered));
+    await store.commit([...changes, ...forgottenHeads(gone)]);
+    if (altered.size > 0) await takeStrayLinesOut(directory, altered);
     return { damages, chains, setAside: copies };
   } finally {
     await journal.close();
   }
+}
+
+/** The heads without the places that move: the next start looks for these. */
+function unplaced(
+  heads: ReadonlyMap<string, ChainHead>,
+  altered: ReadonlySet<string>,
+): ReadonlyMap<string, ChainHead> {
+  const moves = ({ place }: ChainHead): boolean =>
+    place !== undefined && altered.has(segmentName(place.segment));
+  return new Map(
+    [...heads].map(([id, head]) => [id, moves(head) ? { ...head, place: undefined } : head]),
+  );
+}
+
+/** Where the next start begins to read: a segment that is altered is read as a whole. */
+function startOf(position: JournalPosition, altered: ReadonlySet<string>): JournalPosition {
+  const { segment } = position;
+  return altered.has(segmentName(segment)) ? { segment, offset: 0 } : position;
 }
 
 /** Where each chain ends now; one that went with the oldest segments ends where it did. */

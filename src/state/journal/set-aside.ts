@@ -9,6 +9,7 @@ import { replaceStateFile } from "../../base/state-files.ts";
 import { findLogDamage, logOf } from "../sqlite/log.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readChainRecord } from "./journal-replay.ts";
+import { forgetSyncedMark } from "./journal-sync.ts";
 import { readSegment, segmentName, segmentsIn } from "./segment.ts";
 import { forgetSegments } from "./segment-manifest.ts";
 
@@ -31,19 +32,30 @@ export function setDamagedLogAside(path: string, now: number): SetAside {
   return { damages: [lost], copies: [copy] };
 }
 
-/** Takes the lines out of every segment; one without such lines is not touched. */
-export async function setStrayLinesAside(directory: string, now: number): Promise<SetAside> {
+/** Copies every segment that has such lines; they stand there still. */
+export async function copyStrayLines(directory: string, now: number): Promise<SetAside> {
   const damages: StrayLine[] = [];
   const copies: string[] = [];
   for (const number of segmentsIn(directory)) {
     const stray = await findStrayLines(directory, number);
     if (stray.length === 0) continue;
     damages.push(...stray);
-    copies.push(takeOut(directory, segmentName(number), stray, now));
+    copies.push(copyAside(join(directory, segmentName(number)), now));
   }
-  if (copies.length > 0)
-    await forgetSegments(directory, [...new Set(damages.map(({ file }) => file))]);
   return { damages, copies };
+}
+
+/** Takes the lines out of segments that were copied: what stands behind them moves. */
+export async function takeStrayLinesOut(
+  directory: string,
+  files: ReadonlySet<string>,
+): Promise<void> {
+  forgetSyncedMark(directory);
+  for (const number of segmentsIn(directory)) {
+    const file = segmentName(number);
+    if (files.has(file)) takeOut(join(directory, file), await findStrayLines(directory, number));
+  }
+  await forgetSegments(directory, [...files]);
 }
 
 async function findStrayLines(directory: string, number: number): Promise<readonly StrayLine[]> {
@@ -56,14 +68,7 @@ async function findStrayLines(directory: string, number: number): Promise<readon
   return stray;
 }
 
-function takeOut(
-  directory: string,
-  file: string,
-  stray: readonly StrayLine[],
-  now: number,
-): string {
-  const path = join(directory, file);
-  const copy = copyAside(path, now);
+function takeOut(path: string, stray: readonly StrayLine[]): void {
   const octets = readFileSync(path);
   const kept: Buffer[] = [];
   let start = 0;
@@ -74,7 +79,6 @@ function takeOut(
   replaceStateFile(path, Buffer.concat([...kept, octets.subarray(start)]));
   // It was made of the lines as they stood.
   rmSync(path.replace(/\.jws$/, ".idx"), { force: true });
-  return copy;
 }
 
 /** Copies a file to its own directory, and answers the copy's name. */
