@@ -55,8 +55,8 @@ export interface FeedStart {
   readonly cursor?: FeedCursor | undefined;
 }
 
-/** The expression of `server`. */
-export const SERVER = "pg_postmaster_start_time()::text";
+/** The expression of `server`: a number, which is the same in every time zone that a connection may have. */
+export const SERVER = "extract(epoch FROM pg_postmaster_start_time())::text";
 
 /** Reads what has changed after a revision, of some collections or of all, in one snapshot. */
 export async function readFeed(

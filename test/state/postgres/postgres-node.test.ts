@@ -194,6 +194,23 @@ describeWithPostgres("a node that asks what others have committed", () => {
     expect(fresh).toEqual([false]);
   });
 
+  it("takes the server for the same when connections come to have another time zone", async () => {
+    const url = await postgres().makeDatabase();
+    const { node } = await openTestNode(url, "a");
+    let anew = 0;
+    node.whenAnew(async () => {
+      anew += 1;
+    });
+    await caughtUp(node);
+    const database = new URL(url.replace("@/", "@localhost/")).pathname.slice(1);
+    await postgres().query(`ALTER DATABASE ${database} SET timezone = 'Asia/Tokyo'`);
+    await postgres().query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`,
+    );
+    for (let look = 0; look < 3; look += 1) await caughtUp(node);
+    expect(anew).toBe(0);
+  });
+
   it("asks once for all who ask at the same time", async () => {
     const url = await postgres().makeDatabase();
     const { node, store } = await openTestNode(url, "a");
