@@ -110,7 +110,7 @@ export class NodeTable {
   /** Every node that has been heard of lately. */
   async list(): Promise<readonly NodeEntry[]> {
     const { rows } = await this.#pool.query<Record<string, unknown>>(
-      `SELECT node, address, version, since, greatest(0, lease_ms
+      `SELECT node, address, version, extract(epoch FROM since) * 1000 AS since, greatest(0, lease_ms
           - extract(epoch FROM clock_timestamp() - beat_at) * 1000)::integer AS lease
         FROM ${this.#name}.nodes ORDER BY node`,
     );
@@ -118,7 +118,7 @@ export class NodeTable {
       node: String(row["node"]),
       address: String(row["address"]),
       version: String(row["version"]),
-      since: (row["since"] as Date).toISOString(),
+      since: new Date(Number(row["since"])).toISOString(),
       state: Number(row["lease"]) > 0 ? "live" : "silent",
       leaseMs: Number(row["lease"]),
     }));

@@ -35,3 +35,31 @@ describeWithPostgres("a node that comes back under its name", () => {
     expect(await processes()).toEqual(["b-3"]);
   });
 });
+
+describeWithPostgres("the nodes of a store", () => {
+  it.each(["ISO, MDY", "German, DMY", "SQL, MDY"])(
+    "are listed where dates are %s",
+    async (style) => {
+      const url = await postgres().makeDatabase();
+      const { store } = await openPostgres({ url, schema: "agtp" });
+      await store?.close();
+      const options = `-c datestyle=${style.replaceAll(" ", "")} -c timezone=Asia/Tokyo`;
+      const pool = new pg.Pool({ connectionString: url, options });
+      onTestFinished(() => pool.end());
+      const row = {
+        node: "a",
+        process: "a-1",
+        address: "127.0.0.1:1",
+        version: "0",
+        leaseMs: 2_000,
+      };
+      const table = new NodeTable(pool, `"agtp"`, row);
+      await table.enter();
+      const [own] = await table.list();
+      const at = "SELECT floor(extract(epoch FROM since) * 1000) AS at FROM agtp.nodes";
+      const [since] = await postgres().query(at, url);
+      expect(own).toMatchObject({ node: "a", state: "live" });
+      expect(Date.parse(own?.since ?? "")).toBe(Number(since?.["at"]));
+    },
+  );
+});
