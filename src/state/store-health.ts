@@ -13,7 +13,7 @@ const ADVICE: Readonly<Record<StoreFaultKind, string>> = {
   full: "it goes on by itself when there is room",
   "read-only": "it goes on by itself when it can be written",
   damaged: "what stands on its damaged pages cannot be read until a copy is put back",
-  unusable: "it goes on by itself when its disk does",
+  unusable: "it goes on by itself when what is in the way is gone",
   unreachable: "it goes on by itself when its server can be reached",
   refused: "it goes on by itself when the role has its rights",
   undecided: "it goes on by itself when its server can be reached",

@@ -6,19 +6,25 @@ import type { StoreFaultKind } from "../store-fault.ts";
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 /** The statement can be made again as it is: another was sooner. */
 const RACES = ["40001", "40P01", "55P03"];
-/** Classes of SQLSTATE: no connection, no resources, an operator's intervention, a system error. */
+/**
+ * Classes of SQLSTATE: no connection, a constraint that somebody has added, no resources, an operator's
+ * intervention, a system error, what a trigger raised.
+ */
 const CLASSES: Readonly<Record<string, StoreFaultKind>> = {
   "08": "unreachable",
+  "23": "unusable",
   "28": "refused",
   "3D": "refused",
   "53": "unreachable",
   "57": "unreachable",
   "58": "unusable",
+  P0: "unusable",
   XX: "damaged",
 };
 const STATES: Readonly<Record<string, StoreFaultKind>> = {
   "25006": "read-only",
   "42501": "refused",
+  "42703": "unusable",
   "42P01": "refused",
   "53100": "full",
 };

@@ -122,6 +122,28 @@ describeWithPostgres("a commit that waits for another one", () => {
   );
 });
 
+describeWithPostgres("a change that the database refuses by a rule of somebody else's", () => {
+  it.each([
+    ["a constraint", "ALTER TABLE agtp.entries ADD CHECK (length(value) > 100) NOT VALID"],
+    [
+      "a trigger",
+      `CREATE FUNCTION agtp.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          RAISE EXCEPTION 'not today'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON agtp.entries EXECUTE FUNCTION agtp.refuse()`,
+    ],
+    ["a column that has another name", "ALTER TABLE agtp.entries RENAME COLUMN value TO text"],
+  ])("is not kept, and is the store's fault: %s", async (_, rule) => {
+    const url = await postgres().makeDatabase();
+    const told: unknown[] = [];
+    const store = await openPostgres(url, ({ event, fields }) => {
+      told.push([event, fields["kind"]]);
+    });
+    await postgres().query(rule, url);
+    await expect(store.commit(put("word"))).rejects.toThrow(StoreUnavailableError);
+    expect(told).toEqual([["store-unavailable", "unusable"]]);
+  });
+});
+
 describeWithPostgres("a question to a store that is written all the time", () => {
   it("waits for the commits that were asked for before it, and for none after them", async () => {
     const url = await postgres().makeDatabase();
