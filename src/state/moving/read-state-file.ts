@@ -4,7 +4,9 @@
  */
 import { createHash, hash } from "node:crypto";
 import { OctetLines } from "../../base/line-reader.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import { decodeJws } from "../../identity/jws.ts";
+import { checkName, encodeChange } from "../entry-limits.ts";
 import { readChainRecord } from "../journal/journal-replay.ts";
 import { CHAIN_HEADS, readHead } from "../records/known-chains.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
@@ -81,6 +83,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
     } else if (one.kind === "put" || one.kind === "delete") {
       if (links !== undefined) throw lineError(number, "is an entry behind records");
       counts.entries += 1;
+      checkEntry(one, number);
       if (one.collection === CHAIN_HEADS) noteHead(known, one);
       yield one;
     } else {
@@ -97,10 +100,18 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
   if (!isOver) throw new StateFileError(`ends behind line ${number}, before it is whole`);
 }
 
-function noteHead(
-  known: Map<string, string>,
-  one: Extract<StateLine, { readonly kind: "put" | "delete" }>,
-): void {
+type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
+
+/** What no store takes is in no export. */
+function checkEntry(one: EntryLine, number: number): void {
+  try {
+    encodeChange(one);
+  } catch (error) {
+    throw lineError(number, `cannot be kept: ${reasonOf(error)}`);
+  }
+}
+
+function noteHead(known: Map<string, string>, one: EntryLine): void {
   const head = one.kind === "put" ? readHead(one.value) : undefined;
   if (head === undefined) known.delete(one.key);
   else known.set(one.key, head.auditId);
@@ -118,6 +129,16 @@ async function* linesOf(
     lineError(number(), "is longer than any that an export has"),
   );
   for await (const chunk of octets) yield* lines.take(chunk);
+}
+
+/** Tells whether an entry could have this key, as that of the end of a chain has. */
+function isName(text: string): boolean {
+  try {
+    checkName("key", text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A record that was taken. */
@@ -166,7 +187,9 @@ class ChainLinks {
   /** Takes the next record; undefined for what is none. `place` begins what is said of it. */
   add(jws: string, place: string): LinkedRecord | undefined {
     const record = readChainRecord(jws);
-    if (record === undefined) return undefined;
+    if (record === undefined || !isName(record.agentId) || /\0/.test(record.method)) {
+      return undefined;
+    }
     const { agentId, at, method, previous, isEvent } = record;
     const auditId = hash("sha256", jws);
     const before = this.#heads.get(agentId) ?? (this.#isWhole ? NO_AUDIT_ID : previous);

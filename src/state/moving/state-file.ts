@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord, parseRecord, quoteValue } from "../../base/j
 import { VERSION } from "../../base/version.ts";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../entry-limits.ts";
 import { type CutHead, cutHeadValue, readCutHead } from "../journal/cut-heads.ts";
+import { segmentName, segmentNumber } from "../journal/segment.ts";
 import type { StoredValue } from "../store.ts";
 
 const STATE_FORMAT = "agtpd-state";
@@ -108,7 +109,8 @@ export function readHeader(text: string): StateHeader | string {
     return `has version ${quoteValue(version)} of the format, this build reads version ${STATE_FORMAT_VERSION}`;
   }
   if (typeof server_id !== "string" || typeof created_at !== "string") return DAMAGED;
-  if (typeof agtpd !== "string" || !isNumber(first_segment) || first_segment < 1) return DAMAGED;
+  if (typeof agtpd !== "string" || !isNumber(first_segment)) return DAMAGED;
+  if (segmentNumber(segmentName(first_segment)) === undefined || first_segment < 1) return DAMAGED;
   return { server_id, created_at, agtpd, first_segment };
 }
 

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { importState } from "../../../src/state/moving/import-state.ts";
 import { readStateFile, StateFileError } from "../../../src/state/moving/read-state-file.ts";
+import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { openState, type ServerState } from "../../../src/state/state.ts";
 import { readAll, type Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
@@ -185,9 +186,33 @@ describe("a file that is not as it was written", () => {
     ['"version":1', '"version":2', "has version 2 of the format, this build reads version 1"],
     ['"agtpd-state"', '"tar"', "is no state of agtpd"],
     ['"first_segment":1', '"first_segment":0', "is damaged"],
+    ['"first_segment":1', '"first_segment":100000000', "is damaged"],
   ])("is refused with %s as %s", async (was, is, message) => {
     const text = (await makeFile()).join("").replace(was, is);
     expect(String(await judge(text))).toContain(message);
+  });
+
+  const nested = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+  const record = (agentId: string, method = "QUERY"): string => {
+    const [at, previous] = ["2026-01-01T00:00:00.000Z", "0".repeat(64)];
+    const payload = { agent_id: agentId, issued_at: at, method, previous_audit_id: previous };
+    return JSON.stringify({ record: createRecordSigner().sign(JSON.stringify(payload)) });
+  };
+
+  it.each([
+    ["an empty key", '{"put":["things",""],"value":1}', "cannot be kept"],
+    ["NUL in a key", '{"put":["things","a\\u0000"],"value":1}', "cannot be kept"],
+    ["half a character in a key", '{"put":["things","a\\ud800"],"value":1}', "cannot be kept"],
+    ["a key that is too long", `{"delete":["things","${"k".repeat(600)}"]}`, "cannot be kept"],
+    ["a value that is too deep", `{"put":["things","a"],"value":${nested}}`, "cannot be kept"],
+    ["a record of nobody", record(""), "is no record"],
+    ["a record of an agent with NUL", record("a\0"), "is no record"],
+    ["a record of a method with NUL", record(ALICE, "\0"), "is no record"],
+  ])("is refused with %s, though all adds up", async (_, line, message) => {
+    const [header = ""] = await makeFile();
+    const fault = await judge(rewritten([header, `${line}\n`]));
+    expect(fault).toBeInstanceOf(StateFileError);
+    expect(String(fault)).toContain(`line 2 ${message}`);
   });
 
   it("is refused with lines behind the end, and with none at all", async () => {
