@@ -141,11 +141,11 @@ export class Link {
   }
 
   /**
-   * Asks the other end; rejects with what it threw, or when it is gone. The cargo goes with the question
-   * as it is.
+   * Asks the other end; rejects with what it threw, or LinkGoneError when it is gone. The cargo goes with the
+   * question as it is.
    */
   ask<Answer>(name: string, body?: unknown, cargo?: Cargo): Promise<Answer> {
-    if (!this.#isOpen) return Promise.reject(gone());
+    if (!this.#isOpen) return Promise.reject(new LinkGoneError());
     this.#number += 1;
     const number = this.#number;
     return new Promise<Answer>((resolve, reject) => {
@@ -212,11 +212,16 @@ export class Link {
 
   #fail(): void {
     this.#isOpen = false;
-    for (const { reject } of this.#pending.values()) reject(gone());
+    for (const { reject } of this.#pending.values()) reject(new LinkGoneError());
     this.#pending.clear();
   }
 }
 
-function gone(): Error {
-  return new Error("the other process is gone");
+/** Nobody answers any more. */
+export class LinkGoneError extends Error {
+  override readonly name = "LinkGoneError";
+
+  constructor() {
+    super("the other process is gone");
+  }
 }

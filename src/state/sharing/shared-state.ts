@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Link } from "../../base/link.ts";
+import { type Link, LinkGoneError } from "../../base/link.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import type { CommitOutcome, Feed, ListRange, Store, StoredEntry } from "../store.ts";
@@ -120,12 +120,12 @@ export class SharedState {
 
   /**
    * Resolves once every worker has stored what it made of its records.
-   * @throws WorkerMissingError while one is being replaced
+   * @throws WorkerMissingError while one is being replaced, or where one is lost meanwhile
    */
   async save(): Promise<void> {
     if (this.#missing.size > 0) throw new WorkerMissingError("a worker is being replaced");
     const told = this.#options.chains.events.at(-1);
-    await Promise.all([...this.#seats].map(({ link }) => link.ask("save")));
+    await Promise.all([...this.#seats].map(({ link }) => link.ask("save").catch(missingIfGone)));
     if (this.#missing.size > 0) throw new WorkerMissingError("a worker was lost");
     if (told !== undefined) this.#options.chains.forgetEvents(told);
   }
@@ -244,6 +244,10 @@ export class SharedState {
       };
     });
   }
+}
+
+function missingIfGone(error: unknown): never {
+  throw error instanceof LinkGoneError ? new WorkerMissingError("a worker was lost") : error;
 }
 
 /** A head as workers know it: the journal is the parent's. */

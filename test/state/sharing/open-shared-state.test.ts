@@ -7,6 +7,7 @@ import { NO_AUDIT_ID } from "../../../src/state/records/record.ts";
 import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
 import { openSharedState } from "../../../src/state/sharing/open-shared-state.ts";
 import { ParentRecords } from "../../../src/state/sharing/parent-records.ts";
+import { WorkerMissingError } from "../../../src/state/sharing/shared-state.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { sha256 } from "../../support/records.ts";
 import { alterStore } from "../../support/store.ts";
@@ -61,5 +62,39 @@ it("is no fault, and the next start makes up for it", async () => {
   ]);
   next.close();
   await after.close();
+  expect(faults).toEqual([]);
+});
+
+it("is no fault either while it is asked to store what it made", async () => {
+  const faults: unknown[] = [];
+  const places = {
+    ...{ store: createMemoryStore(), journalDirectory: makeDirectory(), leaseMs: 300 },
+    ...{ durability: "process" as const, segmentBytes: 100 },
+    onFault: (error: unknown) => void faults.push(error),
+    onNotice: () => undefined,
+  };
+  const state = await openSharedState(places);
+  const [near, far] = duplexPair();
+  const gone = state.shared.serve(new Link(far, STORE_FAULTS), "1");
+  const link = new Link(near, STORE_FAULTS);
+  const asked = new Promise<void>((resolve) => {
+    const save = () => {
+      resolve();
+      return new Promise(() => undefined);
+    };
+    link.serve({ save });
+  });
+  await link.ask("join");
+  link.tell("serving");
+  const record = recordOf("a".repeat(64));
+  const expected = new Map([[record.chain.agentId, NO_AUDIT_ID]]);
+  // The segment is full with it, and a checkpoint is made.
+  await new ParentRecords(link, () => undefined).append({ records: [record], expected });
+  await asked;
+  const saved = state.shared.save();
+  link.close();
+  await expect(saved).rejects.toThrow(WorkerMissingError);
+  await gone;
+  await state.close();
   expect(faults).toEqual([]);
 });
