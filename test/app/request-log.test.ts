@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createObserver, milliseconds } from "../../src/app/observer.ts";
@@ -76,6 +77,16 @@ it("writes the line of each refusal, and who asked, whatever was refused before 
       });
     }
   }
+});
+
+it("has all its members on the page of the log's events", () => {
+  const page = readFileSync("docs/reference/events.md", "utf8");
+  const headers = { "agent-id": "a", "request-id": "b", "task-id": "c", "session-id": "d" };
+  const told = createTeller(makeRoute());
+  const said = told({ headers }, 400, badRequest("invalid-body", "no"));
+  const members = ["event", "request", "level", "time", "duration_ms", ...Object.keys(said)];
+  expect(members).toHaveLength(15);
+  expect(members.filter((member) => !page.includes(`\`${member}\``))).toEqual([]);
 });
 
 it("conceals the secrets of an endpoint, whatever another one showed", () => {

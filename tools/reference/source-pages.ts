@@ -25,7 +25,7 @@ export function sourcePages(): ReadonlyMap<string, string> {
       if (!OTHER_EVENTS.test(file)) readLogEvent(node, events);
       ts.forEachChild(node, visit);
     };
-    if (/\bevent: "|new (?:Counter|Gauge|Histogram|Summary)\(/.test(text)) visit(source);
+    if (/\bevent\b|new (?:Counter|Gauge|Histogram|Summary)\(/.test(text)) visit(source);
   }
   return new Map([
     ["metrics.md", `${METRICS_PAGE}${table(["metric", "kind", "labels", "meaning"], metrics)}`],
@@ -58,11 +58,16 @@ function readMetric(node: ts.Node, found: Found): void {
 
 function readLogEvent(node: ts.Node, found: Found): void {
   if (!ts.isObjectLiteralExpression(node)) return;
-  const event = textAt(node, "event");
-  if (event === undefined) return;
   const call = ts.isCallExpression(node.parent) ? node.parent : undefined;
   const named = call && ts.isPropertyAccessExpression(call.expression) && call.expression.name.text;
-  const level = named && LEVELS.has(named) ? named : textAt(node, "level");
+  const isLine = named && LEVELS.has(named);
+  const event = textAt(node, "event");
+  if (event === undefined) {
+    const isComputed = node.properties.some(({ name }) => name?.getText() === "event");
+    if (isLine && isComputed) throw new Error(`the event of a line is no text: ${node.getText()}`);
+    return;
+  }
+  const level = isLine ? named : textAt(node, "level");
   const said = call?.arguments.slice(1).find(ts.isStringLiteral)?.text ?? textAt(node, "message");
   const fields = node.properties
     .map((property) => property.name?.getText() ?? "")
@@ -110,8 +115,14 @@ const EVENTS_PAGE = `# Events of the log
 
 ${MADE}
 
-A line of the log is a JSON object with \`level\`, \`time\`, \`event\` and \`message\`. The level is empty where the line's own reason decides it, the message where it
-is put together. A line may have more fields than are named here.
+A line of the log is a JSON object with \`level\`, \`time\` and \`message\`, and mostly with \`event\`: what handlers log, and what goes wrong with a call, is without one where
+\`endpoint\` says whose line it is. The level is empty where the line's own reason decides it, the message where it is put together. A line may have more fields than are
+named here.
+
+Each request that was answered is a line as well, without a message: \`request\`, of level info, and written whatever \`--log-level\` says where its status is one that
+AGTP alone has (261 to 263, 455 to 464, 550, 551). It has \`method\` and \`path\` as they were sent (\`answered_as\` where an alias
+was), \`status\`, \`duration_ms\`, of a refusal its \`code\`, \`agent_id\`, \`response_id\` and \`remote\`, and where the request has them \`request_id\`, \`task_id\`, \`session_id\`
+and \`trace_id\`; of a fault \`error_id\`. Octets that are no request have \`status\`, \`code\`, \`response_id\` and \`remote\` alone.
 
 `;
 

@@ -89,10 +89,9 @@ export class JwksKeys implements KeySource {
       this.#report(fetched);
       return { keys: fetched.set, lifetimeMs: fetched.lifetimeMs };
     }
-    const event = "issuer-keys";
     const outcome = this.#cache.usable === undefined ? "had" : "renewed";
     const message = `the token issuer's keys cannot be ${outcome}`;
-    if (!this.#isClosed) this.#log.warn({ event, reason: fetched.fault }, message);
+    if (!this.#isClosed) this.#log.warn({ event: "issuer-keys", reason: fetched.fault }, message);
     return fetched;
   }
 
@@ -156,8 +155,10 @@ class JwksFileKeys implements KeySource {
   #read(): void {
     const read = readKeyFile(this.#path);
     if (read.fault !== undefined) {
-      const event = "issuer-keys";
-      this.#log.warn({ event, reason: read.fault }, "the token issuer's keys cannot be renewed");
+      this.#log.warn(
+        { event: "issuer-keys", reason: read.fault },
+        "the token issuer's keys cannot be renewed",
+      );
       return;
     }
     if (read.set.fingerprint === this.#set?.fingerprint) return;
@@ -181,10 +182,11 @@ function tellKeys(
   log: Following["log"],
   { set, ignored }: { readonly set: KeySet; readonly ignored: readonly string[] },
 ): void {
-  const event = "issuer-keys";
-  log.info({ event, keys: set.size }, "the token issuer's keys are known");
-  if (set.size === 0) log.warn({ event }, "the token issuer publishes no usable key");
-  for (const reason of ignored) log.warn({ event, reason }, "a key is not used");
+  log.info({ event: "issuer-keys", keys: set.size }, "the token issuer's keys are known");
+  if (set.size === 0) {
+    log.warn({ event: "issuer-keys" }, "the token issuer publishes no usable key");
+  }
+  for (const reason of ignored) log.warn({ event: "issuer-keys", reason }, "a key is not used");
 }
 
 /** The parts that a verifier is opened with. */

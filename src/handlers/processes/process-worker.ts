@@ -70,7 +70,8 @@ export class ProcessWorker {
     const session = new ProcessSession(this.#parts, {
       onReady: (functions) => {
         readyAt = performance.now();
-        this.#log("info", "process-ready", session, "is ready");
+        const { log } = this.#parts;
+        log.info({ event: "process-ready", ...this.#fieldsOf(session) }, this.#saying("is ready"));
         onFirst(functions);
         this.#listener.onReady(functions);
       },
@@ -91,8 +92,8 @@ export class ProcessWorker {
     const isLasting = readyAt !== undefined && performance.now() - readyAt >= LASTING_MS;
     this.#failures = isLasting ? 1 : this.#failures + 1;
     this.#pauseMs = pauseAfter(this.#failures, PAUSES);
-    const message = `${reason}; it is started again in ${this.#pauseMs} ms`;
-    this.#log("error", "process-ended", session, message);
+    const message = this.#saying(`${reason}; it is started again in ${this.#pauseMs} ms`);
+    this.#parts.log.error({ event: "process-ended", ...this.#fieldsOf(session) }, message);
     this.#timer = setTimeout(() => this.#restart(), this.#pauseMs);
     this.#listener.onDown(this.#pauseMs);
   }
@@ -105,10 +106,12 @@ export class ProcessWorker {
     this.#open();
   }
 
-  #log(level: "info" | "error", event: string, session: ProcessSession, message: string): void {
-    const { log, settings } = this.#parts;
-    const { name } = settings;
-    log[level]({ event, process: name, pid: session.pid }, `process "${name}" ${message}`);
+  #fieldsOf({ pid }: ProcessSession): object {
+    return { process: this.#parts.settings.name, pid };
+  }
+
+  #saying(message: string): string {
+    return `process "${this.#parts.settings.name}" ${message}`;
   }
 }
 

@@ -124,8 +124,8 @@ type RecordPasskey = (
 ) => Promise<void>;
 
 const LOGGED = {
-  passkey_registered: "console-passkey-registered",
-  passkey_removed: "console-passkey-removed",
+  passkey_registered: { event: "console-passkey-registered" },
+  passkey_removed: { event: "console-passkey-removed" },
 } as const;
 
 /**
@@ -140,8 +140,8 @@ function recordingPasskeys(context: ConsoleContext): RecordPasskey {
     const said = operator === undefined ? { via: "control-socket" } : { operator };
     const passkey = { person: personId, name, credential_id: id, public_key: jwk };
     await record([{ agentId, extension: { event_type: change, ...passkey, ...said }, about }]);
-    const event = LOGGED[change];
-    context.log.info({ event, passkey: id, person: personId }, "somebody's passkeys are others");
+    const fields = { ...LOGGED[change], passkey: id, person: personId };
+    context.log.info(fields, "somebody's passkeys are others");
   };
 }
 

@@ -178,15 +178,29 @@ export class WebhookCourier {
   async #settle(delivery: WebhookDelivery, outcome: AttemptOutcome | undefined): Promise<void> {
     const { outbox, log } = this.#options;
     const { id, url, state, attempts, at, reason } = delivery;
-    const event = `webhook-${state === "queued" ? "postponed" : state}`;
-    const fields = { event, delivery_id: id, host: hostOf(url), attempts };
+    const fields = { delivery_id: id, host: hostOf(url), attempts };
     const detail = outcome?.kind === "failed" ? outcome.detail : undefined;
     const failure = { ...fields, reason, ...(detail === undefined ? {} : { detail }) };
-    if (state === "delivered") log.info(fields, "a webhook took a message");
-    else if (state === "queued") {
-      const retryAt = new Date(at).toISOString();
-      log.warn({ ...failure, retry_at: retryAt }, "a webhook did not take a message");
-    } else log.warn(failure, "a webhook message was given up");
+    switch (state) {
+      case "delivered":
+        log.info({ event: "webhook-delivered", ...fields }, "a webhook took a message");
+        break;
+      case "queued": {
+        const failed = {
+          event: "webhook-postponed",
+          ...failure,
+          retry_at: new Date(at).toISOString(),
+        };
+        log.warn(failed, "a webhook did not take a message");
+        break;
+      }
+      case "failed":
+        log.warn({ event: "webhook-failed", ...failure }, "a webhook message was given up");
+        break;
+      case "expired":
+        log.warn({ event: "webhook-expired", ...failure }, "a webhook message was given up");
+        break;
+    }
     await outbox.update(delivery);
   }
 }
