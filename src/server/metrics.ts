@@ -130,7 +130,8 @@ export async function serveMetrics(
   const timeouts = { headersTimeout: SCRAPE_TIMEOUT_MS, requestTimeout: SCRAPE_TIMEOUT_MS };
   const server = http.createServer({ ServerResponse, ...timeouts }, (request, response) => {
     const answer = answers.get(request.url?.split("?")[0] ?? "");
-    if (request.method !== "GET" || answer === undefined) response.writeHead(404).end();
+    const isAsked = request.method === "GET" || request.method === "HEAD";
+    if (!isAsked || answer === undefined) response.writeHead(404).end();
     else answer(response).catch(() => response.writeHead(500).end());
   });
   server.maxConnections = MAX_SCRAPERS;

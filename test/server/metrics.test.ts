@@ -143,6 +143,16 @@ describe("the Prometheus endpoint", () => {
     expect((await fetch(`${url}?name=a`)).status).toBe(200);
   });
 
+  // RFC 9110 §9.1: every server has HEAD where it has GET; load balancers ask by it.
+  it.each(["/metrics", "/readyz"])("answers HEAD %s as GET, without the body", async (path) => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const url = metricsUrl(server).replace("/metrics", path);
+    const [asked, got] = [await fetch(url, { method: "HEAD" }), await fetch(url)];
+    expect([asked.status, await asked.text()]).toEqual([200, ""]);
+    expect(asked.headers.get("content-type")).toBe(got.headers.get("content-type"));
+    expect(await got.text()).not.toBe("");
+  });
+
   it("that cannot have its port stops the start with a problem that says so", async () => {
     const port = await listen(createServer());
     const { configPath } = makeDeployment(serverFiles({ metrics: { enabled: true, port } }));
