@@ -103,7 +103,7 @@ class Answer:
     @property
     def ok(self) -> bool:
         """True if it is no refusal."""
-        return 200 <= self.status < 300 and self.status not in (261, 262)
+        return 200 <= self.status < 300 and self.status != 262
 
 
 class Agent(dict):

@@ -189,6 +189,10 @@ class CallingInTests(unittest.TestCase):
         answer = call_handler(book, dispatch=lambda *_: (200, refusal))
         self.assertEqual(answer.body, [True, None, None, None, refusal])
 
+    def test_what_goes_on_is_no_refusal(self) -> None:
+        said = {status: Answer(status).ok for status in (200, 202, 204, 261, 262, 263, 404, 455)}
+        self.assertEqual([status for status, ok in said.items() if not ok], [262, 404, 455])
+
     def test_what_is_dispatched_is_answered_by_the_test(self) -> None:
         def book(call):
             return {"free": call.dispatch("QUERY", "/rooms").body}
