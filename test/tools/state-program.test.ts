@@ -60,6 +60,21 @@ function chainIn(directory: string): readonly string[] {
 }
 
 describe("agtpd state", () => {
+  it("could not be asked where the file cannot be read or written", async () => {
+    const { directory, configPath } = makeDeployment(FILES);
+    const nowhere = join(directory, "nowhere", "state.ndjson");
+    for (const [command, file] of [
+      ["import", nowhere],
+      ["import", directory],
+      ["export", nowhere],
+    ] as const) {
+      const { exitCode, err } = await state(configPath, command, file);
+      expect([command, file, exitCode]).toEqual([command, file, 2]);
+      expect(err).toMatch(/^agtpd state: cannot (read|write) \//);
+    }
+    expect(await state(configPath, "export", configPath)).toMatchObject({ exitCode: 1 });
+  });
+
   it("moves what a running daemon keeps into another deployment, where chains go on", async () => {
     const { configPath } = makeDeployment(FILES);
     const daemon = await startProgram(configPath);

@@ -82,7 +82,7 @@ Examples:
 The file holds secrets of the deployment and what its agents did: it is its owner's alone (0600).
 Keys, certificates, configuration and endpoints are not in it.
 
-Exit codes: 0 done, 1 refused, and nothing changed; 2 the command line is wrong.`;
+Exit codes: 0 done, 1 refused, and nothing changed; 2 the command line is wrong, or a file cannot be read or written.`;
 
 /** The program. */
 export function stateCommand(): Command {

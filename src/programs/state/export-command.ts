@@ -18,7 +18,7 @@ import {
 } from "../../state/moving/read-state-file.ts";
 import { readKnownChains } from "../../state/records/known-chains.ts";
 import { controlPath, journalDirectory } from "../../state/state-directory.ts";
-import { type Command, CommandRefusal, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
@@ -81,8 +81,10 @@ function openNew(target: string, part: string): number {
     rmSync(part, { force: true });
     return openSync(part, "wx", 0o600);
   } catch (error) {
-    const message = codeOf(error) === "EEXIST" ? "it is there already" : reasonOf(error);
-    throw new CommandRefusal(`cannot write ${target}: ${message}`);
+    if (codeOf(error) === "EEXIST") {
+      throw new CommandRefusal(`cannot write ${target}: it is there already`);
+    }
+    throw usage(`cannot write ${target}: ${reasonOf(error)}`);
   }
 }
 

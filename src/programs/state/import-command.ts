@@ -13,7 +13,7 @@ import { importState } from "../../state/moving/import-state.ts";
 import type { ImportReport } from "../../state/moving/imported-chains.ts";
 import { StateFileError } from "../../state/moving/read-state-file.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
-import { type Command, CommandRefusal, command } from "../shell/command.ts";
+import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
@@ -167,7 +167,7 @@ function moveIn(moves: readonly Move[], suffix: string): readonly string[] {
 function explained(error: unknown, source: string): unknown {
   if (error instanceof StateFileError) return new CommandRefusal(`${source} ${error.message}`);
   if (["ENOENT", "EACCES", "EISDIR"].includes(codeOf(error))) {
-    return new CommandRefusal(`cannot read ${source}: ${reasonOf(error)}`);
+    return usage(`cannot read ${source}: ${reasonOf(error)}`);
   }
   return error;
 }
