@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { findDirectoryFault } from "../base/bounded-file.ts";
 import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { describeProblem, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
@@ -178,16 +179,21 @@ interface DaemonQuestion {
 /**
  * Its result.
  * @throws CommandRefusal where no daemon runs, or it refuses
- * @throws AgtpClientError where there is no such configuration
+ * @throws AgtpClientError where there is no such configuration, or it is a directory
  */
 export async function askDaemon(
   { command, options = {}, config }: DaemonQuestion,
   { directory }: Pick<Terminal, "directory">,
 ): Promise<JsonRecord> {
-  const path = controlPath(dirname(resolve(directory, config)));
+  const file = resolve(directory, config);
+  // Its daemon would be another one: that of the directory above.
+  if (findDirectoryFault(file) === undefined) {
+    throw usage(`${config}: must be a file, is a directory`);
+  }
+  const path = controlPath(dirname(file));
   const question = JSON.stringify({ command, options });
   const line = await askControl(path, question).catch((error: unknown) => {
-    if (!existsSync(resolve(directory, config))) {
+    if (!existsSync(file)) {
       throw usage(`${config}: does not exist (--config FILE names the deployment)`);
     }
     throw new CommandRefusal(describe(error, config));

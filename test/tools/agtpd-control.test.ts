@@ -94,6 +94,19 @@ describe("agtpd, asked about a daemon that runs", () => {
     }
   }, 60_000);
 
+  it("asks nobody where the configuration is a directory, also not the daemon beside it", async () => {
+    const deployment = deployed();
+    const { child } = await startProgram(deployment.configPath);
+    for (const command of ["status", "stop", "login"]) {
+      const { directory } = deployment;
+      const args = [command, "--config", "endpoints"];
+      const { exitCode, err } = await runCommand(args, directory);
+      expect([command, exitCode]).toEqual([command, 2]);
+      expect(err).toBe(`agtpd ${command}: endpoints: must be a file, is a directory\n`);
+    }
+    expect(child.exitCode).toBeNull();
+  }, 60_000);
+
   it("finds the next daemon where the last one was killed", async () => {
     const deployment = deployed();
     const killed = await startProgram(deployment.configPath);

@@ -3,7 +3,7 @@
  * JSON Schema draft-07, where a text may also ask for a variable of the environment; and the lines by
  * which editors find them beside a deployment.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import { configSchema } from "../../app/config/config.ts";
 import { isRecord } from "../../base/json-value.ts";
@@ -134,8 +134,12 @@ export const schemaCommand: Command = command({
       throw usage(`there is no schema ${JSON.stringify(name)}: ${SCHEMA_NAMES.join(", ")}`);
     }
     if (write) {
+      const file = resolve(directory, config);
+      if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
+        throw usage(`${JSON.stringify(config)} is no configuration file`);
+      }
       const files = schemaFiles();
-      writeFiles(resolve(directory, dirname(config)), files, true);
+      writeFiles(dirname(file), files, true);
       for (const { path } of files) err.write(`wrote ${path}\n`);
     } else if (name === undefined) {
       throw usage(`which one: ${SCHEMA_NAMES.join(", ")}? Or --write`);

@@ -136,6 +136,13 @@ type = "string"
     const again = await runIn(join(directory, "shop"), schemaCommand, ["--write"]);
     expect(again.exitCode).toBe(0);
     expect(again.err).toContain(".agtp/schema/recipe.json");
+    for (const config of ["shop", "nowhere/agtp-server.toml"]) {
+      const args = ["--write", "--config", config];
+      const { exitCode, err } = await runIn(directory, schemaCommand, args);
+      expect([config, exitCode]).toEqual([config, 2]);
+      expect(err).toContain("is no configuration file");
+    }
+    expect(readdirSync(directory)).toEqual(["shop"]);
   });
 
   it("goes with what an import writes", async () => {
