@@ -2,7 +2,7 @@
  * Rules about what paths lead to: a file that is named must be there and be readable, because a
  * server that starts without its certificate, keys or catalog is not the one that was asked for.
  */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
@@ -31,7 +31,7 @@ export const fileChecks: readonly CrossCheck[] = [
     ({ mcp, directory }, report) => void readMcpSettings(mcp.servers, directory, report),
   ),
   rule(["catalog"], ({ catalog, directory }, report) => {
-    if (catalog.file === join(directory, DEFAULT_CATALOG) && !existsSync(catalog.file)) {
+    if (catalog.file === join(directory, DEFAULT_CATALOG) && isAbsent(catalog.file)) {
       const message = `"${DEFAULT_CATALOG}" does not exist, the catalog that comes with agtpd is used`;
       report("catalog.file", message, { severity: "warning" });
     } else checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES);
@@ -66,6 +66,15 @@ export const fileChecks: readonly CrossCheck[] = [
     }
   }),
 ];
+
+/** False also where nobody can tell: what may be there is not passed over. */
+function isAbsent(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
 
 /** The place that `agtp-keys signing` writes to. */
 const SIGNING_KEY = ".agtp/keys/signing.pem";

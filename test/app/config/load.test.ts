@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -556,6 +556,17 @@ describe("loadConfig, for the files that a configuration names", () => {
       ["catalog.file", "does not exist"],
       ["handlers.root", "must be a directory"],
     ]);
+  });
+
+  it("takes a catalog that is there and cannot be read for none that is absent", () => {
+    const directory = makeDirectory({ "agtp-server.toml": MINIMAL });
+    const config = join(directory, "agtp-server.toml");
+    expect(loadConfig(config, {}).problems).toMatchObject([{ severity: "warning" }]);
+    mkdirSync(join(directory, "catalog"));
+    symlinkSync("methods.json", join(directory, "catalog/methods.json"));
+    const { problems } = loadConfig(config, {});
+    expect(written(problems)).toEqual([expect.stringContaining("is a loop of symbolic links")]);
+    expect(problems[0]?.severity).toBeUndefined();
   });
 
   it("wants a signing key that is named to be an Ed25519 key", () => {
