@@ -14,7 +14,7 @@ import { firstCall, firstCallText } from "../shell/first-call.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
 import { type DraftedTools, type Drafting, draftTools } from "./draft-tools.ts";
-import { askTools, type NamedServer, nameServer } from "./named-server.ts";
+import { askTools, type NamedServer, nameServer, USUAL_CONFIG } from "./named-server.ts";
 
 const NOTES = `
 Examples:
@@ -35,7 +35,7 @@ export const importCommand: Command = command({
   },
   options: {
     "-o, --output <dir>": "the directory that the endpoint files are written to",
-    "--config <file>": { help: "where [[mcp.servers]] are", default: "agtp-server.toml" },
+    "--config <file>": { help: "where [[mcp.servers]] are", default: USUAL_CONFIG },
     "--name <name>": "the server's name, where it is none of the configuration",
     "--only <tool>": { help: "only this tool; may be repeated", isRepeated: true },
     "--keep-names": "MCP clients of this daemon see the tools under the server's own names",
@@ -117,7 +117,8 @@ function tell(
   }
   for (const { tool, reason } of leftOut)
     err.write(`${defuseLine(`left out: ${tool}: ${reason}`)}\n`);
-  err.write(`${tools.length} endpoints in ${output}, all to review: look for REVIEW\n`);
+  const count = tools.length === 1 ? "1 endpoint" : `${tools.length} endpoints`;
+  err.write(`${count} in ${output}, all to review: look for REVIEW\n`);
   if (entry !== undefined) {
     err.write("add to agtp-server.toml:\n");
     out.write(`\n[[mcp.servers]]\n${writeToml(entry)}`);

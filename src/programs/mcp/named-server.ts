@@ -1,4 +1,6 @@
 /** The MCP server that a command line names: one of the configuration, a URL, or a command to run. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { McpServer, type OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import { type McpServerSettings, readMcpSettings } from "../../handlers/mcp/read-settings.ts";
@@ -34,7 +36,8 @@ export function nameServer(
     };
     return { settings: { name: named, place: { kind: "http", url: target }, ...limits }, entry };
   }
-  const known = args.length > 0 ? undefined : configured(target, config, terminal);
+  const isCommand = args.length > 0 || hasNone(config, terminal);
+  const known = isCommand ? undefined : configured(target, config, terminal);
   if (known !== undefined) return { settings: known, entry: undefined };
   const named = name ?? (kebab(args.findLast((one) => !one.startsWith("-")) ?? target) || "server");
   const cwd = terminal.directory;
@@ -43,6 +46,14 @@ export function nameServer(
     settings: { name: named, place, ...limits },
     entry: { name: named, command: target, args },
   };
+}
+
+/** The file where servers are looked for unless the command line says otherwise. */
+export const USUAL_CONFIG = "agtp-server.toml";
+
+/** Tells whether nobody named a configuration, and there is none. */
+function hasNone(config: string, { directory }: Terminal): boolean {
+  return config === USUAL_CONFIG && !existsSync(resolve(directory, config));
 }
 
 function configured(

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
 import { configFile, makeDeployment } from "../../support/deployment.ts";
+import { makeDirectory } from "../../support/directory.ts";
 import { HOSTILE, SANE } from "../../support/mcp-upstream.ts";
 import type { EndpointTable } from "../../support/openapi-program.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
@@ -75,6 +76,28 @@ describe("agtp-mcp import", () => {
     const [entry] = /\[\[mcp\.servers\]\][\s\S]*/.exec(before.out) ?? [];
     expect(parse(entry ?? "")).toMatchObject({ mcp: { servers: [{ args: [HOSTILE] }] } });
     expect(readEndpoints(desk, "one")).toEqual(readEndpoints(desk, "two"));
+  });
+
+  it("imports from a command of one word where there is no configuration", async () => {
+    const directory = makeDirectory();
+    const script = `#!/bin/sh\nexec "${process.execPath}" "${SANE}"\n`;
+    writeFileSync(join(directory, "serve"), script, { mode: 0o755 });
+    const args = ["import", "-o", "made", "--", "./serve"];
+    const { exitCode, out, err } = await runIn(directory, mcpProgram, args);
+    expect(exitCode).toBe(0);
+    expect(out).toContain('command = "./serve"');
+    expect(err).toContain("2 endpoints in made");
+    const only = await runIn(directory, mcpProgram, [
+      "import",
+      "-o",
+      "one",
+      "--only",
+      "add",
+      ...args.slice(3),
+    ]);
+    expect(only.err).toContain("1 endpoint in one");
+    const unread = ["import", "tools", "-o", "made", "--config", "none.toml"];
+    expect((await runIn(directory, mcpProgram, unread)).exitCode).toBe(2);
   });
 
   it("writes nothing for a tool that is not there, and replaces nothing unasked", async () => {
