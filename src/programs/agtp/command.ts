@@ -56,7 +56,7 @@ const escalationsCommand: Command = command({
   options: {
     ...EXCHANGE_OPTIONS,
     "--status <status>": { help: "which ones", choices: STATUSES, default: "open" },
-    "--limit <count>": { help: "how many at most, the newest first", default: "50" },
+    "--limit <count>": { help: "how many, the newest first; 200 at most", default: "50" },
   },
   notes: OPERATOR_NOTES,
   run: ({ id, status, limit, ...line }, terminal) => {

@@ -340,7 +340,7 @@ describe("agtp escalations", () => {
     expect(lines[3]).toContain(one);
     expect(all.out).not.toContain("\u001b");
     const first = await runOperator(daemon, ["escalations", "--limit", "1", ...AS_OPAL]);
-    expect(first.err).toBe("1 of 2: --limit shows more\n");
+    expect(first.err).toBe("1 of 2: --limit shows more, 200 at most\n");
 
     const confirm = ["confirm", one, "--decision", "rejected", "--note", "too dear"];
     const confirmed = await runOperator(daemon, [...confirm, ...AS_OPAL]);
