@@ -336,6 +336,29 @@ describe("an operator with a passkey", () => {
     expect(await codeOf(asked)).toEqual([403, "viewer"]);
   });
 
+  it("are somebody's by no more octets than a browser takes, and by nobody else's", async () => {
+    const house = await open();
+    const family = "Преображенская-Вознесенская";
+    const handles = new Set<string>();
+    for (const name of [
+      `Екатерина ${family}`,
+      `Александра ${family}`,
+      `${"x".repeat(63)}a`,
+      "Ada",
+    ]) {
+      const visitor = await house.signIn({ name });
+      const { status, body } = await visitor.post("/api/passkeys/challenge", {
+        for: "registration",
+      });
+      expect(status).toBe(200);
+      const octets = Buffer.from(body.options.user.id, "base64url");
+      expect(octets.length).toBeGreaterThan(0);
+      expect(octets.length).toBeLessThanOrEqual(64);
+      handles.add(octets.toString("hex"));
+    }
+    expect(handles.size).toBe(4);
+  });
+
   it.each([
     ["nothing", undefined],
     ["a text", "x"],

@@ -3,6 +3,7 @@
  * the console and its own origin, under a challenge that was made for this one purpose.
  * 403 `passkey-refused` for what is not so.
  */
+import { createHash } from "node:crypto";
 import {
   type AuthenticationResponseJSON,
   generateAuthenticationOptions,
@@ -46,13 +47,18 @@ export async function beginRegistration(
   const { challenge } = challenges.create(token, REGISTRATION);
   return generateRegistrationOptions({
     ...{ rpName: "agtpd console", rpID: rpIdOf(place), userName: person.name },
-    userID: new TextEncoder().encode(person.id.slice(-64)),
+    userID: userHandleOf(person),
     challenge: octetsOf(challenge),
     timeout: TIMEOUT_MS,
     attestationType: "none",
     excludeCredentials: passkeys.ofOwner(person.id).map(({ id }) => ({ id })),
     supportedAlgorithmIDs: ALGORITHMS,
   });
+}
+
+/** A name of 64 octets at most, which says nothing of the person.   Web Authentication §5.4.3, §14.6.1 */
+function userHandleOf({ id }: SignedIn["person"]): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(createHash("sha256").update(id).digest());
 }
 
 /** The passkey that the browser made. @throws ConsoleFault */
