@@ -1,5 +1,5 @@
 /** The place of the console: the link that signs somebody in, and the names it answers to. */
-import { urlHost } from "../../base/addresses.ts";
+import { urlAuthority, urlHost } from "../../base/addresses.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import type { ConsoleConfig } from "./config.ts";
 
@@ -40,8 +40,13 @@ export class ConsolePlace {
 
   /** Tells whether a Host field names this console: a page of another name must not be it. */
   isOurs(host: string): boolean {
-    const names = ["localhost", "127.0.0.1", "[::1]", urlHost(this.#config.host)];
-    const own = names.map((name) => `${name}:${this.#port}`);
+    const names = ["localhost", "127.0.0.1", "::1", this.#config.host];
+    const usual = this.#config.cert === undefined ? 80 : 443;
+    // A browser leaves out the port that goes without saying.
+    const own = names.flatMap((name) => [
+      urlAuthority(name, this.#port),
+      urlAuthority(name, this.#port, usual),
+    ]);
     return host === new URL(this.baseUrl).host || own.includes(host);
   }
 

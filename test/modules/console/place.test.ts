@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { ConsoleConfig } from "../../../src/modules/console/config.ts";
 import { ConsolePlace } from "../../../src/modules/console/place.ts";
 
-function placeAt(config: Partial<ConsoleConfig>): ConsolePlace {
+function placeAt(config: Partial<ConsoleConfig>, port = 4490): ConsolePlace {
   const place = new ConsolePlace(config as ConsoleConfig);
-  place.bind(4490, () => undefined as never);
+  place.bind(port, () => undefined as never);
   return place;
 }
 
@@ -26,6 +26,24 @@ describe("the place of the console", () => {
     const place = placeAt({ host });
     expect(place.baseUrl).toBe(url);
     expect(place.isOurs(new URL(url).host)).toBe(true);
+  });
+
+  it.each([
+    [80, undefined, "http"],
+    [443, "tls/console-cert.pem", "https"],
+  ])("has its names without the port %d, as browsers write them", (port, cert, scheme) => {
+    const place = placeAt({ host: "10.0.0.7", ...(cert && { cert }) }, port);
+    for (const name of ["localhost", "127.0.0.1", "[::1]", "10.0.0.7"]) {
+      expect([name, place.isOurs(name), place.isOurs(`${name}:${port}`)]).toEqual([
+        name,
+        true,
+        true,
+      ]);
+      expect(place.isOwnOrigin(`${scheme}://${name}`, name)).toBe(true);
+    }
+    const others = ["hotel.example", "10.0.0.7:8080", `hotel.example:${port}`, ""];
+    expect(others.filter((host) => place.isOurs(host))).toEqual([]);
+    expect(placeAt({ host: "10.0.0.7" }).isOurs("localhost")).toBe(false);
   });
 
   it("is what the operator says", () => {
