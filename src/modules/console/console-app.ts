@@ -74,7 +74,9 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts));
   const allowed = refuseOtherMethods(app);
   addSignIn(app, parts);
-  if (parts.oidc !== undefined) addOidc(app, parts.oidc);
+  if (parts.oidc !== undefined) {
+    addOidc(app, parts.oidc, (request) => signedInBy(request, parts)?.token);
+  }
   const admitted: Admit = (request, isChange) => admit(request, isChange, parts);
   addPages(app, { ...parts, admit: admitted, signedInBy: (request) => signedInBy(request, parts) });
   addApi(app, parts, admitted);

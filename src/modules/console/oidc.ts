@@ -34,10 +34,13 @@ export interface OidcParts {
 
 const CALLBACK = "/oidc/callback";
 
+/** The cookie's value of the session that a request is made in. */
+type TokenOf = (request: FastifyRequest) => string | undefined;
+
 /** Adds the routes. */
-export function addOidc(app: FastifyInstance, parts: OidcParts): void {
+export function addOidc(app: FastifyInstance, parts: OidcParts, tokenOf: TokenOf): void {
   app.post("/oidc/sign-in", (request, reply) =>
-    telling(reply, parts, () => sendAway(request, reply, parts)),
+    telling(reply, parts, () => sendAway(request, reply, parts, tokenOf)),
   );
   app.get(CALLBACK, (request, reply) =>
     telling(reply, parts, () => takeBack(request, reply, parts)),
@@ -60,16 +63,16 @@ async function telling(
 }
 
 async function sendAway(
-  { headers }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   { provider, attempts, place }: OidcParts,
+  tokenOf: TokenOf,
 ): Promise<FastifyReply> {
   // The provider sends people to that name alone, and the cookie has to be there.
-  if (headers.origin !== new URL(place.baseUrl).origin) {
+  if (request.headers.origin !== new URL(place.baseUrl).origin) {
     return sendHtml(reply, onwardPage(`${place.baseUrl}/sign-in`));
   }
-  const [session] = readCookies(headers.cookie, place.isSecure);
-  const { attempt, cookie } = await attempts.begin(session);
+  const { attempt, cookie } = await attempts.begin(tokenOf(request));
   const address = await provider.authorizationUrl(attempt, place.baseUrl + CALLBACK);
   reply.header("set-cookie", setCookie(cookie, place.isSecure, "attempt"));
   return sendHtml(reply, onwardPage(address.href));
