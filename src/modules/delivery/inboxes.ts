@@ -33,13 +33,11 @@ class Inbox {
 
   /** Takes a notification in, or how it is now. */
   put(notification: Notification): void {
-    const { serial, sender } = notification;
+    const { serial } = notification;
     const before = this.#entries.get(serial);
-    this.#entries.set(serial, { notification, confirmation: before?.confirmation });
-    if (before !== undefined) return;
-    const own = this.#unread.get(sender) ?? new Set();
-    this.#unread.set(sender, own.add(serial));
-    this.#unreadCount += 1;
+    const entry = { notification, confirmation: before?.confirmation };
+    this.#entries.set(serial, entry);
+    if (before === undefined) this.#markUnread(entry);
   }
 
   delete(serial: string): void {
@@ -53,8 +51,10 @@ class Inbox {
   confirm(serial: string, confirmation: Confirmation): void {
     const entry = this.#entries.get(serial);
     if (entry === undefined) return;
-    this.#entries.set(serial, { ...entry, confirmation });
-    if (isRead({ ...entry, confirmation })) this.#markRead(entry);
+    const confirmed = { ...entry, confirmation };
+    this.#entries.set(serial, confirmed);
+    if (isRead(confirmed)) this.#markRead(confirmed);
+    else this.#markUnread(confirmed);
   }
 
   find(serial: string): InboxEntry | undefined {
@@ -65,6 +65,13 @@ class Inbox {
   newest(now: number): readonly InboxEntry[] {
     const shown = [...this.#entries.values()].filter((entry) => !isOver(entry, now));
     return shown.sort((one, other) => (serialOf(one) < serialOf(other) ? 1 : -1));
+  }
+
+  #markUnread({ notification: { serial, sender } }: InboxEntry): void {
+    const own = this.#unread.get(sender) ?? new Set();
+    if (own.has(serial)) return;
+    this.#unread.set(sender, own.add(serial));
+    this.#unreadCount += 1;
   }
 
   #markRead({ notification: { serial, sender } }: InboxEntry): void {

@@ -108,6 +108,22 @@ describe("an inbox", () => {
     await clock.advance(HOUR_MS);
     await accept(register, draft());
   });
+
+  it("has no room for more once what was read is deferred, until that is over", async () => {
+    const { clock, draft, open } = setUp({ perSender: 1 });
+    const { register } = await open();
+    const first = await accept(register, draft());
+    await register.confirm(first.serial, READER, { status: "accepted" });
+    await register.confirm(first.serial, READER, { status: "deferred" });
+    expect((await register.accept(draft())).kind).toBe("undelivered");
+    await register.confirm(first.serial, READER, { status: "rejected" });
+    await accept(register, draft());
+    await register.confirm(first.serial, READER, { status: "deferred" });
+    await clock.advance(HOUR_MS);
+    await accept(register, draft());
+    expect((await register.accept(draft())).kind).toBe("undelivered");
+    expect((await (await open()).register.accept(draft())).kind).toBe("undelivered");
+  });
 });
 
 describe("a notification", () => {
