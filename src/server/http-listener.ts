@@ -13,6 +13,7 @@ import { quietened } from "../base/back-off.ts";
 import { LoopTurns } from "../base/loop-turns.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
+import type { WireFault } from "../wire/message.ts";
 import {
   type Admitted,
   ConnectionCaps,
@@ -89,7 +90,10 @@ export class HttpListener {
     server.on("connection", (socket: Socket) => this.#admit(socket));
     const opened = options.tls === undefined ? "connection" : "secureConnection";
     server.on(opened, (socket: Socket) => this.#open(socket));
-    server.on("request", (request, response) => this.#take(request, response));
+    const take: http.RequestListener = (request, response) => this.#take(request, response);
+    server.on("request", take);
+    // What is expected beyond 100-continue may be passed over, where Node answers 417 by itself.   RFC 9110 §10.1.1
+    server.on("checkExpectation", take);
     server.on("clientError", (error, socket) => this.#refuse(error, socket));
     this.renew(options.tls);
   }
@@ -172,9 +176,14 @@ export class HttpListener {
 
   #take(request: http.IncomingMessage, response: http.ServerResponse): void {
     const connection = this.#connections.get(request.socket);
-    if (connection === undefined) return;
+    if (connection === undefined || connection.turns.hasFailed) return;
     const { turns } = connection;
     connection.requests += 1;
+    if (lacksHost(request)) {
+      request.resume();
+      turns.fail(() => this.#answerFault(NO_HOST, request.socket));
+      return;
+    }
     const turn: Turn = {
       // A request that was answered early gets no second answer for its rest.
       isComplete: () => request.complete || response.headersSent,
@@ -221,17 +230,19 @@ export class HttpListener {
       socket.destroy();
       return;
     }
-    turns.fail(() => {
-      this.#writeFault(error, socket as Socket).catch((fault: unknown) => {
-        this.#options.onFault(fault);
-        socket.destroy();
-      });
+    turns.fail(() => this.#answerFault(faultOf(error), socket as Socket));
+  }
+
+  #answerFault(fault: WireFault, socket: Socket): void {
+    this.#writeFault(fault, socket).catch((cause: unknown) => {
+      this.#options.onFault(cause);
+      socket.destroy();
     });
   }
 
-  async #writeFault(error: Error, socket: Socket): Promise<void> {
+  async #writeFault(fault: WireFault, socket: Socket): Promise<void> {
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
-    const answer = await this.#options.gateway()?.answerFault(faultOf(error), { address, port });
+    const answer = await this.#options.gateway()?.answerFault(fault, { address, port });
     if (answer === undefined || !socket.writable) socket.destroy();
     else {
       socket.end(faultOctets(answer));
@@ -241,6 +252,17 @@ export class HttpListener {
       socket.once("close", () => clearTimeout(late));
     }
   }
+}
+
+const NO_HOST: WireFault = {
+  kind: "wire-fault",
+  code: "invalid-framing",
+  message: "the request has no Host field",
+};
+
+/** HTTP/1.0 had none.   RFC 9112 §3.2 */
+function lacksHost({ headers, httpVersion }: http.IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === "1.1";
 }
 
 /** The limits that cannot change while it is bound; the target counts as part of the head. */
@@ -255,6 +277,8 @@ function createServer({
     maxHeaderSize: requestLineBytes + headerBytes,
     connectionsCheckingInterval: Math.min(1_000, Math.max(20, Math.floor(shortest / 4))),
     noDelay: true,
+    // Node's own refusal would say nothing, and be in no record.
+    requireHostHeader: false,
     ServerResponse: pacedResponses(sendBudget),
   };
   if (tls === undefined) return http.createServer(options);

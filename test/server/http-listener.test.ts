@@ -134,6 +134,32 @@ describe("the sidecar's limits", () => {
     expect(received.toLowerCase()).toContain("connection: close");
   });
 
+  it("refuse a request without a Host field as whatever cannot be read, with a record", async () => {
+    const { port } = await openGateway();
+    const client = await connectPlain(port);
+    const bare = "PUT /orders/8 HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+    const next = "GET /orders/9 HTTP/1.1\r\nHost: x\r\n\r\n";
+    client.write(`GET /orders/7 HTTP/1.1\r\nHost: x\r\n\r\n${bare}${next}`);
+    const received = await client.closed();
+    expect(statusesIn(received)).toEqual([200, 400]);
+    const [, refused = ""] = received.split(/(?=HTTP\/1\.1 400)/);
+    expect(refused).toContain('"code":"invalid-framing","message":"the request has no Host field"');
+    for (const name of ["server-id", "response-id", "audit-id", "x-agtp-status"]) {
+      expect(refused.toLowerCase()).toContain(`\r\n${name}: `);
+    }
+    const older = await connectPlain(port);
+    older.write("GET /orders/7 HTTP/1.0\r\n\r\n");
+    expect(statusesIn(await older.closed())).toEqual([200]);
+  });
+
+  it("pass over what a client expects beyond 100-continue", async () => {
+    const { port } = await openGateway();
+    const client = await connectPlain(port);
+    const fields = "Host: x\r\nExpect: 200-ok\r\nConnection: close\r\n";
+    client.write(`GET /orders/7 HTTP/1.1\r\n${fields}\r\n`);
+    expect(statusesIn(await client.closed())).toEqual([200]);
+  });
+
   it("answer what came before what cannot be read", async () => {
     const { port } = await openGateway();
     const client = await connectPlain(port);
