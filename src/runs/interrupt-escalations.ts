@@ -48,6 +48,18 @@ export interface QuestionKind<Subject> {
   nameOf(subject: Subject): string;
 }
 
+/** A queue that people read is no place for more, and one question must not take the room of all others. */
+const MAX_PART_BYTES = 16_384;
+
+/** The members of a context; instead of one that is too long, `NAME_omitted` says that the run has it. */
+export function boundedParts(parts: JsonRecord): JsonRecord {
+  const bounded = Object.entries(parts).map(([name, value]) => {
+    const isLong = Buffer.byteLength(JSON.stringify(value)) > MAX_PART_BYTES;
+    return isLong ? [`${name}_omitted`, true] : [name, value];
+  });
+  return Object.fromEntries(bounded);
+}
+
 /** Looks at one run; undefined: it asks nothing, or another node tells people of it. */
 export type AskRun = () => Promise<InterruptQuestion | undefined>;
 

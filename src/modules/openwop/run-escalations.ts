@@ -8,6 +8,7 @@ import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import {
   type AskRun,
+  boundedParts,
   InterruptEscalations,
   type InterruptQuestion,
   type InterruptSource,
@@ -160,7 +161,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
       request: {
         ...{ agentId, priority: "normal" },
         reason: interrupt.kind === "approval" ? "scope_limit" : "confidence_threshold",
-        context: { openwop_run: about, workflow_id: run.workflow.id, ...data },
+        context: { openwop_run: about, workflow_id: run.workflow.id, ...boundedParts(data) },
         deadlineAt: this.#options.host.endOfWait(interrupt),
       },
     };

@@ -176,6 +176,29 @@ describe("a run that waits for a word", () => {
   });
 });
 
+// OpenWOP "interrupt" approval
+describe("a gate for something long", () => {
+  it("is in the queue, with everything but what is long", async () => {
+    const draft = { type: "variable", variableName: "draft" } as const;
+    const gate = node("gate", "core.approvalGate", {
+      inputs: { draft },
+      config: { title: "Send?" },
+    });
+    const limits = { bytes: 64 * 1_048_576 };
+    const server = await openRuns({ workflows: [workflow("gated", [gate])], limits });
+    const { watcher, escalations } = await queueOf(server);
+    const inputs = { draft: "x".repeat(5_000_000) };
+    const log = await server.host.create({ workflowId: "gated", inputs }, OWNER);
+    if (isRefused(log)) throw new Error(log.message);
+    const { data } = await waitingAt(server, log.run.runId);
+    expect(data).toMatchObject({ artifactData: inputs });
+    await watcher.lookAgain();
+    const [escalation] = escalations.list();
+    expect(escalation?.context).toMatchObject({ title: "Send?", artifactData_omitted: true });
+    expect(escalation?.context).not.toHaveProperty("artifactData");
+  });
+});
+
 describe("what an earlier process did not get to", () => {
   it("is looked for without the logs of runs that have their answer", async () => {
     const disk = createMemoryStore();

@@ -11,6 +11,7 @@ import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.
 import type { CausingRequest, RecordStreamEvents } from "../../../dispatch/stream-events.ts";
 import {
   type AskRun,
+  boundedParts,
   InterruptEscalations,
   type InterruptQuestion,
   type InterruptSource,
@@ -192,9 +193,6 @@ export interface InterruptSubject {
 
 /** As long as a run is kept that waits. */
 const DEADLINE_MS = 30 * 24 * 3_600_000;
-/** A queue that people read is no place for more. */
-const MAX_PART_BYTES = 16_384;
-
 /** The kind of its escalations, which tells them from others. */
 export const INTERRUPTS: QuestionKind<InterruptSubject> = {
   name: "agntcy",
@@ -227,16 +225,10 @@ function questionOf(
         kind: "agntcy.interrupt",
         ...{ run_id: runId, interrupt_id: interruptId, path: `${base}/runs/${runId}` },
         ...{ agent: manifest.name, interrupt_type: type },
-        ...part("payload", payload ?? null),
-        ...part("resume_schema", asked?.resume.schema ?? {}),
+        ...boundedParts({ payload: payload ?? null, resume_schema: asked?.resume.schema ?? {} }),
       },
       deadlineAt: now + DEADLINE_MS,
       ...(approverScope === undefined ? {} : { approverScope }),
     },
   };
-}
-
-function part(name: string, value: unknown): Record<string, unknown> {
-  const isLong = Buffer.byteLength(JSON.stringify(value)) > MAX_PART_BYTES;
-  return isLong ? { [`${name}_omitted`]: true } : { [name]: value };
 }
