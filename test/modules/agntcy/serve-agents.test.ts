@@ -1,7 +1,7 @@
 /** Agents behind a daemon: found or refused at the start, listed, described, kept through restarts. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { checkDeployment } from "../../../src/app/daemon.ts";
 import { createLog } from "../../../src/base/log.ts";
 import { formatProblem } from "../../../src/base/problem.ts";
@@ -463,6 +463,27 @@ describe("a daemon that starts again", () => {
     await first.daemon.close();
     release();
 
+    const second = await open(deployment);
+    onTestFinished(() => second.daemon.close());
+    await expect
+      .poll(async () => (await second.ask(MAYA, query(runId))).body["status"], { timeout: 10_000 })
+      .toBe("success");
+  });
+
+  it("asks for the end of a run whose time was over while it was away", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = await openAcp({ script: () => "never" });
+    const deployment = createDeployment(hostedFiles(server));
+    onTestFinished(() => deployment.remove());
+    const first = await open(deployment);
+    const runId = (await first.ask(MAYA, execute({ wait_seconds: 0 }))).body["run_id"];
+    await first.daemon.close();
+    const [run] = server.runs.values();
+    const output = { type: "result", values: { message: "in time" } };
+    if (run !== undefined) Object.assign(run, { status: "success", output });
+
+    vi.setSystemTime(Date.now() + 3_600_000);
     const second = await open(deployment);
     onTestFinished(() => second.daemon.close());
     await expect

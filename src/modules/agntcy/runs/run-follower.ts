@@ -21,6 +21,8 @@ interface FollowerOptions {
 }
 
 const CANCEL_TIMEOUT_MS = 5_000;
+/** A run whose time was over while nobody followed it may have come to something in time. */
+const LAST_LOOK_MS = 3_000;
 /** A step of a run that this process follows, and no other. */
 const FOLLOWING = { isHolders: true } as const;
 
@@ -99,7 +101,10 @@ export class RunFollower implements RunExecutor {
       return;
     }
     // A clock that stepped back meanwhile gives nobody more time than was asked for.
-    const timeoutMs = Math.min(agent.timeoutMs, Math.max(0, run.deadlineAt - Date.now()));
+    const timeoutMs = Math.min(
+      agent.timeoutMs,
+      Math.max(LAST_LOOK_MS, run.deadlineAt - Date.now()),
+    );
     const deadline = new Deadline({ signals: [this.#closing.signal], timeoutMs });
     try {
       const record = (events: readonly RunEvent[]) =>
