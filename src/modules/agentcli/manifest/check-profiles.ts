@@ -74,7 +74,11 @@ export function checkProfiles(findings: Findings, manifest: JsonRecord): void {
     }
   }
   for (const [scope] of scopes) checkReferences(scope, profiles, fail);
-  for (const layers of scopes) checkAutonomy(layers, profiles, fail);
+  for (const layers of scopes) {
+    checkAutonomy(layers, profiles, fail);
+    // A workflow is no task: for what it requires, each of its tasks may name a profile.
+    if (layers.length > 1) checkEvidence(layersOf(layers, "evidence", profiles), fail);
+  }
 }
 
 /** The objects of a list with their paths; what is none has been reported. */
@@ -172,6 +176,18 @@ function checkAuthorization(layers: readonly Layer[], fail: Fail): void {
   if (provider === undefined) return;
   for (const [path, block] of layers.slice(0, -1)) {
     checkSettings(path, block, provider.settings, fail);
+  }
+}
+
+/** Evidence that a task must give, where no profile is named or one that gives none: it would give none in silence. */
+function checkEvidence(layers: readonly Layer[], fail: Fail): void {
+  const profile = layers.map(([, block]) => block).find(({ id }) => id !== undefined);
+  const isNamed = layers.some(([, { ref }]) => (ref ?? null) !== null);
+  if (profile === undefined ? isNamed : profile["provider"] !== "none") return;
+  const what = profile === undefined ? "no profile" : 'provider "none"';
+  for (const [path, { verify }] of layers) {
+    if (recordIn(verify)["required"] !== true) continue;
+    fail(`${path}.verify.required`, `${what} cannot satisfy verify.required: true`);
   }
 }
 

@@ -286,6 +286,35 @@ describe("validateManifest", () => {
     ]);
   });
 
+  it("refuses a task that must give evidence and has nothing that gives any, whoever says so", () => {
+    const verify = { required: true };
+    const manifest = manifestOf(
+      [
+        promptTask({ evidence: { ref: "e" } }),
+        promptTask({ id: "t2", evidence: { ref: "s" }, on_failure: { prompt: "p" } }),
+        promptTask({ id: "t3", evidence: { ref: "e", verify } }),
+      ],
+      {
+        evidence_profiles: [
+          { id: "e", provider: "none" },
+          { id: "s", provider: "ssh" },
+        ],
+        workflow: { evidence: { verify } },
+      },
+    );
+    const workflow = "$.workflows[0]";
+    expect(errorsOf(manifest)).toEqual([
+      `${workflow}.evidence.verify.required provider "none" cannot satisfy verify.required: true`,
+      `${workflow}.evidence.verify.required no profile cannot satisfy verify.required: true`,
+      `${workflow}.tasks[2].evidence.verify.required provider "none" cannot satisfy verify.required: true`,
+    ]);
+    const own = manifestOf([promptTask({ evidence: { ref: "s" } })], {
+      evidence_profiles: [{ id: "s", provider: "ssh" }],
+      workflow: { evidence: { verify } },
+    });
+    expect(errorsOf(own)).toEqual([]);
+  });
+
   it("refuses settings that no provider reads, wherever they stand", () => {
     const manifest = manifestOf(
       [promptTask({ authorization: { ref: "z", provider_config: { timout: 1 } } })],
