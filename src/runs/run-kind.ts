@@ -3,6 +3,7 @@
  * are kept and how many, and where its events lie. How a step is taken is the driver's own.
  */
 import type { CollectionOptions } from "../state/collection-options.ts";
+import { MAX_VALUE_BYTES } from "../state/entry-limits.ts";
 import type { Rank } from "../state/quota.ts";
 import type { Change } from "../state/store.ts";
 
@@ -91,9 +92,12 @@ interface Numbered<Run, Draft> {
   readonly events: readonly (Draft & NumberedEvent)[];
 }
 
+/** The store takes no more, and its number comes to a draft. */
+const MAX_DRAFT_BYTES = MAX_VALUE_BYTES - 64;
+
 /**
  * Numbers drafts from where the run stands.
- * @throws RunFullError where there is no room for them, and the rules are to refuse
+ * @throws RunFullError where there is no room for them and the rules are to refuse, or for one in the store
  */
 export function numberEvents<Run extends EventCounts, Draft extends object>(
   run: Run,
@@ -107,6 +111,7 @@ export function numberEvents<Run extends EventCounts, Draft extends object>(
   let isTruncated = wasTruncated;
   const events = drafts.flatMap((draft) => {
     const bytes = Buffer.byteLength(JSON.stringify(draft));
+    if (bytes > MAX_DRAFT_BYTES) throw new RunFullError();
     const isFull = eventCount >= most || eventBytes + bytes > mostBytes;
     if (isFull && !isGroupNeeded && whenFull === "refuse") throw new RunFullError();
     if (isFull && whenFull === "drop" && !isNeeded(draft, eventCount)) {

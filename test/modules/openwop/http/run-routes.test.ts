@@ -174,6 +174,22 @@ describe("one run", () => {
     expect(snapshot).toHaveProperty("error.code", "event_limit_exceeded");
   });
 
+  it("says why it fails where its end is too long to be kept", async () => {
+    const draft = { type: "variable", variableName: "draft" } as const;
+    const first = node("first", "core.noop");
+    const last = ["a", "b", "c", "d", "e"].map((id) => {
+      return node(id, "core.identity", { inputs: { draft } });
+    });
+    const edges = last.map(({ id }) => ({ id, sourceNodeId: "first", targetNodeId: id }));
+    const flow = { ...workflow("wide", [first]), nodes: [first, ...last], edges };
+    const limits = { bytes: 64 * 1_048_576 };
+    const bodyBytes = 8 * 1_048_576;
+    const server = await openRuns({ workflows: [flow], limits, bodyBytes });
+    const runId = await server.run("wide", { inputs: { draft: "x".repeat(3_500_000) } });
+    const snapshot = await server.until(runId, "failed");
+    expect(snapshot).toHaveProperty("error.code", "event_limit_exceeded");
+  });
+
   it("takes no longer than the host, the workflow and the caller allow", async () => {
     const server = await openRuns();
     const runId = await server.run("conformance-delay", {
