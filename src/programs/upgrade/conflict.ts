@@ -80,6 +80,7 @@ const ON_REMOVAL: Readonly<
     "changes-meaning",
     "the manifest would list a pair that is refused with 459",
   ],
+  tool: ["policy", "skipped", "the agent loses the tool"],
   "own-endpoint": ["policy", "refused-requests", "the server refuses its own endpoint with 459"],
 };
 
@@ -91,7 +92,7 @@ const LEGACY_ROLES: ReadonlySet<MethodRole> = new Set([
 /** Roles that a method has when it is in use, so that its deprecation is news. */
 const USING_ROLES: ReadonlySet<MethodRole> = new Set([
   ...(["endpoint", "step", "pattern", "redirect-to", "alias-target"] as const),
-  ...(["hosted-protocol", "own-endpoint"] as const),
+  ...(["hosted-protocol", "own-endpoint", "tool"] as const),
 ]);
 
 function methodConflict(

@@ -4,21 +4,16 @@
  */
 import { templateShape } from "../../base/template.ts";
 import { isTable, type TomlTable } from "../../base/toml-document.ts";
-import type { Pair } from "../../catalog/pair.ts";
-import { checkTemplate } from "../../catalog/path-grammar.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
 import { checkReservation } from "../../endpoint/method-rule.ts";
 import type { CatalogStep, Conflict } from "./conflict.ts";
+import { type FiledPair, pairOf } from "./pack-tools.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";
 
 /** A conflict that has a successor. */
 export interface FixableConflict extends Conflict {
   readonly successor: string;
-}
-
-interface FiledPair extends Pair {
-  readonly file: string;
 }
 
 /** Judges fixes; the deployment and the endpoints whose fix was refused are known to it. */
@@ -62,6 +57,8 @@ export class FixRules {
       case "redirect-from":
       case "redirect-to":
         return this.#checkRedirect(reference, successor);
+      case "tool":
+        return "a pack is its author's to change, and may be signed";
       case "alias-target":
         return Object.hasOwn(within, successor)
           ? `${successor} is an alias itself, and aliases are single-hop`
@@ -179,13 +176,6 @@ export class FixRules {
     const { config } = this.#scan.references;
     return tableOf(tableOf(config?.table, "policies"), "methods") ?? {};
   }
-}
-
-/** The pair of an endpoint under some method; undefined where its path is none. */
-function pairOf({ source, within }: Reference, method: string): FiledPair | undefined {
-  const path = textOf(within, "path");
-  if (path === undefined || checkTemplate(path, new Set()) !== undefined) return undefined;
-  return { method, path, file: source.file };
 }
 
 /** A pair whatever its parameters are called. */

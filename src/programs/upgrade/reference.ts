@@ -30,6 +30,8 @@ export type MethodRole =
   | "token"
   | "approval"
   | "hosted-protocol"
+  /** An endpoint that an agent of a pack calls. */
+  | "tool"
   /** An endpoint that the server itself has, and no file names. */
   | "own-endpoint";
 

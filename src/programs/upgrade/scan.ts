@@ -15,6 +15,7 @@ import {
   readDeployment,
 } from "./deployment-texts.ts";
 import { ownEndpoints } from "./own-endpoints.ts";
+import { packTools, pairOf } from "./pack-tools.ts";
 import {
   collectEndpoint,
   collectPolicies,
@@ -50,8 +51,14 @@ export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
       case "recipe":
         collectRecipes(source, references);
         break;
+      case "pack":
+        break;
     }
   }
+  const endpoints = references.methods
+    .filter(({ role }) => role === "endpoint")
+    .flatMap((one) => pairOf(one, one.value) ?? []);
+  references.methods.push(...packTools(texts.files, endpoints));
   const findings = findConflicts(references, options);
   return {
     ...findings,

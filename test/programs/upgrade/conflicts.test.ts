@@ -324,6 +324,24 @@ describe("a deployment that an upgrade breaks", () => {
     expect([exitCode, err]).toEqual([1, ""]);
   });
 
+  it("has agents of packs that lose a tool, also where its endpoint is fixed", async () => {
+    const toolAllowlist = ["mcp:weather", "agtp:BOOK /elsewhere", "agtp:BOOK /room/{id}"];
+    const site = {
+      "agents/openwop/desk/pack.json": JSON.stringify({ agents: [{}, { toolAllowlist }] }),
+      "endpoints/book.toml": endpointFile({ method: "BOOK", path: "/room/{id}" }),
+    };
+    const program = makeDiffProgram({ older, newer, site });
+    const { exitCode, deployment } = await program.report("--fix");
+    expect(deployment.endpoint_conflicts).toEqual([]);
+    expect(deployment.policy_conflicts).toMatchObject([
+      {
+        ...{ file: "agents/openwop/desk/pack.json", key: "agents[1].toolAllowlist[2]" },
+        ...{ value: "BOOK", effect: "skipped", successor: "RESERVE" },
+      },
+    ]);
+    expect(exitCode).toBe(1);
+  });
+
   it("finds what the environment brings in", async () => {
     const site = policy({ allow: ["${METHOD}"] });
     const { found } = await conflictsOf(site, { METHOD: "BOOK" });
