@@ -8,7 +8,7 @@ import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Change } from "../../../state/store.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { RunLimits } from "../config.ts";
-import { ownerKey, type PauseRequest, type Run, type RunStatus } from "./run.ts";
+import { isOver, ownerKey, type PauseRequest, type Run, type RunStatus } from "./run.ts";
 
 /** Since when a run waits, and how long what it asks may stay unanswered. */
 export interface Waiting {
@@ -94,7 +94,11 @@ export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEn
     orderOf: ({ createdAt }) => createdAt,
     forgottenAt: ({ endedAt = Infinity }) =>
       endedAt + (limits().retentionSeconds ?? Infinity) * 1000,
-    groups: { tree: ({ rootRunId }) => rootRunId },
+    groups: {
+      tree: ({ rootRunId }) => rootRunId,
+      scope: ({ status, tenant, scopeId }) =>
+        scopeId === undefined || isOver(status) ? undefined : scopeName(tenant, scopeId),
+    },
     quota: () => {
       const { unfinishedPerOwner, perOwner, all } = limits();
       return given({ openPerOwner: unfinishedPerOwner, perOwner, all });
@@ -103,6 +107,11 @@ export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEn
     log: LOG,
     entriesOf: (runId) => [{ collection: RUNS, key: runId }],
   };
+}
+
+/** The name of a scope, in which runs that are not over are grouped. */
+export function scopeName(tenant: string, scopeId: string): string {
+  return JSON.stringify([tenant, scopeId]);
 }
 
 /** The entry of a run that is begun. */

@@ -28,7 +28,14 @@ import {
   runAlreadyActive,
   tooManyRuns,
 } from "./run.ts";
-import { entryOf, PENDING_RESULTS, RUNS, type RunEntry, workflowRunKind } from "./run-entry.ts";
+import {
+  entryOf,
+  PENDING_RESULTS,
+  RUNS,
+  type RunEntry,
+  scopeName,
+  workflowRunKind,
+} from "./run-entry.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { type Interrupt, type InterruptWatcher, initialState, type RunState } from "./run-state.ts";
 
@@ -163,8 +170,8 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   /** A run that is under way keeps another of its scope out. */
   #exclusionOf({ scopeId, owner: { tenant } }: Run): Exclusion {
     if (scopeId === undefined) return {};
-    const isOfScope = (run: RunEntry): boolean => run.tenant === tenant && run.scopeId === scopeId;
-    return { turn: `scope ${tenant} ${scopeId}`, unless: () => this.unfinished().find(isOfScope) };
+    const scope = scopeName(tenant, scopeId);
+    return { turn: `scope ${scope}`, unless: () => this.inGroup("scope", scope)[0] };
   }
 
   async #readLog(runId: string, rules: LogRules): Promise<RunLog | undefined> {

@@ -1,5 +1,6 @@
 /** Runs through a kill: what was over reads back bit for bit, what was not goes on or says why not. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { isRefused } from "../../../../src/modules/openwop/runs/run.ts";
 import { openWorkflowRuns } from "../../../../src/modules/openwop/runs/workflow-runs.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
@@ -147,6 +148,27 @@ describe("a run that is not over", () => {
     expect(status).toBe(500);
     const next = await lives.next();
     expect(next.register.unfinished()).toEqual([]);
+  });
+});
+
+describe("a run that is to be the only one of its scope", () => {
+  it("is kept without a look at all that are kept", async () => {
+    const { host, register } = await openRuns({ isStarted: false });
+    const owner = { tenant: "acme", principal: "desk", scopes: [] };
+    const create = async (scopeId: string, isOnly: boolean) => {
+      const begun = await host.create({ workflowId: "conformance-noop", scopeId }, owner, {
+        isOnly,
+      });
+      return isRefused(begun) ? begun.details : "begun";
+    };
+    await create("table-7", false);
+    const [{ runId: activeRunId } = { runId: "" }] = register.list();
+    const looked = vi.spyOn(register, "list");
+    expect(await create("table-8", true)).toBe("begun");
+    expect(await create("table-7", true)).toMatchObject({ activeRunId });
+    await host.cancel(activeRunId, undefined, { owner, sees: "tenant" });
+    expect(await create("table-7", true)).toBe("begun");
+    expect(looked).not.toHaveBeenCalled();
   });
 });
 
