@@ -5,10 +5,11 @@
  * catalog.   AGTP-API §3.3, §4.5, §4.7, §9.4
  */
 
-import { isTable } from "../../base/toml-document.ts";
+import { isTable, type TomlTable } from "../../base/toml-document.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { methodNames, methodSegments } from "../../catalog/path-grammar.ts";
 import { successorOf } from "./catalog-diff.ts";
+import type { DeploymentText } from "./deployment-texts.ts";
 import type { MethodRole, PathRole, Reference, References } from "./reference.ts";
 
 /** The groups of AGTP-API §4.7. */
@@ -190,8 +191,11 @@ export function findConflicts(references: References, step: CatalogStep): Deploy
   const custom = new Set(
     references.names.filter(({ role }) => role === "custom").map(({ value }) => value),
   );
+  // A verb that the operator names is a method with the same meaning, unless the catalog's aliases hide it.
+  const hidesLegacy = methodPolicyOf(references).aliases === undefined;
+  const methods = references.methods.filter(({ role }) => hidesLegacy || role !== "legacy");
   const conflicts = [
-    ...references.methods.flatMap((one) => methodConflict(one, step, custom) ?? []),
+    ...methods.flatMap((one) => methodConflict(one, step, custom) ?? []),
     ...references.names.flatMap((one) => nameConflict(one, step) ?? []),
     ...pathConflicts(references.paths, step, custom),
     ...aliasSeedConflicts(references, step),
@@ -252,35 +256,60 @@ function pathConflicts(
  * own a server has the catalog's, and another mapping there changes what existing callers reach.
  * AGTP-API §3.6, §9.2
  */
-function aliasSeedConflicts(
-  { config }: References,
-  { older, newer }: CatalogStep,
-): readonly Conflict[] {
+function aliasSeedConflicts(references: References, step: CatalogStep): readonly Conflict[] {
+  const { config } = references;
   if (config === undefined) return [];
-  const { policies } = config.table;
-  const methods = isTable(policies) ? policies["methods"] : undefined;
-  if (isTable(methods) && "aliases" in methods) return [];
+  const { legacy, aliases } = methodPolicyOf(references);
+  if (aliases !== undefined) return legacy === "*" ? legacyConflicts(config, aliases, step) : [];
+  const { older, newer } = step;
   return [...older.legacy].flatMap(([verb, { preferred }]): readonly Conflict[] => {
     const now = newer.legacy.get(verb)?.preferred;
     if (now === preferred) return [];
-    const reference: Reference = {
-      source: config,
-      key: "policies.methods.aliases",
-      role: "alias-seed",
-      value: preferred,
-      isWritten: false,
-      within: {},
-    };
     const becomes = now === undefined ? "is no alias" : `is dispatched as ${now}`;
     return [
       {
-        group: "policy",
-        effect: "changes-meaning",
-        reference,
-        method: verb,
+        ...{ group: "policy", effect: "changes-meaning", method: verb },
+        reference: unwritten(config, "policies.methods.aliases", "alias-seed", preferred),
         message: `${verb} ${becomes} instead of ${preferred}, because the catalog's seed changed and [policies.methods.aliases] is not written`,
         remedy: `write the table, with ${verb} = "${newer.has(preferred) ? preferred : (now ?? preferred)}"`,
       },
     ];
   });
+}
+
+/** `legacy = "*"` takes the verbs that are methods from the catalog; those that are named need none. */
+function legacyConflicts(
+  config: DeploymentText,
+  aliases: TomlTable,
+  { older, newer }: CatalogStep,
+): readonly Conflict[] {
+  const gone = [...older.legacy.keys()].filter((verb) => !newer.legacy.has(verb));
+  return gone
+    .filter((verb) => !Object.hasOwn(aliases, verb))
+    .map((verb) => ({
+      ...{ group: "policy", effect: "refused-requests", method: verb },
+      reference: unwritten(config, "policies.methods.legacy", "legacy", verb),
+      message: `${verb} is no legacy verb of ${newer.version}, and "*" has none but those: requests with it are refused with 459`,
+      remedy: "write the list of the verbs that are to be methods",
+    }));
+}
+
+/** The method policy as it is written, as far as it is about HTTP verbs. */
+function methodPolicyOf({ config }: References): {
+  readonly legacy: unknown;
+  readonly aliases: TomlTable | undefined;
+} {
+  const policies = config?.table["policies"];
+  const methods = isTable(policies) ? policies["methods"] : undefined;
+  const { legacy, aliases } = isTable(methods) ? methods : {};
+  return { legacy, aliases: isTable(aliases) ? aliases : undefined };
+}
+
+function unwritten<Role extends string>(
+  source: DeploymentText,
+  key: string,
+  role: Role,
+  value: string,
+): Reference<Role> {
+  return { source, key, role, value, isWritten: false, within: {} };
 }

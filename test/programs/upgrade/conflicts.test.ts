@@ -384,6 +384,32 @@ describe("a deployment that an upgrade breaks", () => {
     ]);
   });
 
+  // AGTP-API §3.6
+  it.each([
+    ['all of them as methods, which "*" takes from the catalog', "*", ["PATCH"]],
+    ["one of them as a method, which needs no catalog", ["PATCH"], []],
+  ])(
+    "is told of HTTP verbs that are gone where it has aliases of its own and %s",
+    async (_, legacy, gone) => {
+      const program = makeDiffProgram({
+        newer: (catalog) => {
+          catalog.version = "2.0.0";
+          delete catalog.legacy["PATCH"];
+          delete catalog.legacy["GET"];
+        },
+        site: policy({ legacy, aliases: { GET: "QUERY" } }),
+      });
+      const { deployment, exitCode } = await program.report();
+      expect(deployment.policy_conflicts.map(({ method }) => method)).toEqual(gone);
+      if (gone.length > 0) {
+        expect(deployment.policy_conflicts).toMatchObject([
+          { key: "policies.methods.legacy", value: "PATCH", effect: "refused-requests", line: 6 },
+        ]);
+      }
+      expect(exitCode).toBe(gone.length > 0 ? 1 : 0);
+    },
+  );
+
   it("has endpoints of the server itself, whose methods no file names", async () => {
     const runs = configFile({ openwop: {}, agntcy: [{ manifest: "agents/a.json", base: "/a" }] });
     const methods = ["CANCEL", "FORK", "RESUME"];
