@@ -8,7 +8,14 @@ import { given, isRecord, type JsonRecord, recordIn } from "../../../base/json-v
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import { takenLoop } from "../workflows/check-workflow.ts";
 import { invalid, under } from "./make-run.ts";
-import { type EventDraft, isOver, type RunEvent, type RunRefusal, refuseRun } from "./run.ts";
+import {
+  type EventDraft,
+  isOver,
+  isWaiting,
+  type RunEvent,
+  type RunRefusal,
+  refuseRun,
+} from "./run.ts";
 import { interruptResolved, nodeDone, nodeEvent, nodeFailed } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
 import type {
@@ -262,7 +269,8 @@ export function refuseAnswer(
   if (isOver(state.status)) {
     return refuseRun("interrupt_cancelled", "the run is over, and waits for nothing");
   }
-  return undefined;
+  // A fork that is being copied asks nobody what its source has asked.
+  return isWaiting(state.status) ? undefined : nothingAsked();
 }
 
 function nothingAsked(): RunRefusal {

@@ -83,9 +83,9 @@ export class RunLog {
     };
   }
 
-  /** The fold of what is kept. */
+  /** The fold of what is kept; as long as a fork is copied, it waits for nothing that its source has waited for. */
   get state(): RunState {
-    return this.#state;
+    return asItStands(this.#state, this.run);
   }
 
   /** The request to pause the run behind the node that is executed. */
@@ -114,13 +114,13 @@ export class RunLog {
     let state = this.#state;
     await this.#advance(
       (entry) => {
-        const said = typeof drafts === "function" ? drafts(this.#state) : drafts;
+        const said = typeof drafts === "function" ? drafts(this.state) : drafts;
         if (said.length === 0) return undefined;
         if (isOver(this.#state.status)) throw new RunOverError();
         const numbered = numberEvents(entry, this.#complete(said), this.#rules);
         events = numbered.events;
         state = events.reduce((before, one) => applyEvent(before, one, this.run), this.#state);
-        return { run: this.#standing(numbered.run, state), events };
+        return { run: this.#standing(numbered.run, asItStands(state, this.run)), events };
       },
       {
         also: alongside,
@@ -213,7 +213,7 @@ export class RunLog {
 
   #until(isDone: (state: RunState) => boolean, wait: Ends): Promise<void> {
     const { register: runs, run } = this.#options;
-    const isSeen = (): boolean => isDone(this.#state);
+    const isSeen = (): boolean => isDone(this.state);
     return within(wait, async (signal) => {
       for (;;) {
         await runs.until(run.runId, () => this.isBehind || isSeen(), { signals: [signal] });
@@ -266,4 +266,10 @@ export class RunLog {
       payload: JSON.parse(JSON.stringify(redact(payload))),
     }));
   }
+}
+
+/** It goes on by itself, whatever it has copied so far: nobody can answer it, and a kill leaves it to the next process. */
+function asItStands(state: RunState, { source }: Run): RunState {
+  const isCopied = source !== undefined && state.nextSequence < source.copied;
+  return isCopied && isSuspended(state.status) ? { ...state, status: "running" } : state;
 }

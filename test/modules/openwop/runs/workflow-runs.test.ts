@@ -14,6 +14,7 @@ import {
   type RunServer,
   type RunServerOptions,
 } from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 import { openTestStore } from "../../../support/store.ts";
 
 interface Lives extends Pick<KillableStore, "killAfter" | "died"> {
@@ -128,6 +129,36 @@ describe("a run that is not over", () => {
       source.map(({ type, payload }) => ({ type, payload })),
     );
   });
+
+  it.each([1, 3, 5, 6, 7, 8])(
+    "goes on copying what it was forked from after commit %i, past a word that was given",
+    async (n) => {
+      const flow = workflow("gated", [
+        node("gate", "core.approvalGate"),
+        node("after", "core.noop"),
+      ]);
+      const lives = await openLives({ workflows: [flow] });
+      const runId = await lives.first.run("gated");
+      await lives.first.until(runId, "waiting-approval");
+      const word = { resumeValue: { action: "accept" } };
+      await lives.first.post(`/v1/runs/${runId}/interrupts/gate`, word);
+      await lives.first.until(runId, "completed");
+      lives.killAfter(n);
+      const { body } = await lives.first.post(`/v1/runs/${runId}:fork`, { mode: "replay" });
+      await lives.died;
+      expect((await lives.first.get(`/v1/runs/${body.runId}`)).body.status).toMatch(
+        /pending|running/,
+      );
+      const refused = await lives.first.post(`/v1/runs/${body.runId}/interrupts/gate`, word);
+      expect([404, 409]).toContain(refused.status);
+      const next = await lives.next();
+      await next.until(body.runId, "completed");
+      const [source, copy] = [await next.events(runId), await next.events(body.runId)];
+      expect(copy.map(({ type, payload }) => ({ type, payload }))).toEqual(
+        source.map(({ type, payload }) => ({ type, payload })),
+      );
+    },
+  );
 
   it.each([1, 2, 3, 4])("does not vanish when the process is killed after commit %i", async (n) => {
     const lives = await openLives();
