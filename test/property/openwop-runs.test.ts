@@ -1,0 +1,302 @@
+/**
+ * Runs of random workflows, with random words from outside, and processes that are killed between any two
+ * commits: every log is whole, valid and folds into what is told of the run, none is left standing, and
+ * nothing that a run began goes on behind its end.   OpenWOP "replay", "interrupt", RFC 0072 §B
+ */
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { applyEvent } from "../../src/modules/openwop/runs/fold-run.ts";
+import { isOver, isRefused, isSuspended } from "../../src/modules/openwop/runs/run.ts";
+import type { RunLog } from "../../src/modules/openwop/runs/run-log.ts";
+import {
+  initialState,
+  openInterrupt,
+  runSnapshot,
+} from "../../src/modules/openwop/runs/run-state.ts";
+import type {
+  WorkflowDefinition,
+  WorkflowNode,
+} from "../../src/modules/openwop/workflows/workflow.ts";
+import type { Store } from "../../src/state/store.ts";
+import {
+  BOOKER,
+  CATALOG,
+  CONCIERGE,
+  ordinaryTurn,
+  scriptedAgents,
+} from "../support/openwop-agents.ts";
+import {
+  createRuns,
+  expectValidLog,
+  killableStore,
+  lastingStore,
+  type RunServer,
+} from "../support/openwop-runs.ts";
+import { node, workflow } from "../support/openwop-workflows.ts";
+
+const TYPES = [
+  ...(["noop", "write", "gate", "votes", "ask", "child", "fail", "off", "turn", "unsure"] as const),
+];
+type Type = (typeof TYPES)[number];
+
+const ACTIONS = ["accept", "refine", "reject"];
+
+function nodeOf(type: Type, at: number): WorkflowNode {
+  const id = `n${at}`;
+  switch (type) {
+    case "noop":
+      return node(id, "core.identity");
+    case "off":
+      return node(id, "core.noop", { disabled: true });
+    case "write":
+      return node(id, "core.channelWrite", { config: { channelName: "notes", value: at } });
+    case "gate":
+      return node(id, "core.approvalGate", { config: { actions: ACTIONS } });
+    case "votes":
+      return node(id, "core.approvalGate", { config: { actions: ACTIONS, requiredApprovals: 2 } });
+    case "ask":
+      return node(id, "core.clarificationGate", { config: { question: "which?" } });
+    case "child":
+      return node(id, "core.subWorkflow", { config: { workflowId: "inner" } });
+    case "turn":
+      return node(id, "core.agent", { agent: { agentId: CONCIERGE } });
+    case "unsure":
+      return node(id, "core.agent", { agent: { agentId: BOOKER } });
+    case "fail":
+      return node(id, "core.fail");
+  }
+}
+
+/** A chain; a gate may lead back to its beginning. */
+function chain(id: string, types: readonly Type[], isLooping: boolean): WorkflowDefinition {
+  const flow = workflow(id, types.map(nodeOf));
+  const gates = flow.nodes.filter(({ typeId }) => typeId === "core.approvalGate");
+  const condition = { type: "equals", left: "action", right: "refine" } as const;
+  const back = gates.map(({ id: sourceNodeId }) => {
+    return { id: `back-${sourceNodeId}`, sourceNodeId, targetNodeId: "n0", condition };
+  });
+  return isLooping ? { ...flow, edges: [...flow.edges, ...back] } : flow;
+}
+
+/** One that is sure of what it does, and one that is not, and would hand on. */
+const EXECUTOR = scriptedAgents(async (turn) => {
+  const { agentId, emit } = turn;
+  if (agentId === CONCIERGE) return ordinaryTurn(turn);
+  await emit({ type: "agent.reasoned", payload: { agentId, reasoning: "perhaps" } });
+  await emit({ type: "agent.decided", payload: { agentId, decision: "ask", confidence: 0.2 } });
+  const doubt = { kind: "low-confidence", threshold: 0.7, observed: 0.2, decision: "ask" } as const;
+  return { ...doubt, result: { reply: "perhaps" }, handoff: { toAgentId: CONCIERGE } };
+});
+
+const OPERATIONS = [
+  ...(["create", "create", "answer", "answer", "answer", "answer", "cancel", "pause"] as const),
+  ...(["cut", "resume", "resume", "replay", "branch", "restart", "kill", "look"] as const),
+  ...(["cut off", "cut off", "cut off"] as const),
+];
+
+interface Operation {
+  readonly kind: (typeof OPERATIONS)[number];
+  /** Of the runs that there are by then. */
+  readonly run: number;
+  readonly word: number;
+  /** Begun together with the one after it. */
+  readonly isConcurrent: boolean;
+}
+
+const OPERATION: fc.Arbitrary<Operation> = fc.record({
+  kind: fc.constantFrom(...OPERATIONS),
+  run: fc.nat(99),
+  word: fc.nat(99),
+  isConcurrent: fc.boolean(),
+});
+
+const OWNER = { tenant: "acme", principal: "key:desk", scopes: [] };
+const CALLER = { owner: OWNER, sees: "all" } as const;
+
+class World {
+  readonly #disk: Store = lastingStore();
+  readonly #workflows: readonly WorkflowDefinition[];
+  server!: RunServer;
+  #kill: (commits: number) => void = () => undefined;
+
+  constructor(workflows: readonly WorkflowDefinition[]) {
+    this.#workflows = workflows;
+  }
+
+  async start(): Promise<void> {
+    const store = killableStore(this.#disk);
+    this.#kill = (commits) => store.killAfter(commits);
+    const agents = { executor: EXECUTOR, catalog: CATALOG };
+    this.server = await createRuns({ store, workflows: this.#workflows, ...agents });
+  }
+
+  async restart(): Promise<void> {
+    this.#kill(0);
+    await this.server.close();
+    await this.start();
+  }
+
+  async do({ kind, run, word }: Operation): Promise<void> {
+    const { host, register } = this.server;
+    const runs = register.list();
+    const { runId = "" } = runs[run % Math.max(1, runs.length)] ?? {};
+    switch (kind) {
+      case "create":
+        return void (await host.create({ workflowId: "outer" }, OWNER));
+      case "answer":
+        return this.#answer(runId, word);
+      case "cancel":
+        return void (await host.cancel(runId, undefined, CALLER));
+      case "pause":
+        return void (await host.pause(runId, { drainPolicy: "drain-current-node" }, CALLER));
+      case "cut":
+        return void (await host.pause(runId, { drainPolicy: "immediate" }, CALLER));
+      case "resume":
+        return void (await host.resume(runId, undefined, CALLER));
+      case "replay":
+        return void (await host.fork(runId, { mode: "replay" }, CALLER));
+      case "branch": {
+        const { eventCount = 0 } = register.find(runId) ?? {};
+        const fromSeq = word % Math.max(1, eventCount);
+        return void (await host.fork(runId, { mode: "branch", fromSeq }, CALLER));
+      }
+      case "cut off":
+        // In the middle of its copying.
+        this.#kill(1 + (word % 12));
+        return void (await host.fork(runId, { mode: "replay" }, CALLER));
+      case "kill":
+        return this.#kill(word % 8);
+      case "restart":
+        return this.restart();
+      case "look": {
+        const log = await host.find(runId, CALLER);
+        if (!isRefused(log)) await log.atRest({ signals: [], timeoutMs: 20 });
+      }
+    }
+  }
+
+  async #answer(runId: string, word: number): Promise<void> {
+    const { host } = this.server;
+    const log = await host.find(runId, CALLER);
+    if (isRefused(log)) return;
+    await log.atRest({ signals: [], timeoutMs: 20 });
+    const interrupt = openInterrupt(log.state);
+    if (interrupt === undefined) return;
+    const action = ACTIONS[word % ACTIONS.length];
+    const refineFeedback = { scope: "whole", text: "again" };
+    const words = {
+      clarification: { answers: { answer: word } },
+      approval: { action, ...(action === "refine" ? { refineFeedback } : {}) },
+      "low-confidence": action === "refine" ? { decision: "other" } : { action },
+    };
+    const resumeValue = words[interrupt.kind];
+    const answer = { resumeValue, by: `key:${word % 3}` };
+    await host.answer(runId, interrupt.nodeId, answer, CALLER);
+  }
+
+  async logs(): Promise<readonly RunLog[]> {
+    const { host, register } = this.server;
+    const logs = await Promise.all(register.list().map(({ runId }) => host.find(runId, CALLER)));
+    return logs.flatMap((log) => (isRefused(log) ? [] : [log]));
+  }
+}
+
+/** Neither over nor waiting, for itself or for a run that it began; and forks that are not whole yet. */
+function standing(logs: readonly RunLog[]): readonly string[] {
+  const statusOf = new Map(logs.map(({ run, state }) => [run.runId, state.status]));
+  return logs
+    .filter(({ run: { source }, state: { status, nodes, nextSequence } }) => {
+      if (isOver(status)) return false;
+      if (source !== undefined && nextSequence < source.copied) return true;
+      if (isSuspended(status)) return false;
+      const children = Object.values(nodes).flatMap(({ childRunId }) => childRunId ?? []);
+      return !children.some((id) => {
+        const childStatus = statusOf.get(id);
+        return childStatus !== undefined && !isOver(childStatus);
+      });
+    })
+    .map(({ run: { runId }, state: { status } }) => `${runId} ${status}`);
+}
+
+async function eventsOf({ run: { runId } }: RunLog, { register }: RunServer) {
+  return register.events(runId, -1, 10_000);
+}
+
+describe("runs of workflows", () => {
+  it("have whole logs that fold into what is told of them, whatever is killed in between", async () => {
+    const types = (maxLength: number) =>
+      fc.array(fc.constantFrom(...TYPES), { minLength: 1, maxLength });
+    const inner = types(2).map((all) => all.map((type) => (type === "child" ? "gate" : type)));
+    await fc.assert(
+      fc.asyncProperty(
+        types(4),
+        inner,
+        fc.boolean(),
+        fc.array(OPERATION, { maxLength: 30 }),
+        async (outer, within, isLooping, operations) => {
+          const flows = [chain("outer", outer, isLooping), chain("inner", within, false)];
+          const world = new World(flows);
+          await world.start();
+          try {
+            let running: Promise<unknown>[] = [];
+            for (const operation of operations) {
+              running.push(world.do(operation).catch(() => undefined));
+              if (operation.isConcurrent && operation.kind !== "restart") continue;
+              await Promise.all(running);
+              running = [];
+            }
+            await Promise.all(running);
+            await world.restart();
+            await vi.waitFor(async () => expect(standing(await world.logs())).toEqual([]), {
+              timeout: 5000,
+              interval: 2,
+            });
+            await check(world);
+            await checkReplays(world);
+          } finally {
+            await world.server.close();
+          }
+        },
+      ),
+      { numRuns: 100 },
+    );
+  }, 120_000);
+});
+
+async function check(world: World): Promise<void> {
+  const { server } = world;
+  const logs = await world.logs();
+  const byId = new Map(logs.map((log) => [log.run.runId, log]));
+  for (const log of logs) {
+    const { run, state } = log;
+    const events = await eventsOf(log, server);
+    expectValidLog(events);
+    const folded = events.reduce((at, one) => applyEvent(at, one, run), initialState(run));
+    expect(runSnapshot(run, state)).toEqual(runSnapshot(run, folded));
+    const entry = server.register.find(run.runId);
+    expect(entry).toMatchObject({ status: state.status, eventCount: events.length });
+    expect(entry?.endedAt !== undefined).toBe(isOver(state.status));
+    const parent = byId.get(run.parent?.runId ?? "");
+    if (parent !== undefined && isOver(parent.state.status))
+      expect(isOver(state.status)).toBe(true);
+    if (events.length > 0) expect(events[0]?.type).toBe("run.started");
+  }
+}
+
+/** What was recorded is told again, to the letter; what was not is not done. */
+async function checkReplays(world: World): Promise<void> {
+  const { server } = world;
+  for (const log of await world.logs()) {
+    const { status } = log.state;
+    if (status === "cancelled" || status === "running") continue;
+    const replay = await server.host.fork(log.run.runId, { mode: "replay" }, CALLER);
+    if (isRefused(replay)) throw new Error(replay.message);
+    await vi.waitFor(() => expect(standing([replay])).toEqual([]), { timeout: 5000, interval: 1 });
+    const shape = async (one: RunLog) =>
+      (await eventsOf(one, server)).map(({ type, nodeId, payload, sequence }) => {
+        return { type, nodeId, payload, sequence };
+      });
+    expect(await shape(replay)).toEqual(await shape(log));
+    expect(replay.state.status).toBe(status);
+  }
+}
