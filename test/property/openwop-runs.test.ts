@@ -5,6 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { RunEscalations } from "../../src/modules/openwop/run-escalations.ts";
 import { applyEvent } from "../../src/modules/openwop/runs/fold-run.ts";
 import { isOver, isRefused, isSuspended } from "../../src/modules/openwop/runs/run.ts";
 import type { RunLog } from "../../src/modules/openwop/runs/run-log.ts";
@@ -17,6 +18,7 @@ import type {
   WorkflowDefinition,
   WorkflowNode,
 } from "../../src/modules/openwop/workflows/workflow.ts";
+import { EscalationRegister } from "../../src/state/registers/escalation-register.ts";
 import type { Store } from "../../src/state/store.ts";
 import {
   BOOKER,
@@ -110,13 +112,17 @@ const OPERATION: fc.Arbitrary<Operation> = fc.record({
   isConcurrent: fc.boolean(),
 });
 
-const OWNER = { tenant: "acme", principal: "key:desk", scopes: [] };
+const AGENT = "a".repeat(64);
+const OWNER = { tenant: "acme", principal: `agtp:${AGENT}`, agentId: AGENT, scopes: [] };
 const CALLER = { owner: OWNER, sees: "all" } as const;
 
 class World {
   readonly #disk: Store = lastingStore();
   readonly #workflows: readonly WorkflowDefinition[];
   server!: RunServer;
+  escalations!: EscalationRegister;
+  queue!: RunEscalations;
+  #ending = new AbortController();
   #kill: (commits: number) => void = () => undefined;
 
   constructor(workflows: readonly WorkflowDefinition[]) {
@@ -128,12 +134,26 @@ class World {
     this.#kill = (commits) => store.killAfter(commits);
     const agents = { executor: EXECUTOR, catalog: CATALOG };
     this.server = await createRuns({ store, workflows: this.#workflows, ...agents });
+    this.escalations = await EscalationRegister.open(store);
+    this.#ending = new AbortController();
+    this.queue = new RunEscalations({
+      ...{ host: this.server.host, escalations: this.escalations, agtpIdOf: () => AGENT },
+      ...{ policy: { operatorCertificates: [] }, attributor: { isWritable: true } },
+      ...{ record: () => Promise.resolve([]), onFault: () => undefined },
+      ending: this.#ending.signal,
+    });
+    await this.queue.start();
   }
 
   async restart(): Promise<void> {
     this.#kill(0);
-    await this.server.close();
+    await this.close();
     await this.start();
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await this.server.close();
   }
 
   async do({ kind, run, word }: Operation): Promise<void> {
@@ -253,8 +273,9 @@ describe("runs of workflows", () => {
             });
             await check(world);
             await checkReplays(world);
+            await checkQueue(world);
           } finally {
-            await world.server.close();
+            await world.close();
           }
         },
       ),
@@ -299,4 +320,19 @@ async function checkReplays(world: World): Promise<void> {
     expect(await shape(replay)).toEqual(await shape(log));
     expect(replay.state.status).toBe(status);
   }
+}
+
+/** Whoever is asked finds what waits, once, and nothing else. */
+async function checkQueue(world: World): Promise<void> {
+  const asked = (await world.logs()).flatMap(({ run: { runId }, state }) => {
+    const interrupt = openInterrupt(state);
+    const isAsked = interrupt !== undefined && interrupt.kind !== "clarification";
+    return isAsked ? [`${runId} ${interrupt.interruptId}`] : [];
+  });
+  const open = (): readonly string[] =>
+    world.escalations.list().flatMap(({ status, context }) => {
+      const { openwop_run: about } = context as { readonly openwop_run: Record<string, string> };
+      return status === "pending_review" ? [`${about["runId"]} ${about["interruptId"]}`] : [];
+    });
+  await vi.waitFor(() => expect(open().toSorted()).toEqual(asked.toSorted()), { interval: 1 });
 }
