@@ -1,7 +1,7 @@
 /**
- * One request on its way through the pipeline. Each gate fills in the fields that stand under its
- * name; a handler of the protocol sets what its `ExchangeView` lets it. It also carries the abort
- * signal of the call, made only when somebody asks. `presentedContract` reads the contract that a request presents.
+ * One request on its way through the pipeline, and all that is known about it. A comment that begins with the name of
+ * a gate says which one fills the field in. A handler of the protocol sets what its `ExchangeView` lets it. The abort
+ * signal of the call is made when somebody asks for it.
  */
 import type { UndeclaredMembers } from "../endpoint/undeclared-members.ts";
 import type { CallSurroundings, CallUpstream } from "../handlers/call-upstream.ts";
@@ -49,7 +49,7 @@ export class Exchange {
   askedBy: Operator | undefined;
   /** The work that waits for its answer, where the server asks in an agent's name. */
   waitedForBy: CallSurroundings | undefined;
-  /** Why that protocol could not ask for it; said once it is known who asks. */
+  /** Why the protocol that it came by could not ask for it; said once it is known who asks. */
   entryRefusal: Refusal | undefined;
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */

@@ -26,7 +26,7 @@ interface ConnectionContext {
   /** The one in force; a reload swaps it between two requests. */
   dispatcher: Dispatcher;
   readonly batcher: WriteBatcher;
-  /** In which pipelined requests are answered, those of all connections together. */
+  /** Pipelined requests are answered in these, one connection after the other. */
   readonly turns: LoopTurns;
   readonly sendBudget: SendBudget;
   readonly ledger: Recording;

@@ -136,7 +136,7 @@ export class Crew {
     const member = { number, node, process, watch, since: new Date().toISOString(), untold };
     process.link.serve({
       facts,
-      // Of one worker, for all others.
+      // One worker tells, and all others hear.
       rates: (takings: Takings) => {
         for (const other of this.members) {
           if (other !== member) other.untold.pass(takings);

@@ -139,8 +139,9 @@ function timesOf(row: Buffer, length: number): readonly [ran: number, waited: nu
 }
 
 /**
- * A thread that is busy uses the processor whenever it does not wait for one: the time that it has
- * waited tells a moment that lies after the last reading, and the time that it has run when it slept.
+ * Tells a thread's time from the kernel's two counts: how long it has run, and how long it has waited for a
+ * processor. A busy thread does one or the other, so what has passed since the last reading, less what it has
+ * waited, is what it has used.
  */
 class WaitClock implements ProcessorClock {
   readonly freshMs = 4;

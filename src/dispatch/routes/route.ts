@@ -40,7 +40,7 @@ export interface ExchangeView {
   readonly caller: Caller;
   /** The person whom records name beside the agent. */
   readonly person?: Operator | undefined;
-  /** Set by a contract that is run; what it is not set for was not done under one. */
+  /** The contract that is run; undefined: none is. */
   contract: ContractReference | undefined;
   header(name: string): string | undefined;
   /** Notes an action of another agent that this one depends on. */

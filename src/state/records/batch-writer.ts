@@ -2,6 +2,13 @@
  * Seals drafts for a store that takes its time and may have other writers: several batches are under
  * way at once, as far as their chains allow it. What lost a race is signed again, in order, behind
  * the head that won.   AGTP-IDENTIFIERS "Attribution Chain"
+ *
+ *   add        a draft waits in the queue
+ *   #take      at the end of the turn of the loop those leave it whose chains can go on
+ *   #seal      they are signed, each behind the tip of its chain
+ *   #send      and go to the store as one batch
+ *   #received  kept: settled; their chain was moved by another writer: back to the head of the queue
+ *   #failed    settled with the fault
  */
 import type { JournalRecord } from "../journal/journal.ts";
 import { ChainTips } from "./chain-tips.ts";

@@ -3,6 +3,16 @@
  * next record is signed already, and the drafts of chains that cannot go on before they have come
  * back. A chain that others have moved goes on slowly for a while, in turns with them where the
  * store gives turns: signing ahead would be in vain.
+ *
+ *   a chain is        its next draft
+ *   at rest           goes
+ *   under way         goes in an ordered store, signed upon the tip; is held in others until all batches are back
+ *   lost              is held until all batches are back, and goes behind the drafts that came back
+ *   raced, at rest    goes; where the store gives turns, once its turn has come
+ *   raced, under way  is held
+ *
+ * `send` puts a chain under way, `lose` has it lost and raced, `fail` lost; with the last `receive` it is at rest.
+ * It is raced no more once it was kept so often, one time after the other.
  */
 import type { RecordDraft } from "./record.ts";
 import type { ChainHead } from "./record-store.ts";

@@ -1,6 +1,6 @@
 /**
- * Answers a pair that is not registered once all four locks are open: a contract is synthesized,
- * and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be
+ * RCNS, the Runtime Contract Negotiation Substrate: answers a pair that is not registered once all four locks are
+ * open. A contract is synthesized, and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be
  * composed · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3,
  * §10.1.5
  */

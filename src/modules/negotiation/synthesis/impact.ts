@@ -1,7 +1,6 @@
 /**
- * The traces that calling an endpoint can leave. A template that is filled with a value
- * from elsewhere may arrive at a sibling with fewer parameters, so the stronger of the two counts.
- * AGTP-API §5.4, §7.1
+ * The impact of calling an endpoint. A value may fill a path's template so that a more literal sibling is called:
+ * the stronger impact of the two counts.   AGTP-API §5.4, §7.1
  */
 import { addUnder } from "../../../base/listed.ts";
 import type { Paced } from "../../../base/paced.ts";
@@ -20,7 +19,7 @@ export function strongestImpact(impacts: Iterable<Impact>): Impact {
   return strongest;
 }
 
-interface Route {
+interface ImpactPath {
   readonly segments: readonly string[];
   readonly parameters: number;
   readonly impact: Impact;
@@ -31,7 +30,7 @@ export function* compilingImpacts(
   endpoints: readonly EndpointDefinition[],
 ): Paced<(endpoint: EndpointDefinition) => Impact> {
   // Only what leaves something behind can make a difference, and such endpoints share few methods.
-  const notable = new Map<string, Route[]>();
+  const notable = new Map<string, ImpactPath[]>();
   for (const endpoint of endpoints) {
     yield;
     const route = routeOf(endpoint);
@@ -47,18 +46,18 @@ export function* compilingImpacts(
   };
 }
 
-function routeOf({ path, semantic }: EndpointDefinition): Route {
+function routeOf({ path, semantic }: EndpointDefinition): ImpactPath {
   const segments = path.slice(1).split("/");
   const parameters = compileTemplate(path)?.parameters.length ?? 0;
   return { segments, parameters, impact: semantic.impact };
 }
 
-function keyOf({ method }: EndpointDefinition, { segments }: Route): string {
+function keyOf({ method }: EndpointDefinition, { segments }: ImpactPath): string {
   return `${method} ${segments.length}`;
 }
 
 /** Tells whether a path that matches `route` may be answered by `other` instead. */
-function isMoreLiteral(other: Route, route: Route): boolean {
+function isMoreLiteral(other: ImpactPath, route: ImpactPath): boolean {
   return (
     other.parameters < route.parameters &&
     other.segments.every((segment, at) => {

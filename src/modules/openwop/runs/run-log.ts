@@ -103,7 +103,7 @@ export class RunLog {
 
   /**
    * Keeps a group of events, and what else has to change with them; all or nothing. What is to be
-   * said may depend on where the run stands when its turn has come; nothing said, nothing changes.
+   * said may depend on where the run stands when its turn has come; where that is nothing, nothing changes.
    */
   async append(
     drafts: readonly EventDraft[] | ((state: RunState) => readonly EventDraft[]),

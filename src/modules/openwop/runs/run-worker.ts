@@ -1,6 +1,13 @@
 /**
- * Takes one run after the other as far as it goes. Whatever goes wrong ends in the run's own log; a run
- * whose log cannot be written is left as it is.
+ * Takes one run after the other as far as it goes. A fault ends in the run's own log; a run whose log
+ * cannot be written is left as it is.
+ *
+ *   execute   claims the run, and bounds its time
+ *     #driveAndReport   notes a fault, and tells the watchers what the run waits for
+ *       driveUntilStopped   notes why it was stopped: cancelled, out of time
+ *         driveToRest   copies what a fork takes over, begins the run, ends it
+ *           takeNodes   takes one node after the other, and goes back for a loop
+ *             takeNode   begins a node or takes it up again, executes it, notes the outcome (take-node.ts)
  */
 import { traceOf } from "../../../base/thrown.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
