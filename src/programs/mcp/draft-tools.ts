@@ -3,7 +3,7 @@
  * less well: so it becomes one, and is imported as any other. What a server says about its tools'
  * effects is its own word, and is marked as such.
  */
-import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { methodNames } from "../../catalog/path-grammar.ts";
 import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
@@ -17,6 +17,7 @@ import { findEndpointFault, type Review, reviewedText } from "../../openapi/impo
 import { containsNull, withoutNulls } from "../../openapi/schema-dialect.ts";
 import { mapSchemas } from "../../openapi/schema-graph.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
+import { closeInput } from "./close-input.ts";
 
 interface DraftedTool {
   readonly tool: string;
@@ -91,16 +92,26 @@ export function draftTools(
     if (definition === undefined) continue;
     const base = kebab(definition.name) || "tool";
     const file = `${files.take(drafting.isPrefixed ? `${kebab(server)}-${base}` : base)}.toml`;
-    const faultOf = ({ text }: DraftedTool): string | undefined =>
-      findEndpointFault(text, { variables: [] }, { catalog, names });
-    const own = draftTool(drafting, definition, withOwnSchemas(endpoint, definition), file);
-    const drafted =
-      faultOf(own) === undefined ? own : draftTool(drafting, definition, endpoint, file);
-    const fault = faultOf(drafted);
-    if (fault === undefined) tools.push(drafted);
+    const draft = (one: ImportedEndpoint): DraftedTool =>
+      draftTool(drafting, definition, one, file);
+    const faultOf = (one: ImportedEndpoint): string | undefined =>
+      isWrapped(one)
+        ? UNNAMED
+        : findEndpointFault(draft(one).text, { variables: [] }, { catalog, names });
+    const own = withOwnSchemas(endpoint, definition);
+    const chosen = faultOf(own) === undefined ? own : endpoint;
+    const fault = faultOf(chosen);
+    if (fault === undefined) tools.push(draft(chosen));
     else missing.push({ tool: definition.name, reason: fault });
   }
   return { tools, leftOut: missing };
+}
+
+const UNNAMED = "its arguments cannot be named one by one, as those of an endpoint are";
+
+/** True if the input is one field, which the tool knows nothing of. */
+function isWrapped({ table }: ImportedEndpoint): boolean {
+  return recordIn(table["handler"])["body_field"] !== undefined;
 }
 
 function toolsDocument(
@@ -176,17 +187,25 @@ function withOwnSchemas(
   endpoint: ImportedEndpoint,
   { inputSchema, outputSchema }: ToolDefinition,
 ): ImportedEndpoint {
-  const input = writable(closeInput(inputSchema));
+  const { schema, isNameless } = closeInput(inputSchema);
+  const input = writable(schema);
   const own = {
     ...given({ input_schema: input, output_schema: writable(outputSchema) }),
   };
+  const { handler, ...rest } = endpoint.table;
   const replaced = Object.keys(own).map((name) => `endpoint.${name}`);
+  const kept = endpoint.reviews.filter(({ key }) => !replaced.some((name) => key.startsWith(name)));
   return {
     ...endpoint,
-    table: { ...endpoint.table, ...own },
-    reviews: endpoint.reviews.filter(({ key }) => !replaced.some((name) => key.startsWith(name))),
+    table: { ...rest, ...own, ...(input === undefined ? { handler } : {}) },
+    reviews: input !== undefined && isNameless ? [...kept, NAMELESS] : kept,
   };
 }
+
+const NAMELESS: Review = {
+  key: "",
+  message: "it takes arguments of any name, which are refused here",
+};
 
 /** A schema in words that TOML has; undefined: a null in it has none. */
 function writable(schema: JsonRecord | undefined): JsonRecord | undefined {
@@ -260,22 +279,4 @@ function isHinted({ annotations }: ToolDefinition, hint: string): boolean {
 function toolOf(operation: string, definitions: readonly ToolDefinition[]): string {
   const index = Number(operation.slice(operation.lastIndexOf("/") + 1));
   return definitions[index]?.name ?? operation;
-}
-
-/** Keywords that may declare properties in other places. */
-const ELSEWHERE = [
-  ...["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"],
-];
-
-/**
- * The input schema of a tool as an endpoint's. MCP's schemas are JSON Schema 2020-12, as those of
- * endpoints are: nothing has to be translated, and what clients go by stands in them.   MCP "Tools"
- */
-function closeInput(schema: JsonRecord): JsonRecord | undefined {
-  const { type, properties, additionalProperties } = schema;
-  if (type !== "object" || (properties !== undefined && !isRecord(properties))) return undefined;
-  if (additionalProperties === false) return schema;
-  const isOpen = additionalProperties !== undefined || ELSEWHERE.some((name) => name in schema);
-  if (isOpen) return undefined;
-  return { ...schema, properties: properties ?? {}, additionalProperties: false };
 }

@@ -8,17 +8,14 @@ import type { EndpointTable } from "../../support/openapi-program.ts";
 
 const { catalog } = loadShippedCatalog();
 
+const DRAFTING = { server: "tools", catalog, keepsNames: false, isPrefixed: false };
+
 /** The endpoint that a tool with these schemas becomes. */
 function draft(inputSchema: object, outputSchema?: object): Readonly<Record<string, unknown>> {
   const listed = { name: "work", inputSchema, ...(outputSchema && { outputSchema }) };
   const definition = readTool(listed)?.definition;
   if (definition === undefined) throw new Error("this is no tool");
-  const drafted = draftTools([definition], {
-    server: "tools",
-    catalog,
-    keepsNames: false,
-    isPrefixed: false,
-  });
+  const drafted = draftTools([definition], DRAFTING);
   expect(drafted.leftOut).toEqual([]);
   return parse(drafted.tools[0]?.text ?? "")["endpoint"] as EndpointTable & object;
 }
@@ -47,6 +44,40 @@ describe("draftTools", () => {
     };
     const output = { type: "object", properties: { iso: { type: "string" } } };
     expect(draft(schema, output)).toMatchObject({ input_schema: schema, output_schema: output });
+  });
+
+  it("hands on arguments under the names that the tool has for them, wherever it declares these", () => {
+    const named = (name: string) => ({ properties: { [name]: { type: "string" } } });
+    const own = { type: "object", properties: { kind: { type: "string" } } };
+    const kindIsB = { properties: { kind: { const: "b" } } };
+    const inputs = [
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      { ...own, allOf: [{ if: kindIsB, then: { ...named("b"), required: ["b"] } }] },
+      { ...own, oneOf: [named("b"), { $ref: "#/$defs/c" }], $defs: { c: named("c") } },
+    ];
+    for (const input of inputs) {
+      const { input_schema, handler } = draft(input);
+      expect(input_schema).toMatchObject({ ...input, additionalProperties: false });
+      expect(input_schema).toHaveProperty("properties.b", {});
+      expect(handler).not.toHaveProperty("arguments");
+    }
+    expect(draft(inputs[1] ?? {})["input_schema"]).toHaveProperty("properties.c", {});
+    const free = { type: "object", additionalProperties: { type: "number" } };
+    expect(draft(free)["input_schema"]).toEqual({
+      ...{ type: "object", properties: {}, additionalProperties: false },
+    });
+  });
+
+  it("leaves out a tool whose arguments it cannot name", () => {
+    const draft07 = { $schema: "http://json-schema.org/draft-07/schema#" };
+    const either = { oneOf: [{ properties: { a: {} } }, { properties: { b: {} } }] };
+    const definition = readTool({
+      ...{ name: "work", inputSchema: { type: "object", ...draft07, ...either } },
+    })?.definition;
+    if (definition === undefined) throw new Error("this is no tool");
+    const { tools, leftOut } = draftTools([definition], DRAFTING);
+    expect(tools).toEqual([]);
+    expect(leftOut).toEqual([{ tool: "work", reason: expect.stringContaining("arguments") }]);
   });
 
   it("says without null what TOML cannot say with it", () => {
