@@ -27,6 +27,7 @@ interface TaskRequest {
   readonly method: string;
   readonly path: string;
   readonly parameters?: JsonRecord;
+  readonly envelope?: boolean;
   readonly fields?: ReadonlyMap<string, string>;
 }
 

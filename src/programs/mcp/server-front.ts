@@ -15,6 +15,7 @@ import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
+import { unwrapEnvelope } from "../../endpoint/input.ts";
 import { fillPath } from "../../endpoint/path-template.ts";
 import type { ToolCall } from "../../modules/mcp/ask.ts";
 import { PRESENTED } from "../../modules/mcp/contracts/front-contracts.ts";
@@ -164,7 +165,9 @@ export class ServerFront {
     const { tool, path, parameters } = made;
     const { signal, isCurrent } = call;
     const { method, contract } = tool;
-    const request = { method, path, parameters };
+    // A server would take such parameters for an envelope: they are put in one.
+    const envelope = unwrapEnvelope(parameters, method).parameters !== parameters;
+    const request = { method, path, parameters, envelope };
     const isPresented = contract === undefined || fields.has(PRESENTED);
     const all = isPresented ? fields : new Map([...fields, [PRESENTED, contract] as const]);
     const response = await this.#ask({ ...request, signal }, all);

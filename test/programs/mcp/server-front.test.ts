@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
 import { ALMA, approvingFiles } from "../../support/approving.ts";
 import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { endpointFile } from "../../support/deployment.ts";
 import { openDesktop } from "../../support/desktop.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
 import { DESK, gatewayFiles } from "../../support/gateway.ts";
@@ -74,6 +75,19 @@ describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version)
       },
     });
     expect(await end()).toBe(0);
+  });
+
+  it("calls a tool that has an argument of an envelope's name", async () => {
+    const file = endpointFile({
+      ...{ method: "CREATE", path: "/templates" },
+      properties: { parameters: { type: "object" } },
+      handler: { type: "registered_function", function: "desk.echo" },
+    });
+    const { daemon } = await openDaemon(gatewayFiles({}, { "endpoints/templates.toml": file }));
+    const { client } = await openDesktop(version, argsFor(daemon.port));
+    const parameters = { size: "A4" };
+    const result = await client.callTool({ name: "create_templates", arguments: { parameters } });
+    expect(result).toMatchObject({ structuredContent: { input: { parameters } } });
   });
 
   it("hands on a refusal by status and name, and knows no tool that the server has not", async () => {
