@@ -33,6 +33,8 @@ export interface StatusSource extends DaemonFacts {
 export interface Controlled {
   status(): StatusSource;
   reload(): Promise<readonly Problem[]>;
+  /** What the last reload did not put in force, beside the problems of what is served. */
+  readonly remaining: readonly Problem[];
   /** Everything that is kept, as the lines of a file. */
   exported(): AsyncIterable<string>;
   /** Resolves once everything is ended but this answer. */
@@ -54,8 +56,9 @@ function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
     [
       "reload",
       async () => {
-        const problems = await daemon.reload();
-        return { reloaded: problems.length === 0, problems };
+        const errors = await daemon.reload();
+        if (errors.length > 0) return { reloaded: false, problems: errors };
+        return { reloaded: true, problems: [...daemon.status().problems, ...daemon.remaining] };
       },
     ],
     ["export", () => new ControlLines(tellingFailure(daemon.exported()))],

@@ -170,9 +170,9 @@ class Running extends RunningDaemon {
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return errors;
     }
-    const remaining = await this.#serving.adopt(next);
+    this.remaining = await this.#serving.adopt(next);
     this.#retain(next.deployment);
-    await drive(reportingProblems(log, remaining));
+    await drive(reportingProblems(log, this.remaining));
     await drive(reportingTrust(log, next.deployment));
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
     return [];

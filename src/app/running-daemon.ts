@@ -42,6 +42,7 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   });
   exitCode: 0 | 1 = 0;
   address = "";
+  remaining: readonly Problem[] = [];
 
   constructor(options: DaemonOptions) {
     this.options = options;

@@ -68,6 +68,29 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(err).toContain("nothing changed\n");
   }, 60_000);
 
+  // docs/production.md: what takes effect at the next start only is a warning that names the key.
+  it.each([1, 2])(
+    "reloads, and tells what it leaves to be desired, %i processes",
+    async (workers) => {
+      const tables = { server: { server_id: "test", port: 0, workers } };
+      const deployment = makeDeployment(serverFiles(tables, { "handlers.mjs": PLAIN_HANDLERS }));
+      const { line } = await startProgram(deployment.configPath);
+      const more = { cluster: { view_lease_ms: 3000 }, agents: { default: "nobody" } };
+      const files = serverFiles({ ...tables, ...more });
+      writeFileSync(deployment.configPath, String(files["agtp-server.toml"]));
+      const { exitCode, err } = await ask(deployment, "reload");
+      await line("reloaded");
+      expect(exitCode).toBe(0);
+      expect(err.split("\n").toSorted()).toEqual([
+        "",
+        "reloaded",
+        'warning: agtp-server.toml: agents.default: no agent is called "nobody"',
+        "warning: agtp-server.toml: cluster.view_lease_ms: changed, which takes effect at the next start",
+      ]);
+    },
+    60_000,
+  );
+
   it("stops, and comes back when the process has ended", async () => {
     const deployment = deployed();
     const { outcome } = await startProgram(deployment.configPath);

@@ -192,7 +192,8 @@ class Parent extends RunningDaemon {
     this.#files = await markFiles(config.directory);
     this.#retain();
     this.fingerprint256 = reloaded.adopted.fingerprint256;
-    atOnce(reportingProblems(log, reloaded.adopted.remaining));
+    this.remaining = reloaded.adopted.remaining;
+    atOnce(reportingProblems(log, this.remaining));
     const { fingerprint256 } = this;
     log.logger.info({ event: "reloaded", fingerprint256 }, "reloaded");
     return [];
