@@ -94,6 +94,11 @@ export class HttpListener {
     server.on("request", take);
     // What is expected beyond 100-continue may be passed over, where Node answers 417 by itself.   RFC 9110 §10.1.1
     server.on("checkExpectation", take);
+    server.on("connect", (_request, socket: Duplex) => {
+      // Node has left the socket alone: nobody else reads it, nor hears its errors.
+      socket.on("error", () => socket.destroy()).resume();
+      this.#fail(NO_TUNNEL, socket);
+    });
     server.on("clientError", (error, socket) => this.#refuse(error, socket));
     this.renew(options.tls);
   }
@@ -181,7 +186,7 @@ export class HttpListener {
     connection.requests += 1;
     if (lacksHost(request)) {
       request.resume();
-      turns.fail(() => this.#answerFault(NO_HOST, request.socket));
+      this.#fail(NO_HOST, request.socket);
       return;
     }
     const turn: Turn = {
@@ -223,20 +228,23 @@ export class HttpListener {
 
   /** Refuses what cannot be read, after the earlier requests are answered. */
   #refuse(error: Error, socket: Duplex): void {
+    if (isReadingFault(error)) this.#fail(faultOf(error), socket);
+    else socket.destroy();
+  }
+
+  #fail(fault: WireFault, socket: Duplex): void {
     const turns = this.#connections.get(socket)?.turns;
     // The parser fails again at each piece of what comes behind a fault.
-    if (turns?.hasFailed && isReadingFault(error)) return;
-    if (turns === undefined || !socket.writable || !isReadingFault(error)) {
+    if (turns?.hasFailed) return;
+    if (turns === undefined || !socket.writable) {
       socket.destroy();
       return;
     }
-    turns.fail(() => this.#answerFault(faultOf(error), socket as Socket));
-  }
-
-  #answerFault(fault: WireFault, socket: Socket): void {
-    this.#writeFault(fault, socket).catch((cause: unknown) => {
-      this.#options.onFault(cause);
-      socket.destroy();
+    turns.fail(() => {
+      this.#writeFault(fault, socket as Socket).catch((cause: unknown) => {
+        this.#options.onFault(cause);
+        socket.destroy();
+      });
     });
   }
 
@@ -258,6 +266,12 @@ const NO_HOST: WireFault = {
   kind: "wire-fault",
   code: "invalid-framing",
   message: "the request has no Host field",
+};
+
+const NO_TUNNEL: WireFault = {
+  kind: "wire-fault",
+  code: "invalid-request-line",
+  message: "this is no proxy: CONNECT is not served",
 };
 
 /** HTTP/1.0 had none.   RFC 9112 §3.2 */

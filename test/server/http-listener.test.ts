@@ -152,6 +152,23 @@ describe("the sidecar's limits", () => {
     expect(statusesIn(await older.closed())).toEqual([200]);
   });
 
+  it("refuse a tunnel behind what came before it", async () => {
+    const { port } = await openGateway();
+    const client = await connectPlain(port);
+    client.write(
+      "GET /orders/7 HTTP/1.1\r\nHost: x\r\n\r\nCONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\n",
+    );
+    const received = await client.closed();
+    expect(statusesIn(received)).toEqual([200, 400]);
+    expect(received).toContain("this is no proxy: CONNECT is not served");
+    const rude = connect({ host: "127.0.0.1", port });
+    rude.write("CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\n", () => rude.resetAndDestroy());
+    await once(rude, "close");
+    const next = await connectPlain(port);
+    next.write("GET /orders/7 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    expect(statusesIn(await next.closed())).toEqual([200]);
+  });
+
   it("pass over what a client expects beyond 100-continue", async () => {
     const { port } = await openGateway();
     const client = await connectPlain(port);
