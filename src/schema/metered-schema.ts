@@ -4,6 +4,7 @@
  * schema and no value together keep the daemon busy for more than a fraction of a second.
  * AGTP-API §10.6, §13.2
  */
+import type { CompiledSchema } from "./compiled-schema.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { ARRAY_MAKERS, judgeUnevaluatedItems } from "./judge-arrays.ts";
 import { BRANCH_MAKERS } from "./judge-branches.ts";
@@ -12,7 +13,6 @@ import { judgeType, SCALAR_MAKERS } from "./judge-scalars.ts";
 import { type Judge, type JudgeMaker, Judgement, type JudgeSurroundings } from "./judgement.ts";
 import { compileLinearRegex, type LinearRegex, type RegexLimits } from "./linear-regex.ts";
 import { resolveLocalReference } from "./local-reference.ts";
-import type { CompiledSchema } from "./schema.ts";
 import {
   type SchemaError,
   type SchemaViolation,

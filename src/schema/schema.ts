@@ -10,36 +10,18 @@ import type { Place } from "../base/document-place.ts";
 import { loadLate } from "../base/late-load.ts";
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
+import type { CompiledSchema } from "./compiled-schema.ts";
 import { createGenerators } from "./generator.ts";
 import { closedObject, type JsonSchema } from "./json-schema.ts";
 import { interpretedSchema } from "./metered-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-references.ts";
-import {
-  type SchemaViolation,
-  type SentNames,
-  TOO_DEEP,
-  toViolations,
-  type Wording,
-} from "./schema-violation.ts";
+import { TOO_DEEP, toViolations, type Wording } from "./schema-violation.ts";
 import { createWording } from "./violation-wording.ts";
 
+export type { CompiledSchema } from "./compiled-schema.ts";
 export type { SchemaViolation } from "./schema-violation.ts";
-
-/** A schema that values can be checked against. */
-export interface CompiledSchema {
-  readonly schema: JsonSchema;
-  /**
-   * Undefined: the value is valid. At most twenty violations. `isSmall` promises fewer than 5,000
-   * members and items in all. Members may have been renamed: `sent` knows how they were called.
-   */
-  check(
-    value: unknown,
-    isSmall?: boolean,
-    sent?: SentNames,
-  ): readonly SchemaViolation[] | undefined;
-}
 
 /** The result of compiling a schema; without problems there is always a compiled schema. */
 interface CompiledResult {
