@@ -22,7 +22,7 @@ import {
   type RetentionLimits,
   type RetentionRun,
 } from "./retention.ts";
-import { segmentName } from "./segment.ts";
+import { listSegments, segmentName } from "./segment.ts";
 
 /** The journal that is kept within limits. */
 type RetainedJournal = Pick<FileJournal, "directory" | "finished" | "open" | "forget" | "rotate">;
@@ -92,6 +92,7 @@ export class JournalRetention implements RetainedRecords {
   async keep(plan: LimitedPlan, { now, isOver, onCut }: RetentionRun): Promise<void> {
     const { limits } = plan;
     if (this.#use.isHeld()) return;
+    await this.#adoptWritten();
     // A process that was killed may have written a checkpoint and moved nothing.
     if (this.#last !== undefined) await this.#move(this.#last, limits);
     if (this.#untold !== undefined) onCut(this.#untold);
@@ -111,6 +112,16 @@ export class JournalRetention implements RetainedRecords {
     }
   }
 
+  /** A cut that was written and not seen through, as where the disk did not sync, is made by now. */
+  async #adoptWritten(): Promise<void> {
+    const { directory } = this.#journal;
+    const last = await readLastCut(directory);
+    if (last?.cutId === this.#last?.cutId) return;
+    await DISK.syncDirectory(directory);
+    this.#last = last;
+    this.#untold = last;
+  }
+
   /** Resolves once nothing is being taken away, where the journal is held. */
   async still(): Promise<void> {
     await this.#moving.catch(() => undefined);
@@ -122,13 +133,24 @@ export class JournalRetention implements RetainedRecords {
   }
 
   async #moveNow(cut: JournalCut, limits: RetentionLimits): Promise<void> {
-    const gone = await moveSegments(this.#place(limits), cut);
+    try {
+      await moveSegments(this.#place(limits), cut);
+    } finally {
+      // Also where the rest could not go, as onto a disk that is full.
+      this.#forgetGone();
+    }
+    this.#archived.follow(cut, this.#archive);
+  }
+
+  #forgetGone(): void {
+    const { directory, finished } = this.#journal;
+    const left = new Set(listSegments(directory));
+    const gone = finished.filter((number) => !left.has(number));
     for (const number of gone) {
       this.#bytes.delete(number);
       this.#times.delete(number);
     }
     if (gone.length > 0) this.#journal.forget(gone);
-    this.#archived.follow(cut, this.#archive);
   }
 
   #place({ archive }: RetentionLimits): CutPlace {

@@ -200,6 +200,34 @@ describe("JournalRetention", () => {
     },
   );
 
+  it.each<CutStep>(["heads-written", "heads-synced", "cut-written", "cut-synced", "segment-moved"])(
+    "finishes a cut of its own that failed behind a step, as where a disk does not sync: %s",
+    async (last) => {
+      let isFailing = true;
+      const { house, state } = await grown(40, (step) => {
+        if (step !== last || !isFailing) return;
+        isFailing = false;
+        throw new Error("it cannot be synced");
+      });
+      const whole = await house.verify(ALICE);
+      await house.retain(state, { bytes: 12_000 });
+      await state.retention?.run();
+      expect(house.notices.map(({ event }) => event)).toEqual([
+        "journal-retention-failed",
+        "journal-cut",
+      ]);
+      expect(sizeOf(house)).toBeLessThanOrEqual(12_000);
+      const left = await house.verify(ALICE);
+      expect(left).toMatchObject({ broken: undefined, head: whole?.head });
+      expect((left?.records ?? 0) + (left?.cut?.records ?? 0)).toBe(whole?.records);
+      await state.close();
+      house.store = createMemoryStore();
+      const next = await house.open();
+      expect(next.ledger.headOf(ALICE)?.auditId).toBe(whole?.head);
+      await next.close();
+    },
+  );
+
   it("says where a record went, and nothing of one that nobody knows", async () => {
     const { house, state } = await grown(40);
     const first = (await house.verify(ALICE))?.first?.auditId ?? "";
