@@ -9,6 +9,7 @@ import type { ChainHead } from "../records/record-store.ts";
 import { readLastCut } from "./cut-file.ts";
 import { readCutHeads } from "./cut-heads.ts";
 import type { JournalRecord } from "./journal.ts";
+import { segmentsIn } from "./segment.ts";
 
 /** The chains as they are known with the cut. */
 interface CutChains {
@@ -25,13 +26,15 @@ export async function withCut(directory: string, known: KnownChains): Promise<Cu
   const start = { segment: (cut?.through ?? 0) + 1, offset: 0 };
   const isBehind = (known.checkpoint?.segment ?? 0) < start.segment;
   if (cut === undefined || !isBehind) return { known, events: [], added: [] };
+  // What a killed process has not moved yet is looked for.
+  const isGone = (segmentsIn(directory)[0] ?? start.segment) > cut.through;
+  // Behind the cut the store may know better; the replay comes by there in any case.
+  const place = isGone ? { segment: cut.through, offset: 0, length: 0 } : undefined;
   const heads = new Map(known.heads);
   const added: string[] = [];
   const events: { readonly at: number; readonly record: JournalRecord }[] = [];
   for await (const head of readCutHeads(directory, cut.heads)) {
     const { agentId, auditId, at, method, statusEvent } = head;
-    // Behind the cut the store may know better; the replay comes by there in any case.
-    const place = { segment: cut.through, offset: 0, length: 0 };
     if (isCut(heads.get(agentId), cut.through)) {
       heads.set(agentId, { auditId, at, method, place });
       added.push(agentId);

@@ -301,6 +301,26 @@ describe("a journal that was cut", () => {
     await next.close();
   });
 
+  it.each<CutStep>(["cut-written", "segment-moved"])(
+    "goes on from the checkpoint when the store was lost and a killed process had got to %s",
+    async (last) => {
+      let isKilled = false;
+      const { house, state } = await grown(40, (step) => {
+        isKilled ||= step === last;
+        if (isKilled) throw new Error("it is killed");
+      });
+      const heads = [ALICE, BOB].map((agent) => state.ledger.headOf(agent)?.auditId);
+      await house.retain(state, { bytes: 1 });
+      await state.close();
+      house.store = createMemoryStore();
+      const next = await house.open();
+      expect([ALICE, BOB].map((agent) => next.ledger.headOf(agent)?.auditId)).toEqual(heads);
+      await house.retain(next, { bytes: 1 });
+      expect(await house.verify(ALICE)).toMatchObject({ broken: undefined });
+      await next.close();
+    },
+  );
+
   it("remembers who was suspended when the store was lost", async () => {
     const { house, state } = await grown(3);
     const { ledger } = state;
