@@ -94,7 +94,10 @@ export class JournalRetention implements RetainedRecords {
     if (this.#use.isHeld()) return;
     await this.#adoptWritten();
     // A process that was killed may have written a checkpoint and moved nothing.
-    if (this.#last !== undefined) await this.#move(this.#last, limits);
+    if (this.#last !== undefined) {
+      await this.#move(this.#last, limits);
+      this.#checkGone(this.#last);
+    }
     if (this.#untold !== undefined) onCut(this.#untold);
     this.#untold = undefined;
     await this.#rotateDaily(limits, now());
@@ -140,6 +143,14 @@ export class JournalRetention implements RetainedRecords {
       this.#forgetGone();
     }
     this.#archived.follow(cut, this.#archive);
+  }
+
+  /** Throws where segments that were signed as archived have no archive to go to: nothing may go before them. */
+  #checkGone({ through }: JournalCut): void {
+    const [left] = this.#journal.finished;
+    if (left === undefined || left > through) return;
+    const gone = `${segmentName(left)} was signed as archived`;
+    throw new Error(`${gone}, and no archive is configured: nothing goes before it is there`);
   }
 
   #forgetGone(): void {

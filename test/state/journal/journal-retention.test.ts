@@ -228,6 +228,28 @@ describe("JournalRetention", () => {
     },
   );
 
+  it("keeps what was signed as archived, and its checkpoint, when the archive has left the configuration", async () => {
+    const { house, state } = await grown(40);
+    const other = join(makeArchive(house), segmentName(1));
+    writeFileSync(other, "another\n");
+    await house.retain(state, { bytes: 12_000, archive: house.archive });
+    const before = listSegments(house.journal);
+    await house.retain(state, { bytes: 12_000 });
+    expect(listSegments(house.journal)).toEqual(before);
+    expect(house.notices.map(({ fields }) => fields["reason"])).toEqual([
+      "the archive has another 00000001.jws already, which is not written over",
+      "00000001.jws was signed as archived, and no archive is configured: nothing goes before it is there",
+    ]);
+    rmSync(other);
+    await house.retain(state, { bytes: 12_000, archive: house.archive });
+    expect(sizeOf(house)).toBeLessThanOrEqual(12_000);
+    for (const agent of [ALICE, BOB]) {
+      expect(await house.verify(agent)).toMatchObject({ broken: undefined });
+      expect(await house.verify(agent, house.archive)).toMatchObject({ broken: undefined });
+    }
+    await state.close();
+  });
+
   it("says where a record went, and nothing of one that nobody knows", async () => {
     const { house, state } = await grown(40);
     const first = (await house.verify(ALICE))?.first?.auditId ?? "";
