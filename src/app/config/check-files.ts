@@ -2,9 +2,9 @@
  * Rules about what paths lead to: a file that is named must be there and be readable, because a
  * server that starts without its certificate, keys or catalog is not the one that was asked for.
  */
-import { statSync } from "node:fs";
+import { existsSync, opendirSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
+import { describeFileError, findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import { readPrivateKey } from "../../identity/ed25519.ts";
@@ -123,6 +123,14 @@ function findArchiveFault(archive: string, journal: string): string | undefined 
   if (archive === journal || archive.startsWith(`${journal}${sep}`)) {
     return "must be outside the journal itself";
   }
-  const status = statSync(archive, { throwIfNoEntry: false });
-  return status === undefined || status.isDirectory() ? undefined : "must be a directory";
+  try {
+    if (statSync(archive, { throwIfNoEntry: false })?.isDirectory() === false) {
+      return "must be a directory";
+    }
+    // What went there is looked for in it.
+    if (existsSync(archive)) opendirSync(archive).closeSync();
+    return undefined;
+  } catch (error) {
+    return describeFileError(error);
+  }
 }

@@ -614,6 +614,19 @@ describe("[attribution.retention]", () => {
     expect(retentionProblems(retention)).toEqual([key]);
   });
 
+  it("is refused where nobody can look into the archive", () => {
+    const directory = makeDirectory();
+    const archive = join(directory, "loop");
+    symlinkSync(archive, archive);
+    const { problems } = loadRetention({ days: 1, archive });
+    expect(problems).toContainEqual(
+      expect.objectContaining({
+        key: "attribution.retention.archive",
+        message: `"${archive}" is a loop of symbolic links`,
+      }),
+    );
+  });
+
   it("is for a database of records as well", () => {
     const store = { driver: "postgres", url: "postgres://localhost/agtp" };
     expect(retentionProblems({ days: 1 }, { store })).toEqual([]);
