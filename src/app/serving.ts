@@ -15,6 +15,7 @@ import type { MeasuringOptions } from "../server/metrics.ts";
 import type { ViewLease } from "../state/state.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Built, buildDaemon, type DaemonOptions } from "./build-daemon.ts";
+import type { Config } from "./config/config.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart, type PortFault, reportingProblems } from "./start-report.ts";
 
@@ -37,6 +38,8 @@ interface PreparedReload {
 
 export class Serving {
   readonly #options: DaemonOptions;
+  /** The configuration of the start, of which some keys hold until the end. */
+  readonly #inForce: Config;
   readonly #log: Log;
   readonly kept: ProcessState;
   readonly listener: Listener;
@@ -59,6 +62,7 @@ export class Serving {
     this.deployment = deployment;
     this.problems = problems;
     this.fingerprint256 = fingerprint256;
+    this.#inForce = deployment.config;
     const { logger } = options.log;
     const limits = (): LimitsConfig => this.deployment.config.limits;
     const onFault = (error: unknown): void =>
@@ -168,7 +172,7 @@ export class Serving {
 
   /** Serves another deployment from now on; answers what it leaves to be desired. */
   async adopt(next: Built): Promise<readonly Problem[]> {
-    const unchanged = keysNeedingRestart(this.deployment.config, next.deployment.config);
+    const unchanged = keysNeedingRestart(this.#inForce, next.deployment.config);
     const { config, dispatcher } = next.deployment;
     const { limits } = config;
     this.listener.replace({ identity: next.identity, limits, dispatcher });

@@ -1,5 +1,5 @@
 /** `agtpd status`, `nodes`, `reload` and `stop`, beside a daemon in a process of its own. */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
@@ -74,6 +74,7 @@ describe("agtpd, asked about a daemon that runs", () => {
     async (workers) => {
       const tables = { server: { server_id: "test", port: 0, workers } };
       const deployment = makeDeployment(serverFiles(tables, { "handlers.mjs": PLAIN_HANDLERS }));
+      const before = readFileSync(deployment.configPath, "utf8");
       const { line } = await startProgram(deployment.configPath);
       const more = { cluster: { view_lease_ms: 3000 }, agents: { default: "nobody" } };
       const files = serverFiles({ ...tables, ...more });
@@ -87,6 +88,10 @@ describe("agtpd, asked about a daemon that runs", () => {
         'warning: agtp-server.toml: agents.default: no agent is called "nobody"',
         "warning: agtp-server.toml: cluster.view_lease_ms: changed, which takes effect at the next start",
       ]);
+      // As long as it is not in force, and not when it is as it was.
+      expect((await ask(deployment, "reload")).err).toBe(err);
+      writeFileSync(deployment.configPath, before);
+      expect((await ask(deployment, "reload")).err).toBe("reloaded\n");
     },
     60_000,
   );
