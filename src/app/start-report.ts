@@ -102,8 +102,15 @@ const READ_ONCE = [
   ...["cluster.view_lease_ms", "attribution.durability"],
 ];
 
+/** Node takes the size of a request's head with the listener of the sidecar, and of the console. */
+const HEAD_OF_HTTP = ["limits.request_line_bytes", "limits.header_bytes"];
+
 function valueOfKey(config: Config, key: string): unknown {
   switch (key) {
+    case "limits.request_line_bytes":
+      return config.limits.requestLineBytes;
+    case "limits.header_bytes":
+      return config.limits.headerBytes;
     // Of plain HTTP no reload makes TLS, nor the other way round.
     case "gateway.cert":
       return config.gateway.cert !== undefined;
@@ -121,11 +128,18 @@ function valueOfKey(config: Config, key: string): unknown {
 /** A warning for each key that changed and needs a restart. */
 export function keysNeedingRestart(before: Config, after: Config): readonly Problem[] {
   const file = relative(after.directory, after.file);
-  const changed = READ_ONCE.filter((key) => valueOfKey(before, key) !== valueOfKey(after, key));
-  return changed.map((key) => {
-    const message = "changed, which takes effect at the next start";
-    return { file, key, message, severity: "warning" };
-  });
+  const warningsOf = (keys: readonly string[], message: string): readonly Problem[] =>
+    keys
+      .filter((key) => valueOfKey(before, key) !== valueOfKey(after, key))
+      .map((key) => ({ file, key, message, severity: "warning" }));
+  const hasHttp = before.gateway.enabled || before.console.enabled;
+  return [
+    ...warningsOf(READ_ONCE, "changed, which takes effect at the next start"),
+    ...warningsOf(
+      hasHttp ? HEAD_OF_HTTP : [],
+      "changed, which takes effect for HTTP clients at the next start",
+    ),
+  ];
 }
 
 /** Logs them from now on; the process goes on. */

@@ -96,6 +96,18 @@ describe("agtpd, asked about a daemon that runs", () => {
     60_000,
   );
 
+  // docs/gateway.md "Where it listens": the size of a request's head needs a restart there.
+  it("tells of limits that hold for HTTP clients from the next start on", async () => {
+    const deployment = deployed();
+    await startProgram(deployment.configPath);
+    const limits = { header_bytes: 4096, body_bytes: 4096 };
+    const files = serverFiles({ gateway: { enabled: true, port: 0 }, limits });
+    writeFileSync(deployment.configPath, String(files["agtp-server.toml"]));
+    const { err } = await ask(deployment, "reload");
+    const rest = "changed, which takes effect for HTTP clients at the next start";
+    expect(err).toBe(`warning: agtp-server.toml: limits.header_bytes: ${rest}\nreloaded\n`);
+  }, 60_000);
+
   it("stops, and comes back when the process has ended", async () => {
     const deployment = deployed();
     const { outcome } = await startProgram(deployment.configPath);
