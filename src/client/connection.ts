@@ -95,6 +95,11 @@ export class ClientConnection {
   abandon(exchange: Exchange): void {
     if (!this.#pending.includes(exchange)) return;
     this.#isClosing = true;
+    this.#endIfDone();
+  }
+
+  /** Ends it when nobody waits for an answer any more, since those that were given up may never come. */
+  #endIfDone(): void {
     if (this.#pending.every((pending) => pending.isSettled)) this.#socket.destroy();
   }
 
@@ -126,7 +131,7 @@ export class ClientConnection {
         return;
       }
       this.#becomeIdle();
-    }
+    } else if (this.#isClosing) this.#endIfDone();
     this.#options.onProgress(this);
   }
 

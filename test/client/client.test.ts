@@ -306,6 +306,23 @@ describe("deadlines", () => {
     expect(peer.connections).toBe(2);
   });
 
+  it("end a connection whose other requests are answered, when the last of it was given up", async () => {
+    const ended: Promise<unknown>[] = [];
+    const { client } = await start((socket, request, index) => {
+      if (index === 0) ended.push(once(socket, "close"));
+      // The last is never answered, and the one before it once that one was given up.
+      if (index < 2) echoPath(socket, request, index);
+      if (index === 2) setTimeout(() => echoPath(socket, request, index), 40);
+    });
+    for (const path of ["/x", "/y"]) await client.request({ method: "QUERY", path });
+    const earlier = client.request({ method: "BOOK", path: "/a" });
+    const given = client.request({ method: "BOOK", path: "/b", timeoutMs: 20 });
+    await expect(given).rejects.toMatchObject({ code: "ERR_AGTP_TIMEOUT" });
+    expect((await earlier).status).toBe(200);
+    await Promise.all(ended);
+    await client.close();
+  });
+
   it("may be further away than a timer can wait", async () => {
     const { client } = await start(echoPath);
     const asked = client.request({ method: "QUERY", path: "/a", timeoutMs: Infinity });
