@@ -3,6 +3,7 @@
  * reconnects to peers that close after each response. A request whose connection closed before any
  * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
  */
+import { MAX_TIMER_MS } from "../base/deadline.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { HeaderField } from "../wire/fields.ts";
 import { isFieldValue, isToken } from "../wire/header-fields.ts";
@@ -53,8 +54,8 @@ class PooledClient implements AgtpClient {
     this.#connectionOptions = {
       peer: options,
       limits: options.limits ?? DEFAULT_RESPONSE_LIMITS,
-      connectTimeoutMs,
-      idleTimeoutMs,
+      connectTimeoutMs: Math.min(connectTimeoutMs, MAX_TIMER_MS),
+      idleTimeoutMs: Math.min(idleTimeoutMs, MAX_TIMER_MS),
       onProgress: () => this.#assign(),
       onClosed: (connection, lost, error) => this.#closed(connection, lost, error),
     };
