@@ -22,8 +22,9 @@ import { type Escalation, isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { confirmQuestion, OVERSEER, type Subject } from "./confirm-question.ts";
 import { interruptOf, outcomeIn } from "./runs/answer-run.ts";
-import { isOver, isRefused, type Run } from "./runs/run.ts";
+import { isOver, isRefused, type Run, type RunRefusal } from "./runs/run.ts";
 import type { RunHost } from "./runs/run-host.ts";
+import type { RunLog } from "./runs/run-log.ts";
 import {
   type Interrupt,
   type InterruptOutcome,
@@ -35,7 +36,7 @@ import {
 interface RunEscalationsOptions {
   readonly host: Pick<
     RunHost,
-    "watch" | "waiting" | "isWaiting" | "endOfWait" | "attend" | "find" | "answer"
+    "watch" | "waiting" | "isWaiting" | "endOfWait" | "attend" | "find" | "answer" | "catchUp"
   >;
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
@@ -112,6 +113,8 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
       findEscalation: (escalationId: string) => escalations.find(escalationId),
     };
     const word = { escalation, subject, authority, confirmation, source };
+    // The run may have begun to wait on another node a moment ago.
+    await host.catchUp();
     const answer = await confirmQuestion(parts, word);
     if (answer !== undefined) return answer;
     const verdict = await this.verdictOn(subject);
@@ -134,14 +137,16 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     if (this.#options.host.isWaiting(subject.runId)) await this.#answerRun(escalation, subject);
   }
 
-  async verdictOn({ runId, nodeId, interruptId }: Subject): Promise<InterruptVerdict | undefined> {
-    const log = await this.#options.host.find(runId, OVERSEER);
+  async verdictOn(subject: Subject): Promise<InterruptVerdict | undefined> {
+    const { host } = this.#options;
+    if (isAskedBy(await host.find(subject.runId, OVERSEER), subject)) return undefined;
+    // An escalation may be heard of before the run that asks.
+    await host.catchUp();
+    const log = await host.find(subject.runId, OVERSEER);
     if (isRefused(log)) return rejected("the run is there no more");
-    const { interrupts, status } = log.state;
-    const isAsked = interrupts[nodeId]?.isResolved === false && !isOver(status);
-    if (isAsked && interrupts[nodeId]?.interruptId === interruptId) return undefined;
+    if (isAskedBy(log, subject)) return undefined;
     for await (const event of log.eventsBehind(-1)) {
-      const outcome = outcomeIn(event, interruptId);
+      const outcome = outcomeIn(event, subject.interruptId);
       if (outcome !== undefined) return verdictOf(outcome);
     }
     return verdictOf(undefined);
@@ -199,6 +204,12 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     const { onFault } = this.#options;
     onFault(new Error(`the run ${runId} does not take what ${escalationId} was decided`));
   }
+}
+
+function isAskedBy(log: RunLog | RunRefusal, { nodeId, interruptId }: Subject): boolean {
+  if (isRefused(log) || isOver(log.state.status)) return false;
+  const interrupt = interruptOf(log.state, nodeId);
+  return interrupt?.isResolved === false && interrupt.interruptId === interruptId;
 }
 
 function subjectAt({ runId, source }: Run, { nodeId, interruptId }: Interrupt): Subject {

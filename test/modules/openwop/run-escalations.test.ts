@@ -266,6 +266,21 @@ describe("what an earlier process did not get to", () => {
   });
 });
 
+describe("a queue that has heard of a question, and not of its run", () => {
+  it("leaves it to people, and the run to itself", async () => {
+    const store = createMemoryStore();
+    const workflows = [refining(false)];
+    const behind = await openRuns({ store, workflows, isStarted: false });
+    const server = await openRuns({ store, workflows });
+    const { watcher } = await queueOf(server);
+    const { runId } = await begin(server);
+    await watcher.lookAgain();
+    expect(behind.register.find(runId)).toBeUndefined();
+    const { escalations } = await queueOf(behind);
+    expect(escalations.list().map(({ status }) => status)).toEqual(["pending_review"]);
+  });
+});
+
 describe("the queues of two deployments", () => {
   it("open one escalation of a run between them, and leave none open when it is answered", async () => {
     const server = await openRuns({ workflows: [refining(false)] });

@@ -148,9 +148,12 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
 
   async verdictOn({ runId, interruptId }: InterruptSubject): Promise<InterruptVerdict | undefined> {
     const { register, approvals } = this.#options;
-    const run = register.find(runId);
-    if (run?.interrupt?.interruptId === interruptId) return undefined;
-    return approvals.get(interruptId) ?? withoutApproval(run);
+    const isAsked = (): boolean => register.find(runId)?.interrupt?.interruptId === interruptId;
+    if (isAsked()) return undefined;
+    // An escalation may be heard of before the run that asks.
+    await register.refresh();
+    if (isAsked()) return undefined;
+    return approvals.get(interruptId) ?? withoutApproval(register.find(runId));
   }
 
   #changed(before: AgentRun, after: AgentRun | undefined): void {

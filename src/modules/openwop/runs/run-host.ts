@@ -121,6 +121,11 @@ export class RunHost {
     return (await register.log(runId, this.#parts)) ?? runNotFound();
   }
 
+  /** Takes in what other nodes have done. */
+  catchUp(): Promise<void> {
+    return this.#parts.register.refresh();
+  }
+
   /** The caller's own runs, the newest first. */
   list({ owner }: RunCaller): readonly RunEntry[] {
     return this.#parts.register.newestOf(ownerKey(owner));
