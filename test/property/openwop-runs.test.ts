@@ -7,26 +7,17 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { RunEscalations } from "../../src/modules/openwop/run-escalations.ts";
 import { applyEvent } from "../../src/modules/openwop/runs/fold-run.ts";
-import { isOver, isRefused, isSuspended } from "../../src/modules/openwop/runs/run.ts";
+import { isOver, isRefused } from "../../src/modules/openwop/runs/run.ts";
 import type { RunLog } from "../../src/modules/openwop/runs/run-log.ts";
 import {
   initialState,
   openInterrupt,
   runSnapshot,
 } from "../../src/modules/openwop/runs/run-state.ts";
-import type {
-  WorkflowDefinition,
-  WorkflowNode,
-} from "../../src/modules/openwop/workflows/workflow.ts";
+import type { WorkflowDefinition } from "../../src/modules/openwop/workflows/workflow.ts";
 import { EscalationRegister } from "../../src/state/registers/escalation-register.ts";
 import type { Store } from "../../src/state/store.ts";
-import {
-  BOOKER,
-  CATALOG,
-  CONCIERGE,
-  ordinaryTurn,
-  scriptedAgents,
-} from "../support/openwop-agents.ts";
+import { CATALOG } from "../support/openwop-agents.ts";
 import {
   createRuns,
   expectValidLog,
@@ -34,61 +25,7 @@ import {
   lastingStore,
   type RunServer,
 } from "../support/openwop-runs.ts";
-import { node, workflow } from "../support/openwop-workflows.ts";
-
-const TYPES = [
-  ...(["noop", "write", "gate", "votes", "ask", "child", "fail", "off", "turn", "unsure"] as const),
-];
-type Type = (typeof TYPES)[number];
-
-const ACTIONS = ["accept", "refine", "reject"];
-
-function nodeOf(type: Type, at: number): WorkflowNode {
-  const id = `n${at}`;
-  switch (type) {
-    case "noop":
-      return node(id, "core.identity");
-    case "off":
-      return node(id, "core.noop", { disabled: true });
-    case "write":
-      return node(id, "core.channelWrite", { config: { channelName: "notes", value: at } });
-    case "gate":
-      return node(id, "core.approvalGate", { config: { actions: ACTIONS } });
-    case "votes":
-      return node(id, "core.approvalGate", { config: { actions: ACTIONS, requiredApprovals: 2 } });
-    case "ask":
-      return node(id, "core.clarificationGate", { config: { question: "which?" } });
-    case "child":
-      return node(id, "core.subWorkflow", { config: { workflowId: "inner" } });
-    case "turn":
-      return node(id, "core.agent", { agent: { agentId: CONCIERGE } });
-    case "unsure":
-      return node(id, "core.agent", { agent: { agentId: BOOKER } });
-    case "fail":
-      return node(id, "core.fail");
-  }
-}
-
-/** A chain; a gate may lead back to its beginning. */
-function chain(id: string, types: readonly Type[], isLooping: boolean): WorkflowDefinition {
-  const flow = workflow(id, types.map(nodeOf));
-  const gates = flow.nodes.filter(({ typeId }) => typeId === "core.approvalGate");
-  const condition = { type: "equals", left: "action", right: "refine" } as const;
-  const back = gates.map(({ id: sourceNodeId }) => {
-    return { id: `back-${sourceNodeId}`, sourceNodeId, targetNodeId: "n0", condition };
-  });
-  return isLooping ? { ...flow, edges: [...flow.edges, ...back] } : flow;
-}
-
-/** One that is sure of what it does, and one that is not, and would hand on. */
-const EXECUTOR = scriptedAgents(async (turn) => {
-  const { agentId, emit } = turn;
-  if (agentId === CONCIERGE) return ordinaryTurn(turn);
-  await emit({ type: "agent.reasoned", payload: { agentId, reasoning: "perhaps" } });
-  await emit({ type: "agent.decided", payload: { agentId, decision: "ask", confidence: 0.2 } });
-  const doubt = { kind: "low-confidence", threshold: 0.7, observed: 0.2, decision: "ask" } as const;
-  return { ...doubt, result: { reply: "perhaps" }, handoff: { toAgentId: CONCIERGE } };
-});
+import { EXECUTOR, FLOWS, standing, wordFor } from "../support/random-workflows.ts";
 
 const OPERATIONS = [
   ...(["create", "create", "answer", "answer", "answer", "answer", "cancel", "pause"] as const),
@@ -202,15 +139,7 @@ class World {
     await log.atRest({ signals: [], timeoutMs: 20 });
     const interrupt = openInterrupt(log.state);
     if (interrupt === undefined) return;
-    const action = ACTIONS[word % ACTIONS.length];
-    const refineFeedback = { scope: "whole", text: "again" };
-    const words = {
-      clarification: { answers: { answer: word } },
-      approval: { action, ...(action === "refine" ? { refineFeedback } : {}) },
-      "low-confidence": action === "refine" ? { decision: "other" } : { action },
-    };
-    const resumeValue = words[interrupt.kind];
-    const answer = { resumeValue, by: `key:${word % 3}` };
+    const answer = { resumeValue: wordFor(interrupt, word), by: `key:${word % 3}` };
     await host.answer(runId, interrupt.nodeId, answer, CALLER);
   }
 
@@ -221,64 +150,37 @@ class World {
   }
 }
 
-/** Neither over nor waiting, for itself or for a run that it began; and forks that are not whole yet. */
-function standing(logs: readonly RunLog[]): readonly string[] {
-  const statusOf = new Map(logs.map(({ run, state }) => [run.runId, state.status]));
-  return logs
-    .filter(({ run: { source }, state: { status, nodes, nextSequence } }) => {
-      if (isOver(status)) return false;
-      if (source !== undefined && nextSequence < source.copied) return true;
-      if (isSuspended(status)) return false;
-      const children = Object.values(nodes).flatMap(({ childRunId }) => childRunId ?? []);
-      return !children.some((id) => {
-        const childStatus = statusOf.get(id);
-        return childStatus !== undefined && !isOver(childStatus);
-      });
-    })
-    .map(({ run: { runId }, state: { status } }) => `${runId} ${status}`);
-}
-
 async function eventsOf({ run: { runId } }: RunLog, { register }: RunServer) {
   return register.events(runId, -1, 10_000);
 }
 
 describe("runs of workflows", () => {
   it("have whole logs that fold into what is told of them, whatever is killed in between", async () => {
-    const types = (maxLength: number) =>
-      fc.array(fc.constantFrom(...TYPES), { minLength: 1, maxLength });
-    const inner = types(2).map((all) => all.map((type) => (type === "child" ? "gate" : type)));
     await fc.assert(
-      fc.asyncProperty(
-        types(4),
-        inner,
-        fc.boolean(),
-        fc.array(OPERATION, { maxLength: 30 }),
-        async (outer, within, isLooping, operations) => {
-          const flows = [chain("outer", outer, isLooping), chain("inner", within, false)];
-          const world = new World(flows);
-          await world.start();
-          try {
-            let running: Promise<unknown>[] = [];
-            for (const operation of operations) {
-              running.push(world.do(operation).catch(() => undefined));
-              if (operation.isConcurrent && operation.kind !== "restart") continue;
-              await Promise.all(running);
-              running = [];
-            }
+      fc.asyncProperty(FLOWS, fc.array(OPERATION, { maxLength: 30 }), async (flows, operations) => {
+        const world = new World(flows);
+        await world.start();
+        try {
+          let running: Promise<unknown>[] = [];
+          for (const operation of operations) {
+            running.push(world.do(operation).catch(() => undefined));
+            if (operation.isConcurrent && operation.kind !== "restart") continue;
             await Promise.all(running);
-            await world.restart();
-            await vi.waitFor(async () => expect(standing(await world.logs())).toEqual([]), {
-              timeout: 5000,
-              interval: 2,
-            });
-            await check(world);
-            await checkReplays(world);
-            await checkQueue(world);
-          } finally {
-            await world.close();
+            running = [];
           }
-        },
-      ),
+          await Promise.all(running);
+          await world.restart();
+          await vi.waitFor(async () => expect(standing(await world.logs())).toEqual([]), {
+            timeout: 5000,
+            interval: 2,
+          });
+          await check(world);
+          await checkReplays(world);
+          await checkQueue(world);
+        } finally {
+          await world.close();
+        }
+      }),
       { numRuns: 100 },
     );
   }, 120_000);
