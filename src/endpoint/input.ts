@@ -5,6 +5,8 @@
  * words; 400 and 422 are the gate's to give.   AGTP "Request Body", AGTP-API §5.3, §5.5, §6.4
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
+import { escapeToken } from "../base/dotted-key.ts";
+import { findLostInteger } from "../base/exact-numbers.ts";
 import {
   excessInWords,
   type JsonBounds,
@@ -15,6 +17,7 @@ import {
 import { mayBeJson } from "../base/json-octets.ts";
 import { isRecord, type JsonRecord, parseJson, setMember } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
+import type { SchemaViolation } from "../schema/schema-violation.ts";
 import type { InputShape, ScalarType } from "./input-shape.ts";
 import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
 
@@ -276,4 +279,34 @@ export function coerceText(text: string, types: readonly ScalarType[]): unknown 
   // An integer beyond 2^53 would silently become another one; 6.02e23 is no more than it says.
   const isKept = INTEGER.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number);
   return isKept ? number : text;
+}
+
+const QUOTED_DIGITS = 40;
+
+/**
+ * Finds the integer of a body that the input does not have as it was sent; undefined: it has all of them. A handler
+ * would act on another one, such as the order of the next number.   RFC 7493 §2.2
+ */
+export function findLost(
+  body: Uint8Array,
+  input: JsonRecord,
+): readonly SchemaViolation[] | undefined {
+  const token = findLostInteger(body);
+  const path = token === undefined ? undefined : pathOf(Number(token), input);
+  // What an envelope has beside its parameters is nobody's input.
+  if (token === undefined || path === undefined) return undefined;
+  const quoted = token.length > QUOTED_DIGITS ? `${token.slice(0, QUOTED_DIGITS)}…` : token;
+  const message = `${quoted} cannot be kept to the digit: send it as a text, if the endpoint takes one`;
+  return [{ path, keyword: "precision", message }];
+}
+
+/** The JSON Pointer of a number; undefined: it is not there. */
+function pathOf(number: number, value: unknown, at = ""): string | undefined {
+  if (value === number) return at;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const found = pathOf(number, member, `${at}/${escapeToken(name)}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

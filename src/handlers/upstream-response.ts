@@ -4,8 +4,10 @@
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
+import { findLostInteger, rewriteExactly } from "../base/exact-numbers.ts";
 import { ANSWER_BOUNDS, jsonExcess } from "../base/json-bounds.ts";
 import { isRecord, parseJson } from "../base/json-value.ts";
+import { shareEncoded } from "../base/kept-text.ts";
 import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
 import { decodeUtf8 } from "../base/utf8.ts";
@@ -92,7 +94,20 @@ function readJson(
   if (isTooDeep(value, ANSWER_BOUNDS.depth)) {
     return fail(`is nested deeper than ${ANSWER_BOUNDS.depth} levels`);
   }
-  return { body: renameOutput(value, names) };
+  const body = renameOutput(value, names);
+  const isExact = text === undefined || findLostInteger(bytes) === undefined;
+  if (isExact || !isStructure(body)) return { body };
+  // The caller has the integers as the upstream wrote them.
+  return {
+    body: shareEncoded(
+      body,
+      rewriteExactly(text, (exact) => renameOutput(exact, names)),
+    ),
+  };
+}
+
+function isStructure(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function malformed(response: Dispatcher.ResponseData, fault: string): HandlerError {

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { sharedEncoding } from "../../src/base/kept-text.ts";
 import type { ExternalServiceBinding } from "../../src/endpoint/endpoint.ts";
 import { createExternalService } from "../../src/handlers/external-service.ts";
 import type { Handler, HandlerResult } from "../../src/handlers/handler.ts";
@@ -160,6 +161,25 @@ describe("the result of createExternalService", () => {
     const result = await call({ outputTransform: { b: "a" } });
     expect(JSON.stringify(result)).toBe('{"body":{"__proto__":{"polluted":1},"b":2}}');
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+
+  // RFC 8259 §6
+  it("has the integers of the upstream to the digit, under whatever name", async () => {
+    const encodingOf = async (choice: BindingChoice): Promise<unknown> => {
+      const result = await call(choice);
+      const { body } = result as { body: object };
+      return sharedEncoding(body);
+    };
+    const text = '{ "id": 9007199254740993, "list": [1, 1234567890123456789], "id_text": "é" }';
+    upstream.respond((response) => response.end(text));
+    expect(await encodingOf({})).toBe(
+      '{"id":9007199254740993,"list":[1,1234567890123456789],"id_text":"é"}',
+    );
+    expect(await encodingOf({ outputTransform: { number: "id" } })).toBe(
+      '{"list":[1,1234567890123456789],"id_text":"é","number":9007199254740993}',
+    );
+    upstream.respond((response) => response.end('{"id": 9007199254740992}'));
+    expect(await encodingOf({})).toBeUndefined();
   });
 
   it("ignores informational responses", async () => {

@@ -6,10 +6,12 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type JsonBounds, jsonExcess, REQUEST_BOUNDS } from "../../base/json-bounds.ts";
+import { recordIn, valueAt } from "../../base/json-value.ts";
 import { inLongTurn } from "../../base/loop-turns.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
+import { findLost } from "../../endpoint/input.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { identify, sendChallenge, sendError, sendFault } from "./identify.ts";
@@ -133,7 +135,9 @@ function readBody({ body, headers }: FastifyRequest): unknown {
   if (!JSON_TYPE.test(type)) return undefined;
   try {
     const value: unknown = JSON.parse(body.toString());
-    return isTooDeep(value, BOUNDS.depth) ? new Error("the message is nested too deeply") : value;
+    if (isTooDeep(value, BOUNDS.depth)) return new Error("the message is nested too deeply");
+    const [lost] = findLost(body, recordIn(valueAt(value, ["params", "arguments"]))) ?? [];
+    return lost === undefined ? value : new Error(`arguments${lost.path}: ${lost.message}`);
   } catch {
     return new Error("Parse error: the request body is not valid JSON");
   }

@@ -168,7 +168,8 @@ function printEscalations(
   const isNobody = (line.agentId ?? line.cert) === undefined && line.header.length === 0;
   if (listed.length === 0) err.write(isNobody ? UNSEEN : "nothing waits for a decision\n");
   const total = Number(result["total"] ?? listed.length);
-  if (total > listed.length) err.write(`${listed.length} of ${total}: --limit shows more, 200 at most\n`);
+  if (total > listed.length)
+    err.write(`${listed.length} of ${total}: --limit shows more, 200 at most\n`);
   return true;
 }
 

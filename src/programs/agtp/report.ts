@@ -6,11 +6,12 @@
 import { createHash } from "node:crypto";
 import pc from "picocolors";
 import { memberAt } from "../../base/dotted-key.ts";
+import { rewriteExactly } from "../../base/exact-numbers.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/exchange.ts";
 import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
-import { printJson } from "../shell/findings.ts";
+import { jsonText } from "../shell/findings.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 type Colours = ReturnType<typeof pc.createColors>;
@@ -25,7 +26,7 @@ export function printResponse(
   { out, err }: Terminal,
 ): void {
   const colours = pc.createColors(out.hasColour);
-  if (json) printJson(asRecord(response), out);
+  if (json) out.write(recordText(response));
   else
     out.write(`${include ? head(response, out, colours) : ""}${bodyText(response, out, colours)}`);
   printMessages(response, err);
@@ -58,12 +59,11 @@ function reasons(body: unknown): string[] {
   return [code, text].filter((reason) => typeof reason === "string");
 }
 
-function asRecord({ status, headers, body, text }: ClientResponse): object {
-  return {
-    status,
-    headers: Object.fromEntries(headers),
-    body: body ?? (text === "" ? null : text),
-  };
+function recordText({ status, headers: fields, body, text }: ClientResponse): string {
+  const headers = Object.fromEntries(fields);
+  const record = (said: unknown): object => ({ status, headers, body: said });
+  if (body !== undefined) return `${rewriteExactly(text, record, 2)}\n`;
+  return jsonText(record(text === "" ? null : text));
 }
 
 function head(response: ClientResponse, out: Output, colours: Colours): string {
@@ -80,7 +80,7 @@ function bodyText({ body, text }: ClientResponse, out: Output, colours: Colours)
   if (text === "") return "";
   if (!out.isTerminal) return text.endsWith("\n") ? text : `${text}\n`;
   if (body === undefined) return `${defuse(text)}\n`;
-  return `${paintJson(defuse(JSON.stringify(body, undefined, 2)), colours)}\n`;
+  return `${paintJson(defuse(rewriteExactly(text, (same) => same, 2)), colours)}\n`;
 }
 
 function paintJson(text: string, colours: Colours): string {

@@ -54,6 +54,29 @@ describe("bodyGate, and inputGate behind it", () => {
     expect(judge({ body: { city: "Oslo", task_id: "t" } }).refusal?.status).toBe(422);
   });
 
+  // RFC 7493 §2.2
+  it("refuses an integer that a handler would get as another one, and says where it is", () => {
+    const judged = (body: string): readonly unknown[] => {
+      const { refusal } = judge({ body });
+      return [refusal?.status, (refusal?.details as { errors?: object } | undefined)?.errors];
+    };
+    const message =
+      "9007199254740993 cannot be kept to the digit: send it as a text, if the endpoint takes one";
+    expect(judged('{"parameters": {"a/b": [0, {"c": 9007199254740993}]}, "city": "Oslo"}')).toEqual(
+      [422, [{ path: "/parameters/a~1b/1/c", keyword: "precision", message }]],
+    );
+    expect(judged('{"nights": 9007199254740993}')).toMatchObject([422, [{ path: "/nights" }]]);
+    expect(judged('{"nights": 9007199254740992}')).toEqual([undefined, undefined]);
+    expect(judged('{"city": "9007199254740993"}')).toEqual([undefined, undefined]);
+    // The schema has the first word, and what is no input is nobody's matter.
+    expect(judged('{"nights": "x", "parameters": {"a": 9007199254740993}}')).toMatchObject([
+      422,
+      [{ path: "/nights", keyword: "type" }],
+    ]);
+    const enveloped = '{"parameters": {"nights": 1}, "context": {"at": 9007199254740993}}';
+    expect(judged(enveloped)).toEqual([undefined, undefined]);
+  });
+
   it("merges query, body and path: the path wins over the body, the body over the query", () => {
     const { exchange } = judge(
       { query: "city=query&nights=1&action=query", body: { city: "body", nights: 2 } },

@@ -198,6 +198,17 @@ describe("what agtp answers", () => {
     expect(plain).toBe(`${JSON.stringify({ a: [1, "b", null] }, undefined, 2)}\n`);
   });
 
+  it("has numbers to the digit, however they are printed", async () => {
+    const uri = await serve(reply('{"id":9007199254740993}'));
+    const printed = [[], ["--json"], [{ isTerminal: true }]].map(async ([how]) => {
+      const { out } = await (typeof how === "object"
+        ? run([uri], how)
+        : run([uri, ...(how ? [how] : [])]));
+      return out.replace(/\u001b\[\d+m/g, "");
+    });
+    for (const out of await Promise.all(printed)) expect(out).toContain("9007199254740993");
+  });
+
   it("does not let a peer write to the controls of a terminal", async () => {
     const hostile = "\u001b]0;owned\u0007\u009b31m\u202e";
     const fields = `X: ${"\x9b"}31m\r\nAGTP-Catalog-Warning: ${"\x9b"}2J\r\n`;

@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findLostInteger, rewriteExactly } from "../../src/base/exact-numbers.ts";
+
+describe("findLostInteger", () => {
+  it.each([
+    ['{"id": 9007199254740993}', "9007199254740993"],
+    ["[1, -9223372036854775807]", "-9223372036854775807"],
+    ['{"a": {"b": [12345678901234567890]}}', "12345678901234567890"],
+    [`{"a": [1234567890123456, ${"9".repeat(500)}]}`, "9".repeat(500)],
+  ])("finds it in %s", (text, token) => {
+    expect(findLostInteger(Buffer.from(text))).toBe(token);
+  });
+
+  it.each([
+    "[9007199254740991, -9007199254740991]",
+    // Doubles have these, though not all of their neighbours.
+    "[9007199254740992, 1152921504606846976, 10000000000000000000000]",
+    "[0.1234567890123456789, 6.02214076e23, 12345678901234567890.5]",
+    '["9007199254740993", "\\"9007199254740993"]',
+    '{"9007199254740993": 1}',
+    "{}",
+  ])("finds none in %s", (text) => {
+    expect(findLostInteger(Buffer.from(text))).toBeUndefined();
+  });
+
+  it("agrees with what is written again, whatever integers there are", () => {
+    const values = fc.array(
+      fc.oneof(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), fc.string()),
+    );
+    fc.assert(
+      fc.property(values, (some) => {
+        const text = `[${some.map((one) => (typeof one === "bigint" ? one : JSON.stringify(one))).join()}]`;
+        const isKept = some.every((one) => typeof one === "string" || BigInt(Number(one)) === one);
+        expect(findLostInteger(Buffer.from(text)) === undefined).toBe(isKept);
+        expect(rewriteExactly(text, (value) => value)).toBe(
+          isKept ? JSON.stringify(JSON.parse(text)) : text,
+        );
+      }),
+    );
+  });
+});
+
+describe("rewriteExactly", () => {
+  it("writes what was changed, each number to the digit, and each name once", () => {
+    const text = '{ "id":1, "id": 9007199254740993, "list": [1, 18446744073709551615, "\\u0041"] }';
+    const change = (value: unknown) => ({ ours: value });
+    expect(rewriteExactly(text, change)).toBe(
+      '{"ours":{"id":9007199254740993,"list":[1,18446744073709551615,"A"]}}',
+    );
+  });
+});
