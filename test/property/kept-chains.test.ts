@@ -3,7 +3,7 @@
  * away, a store that is lost or an older copy, half a line at the end of the journal, and moves by export and import. Every
  * chain goes on behind its last record, verifies, and counts all that was ever in it; and an agent stands where it stood.
  */
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -14,6 +14,7 @@ import { importState } from "../../src/state/moving/import-state.ts";
 import { Attributor } from "../../src/state/records/ledger.ts";
 import { createRecordSigner, createSealer } from "../../src/state/records/sealer.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
+import type { Durability } from "../../src/state/state-sections.ts";
 import { readAll, type Store } from "../../src/state/store.ts";
 import { makeKeyPair } from "../support/attribution-chain.ts";
 import { makeDirectory } from "../support/directory.ts";
@@ -35,7 +36,14 @@ type Step =
       readonly isArchived: boolean;
       readonly steps: number | undefined;
     }
-  | { readonly kind: "stop" | "kill" | "lose-store" | "keep-copy" | "put-copy" | "tear" | "move" };
+  | { readonly kind: Incident };
+
+/** What happens to the files, or to the process. */
+type Incident = (typeof INCIDENTS)[number];
+const INCIDENTS = [
+  ...(["stop", "kill", "lose-store", "keep-copy", "put-copy", "move"] as const),
+  ...(["tear", "tear-cuts", "lose-derived", "change-durability"] as const),
+] as const;
 
 const AGENT = fc.nat(AGENTS.length - 1);
 const STEP: fc.Arbitrary<Step> = fc.oneof(
@@ -65,11 +73,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc
-      .constantFrom<"stop" | "kill" | "lose-store" | "keep-copy" | "put-copy" | "tear" | "move">(
-        ...(["stop", "kill", "lose-store", "keep-copy", "put-copy", "tear", "move"] as const),
-      )
-      .map((kind) => ({ kind })),
+    arbitrary: fc.constantFrom(...INCIDENTS).map((kind) => ({ kind })),
   },
 );
 
@@ -93,6 +97,7 @@ class House {
   copy: Store | undefined;
   now = Date.UTC(2026, 0, 1);
   state!: ServerState;
+  #durability: Durability = "process";
   #stepsLeft: number | undefined;
   readonly faults: unknown[] = [];
   readonly counts = new Map<string, number>();
@@ -104,6 +109,7 @@ class House {
     this.state = await openState({
       store: alterStore(store, { collections, close: () => Promise.resolve() }),
       ...{ journalDirectory: this.journal, segmentBytes: 1_500, now: () => this.now },
+      durability: this.#durability,
       onFault: (error) => void this.faults.push(error),
       onCutStep: () => {
         if (this.#stepsLeft === undefined) return;
@@ -176,6 +182,18 @@ class House {
         appendFileSync(join(this.journal, segmentName(last)), "half a line");
         return this.kill();
       }
+      case "tear-cuts":
+        // Of a cut that was never made.
+        appendFileSync(join(this.journal, "cuts.jws"), "half a cut");
+        return this.kill();
+      case "lose-derived":
+        for (const name of readdirSync(this.journal)) {
+          if (/^\d+\.idx$|^segments\.json$/.test(name)) truncateSync(join(this.journal, name), 0);
+        }
+        return this.kill();
+      case "change-durability":
+        this.#durability = this.#durability === "power" ? "process" : "power";
+        return this.kill();
       case "move": {
         const lines: string[] = [];
         for await (const line of this.state.exported(serverId)) lines.push(line);
@@ -205,6 +223,8 @@ class House {
       expect([report?.broken, found]).toEqual([undefined, count]);
       const head = this.state.ledger.headOf(agentId)?.auditId;
       expect(head).toBe(count === 0 ? undefined : report?.head);
+      const last = report?.last?.auditId;
+      if (last !== undefined) expect(await this.state.ledger.find(last)).toBeDefined();
       const document = { agentId, status: "active" } as never;
       expect(this.state.lifecycle.statusOf(document)).toBe(this.standing.get(agentId) ?? "active");
     }
@@ -224,6 +244,6 @@ it("keeps every chain, and where each agent stands, whatever happens to its file
       }
       await house.state.close();
     }),
-    { numRuns: 25 },
+    { numRuns: 300 },
   );
 }, 600_000);

@@ -8,7 +8,8 @@ import type { KnownChains } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import { readLastCut } from "./cut-file.ts";
 import { readCutHeads } from "./cut-heads.ts";
-import type { JournalRecord } from "./journal.ts";
+import type { JournalCut } from "./cut-record.ts";
+import type { JournalRecord, RecordPlace } from "./journal.ts";
 import { segmentsIn } from "./segment.ts";
 
 /** The chains as they are known with the cut. */
@@ -26,10 +27,8 @@ export async function withCut(directory: string, known: KnownChains): Promise<Cu
   const start = { segment: (cut?.through ?? 0) + 1, offset: 0 };
   const isBehind = (known.checkpoint?.segment ?? 0) < start.segment;
   if (cut === undefined || !isBehind) return { known, events: [], added: [] };
-  // What a killed process has not moved yet is looked for.
-  const isGone = (segmentsIn(directory)[0] ?? start.segment) > cut.through;
   // Behind the cut the store may know better; the replay comes by there in any case.
-  const place = isGone ? { segment: cut.through, offset: 0, length: 0 } : undefined;
+  const place = placeBehind(directory, cut);
   const heads = new Map(known.heads);
   const added: string[] = [];
   const events: { readonly at: number; readonly record: JournalRecord }[] = [];
@@ -45,6 +44,12 @@ export async function withCut(directory: string, known: KnownChains): Promise<Cu
   events.sort((left, right) => left.at - right.at);
   const records = events.map(({ record }) => record);
   return { known: { checkpoint: start, heads }, events: records, added };
+}
+
+/** The place of what went with a cut; undefined where some is there still, and is looked for. */
+export function placeBehind(directory: string, { through }: JournalCut): RecordPlace | undefined {
+  const isGone = (segmentsIn(directory)[0] ?? through + 1) > through;
+  return isGone ? { segment: through, offset: 0, length: 0 } : undefined;
 }
 
 function isCut(head: ChainHead | undefined, through: number): boolean {

@@ -17,7 +17,10 @@ import type { ChainHead } from "../records/ledger.ts";
 import { NO_AUDIT_ID, recordPayload } from "../records/record.ts";
 import type { RecordSigner } from "../records/sealer.ts";
 import type { Store } from "../store.ts";
-import { withCut } from "./cut-chains.ts";
+import { placeBehind, withCut } from "./cut-chains.ts";
+import { readLastCut } from "./cut-file.ts";
+import { readCutHeads } from "./cut-heads.ts";
+import type { JournalCut } from "./cut-record.ts";
 import { FileJournal } from "./file-journal.ts";
 import type { JournalPosition, JournalRecord } from "./journal.ts";
 import { compareJournal } from "./journal-comparison.ts";
@@ -116,16 +119,21 @@ function startOf(position: JournalPosition, altered: ReadonlySet<string>): Journ
   return altered.has(segmentName(segment)) ? { segment, offset: 0 } : position;
 }
 
-/** Where each chain ends now; one that went with the oldest segments ends where it did. */
+/**
+ * Where each chain ends now: one of which nothing is left where it ended at the last cut, or in segments that were
+ * taken away by hand.
+ */
 async function findHeads(
   directory: string,
   known: KnownChains,
 ): Promise<ReadonlyMap<string, ChainHead>> {
-  const segments = listSegments(directory);
+  const cut = await readLastCut(directory);
+  const segments = listSegments(directory).filter((number) => number > (cut?.through ?? 0));
   const oldest = segments[0] ?? 1;
   const heads = new Map(
     [...known.heads].filter(([, { place }]) => (place?.segment ?? oldest) < oldest),
   );
+  for (const [agentId, head] of await readEnds(directory, cut)) heads.set(agentId, head);
   for (const segment of segments) {
     for await (const { auditId, jws, offset, length } of readSegment(directory, segment)) {
       const record = readChainRecord(jws);
@@ -135,6 +143,24 @@ async function findHeads(
     }
   }
   return heads;
+}
+
+/** Where chains ended at a cut; a file that is not the one that was signed is told of by those who verify it. */
+async function readEnds(
+  directory: string,
+  cut: JournalCut | undefined,
+): Promise<ReadonlyMap<string, ChainHead>> {
+  const ends = new Map<string, ChainHead>();
+  if (cut === undefined) return ends;
+  const place = placeBehind(directory, cut);
+  try {
+    for await (const { agentId, auditId, at, method } of readCutHeads(directory, cut.heads)) {
+      ends.set(agentId, { auditId, at, method, place });
+    }
+  } catch {
+    return new Map();
+  }
+  return ends;
 }
 
 function recordLosses(

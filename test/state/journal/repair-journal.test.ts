@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verifyJournalChain } from "../../../src/state/journal/journal-chain.ts";
 import { repairJournal } from "../../../src/state/journal/repair-journal.ts";
-import { segmentName } from "../../../src/state/journal/segment.ts";
+import { listSegments, segmentName } from "../../../src/state/journal/segment.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { Attributor } from "../../../src/state/records/ledger.ts";
 import { createRecordSigner, createSealer } from "../../../src/state/records/sealer.ts";
@@ -85,5 +85,46 @@ describe("a repair that ends", () => {
     const report = await verifyJournalChain({ directory, agentId: ALICE, keys: [publicKey] });
     expect(report).toMatchObject({ broken: undefined, records: 3 });
     expect(faults).toEqual([]);
+  });
+});
+
+describe("a repair behind a cut", () => {
+  it("goes on behind the record that a chain ended with at the cut, where nothing later is left", async () => {
+    const [store, directory] = [createMemoryStore(), join(makeDirectory(), "journal")];
+    const onFault = (error: unknown): never => {
+      throw error;
+    };
+    const open = () =>
+      openState({
+        ...{ store: lasting(store), journalDirectory: directory, segmentBytes: 1_000, onFault },
+      });
+    const grow = async (count: number): Promise<void> => {
+      const state = await open();
+      const { ledger, retention } = state;
+      const attributor = new Attributor({ serverId, sealer: createSealer(signer), ledger });
+      for (let more = 0; more < count; more += 1) {
+        attributor.chained(makeFacts(ALICE));
+        await ledger.settled();
+      }
+      await state.close();
+      const next = await open();
+      next.retention?.apply({ limits: { bytes: 1 }, signer, serverId });
+      await next.retention?.run();
+      await next.close();
+      expect(retention).toBeDefined();
+    };
+    await grow(5);
+    const verify = () => verifyJournalChain({ directory, agentId: ALICE, keys: [publicKey] });
+    const end = (await verify())?.cut?.auditId;
+    const last = listSegments(directory).at(-1) ?? 0;
+    writeFileSync(join(directory, segmentName(last)), "");
+    const options = { store, directory, signer, serverId, reason: undefined, now: Date.now() };
+    const { chains } = await repairJournal(options);
+    expect(chains).toMatchObject([{ agentId: ALICE, follows: end }]);
+    expect(await verify()).toMatchObject({ broken: undefined, records: 1 });
+    await grow(4);
+    const report = await verify();
+    expect(report).toMatchObject({ broken: undefined });
+    expect((report?.records ?? 0) + (report?.cut?.records ?? 0)).toBe(9);
   });
 });
