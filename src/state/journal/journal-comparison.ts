@@ -8,13 +8,14 @@
 import { hash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { OctetLines } from "../../base/line-reader.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { KnownChains } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/ledger.ts";
 import type { RecordPlace } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readSyncedMark } from "./journal-sync.ts";
-import { LINE_FEED, readSegment, segmentName, segmentsIn } from "./segment.ts";
+import { LINE_FEED, MAX_LINE, readSegment, segmentName, segmentsIn } from "./segment.ts";
 
 /** The result of a comparison. */
 interface JournalComparison {
@@ -55,7 +56,8 @@ export function findLosses(
     if (wasTakenAway(place, segments)) return;
     if (place !== undefined && reader.has(auditId, place)) return;
     const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
-    damages.push({ kind: "lost-record", agentId, auditId, file });
+    const isThere = place !== undefined && reader.holds(auditId, place);
+    damages.push({ kind: isThere ? "moved-record" : "lost-record", agentId, auditId, file });
   };
   for (const [agentId, head] of bySegment(heads)) look(agentId, head);
   const synced = readSyncedMark(directory);
@@ -113,6 +115,8 @@ class RecordReader implements Disposable {
   readonly #directory: string;
   #segment = 0;
   #file: number | undefined;
+  /** The Audit-IDs of the open segment, once they were asked for. */
+  #held: ReadonlySet<string> | undefined;
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -128,6 +132,14 @@ class RecordReader implements Disposable {
     return hash("sha256", octets.subarray(0, length)) === auditId;
   }
 
+  /** Tells whether a segment has a record, wherever it stands. */
+  holds(auditId: string, { segment }: RecordPlace): boolean {
+    if (segment !== this.#segment) this.#open(segment);
+    if (this.#file === undefined) return false;
+    this.#held ??= auditIdsIn(this.#file);
+    return this.#held.has(auditId);
+  }
+
   [Symbol.dispose](): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
@@ -136,10 +148,32 @@ class RecordReader implements Disposable {
   #open(segment: number): void {
     this[Symbol.dispose]();
     this.#segment = segment;
+    this.#held = undefined;
     try {
       this.#file = openSync(join(this.#directory, segmentName(segment)), "r");
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
     }
+  }
+}
+
+const CHUNK = 64 * 1024;
+const TOO_LONG = new Error("a line is longer than any record");
+
+/** The digests of the lines of an open segment, up to one that is too long for a record. */
+function auditIdsIn(file: number): ReadonlySet<string> {
+  const found = new Set<string>();
+  const lines = new OctetLines(MAX_LINE, () => TOO_LONG);
+  const chunk = Buffer.alloc(CHUNK);
+  try {
+    for (let at = 0; ; ) {
+      const count = readSync(file, chunk, 0, CHUNK, at);
+      if (count === 0) return found;
+      at += count;
+      for (const line of lines.take(chunk.subarray(0, count))) found.add(hash("sha256", line));
+    }
+  } catch (error) {
+    if (error !== TOO_LONG) throw error;
+    return found;
   }
 }

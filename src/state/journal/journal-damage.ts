@@ -15,6 +15,13 @@ export type JournalDamage =
       /** The segment's file name. */
       readonly file: string;
     }
+  /** It is there, and not where it was written: another line before it is gone, or is new. */
+  | {
+      readonly kind: "moved-record";
+      readonly agentId: string;
+      readonly auditId: string;
+      readonly file: string;
+    }
   /** The journal ends before the last checkpoint, where no chain is known to have ended. */
   | { readonly kind: "lost-tail"; readonly file: string; readonly octets: number }
   /** A whole line is no record. */
@@ -43,6 +50,8 @@ export function describeDamage(damage: JournalDamage): string {
   switch (damage.kind) {
     case "lost-record":
       return `lacks record ${damage.auditId} of agent ${damage.agentId}, which is known to have been in its chain`;
+    case "moved-record":
+      return `holds record ${damage.auditId} of agent ${damage.agentId} at another octet than it was written at: something before it was changed`;
     case "lost-tail":
       return `lacks its end: it had ${damage.octets} octets at least when the last checkpoint was made`;
     case "no-record":
@@ -55,8 +64,7 @@ export function describeDamage(damage: JournalDamage): string {
 /** As a line of the log. */
 export function damageNotice(damage: JournalDamage): StateNotice {
   const { file } = damage;
-  const named =
-    damage.kind === "lost-record" ? { agent_id: damage.agentId, audit_id: damage.auditId } : {};
+  const named = "agentId" in damage ? { agent_id: damage.agentId, audit_id: damage.auditId } : {};
   return {
     level: "error",
     event: "store-went-back",

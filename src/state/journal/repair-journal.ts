@@ -79,7 +79,7 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
   };
   const journal = await FileJournal.open({ directory, firstSegment: segment, onFault });
   try {
-    const isMoved = stray.length > 0;
+    const isMoved = stray.length > 0 || missing.some(({ kind }) => kind === "moved-record");
     const from = { segment, offset: isMoved ? 0 : offset };
     const heads = isMoved ? new Map<string, ChainHead>() : known.heads;
     const { damages: found } = await replayJournal(journal, from, heads, Infinity);
@@ -173,6 +173,8 @@ function recordLosses(
   const lost = new Map<string, string[]>();
   for (const damage of damages) {
     if (damage.kind === "lost-record") addUnder(lost, damage.agentId, damage.auditId);
+    // Which one is gone before it, the replay may have found.
+    if (damage.kind === "moved-record" && !lost.has(damage.agentId)) lost.set(damage.agentId, []);
   }
   const newest = newestOf(left);
   // What belongs to no chain that is known is told by the chain that was written last.

@@ -159,6 +159,42 @@ describe("a journal whose last five records were removed after a clean stop", ()
     expect((await program.run(...verify(served, "--head", head))).exitCode).toBe(1);
   });
 
+  it("does not take a record that is there, behind another one that is gone, for a lost one", async () => {
+    const served = await serve();
+    const { program, agentId, configPath, records, segment } = served;
+    const [head, gone] = [records.at(-1)?.auditId, records[3]?.auditId];
+    const lines = readFileSync(segment, "latin1").split("\n");
+    writeFileSync(segment, lines.toSpliced(3, 1).join("\n"), "latin1");
+    const message = `holds record ${head} of agent ${agentId} at another octet than it was written at: something before it was changed`;
+    const { problems, log } = await refusalOf(configPath);
+    expect(problems).toEqual([expect.stringContaining(message)]);
+    expect(log).toMatchObject([{ event: "store-went-back", agent_id: agentId, audit_id: head }]);
+    expect(await diagnose(served)).toContainEqual(expect.objectContaining({ message }));
+
+    const repaired = await program.run("repair", "--json");
+    expect(repaired.json["chains"]).toMatchObject([
+      { agent_id: agentId, lost_records: [gone], follows: head },
+    ]);
+    expect(readJournal(served.journal).at(-1)?.payload).toMatchObject({
+      ...{ lost_records: [gone], damaged_segments: ["00000001.jws"], previous_audit_id: head },
+    });
+    await ask(served, 1);
+    const { json } = await program.run(...verify(served));
+    expect(json["broken"]).toMatchObject({ kind: "missing-record", audit_id: gone });
+  });
+
+  it("names no record as lost where nobody knows which one is gone", async () => {
+    const served = await serve();
+    const { program, agentId, records, segment } = served;
+    const lines = readFileSync(segment, "latin1").split("\n");
+    writeFileSync(segment, lines.slice(1).join("\n"), "latin1");
+    const { json } = await program.run("repair", "--json");
+    const head = records.at(-1)?.auditId;
+    const chain = { agent_id: agentId, lost_records: [], follows: head };
+    expect(json["chains"]).toMatchObject([chain]);
+    await ask(served, 1);
+  });
+
   it("is noticed when the running server is asked for the head of a chain", async () => {
     const served = await serve();
     const { program, configPath } = served;
