@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { setTimeout } from "node:timers/promises";
 import { createServer as createTlsServer } from "node:tls";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { jsonExcess } from "../../src/base/json-bounds.ts";
 import type { AgtpClient } from "../../src/client/agtp-client.ts";
 import { createClient } from "../../src/client/client.ts";
@@ -309,29 +308,36 @@ describe("deadlines", () => {
 
   it("end a connection whose other requests are answered, when the last of it was given up", async () => {
     const ended: Promise<unknown>[] = [];
+    let release: () => void = () => undefined;
+    const controller = new AbortController();
     const { client } = await start((socket, request, index) => {
       if (index === 0) ended.push(once(socket, "close"));
-      // The last is never answered, and the one before it once that one was given up.
       if (index < 2) echoPath(socket, request, index);
-      if (index === 2) void setTimeout(40).then(() => echoPath(socket, request, index));
+      if (index === 2) release = () => echoPath(socket, request, index);
+      // This one is never answered.
+      if (index === 3) controller.abort();
     });
     for (const path of ["/x", "/y"]) await client.request({ method: "QUERY", path });
     const earlier = client.request({ method: "BOOK", path: "/a" });
-    const given = client.request({ method: "BOOK", path: "/b", timeoutMs: 20 });
-    await expect(given).rejects.toMatchObject({ code: "ERR_AGTP_TIMEOUT" });
+    const { signal } = controller;
+    const given = client.request({ method: "BOOK", path: "/b", signal });
+    await expect(given).rejects.toMatchObject({ code: "ERR_AGTP_ABORTED" });
+    release();
     expect((await earlier).status).toBe(200);
     await Promise.all(ended);
     await client.close();
   });
 
   it("may be further away than a timer can wait", async () => {
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => void timers.mockRestore());
     const never = { timeoutMs: Infinity, connectTimeoutMs: Infinity, idleTimeoutMs: Infinity };
-    const { client, peer } = await start(echoPath, never);
-    for (const path of ["/a", "/b"]) {
-      expect((await client.request({ method: "QUERY", path })).body).toEqual({ path });
-      await setTimeout(20);
-    }
-    expect(peer.connections).toBe(1);
+    const { client } = await start(echoPath, never);
+    const asked = client.request({ method: "QUERY", path: "/a" });
+    expect((await asked).body).toEqual({ path: "/a" });
+    const delays = timers.mock.calls.map(([, delay]) => delay);
+    // One for the request, one for the handshake, and one for the time that the connection is unused.
+    expect(delays.filter((delay) => delay === 2 ** 31 - 1)).toHaveLength(3);
   });
 
   it("end a request that still waits for its turn", async () => {
