@@ -69,6 +69,8 @@ export interface InterruptSource<Subject> {
   waiting(): readonly AskRun[];
   /** Does what an earlier version has left undone for an escalation that is decided. */
   takeUp?(escalation: Escalation, subject: Subject): Promise<void>;
+  /** Takes in what other nodes have done to the runs. */
+  catchUp(): Promise<void>;
   /** The verdict on a question that nobody waits for any more; undefined: somebody does. */
   verdictOn(subject: Subject): Promise<InterruptVerdict | undefined>;
 }
@@ -130,6 +132,8 @@ export class InterruptEscalations<Subject> {
   async answered(name: string, verdict: InterruptVerdict): Promise<string | undefined> {
     let auditId: string | undefined;
     await this.inOrder(async () => {
+      // Another node may have opened it a moment ago.
+      if (this.find(name) === undefined) await this.#options.escalations.catchUp();
       const escalation = this.find(name);
       if (escalation !== undefined && isOpen(escalation)) {
         auditId = await this.decide(escalation, verdict);
@@ -211,9 +215,13 @@ export class InterruptEscalations<Subject> {
     if (opening.kind === "full") {
       this.#hadNoRoom = true;
       this.#lookForRoom.in(LOOK_FOR_ROOM_MS);
-    } else if (votes.length > 0) {
-      await escalations.noteVotes(opening.escalation.escalationId, votes);
+      return;
     }
+    if (votes.length > 0) await escalations.noteVotes(opening.escalation.escalationId, votes);
+    if (opening.kind !== "opened") return;
+    // Who has answered the run on another node, or ended it, may not have found this.
+    await this.#options.source.catchUp();
+    await this.#settle(opening.escalation);
   }
 }
 

@@ -257,34 +257,44 @@ async function checkQueue(world: World): Promise<void> {
 }
 
 describe("runs of workflows on two nodes", () => {
-  it("are the same to both, answered by whoever was asked, and asked about once", async () => {
-    await fc.assert(
-      fc.asyncProperty(FLOWS, fc.array(OPERATION, { maxLength: 30 }), async (flows, operations) => {
-        const world = new World(flows);
-        try {
-          for (const at of [0, 1] as const) await world.restart(at);
-          let running: Promise<unknown>[] = [];
-          // What a process was doing when it was killed has no end.
-          const rest = (): Promise<unknown> =>
-            Promise.race([Promise.all(running), turns(MOST_TURNS)]);
-          for (const operation of operations) {
-            running.push(world.do(operation).catch(() => undefined));
-            if (operation.isConcurrent) continue;
+  it.each([
+    ["that are killed, and lose answers of their store", true],
+    ["that nothing happens to", false],
+  ])(
+    "%s are the same to both, answered by whoever was asked, and asked about once",
+    async (_, isKilled) => {
+      const steps = fc.array(OPERATION, { maxLength: 30 });
+      await fc.assert(
+        fc.asyncProperty(FLOWS, steps, async (flows, operations) => {
+          const world = new World(flows);
+          try {
+            for (const at of [0, 1] as const) await world.restart(at);
+            let running: Promise<unknown>[] = [];
+            // What a process was doing when it was killed has no end.
+            const rest = (): Promise<unknown> =>
+              Promise.race([Promise.all(running), turns(MOST_TURNS)]);
+            for (const operation of operations) {
+              if (operation.kind === "restart" && !isKilled) continue;
+              const fault = isKilled ? operation.fault : "none";
+              running.push(world.do({ ...operation, fault }).catch(() => undefined));
+              if (operation.isConcurrent) continue;
+              await rest();
+              running = [];
+            }
             await rest();
-            running = [];
+            if (isKilled) for (const at of [0, 1] as const) await world.restart(at);
+            expect(await world.settle()).toEqual([]);
+            await check(world);
+            await checkQueue(world);
+          } finally {
+            world.close();
           }
-          await rest();
-          for (const at of [0, 1] as const) await world.restart(at);
-          expect(await world.settle()).toEqual([]);
-          await check(world);
-          await checkQueue(world);
-        } finally {
-          world.close();
-        }
-      }),
-      { numRuns: 100 },
-    );
-  }, 120_000);
+        }),
+        { numRuns: 100 },
+      );
+    },
+    120_000,
+  );
 });
 
 async function turns(count: number): Promise<void> {

@@ -131,6 +131,10 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     });
   }
 
+  catchUp(): Promise<void> {
+    return this.#options.host.catchUp();
+  }
+
   /** An earlier version decided an escalation before its run had the answer. */
   async takeUp(escalation: Escalation, subject: Subject): Promise<void> {
     // By its entry: no log is read of a run that has its answer, as nearly all have.

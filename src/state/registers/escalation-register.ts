@@ -108,6 +108,11 @@ export class EscalationRegister {
     return this.#escalations.now();
   }
 
+  /** Takes in what other nodes have done. */
+  catchUp(): Promise<void> {
+    return this.#escalations.refresh();
+  }
+
   /** One as it is now. */
   find(escalationId: string): Escalation | undefined {
     return this.#asItIs(this.#escalations.get(escalationId));

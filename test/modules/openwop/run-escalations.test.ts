@@ -103,13 +103,15 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
       return Promise.resolve();
     },
   });
+  const known = [...waiting];
+  const logOf = async (runId: string) => {
+    const { run, interrupt } = known.find((one) => one.run.runId === runId) ?? {};
+    return { run, state: { status: "waiting-approval", interrupts: { agent: interrupt } } };
+  };
   const host = {
     waiting: () => waiting.map(({ run: { runId } }) => ({ runId })),
     endOfWait: () => Date.now() + 3_600_000,
-    attend: async (runId: string) => {
-      const { run, interrupt } = waiting.find((one) => one.run.runId === runId) ?? {};
-      return { run, state: { status: "waiting-approval", interrupts: { agent: interrupt } } };
-    },
+    ...{ attend: logOf, find: logOf, catchUp: () => Promise.resolve() },
   } as unknown as RunHost;
   const watcher = new RunEscalations({
     ...{ host, escalations, agtpIdOf: () => AGENT, ending: new AbortController().signal },
@@ -127,8 +129,9 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
 
 describe("a run that waits for a word", () => {
   it("is told of when it begins to wait, and when it has its answer", async () => {
-    const { run, interrupt } = waitingRun("one");
-    const { watcher, told, until } = await open(9, []);
+    const waiting = waitingRun("one");
+    const { run, interrupt } = waiting;
+    const { watcher, told, until } = await open(9, [waiting]);
     const closed = until("escalation_decided");
     watcher.onInterrupt(run, interrupt);
     watcher.onInterrupt(run, interrupt);
@@ -278,6 +281,35 @@ describe("a queue that has heard of a question, and not of its run", () => {
     expect(behind.register.find(runId)).toBeUndefined();
     const { escalations } = await queueOf(behind);
     expect(escalations.list().map(({ status }) => status)).toEqual(["pending_review"]);
+  });
+});
+
+describe("a run that is ended on another node", () => {
+  const workflows = [refining(false)];
+
+  it("is asked about no more, where that was heard of only after it was asked about", async () => {
+    const store = createMemoryStore();
+    const server = await openRuns({ store, workflows });
+    const { runId } = await begin(server);
+    const other = await openRuns({ store, workflows, isStarted: false });
+    await other.host.cancel(runId, undefined, EVERYBODY);
+    expect(server.host.isWaiting(runId)).toBe(true);
+    const { escalations } = await queueOf(server);
+    expect(escalations.list().map(({ status }) => status)).toEqual(["rejected"]);
+  });
+
+  it("is asked about no more, where that node has not heard that it is asked about", async () => {
+    const store = createMemoryStore();
+    const other = await openRuns({ store, workflows, isStarted: false });
+    const { watcher } = await queueOf(other);
+    const server = await openRuns({ store, workflows });
+    const { runId } = await begin(server);
+    await queueOf(server);
+    await other.register.refresh();
+    await other.host.cancel(runId, undefined, EVERYBODY);
+    await watcher.lookAgain();
+    const [escalation] = (await EscalationRegister.open(store)).list();
+    expect(escalation?.status).toBe("rejected");
   });
 });
 

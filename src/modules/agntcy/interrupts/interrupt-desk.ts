@@ -146,6 +146,10 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
       );
   }
 
+  catchUp(): Promise<void> {
+    return this.#options.register.refresh();
+  }
+
   async verdictOn({ runId, interruptId }: InterruptSubject): Promise<InterruptVerdict | undefined> {
     const { register, approvals } = this.#options;
     const isAsked = (): boolean => register.find(runId)?.interrupt?.interruptId === interruptId;
