@@ -282,6 +282,8 @@ export function coerceText(text: string, types: readonly ScalarType[]): unknown 
 }
 
 const QUOTED_DIGITS = 40;
+/** A number as large is written with an exponent, and is a quantity. */
+const MANY = 1e21;
 
 /**
  * Finds the integer of a body that the input does not have as it was sent; undefined: it has all of them. A handler
@@ -292,20 +294,41 @@ export function findLost(
   input: JsonRecord,
 ): readonly SchemaViolation[] | undefined {
   const token = findLostInteger(body);
-  const path = token === undefined ? undefined : pathOf(Number(token), input);
-  // What an envelope has beside its parameters is nobody's input.
-  if (token === undefined || path === undefined) return undefined;
+  if (token === undefined) return undefined;
+  const number = Number(token);
   const quoted = token.length > QUOTED_DIGITS ? `${token.slice(0, QUOTED_DIGITS)}…` : token;
-  const message = `${quoted} cannot be kept to the digit: send it as a text, if the endpoint takes one`;
+  // What an envelope has beside its parameters is nobody's input.
+  return lossAt(
+    pathOf((value) => value === number, input),
+    quoted,
+  );
+}
+
+/** Finds an integer of an input that may have been rounded, in an answer that it was taken from. */
+export function findRounded(input: JsonRecord): readonly SchemaViolation[] | undefined {
+  const isRounded = (value: unknown): boolean =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(Number(value)) < MANY;
+  return lossAt(pathOf(isRounded, input), "an integer beyond 2^53");
+}
+
+function lossAt(path: string | undefined, what: string): readonly SchemaViolation[] | undefined {
+  if (path === undefined) return undefined;
+  const message = `${what} cannot be kept to the digit: send it as a text, if the endpoint takes one`;
   return [{ path, keyword: "precision", message }];
 }
 
-/** The JSON Pointer of a number; undefined: it is not there. */
-function pathOf(number: number, value: unknown, at = ""): string | undefined {
-  if (value === number) return at;
-  if (typeof value !== "object" || value === null) return undefined;
+/** The JSON Pointer of the first value of its kind; undefined: there is none. A handler's input may refer to itself. */
+function pathOf(
+  isMeant: (value: unknown) => boolean,
+  value: unknown,
+  at = "",
+  seen: Set<object> = new Set(),
+): string | undefined {
+  if (isMeant(value)) return at;
+  if (typeof value !== "object" || value === null || seen.has(value)) return undefined;
+  seen.add(value);
   for (const [name, member] of Object.entries(value)) {
-    const found = pathOf(number, member, `${at}/${escapeToken(name)}`);
+    const found = pathOf(isMeant, member, `${at}/${escapeToken(name)}`, seen);
     if (found !== undefined) return found;
   }
   return undefined;

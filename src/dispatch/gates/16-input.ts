@@ -3,7 +3,7 @@
  * what was sent, to the digit? 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
 
-import { findLost } from "../../endpoint/input.ts";
+import { findLost, findRounded } from "../../endpoint/input.ts";
 import type { Exchange } from "../exchange.ts";
 import { readInput, watchPeer } from "../read-input.ts";
 import { schemaViolation } from "../refusals/refusal.ts";
@@ -30,8 +30,8 @@ export const inputGate: Gate = (exchange) => {
 
 /** The protocol's own endpoints count with no number that large, and keep schemas, whose bounds may be. */
 function lostIn({ inner, request, input }: Exchange, { tier }: Route) {
-  if (inner !== undefined || tier === "A") return undefined;
-  return findLost(request.body, input);
+  if (tier === "A") return undefined;
+  return inner === undefined ? findLost(request.body, input) : findRounded(input);
 }
 
 /** No text has more members and items than half its octets. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
 import { bodyGate } from "../../../src/dispatch/gates/13-body.ts";
 import { inputGate } from "../../../src/dispatch/gates/16-input.ts";
+import { innerExchange } from "../../../src/dispatch/handling/inner-dispatch.ts";
 import type { Refusal } from "../../../src/dispatch/refusals/refusal.ts";
 import type { Route } from "../../../src/dispatch/routes/route.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../../support/exchange.ts";
@@ -75,6 +76,23 @@ describe("bodyGate, and inputGate behind it", () => {
     ]);
     const enveloped = '{"parameters": {"nights": 1}, "context": {"at": 9007199254740993}}';
     expect(judged(enveloped)).toEqual([undefined, undefined]);
+  });
+
+  it("refuses what a composition has taken from a rounded answer", () => {
+    const judged = (input: Readonly<Record<string, unknown>>): unknown => {
+      const exchange = innerExchange(makeExchange({}), ["BOOK", "/room"], input);
+      exchange.route = ROUTE;
+      const refusal = bodyGate(exchange) ?? inputGate(exchange);
+      return (refusal?.details as { errors?: object[] } | undefined)?.errors?.[0];
+    };
+    const loop: Record<string, unknown> = { last: 1 };
+    loop["loop"] = loop;
+    expect(judged({ nights: 2 ** 60 })).toMatchObject({ path: "/nights", keyword: "precision" });
+    expect(judged({ nights: 2 ** 53 - 1, parameters: loop })).toBeUndefined();
+    expect(judged({ nights: -6.02e23 })).toBeUndefined();
+    expect(judged({ parameters: { loop, at: [2 ** 53] } })).toMatchObject({
+      path: "/parameters/at/0",
+    });
   });
 
   it("merges query, body and path: the path wins over the body, the body over the query", () => {

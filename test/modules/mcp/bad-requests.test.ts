@@ -59,7 +59,7 @@ describe("a body that is no message", () => {
 
   it("because a tool would be given another number is refused with its place", async () => {
     const server = await openMcp();
-    const text = (params: object): string =>
+    const text = (params: Parameters<typeof current>[1]): string =>
       JSON.stringify(current("tools/call", params)).replace('"LONG"', "9007199254740993");
     const fields = currentFields("tools/call", "fetch_fields");
     const call = { name: "fetch_fields", arguments: { order: [{ id: "LONG" }] } };
