@@ -25,6 +25,12 @@ interface Placing {
   readonly path: string;
 }
 
+/** A file in its place, and the one that was there; undefined: there was none. */
+interface Placed {
+  readonly path: string;
+  readonly kept?: string | undefined;
+}
+
 /** Writes files below a directory; `elsewhere` says what else there is to do where some are there. */
 export function writeFiles(
   directory: string,
@@ -40,7 +46,7 @@ export function writeFiles(
     );
   }
   const complete: Placing[] = [];
-  const placed: Placing[] = [];
+  const placed: Placed[] = [];
   try {
     for (const { path: named, content, isSecret } of files) {
       const path = resolve(directory, named);
@@ -51,16 +57,49 @@ export function writeFiles(
       });
     }
     for (const one of complete) {
-      orSay(one.named, () => (force ? renameSync(one.temporary, one.path) : linkOrRename(one)));
-      placed.push(one);
+      orSay(one.named, () => placed.push(force ? replace(one) : { path: linkOrRename(one) }));
     }
   } catch (error) {
-    // By force they have replaced others, and stay.
-    if (!force) for (const { path } of placed) rmSync(path, { force: true });
+    for (const one of placed.toReversed()) putBack(one);
     throw error;
   } finally {
     for (const { temporary } of complete) rmSync(temporary, { force: true });
+    for (const { kept } of placed) if (kept !== undefined) rmSync(kept, { force: true });
   }
+}
+
+/** Puts a file in the place of another, which is kept beside it. */
+function replace({ temporary, path }: Placing): Placed {
+  const kept = keepAside(path);
+  try {
+    renameSync(temporary, path);
+    return { path, kept };
+  } catch (error) {
+    if (kept !== undefined) {
+      putBack({ path, kept });
+      rmSync(kept, { force: true });
+    }
+    throw error;
+  }
+}
+
+/** Undefined where there is nothing, or a directory, which no file takes the place of. */
+function keepAside(path: string): string | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined || status.isDirectory()) return undefined;
+  const kept = `${path}.${randomUUID()}.old`;
+  try {
+    linkSync(path, kept);
+  } catch {
+    // Some file systems have no hard links.
+    renameSync(path, kept);
+  }
+  return kept;
+}
+
+function putBack({ path, kept }: Placed): void {
+  if (kept === undefined) rmSync(path, { force: true });
+  else renameSync(kept, path);
 }
 
 /** Says which file is the one that cannot be written. */
@@ -132,8 +171,8 @@ function writeBeside(path: string, content: string | Uint8Array, mode: number): 
   }
 }
 
-/** `link` fails where a file came meanwhile, and `rename` follows no link. */
-function linkOrRename({ named, temporary, path }: Placing): void {
+/** `link` fails where a file came meanwhile, and `rename` follows no link. Answers the place. */
+function linkOrRename({ named, temporary, path }: Placing): string {
   try {
     linkSync(temporary, path);
   } catch (error) {
@@ -141,4 +180,5 @@ function linkOrRename({ named, temporary, path }: Placing): void {
     // Some file systems have no hard links.
     renameSync(temporary, path);
   }
+  return path;
 }

@@ -1,4 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeFiles } from "../../../src/programs/shell/write-files.ts";
@@ -27,6 +34,23 @@ describe("writeFiles", () => {
       expect(readFileSync(join(directory, "b.json"), "utf8")).toBe("before");
     },
   );
+
+  it("puts back by force what it has replaced where another cannot be", () => {
+    const directory = makeDirectory({ "b.json": "before", "dir/inside": "" });
+    symlinkSync("b.json", join(directory, "link.json"));
+    const files = ["a.json", "b.json", "link.json", "dir", "z.json"].map((path) => text(path));
+    expect(() => writeFiles(directory, files, true)).toThrow('"dir" cannot be written');
+    expect(readdirSync(directory).toSorted()).toEqual(["b.json", "dir", "link.json"]);
+    expect(readFileSync(join(directory, "b.json"), "utf8")).toBe("before");
+    expect(readlinkSync(join(directory, "link.json"))).toBe("b.json");
+    writeFiles(
+      directory,
+      files.filter(({ path }) => path !== "dir"),
+      true,
+    );
+    expect(readFileSync(join(directory, "b.json"), "utf8")).toBe("b.json");
+    expect(readdirSync(directory)).toHaveLength(5);
+  });
 
   it("leaves nothing where one is named twice", () => {
     const directory = makeDirectory();
