@@ -22,10 +22,15 @@ const ADVICE: Readonly<Record<StoreFaultKind, string>> = {
 /** The kind of what a driver threw; undefined for what says nothing of the store. */
 type KindOf = (thrown: unknown) => StoreFaultKind | undefined;
 
+/** A fault that comes and goes with each change, as on a disk with room for some, is not told more often. */
+const TELL_EVERY_MS = 10_000;
+
 export class StoreHealth {
   readonly #onNotice: OnStoreNotice;
   readonly #kindOf: KindOf;
   readonly #told = new Set<StoreFaultKind>();
+  /** When each was told last. */
+  readonly #toldAt = new Map<StoreFaultKind, number>();
 
   constructor(onNotice: OnStoreNotice = () => undefined, kindOf: KindOf = storeFaultKind) {
     this.#onNotice = onNotice;
@@ -63,8 +68,11 @@ export class StoreHealth {
   }
 
   #tell({ kind, message, cause }: StoreUnavailableError): void {
-    if (this.#told.has(kind)) return;
+    const now = performance.now();
+    const since = now - (this.#toldAt.get(kind) ?? Number.NEGATIVE_INFINITY);
+    if (this.#told.has(kind) || since < TELL_EVERY_MS) return;
     this.#told.add(kind);
+    this.#toldAt.set(kind, now);
     this.#onNotice({
       level: "error",
       event: "store-unavailable",

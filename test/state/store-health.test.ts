@@ -1,5 +1,5 @@
 import Database from "libsql";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { StateNotice } from "../../src/state/notice.ts";
 import { migrate } from "../../src/state/sqlite/migrations.ts";
 import { createSqliteStore } from "../../src/state/sqlite/store.ts";
@@ -58,6 +58,26 @@ describe("a store that fails", () => {
     expect(told(failing)).toEqual([["store-unavailable", "full"]]);
     failing.database.exec("PRAGMA max_page_count = 1000");
     expect(await failing.put("large", "x".repeat(1_000_000))).toBe("committed");
+  });
+
+  it("says so every ten seconds at most where some changes fit and some do not", async () => {
+    const failing = open();
+    failing.database.exec("PRAGMA max_page_count = 20");
+    const both = async (): Promise<void> => {
+      expect(await failing.put("large", "x".repeat(1_000_000))).toBe("unavailable");
+      expect(await failing.put("small")).toBe("committed");
+    };
+    for (let round = 0; round < 20; round += 1) await both();
+    const once = [
+      ["store-unavailable", "full"],
+      ["store-available", undefined],
+    ];
+    expect(told(failing)).toEqual(once);
+    const later = performance.now() + 10_000;
+    const clock = vi.spyOn(performance, "now").mockReturnValue(later);
+    onTestFinished(() => clock.mockRestore());
+    for (let round = 0; round < 20; round += 1) await both();
+    expect(told(failing)).toEqual([...once, ...once]);
   });
 
   it("is damaged where an entry is no JSON, and says so once however much else is kept", async () => {
