@@ -95,6 +95,7 @@ class World {
     });
     const host = new RunHost({
       ...{ register, types, compiler, catalog: CATALOG, limits: LIMITS, isConformance: false },
+      tellsOfAgents: true,
       workflows: new Map(
         this.#flows.map((definition) => [definition.id, { definition, configurable: undefined }]),
       ),

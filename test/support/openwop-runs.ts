@@ -207,6 +207,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const { watcher } = options;
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance },
+    tellsOfAgents: isConformance || catalog.inventory("acme").length > 0,
     logger: log,
     stopping: new AbortController().signal,
   });

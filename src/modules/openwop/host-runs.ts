@@ -62,6 +62,7 @@ export async function hostRuns(
   const host = new RunHost({
     ...{ register: kept.register, workflows, types, catalog, compiler, redact, limits: runs },
     ...{ isConformance, logger: log, stopping: context.stopping.signal },
+    tellsOfAgents: isConformance || registry.all.length > 0,
   });
   const escalations = new RunEscalations({
     ...{ host, escalations: state.escalations, agtpIdOf, ending: context.stopping.signal },

@@ -64,7 +64,8 @@ export async function takeNode(
     return "done";
   }
   signal.throwIfAborted();
-  const { events, error } = beginNode(node, pinned, log, parts.types);
+  const from = parts.tellsOfAgents ? pinned : undefined;
+  const { events, error } = beginNode(node, from, log, parts.types);
   if (events.length > 0) await append(driven, events);
   const fault = error ?? gate ?? checkPin(driven, node);
   if (fault === undefined) return executeAndRecord(driven, node);

@@ -49,6 +49,8 @@ export interface RunParts {
   readonly redact: Redact;
   readonly limits: RunLimits;
   readonly isConformance: boolean;
+  /** Events of agents are advertised: no others are told.   RFC 0002 §D */
+  readonly tellsOfAgents: boolean;
   readonly logger: Pick<CallLog, "warn">;
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
   readonly stopping: AbortSignal;

@@ -388,6 +388,20 @@ describe("interrupt tokens", () => {
 });
 
 describe("workflows with several agents", () => {
+  // RFC 0002 §D: who does not advertise an event does not emit it.
+  it("tell nothing of agents where the host says that it has none", async () => {
+    const agent = (agentId: string) => ({ agent: { agentId } });
+    const first = node("a", "core.identity", agent("core.one.a"));
+    const relay = workflow("relay", [first, node("b", "core.identity", agent("core.two.b"))]);
+    const server = await openRuns({ workflows: [relay], isConformance: false });
+    const { body } = await server.get("/.well-known/openwop");
+    expect(body).not.toHaveProperty("agents");
+    const runId = await server.run("relay");
+    await server.until(runId, "completed");
+    const types = (await server.events(runId)).map(({ type }) => type);
+    expect(types.filter((type) => type.startsWith("agent."))).toEqual([]);
+  });
+
   it("hand over between nodes that pin different ones, and not between others", async () => {
     const agent = (agentId: string) => ({ agent: { agentId } });
     const server = await openRuns({
