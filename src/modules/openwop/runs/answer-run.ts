@@ -6,7 +6,7 @@
  */
 import { given, isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
-import { takenLoop } from "../workflows/check-workflow.ts";
+import { takenLoop } from "../workflows/workflow-graph.ts";
 import { invalid, under } from "./make-run.ts";
 import {
   type EventDraft,

@@ -1,8 +1,8 @@
 /** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
 import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import { type RunError, readHandoff } from "../agent-executor.ts";
-import { maxIterations, nodesFrom, takenLoop } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowEdge } from "../workflows/workflow.ts";
+import { maxIterations, nodesFrom, takenLoop } from "../workflows/workflow-graph.ts";
 import type { Run, RunEvent, RunStatus } from "./run.ts";
 import {
   afterWrite,

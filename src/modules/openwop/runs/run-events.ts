@@ -6,8 +6,8 @@ import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { RunError } from "../agent-executor.ts";
 import type { NodeOutcome, SuspendRequest } from "../nodes/node-type.ts";
-import { lastNodes } from "../workflows/check-workflow.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
+import { lastNodes } from "../workflows/workflow-graph.ts";
 import type { LoopExcess } from "./fold-run.ts";
 import {
   type EventDraft,

@@ -1,118 +1,12 @@
 /**
  * Rules that no schema can tell a workflow: that names are used once, that edges and inputs lead to
- * something that is there and comes before, and that every node is of a type this server runs. Nodes
- * are run after those they have an edge from, and among the ready ones as the definition lists them,
- * so that two runs never differ.
+ * something that is there and comes before, and that every node is of a type this server runs.
  */
 
-import { isDeepStrictEqual } from "node:util";
-import { type JsonRecord, valueAt } from "../../../base/json-value.ts";
-import { addUnder } from "../../../base/listed.ts";
 import type { Paced } from "../../../base/paced.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
-import type {
-  EdgeCondition,
-  PortValue,
-  WorkflowDefinition,
-  WorkflowEdge,
-  WorkflowNode,
-} from "./workflow.ts";
-
-type Graph = Pick<WorkflowDefinition, "nodes" | "edges">;
-
-/** All nodes in order; undefined where the edges lead round in a circle. */
-export function orderNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] | undefined {
-  const edges = forwardEdges(graph);
-  const waitsFor = new Map(nodes.map(({ id }) => [id, 0]));
-  const followers = new Map<string, string[]>();
-  for (const { sourceNodeId, targetNodeId } of edges) {
-    waitsFor.set(targetNodeId, (waitsFor.get(targetNodeId) ?? 0) + 1);
-    addUnder(followers, sourceNodeId, targetNodeId);
-  }
-  const ordered: WorkflowNode[] = [];
-  const left = new Set(nodes);
-  while (left.size > 0) {
-    const next = [...left].find(({ id }) => waitsFor.get(id) === 0);
-    if (next === undefined) return undefined;
-    left.delete(next);
-    ordered.push(next);
-    for (const id of followers.get(next.id) ?? []) waitsFor.set(id, (waitsFor.get(id) ?? 0) - 1);
-  }
-  return ordered;
-}
-
-/** The nodes that nothing comes after: what they put out is what the run puts out. */
-export function lastNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] {
-  const sources = new Set(forwardEdges(graph).map(({ sourceNodeId }) => sourceNodeId));
-  return nodes.filter(({ id }) => !sources.has(id));
-}
-
-/** As the published schema has it. */
-const DEFAULT_ITERATIONS = 5;
-
-/** The edges that order the nodes. */
-function forwardEdges({ edges }: Pick<Graph, "edges">): readonly WorkflowEdge[] {
-  return edges.filter(({ condition }) => condition === undefined);
-}
-
-/** The first edge that leads back from a node that has put this out. */
-export function takenLoop(
-  { edges }: Pick<Graph, "edges">,
-  nodeId: string,
-  outputs: JsonRecord,
-): WorkflowEdge | undefined {
-  return edges.find(
-    ({ sourceNodeId, condition }) =>
-      sourceNodeId === nodeId && condition !== undefined && holds(condition, outputs),
-  );
-}
-
-/** A node, and everything that comes after it at any distance. */
-export function nodesFrom(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
-  const found = new Set([id]);
-  const edges = forwardEdges(graph);
-  // A set is walked with what is added on the way.
-  for (const at of found) {
-    for (const { sourceNodeId, targetNodeId } of edges) {
-      if (sourceNodeId === at) found.add(targetNodeId);
-    }
-  }
-  return found;
-}
-
-/** Everything that comes before a node at any distance. */
-function nodesBefore({ edges }: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
-  const turned = edges.map((edge) => {
-    const { sourceNodeId, targetNodeId } = edge;
-    return { ...edge, sourceNodeId: targetNodeId, targetNodeId: sourceNodeId };
-  });
-  const [, ...before] = nodesFrom({ edges: turned }, id);
-  return new Set(before);
-}
-
-/** The most times that a workflow wants a loop to be taken. */
-export function maxIterations({ settings }: Pick<WorkflowDefinition, "settings">): number {
-  const { maxLoopbackIterations: asked } = settings;
-  return typeof asked === "number" ? asked : DEFAULT_ITERATIONS;
-}
-
-function holds({ type, left, right }: EdgeCondition, outputs: JsonRecord): boolean {
-  const value = outputAt(outputs, left);
-  switch (type) {
-    case "equals":
-      return isDeepStrictEqual(value, right);
-    case "notEquals":
-      return !isDeepStrictEqual(value, right);
-    case "contains":
-      if (typeof value === "string") return typeof right === "string" && value.includes(right);
-      return Array.isArray(value) && value.some((one) => isDeepStrictEqual(one, right));
-  }
-}
-
-/** A path of names; `output.` in front of it stands for nothing. */
-function outputAt(outputs: JsonRecord, left: string): unknown {
-  return valueAt(outputs, left.replace(/^outputs?\./, "").split("."));
-}
+import type { PortValue, WorkflowDefinition, WorkflowEdge, WorkflowNode } from "./workflow.ts";
+import { nodesBefore, nodesFrom, orderNodes } from "./workflow-graph.ts";
 
 /** Something that is wrong with a definition. */
 export interface WorkflowFault {
