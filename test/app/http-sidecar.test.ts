@@ -364,7 +364,10 @@ describe("what the sidecar says of itself", () => {
     const tag = response.headers.get("etag") ?? "";
     const again = await fetch("/openapi.json", { headers: { "if-none-match": tag } });
     expect(again.status).toBe(304);
-    expect((await fetch("/openapi.json", { method: "PUT" })).status).toBe(405);
+    for (const method of ["PUT", "PROPFIND"]) {
+      const { status, headers } = await fetch("/openapi.json?a", { method });
+      expect([method, status, headers.get("allow")]).toEqual([method, 405, "GET, HEAD, OPTIONS"]);
+    }
   });
 });
 

@@ -79,10 +79,11 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     answerError(error, reply, parts.reportFault),
   );
   app.setNotFoundHandler((request, reply) => {
-    if (request.url !== AGTP_ROUTE) return sendRefusal(reply, 404, NOT_FOUND);
+    const isDocument = request.url.split("?", 1)[0] === OPENAPI_PATH;
+    if (request.url !== AGTP_ROUTE && !isDocument) return sendRefusal(reply, 404, NOT_FOUND);
     // A method that the pipeline is never asked, such as TRACE.
     const message = `method "${request.method}" is not served`;
-    reply.header("allow", METHODS.join(", "));
+    reply.header("allow", isDocument ? DOCUMENT_METHODS : METHODS.join(", "));
     return sendRefusal(reply, 405, errorBody("method-not-allowed", message));
   });
   app.register(async (scope) =>
@@ -237,6 +238,7 @@ function within(prefix: string, path: string): boolean {
 }
 
 const TYPE = "application/json; charset=utf-8";
+const DOCUMENT_METHODS = "GET, HEAD, OPTIONS";
 
 /**
  * `GET /openapi.json`: the operator's endpoints as HTTP clients of this sidecar find them. Made when
@@ -259,15 +261,8 @@ function createOpenapiRoutes(source: () => ExportSource, toll: Toll): HttpPlugin
         return reply.header("content-type", TYPE).send(made.bytes);
       },
     });
-    app.route({
-      method: ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
-      url: OPENAPI_PATH,
-      handler: (request, reply) => {
-        reply.header("allow", "GET, HEAD, OPTIONS");
-        if (request.method === "OPTIONS") return reply.code(204).send();
-        const message = "the document can be read only";
-        return sendRefusal(reply, 405, errorBody("method-not-allowed", message));
-      },
-    });
+    app.options(OPENAPI_PATH, (_request, reply) =>
+      reply.header("allow", DOCUMENT_METHODS).code(204).send(),
+    );
   };
 }
