@@ -261,6 +261,11 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     return this.#runs.refresh();
   }
 
+  /** The same where there are others. */
+  catchUp(): Promise<void> {
+    return this.#runs.catchUp();
+  }
+
   /** Waits until the logs of what was deleted are deleted, too. */
   async settled(): Promise<void> {
     await this.#log?.clear();
@@ -328,7 +333,8 @@ export async function openParts<Run extends object, Event extends NumberedEvent 
     rankOf: (run) => statuses[statusOf(run)]?.rank,
     changesOnDelete: (run) => {
       const runId = idOf(run);
-      const beside = (entriesOf?.(runId) ?? []).map((entry) => deletion(entry));
+      const others = entriesOf?.(runId) ?? [];
+      const beside = others.map((entry): Change => ({ kind: "delete", ...entry }));
       return log === undefined ? beside : [...beside, log.doom(runId)];
     },
     onChange: (before, after) => {
@@ -341,8 +347,4 @@ export async function openParts<Run extends object, Event extends NumberedEvent 
   // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
   news.watch((_, after) => after === undefined && log?.clear().catch(() => undefined));
   return { kind, runs, log, news, holders };
-}
-
-function deletion(entry: Pick<Change, "collection" | "key">): Change {
-  return { kind: "delete", ...entry };
 }

@@ -219,6 +219,11 @@ export class Collection<Item> extends CollectionView<Item> {
     return this.#feed.refresh();
   }
 
+  /** The same where there are others: of one's own changes there may be more than are told of, and all would be read. */
+  catchUp(): Promise<void> {
+    return this.#store.watch === undefined ? Promise.resolve() : this.refresh();
+  }
+
   /** Attempts a write of a key after those of it that came before. */
   #inTurn<Done>(key: string, attempt: () => Promise<Done | undefined>): Promise<Done> {
     return this.#turns.run(key, () => this.#attempt(attempt));

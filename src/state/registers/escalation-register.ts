@@ -110,7 +110,7 @@ export class EscalationRegister {
 
   /** Takes in what other nodes have done. */
   catchUp(): Promise<void> {
-    return this.#escalations.refresh();
+    return this.#escalations.catchUp();
   }
 
   /** One as it is now. */

@@ -8,6 +8,7 @@ import { type Interrupt, openInterrupt } from "../../../src/modules/openwop/runs
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Escalation } from "../../../src/state/registers/escalation.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
+import type { Store } from "../../../src/state/store.ts";
 import { openRuns, type RunServer } from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 import { alterStore } from "../../support/store.ts";
@@ -269,9 +270,14 @@ describe("what an earlier process did not get to", () => {
   });
 });
 
+/** A store that others write to, whom nobody hears of by itself. */
+function sharedStore(): Store {
+  return alterStore(createMemoryStore(), { watch: () => undefined });
+}
+
 describe("a queue that has heard of a question, and not of its run", () => {
   it("leaves it to people, and the run to itself", async () => {
-    const store = createMemoryStore();
+    const store = sharedStore();
     const workflows = [refining(false)];
     const behind = await openRuns({ store, workflows, isStarted: false });
     const server = await openRuns({ store, workflows });
@@ -288,7 +294,7 @@ describe("a run that is ended on another node", () => {
   const workflows = [refining(false)];
 
   it("is asked about no more, where that was heard of only after it was asked about", async () => {
-    const store = createMemoryStore();
+    const store = sharedStore();
     const server = await openRuns({ store, workflows });
     const { runId } = await begin(server);
     const other = await openRuns({ store, workflows, isStarted: false });
@@ -299,7 +305,7 @@ describe("a run that is ended on another node", () => {
   });
 
   it("is asked about no more, where that node has not heard that it is asked about", async () => {
-    const store = createMemoryStore();
+    const store = sharedStore();
     const other = await openRuns({ store, workflows, isStarted: false });
     const { watcher } = await queueOf(other);
     const server = await openRuns({ store, workflows });

@@ -147,7 +147,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
   }
 
   catchUp(): Promise<void> {
-    return this.#options.register.refresh();
+    return this.#options.register.catchUp();
   }
 
   async verdictOn({ runId, interruptId }: InterruptSubject): Promise<InterruptVerdict | undefined> {
@@ -155,7 +155,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     const isAsked = (): boolean => register.find(runId)?.interrupt?.interruptId === interruptId;
     if (isAsked()) return undefined;
     // An escalation may be heard of before the run that asks.
-    await register.refresh();
+    await register.catchUp();
     if (isAsked()) return undefined;
     return approvals.get(interruptId) ?? withoutApproval(register.find(runId));
   }

@@ -123,7 +123,7 @@ export class RunHost {
 
   /** Takes in what other nodes have done. */
   catchUp(): Promise<void> {
-    return this.#parts.register.refresh();
+    return this.#parts.register.catchUp();
   }
 
   /** The caller's own runs, the newest first. */
