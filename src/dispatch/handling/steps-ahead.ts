@@ -5,6 +5,7 @@
  */
 
 import type { Paced } from "../../base/paced.ts";
+import { recentlyUsed } from "../../base/recently-used.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { compilePathPattern } from "../../endpoint/path-template.ts";
@@ -28,11 +29,12 @@ type Asker = Pick<Exchange, "caller">;
 
 /** As deep as dispatches go. */
 const MAX_DEPTH = 16;
+const MAX_PAIRS = 1_000;
 
 export class StepsAhead {
   readonly #parts: StepsAheadParts;
-  /** By pair with parameters: what it may lead to. */
-  readonly #candidates = new Map<string, readonly Route[]>();
+  /** By pair with parameters: what it may lead to. Proposals name pairs of their own. */
+  readonly #candidates = recentlyUsed<readonly Route[]>(MAX_PAIRS);
   /** Nothing is looked at where nothing ever needs an approval. */
   readonly #isNeeded: boolean;
 
