@@ -41,7 +41,7 @@ export async function assemble(
   const first = <T>(of: (one: Contribution) => T | undefined): T | undefined =>
     contributions.map(of).find((part) => part !== undefined);
   const routes = await drive(orderingRoutes(provisioned.routes));
-  // What it calls conflicts are endpoints of the protocol that give way; `provision` has told of all others.
+  // Its conflicts are endpoints of the protocol that give way; `provision` has told of all others.
   const { registry } = await drive(creatingRegistry<Route>(routes));
   const negotiation = first((one) => one.negotiation) ?? NO_NEGOTIATION;
   const contracts = negotiation === NO_NEGOTIATION ? NO_CONTRACTS : kept.state.contracts;

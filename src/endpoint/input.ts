@@ -297,7 +297,7 @@ export function findLost(
   if (token === undefined) return undefined;
   const number = Number(token);
   const quoted = token.length > QUOTED_DIGITS ? `${token.slice(0, QUOTED_DIGITS)}…` : token;
-  // What an envelope has beside its parameters is nobody's input.
+  // An envelope's members beside its parameters are nobody's input.
   return lossAt(
     pathOf((value) => value === number, input),
     quoted,

@@ -219,7 +219,7 @@ export class InterruptEscalations<Subject> {
     }
     if (votes.length > 0) await escalations.noteVotes(opening.escalation.escalationId, votes);
     if (opening.kind !== "opened") return;
-    // Who has answered the run on another node, or ended it, may not have found this.
+    // Another node that has answered the run, or ended it, may not have found this.
     await this.#options.source.catchUp();
     await this.#settle(opening.escalation);
   }

@@ -48,7 +48,7 @@ const TOO_COSTLY: readonly SchemaViolation[] = [
   { path: "", keyword: "cost", message: "takes too long to check against this schema" },
 ];
 
-/** What a check may cost, and who matches its patterns. */
+/** The most that a check may cost, and who matches its patterns. */
 interface Terms {
   readonly maxWork: number;
   compilePattern(source: string): LinearRegex;

@@ -92,7 +92,7 @@ export class HttpListener {
     server.on(opened, (socket: Socket) => this.#open(socket));
     const take: http.RequestListener = (request, response) => this.#take(request, response);
     server.on("request", take);
-    // What is expected beyond 100-continue may be passed over, where Node answers 417 by itself.   RFC 9110 §10.1.1
+    // An expectation beyond 100-continue may be passed over; Node by itself answers 417.   RFC 9110 §10.1.1
     server.on("checkExpectation", take);
     server.on("connect", (_request, socket: Duplex) => {
       // Node has left the socket alone: nobody else reads it, nor hears its errors.

@@ -26,7 +26,7 @@ import type { Store } from "../../src/state/store.ts";
 import { AT, type At, type CommitFault, FAULT, HearingNode } from "../support/hearing-nodes.ts";
 import { CATALOG } from "../support/openwop-agents.ts";
 import { expectValidLog, LIMITS } from "../support/openwop-runs.ts";
-import { EXECUTOR, FLOWS, standing, wordFor } from "../support/random-workflows.ts";
+import { disturb, EXECUTOR, FLOWS, standing, wordFor } from "../support/random-workflows.ts";
 
 const OPERATIONS = [
   ...(["create", "create", "answer", "answer", "answer", "answer", "cancel", "pause"] as const),
@@ -165,20 +165,12 @@ class World {
       case "answer":
         return answer(host, runId, word);
       case "cancel":
-        return void (await host.cancel(runId, undefined, CALLER));
       case "pause":
-        return void (await host.pause(runId, { drainPolicy: "drain-current-node" }, CALLER));
       case "cut":
-        return void (await host.pause(runId, { drainPolicy: "immediate" }, CALLER));
       case "resume":
-        return void (await host.resume(runId, undefined, CALLER));
       case "replay":
-        return void (await host.fork(runId, { mode: "replay" }, CALLER));
-      case "branch": {
-        const { eventCount = 0 } = register.find(runId) ?? {};
-        const fromSeq = word % Math.max(1, eventCount);
-        return void (await host.fork(runId, { mode: "branch", fromSeq }, CALLER));
-      }
+      case "branch":
+        return disturb(kind, { host, register, caller: CALLER, runId }, word);
       case "look": {
         const log = await host.find(runId, CALLER);
         if (!isRefused(log)) await log.atRest({ signals: [], timeoutMs: 10 });

@@ -25,7 +25,7 @@ import {
   lastingStore,
   type RunServer,
 } from "../support/openwop-runs.ts";
-import { EXECUTOR, FLOWS, standing, wordFor } from "../support/random-workflows.ts";
+import { disturb, EXECUTOR, FLOWS, standing, wordFor } from "../support/random-workflows.ts";
 
 const OPERATIONS = [
   ...(["create", "create", "answer", "answer", "answer", "answer", "cancel", "pause"] as const),
@@ -103,20 +103,12 @@ class World {
       case "answer":
         return this.#answer(runId, word);
       case "cancel":
-        return void (await host.cancel(runId, undefined, CALLER));
       case "pause":
-        return void (await host.pause(runId, { drainPolicy: "drain-current-node" }, CALLER));
       case "cut":
-        return void (await host.pause(runId, { drainPolicy: "immediate" }, CALLER));
       case "resume":
-        return void (await host.resume(runId, undefined, CALLER));
       case "replay":
-        return void (await host.fork(runId, { mode: "replay" }, CALLER));
-      case "branch": {
-        const { eventCount = 0 } = register.find(runId) ?? {};
-        const fromSeq = word % Math.max(1, eventCount);
-        return void (await host.fork(runId, { mode: "branch", fromSeq }, CALLER));
-      }
+      case "branch":
+        return disturb(kind, { host, register, caller: CALLER, runId }, word);
       case "cut off":
         // In the middle of its copying.
         this.#kill(1 + (word % 12));

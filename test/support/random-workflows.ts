@@ -1,9 +1,12 @@
-/** Random workflows and words for them, and what of their runs is left standing. */
+/** Random workflows, the words and the disturbances that their runs meet, and which of these are left standing. */
 import fc from "fast-check";
 import type { AgentExecutor } from "../../src/modules/openwop/agent-executor.ts";
 import { isOver, isSuspended } from "../../src/modules/openwop/runs/run.ts";
+import type { RunCaller } from "../../src/modules/openwop/runs/run-entry.ts";
+import type { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { RunLog } from "../../src/modules/openwop/runs/run-log.ts";
 import type { Interrupt } from "../../src/modules/openwop/runs/run-state.ts";
+import type { WorkflowRuns } from "../../src/modules/openwop/runs/workflow-runs.ts";
 import type {
   WorkflowDefinition,
   WorkflowNode,
@@ -108,4 +111,40 @@ export function standing(logs: readonly RunLog[]): readonly string[] {
       });
     })
     .map(({ run: { runId }, state: { status } }) => `${runId} ${status}`);
+}
+
+/** A run, and who works on it from outside. */
+interface Disturbed {
+  readonly host: Pick<RunHost, "cancel" | "pause" | "resume" | "fork">;
+  readonly register: Pick<WorkflowRuns, "find">;
+  readonly caller: RunCaller;
+  readonly runId: string;
+}
+
+/** The ways in which a run is disturbed. */
+export type Disturbance = "cancel" | "pause" | "cut" | "resume" | "replay" | "branch";
+
+/** Disturbs a run; a refusal is as good as anything. */
+export async function disturb(
+  kind: Disturbance,
+  { host, register, caller, runId }: Disturbed,
+  word: number,
+): Promise<void> {
+  switch (kind) {
+    case "cancel":
+      return void (await host.cancel(runId, undefined, caller));
+    case "pause":
+      return void (await host.pause(runId, { drainPolicy: "drain-current-node" }, caller));
+    case "cut":
+      return void (await host.pause(runId, { drainPolicy: "immediate" }, caller));
+    case "resume":
+      return void (await host.resume(runId, undefined, caller));
+    case "replay":
+      return void (await host.fork(runId, { mode: "replay" }, caller));
+    case "branch": {
+      const { eventCount = 0 } = register.find(runId) ?? {};
+      const fromSeq = word % Math.max(1, eventCount);
+      return void (await host.fork(runId, { mode: "branch", fromSeq }, caller));
+    }
+  }
 }
