@@ -187,7 +187,9 @@ function kindOf(value: unknown): string {
 function describeExports(name: string, functions: readonly string[]): string {
   const shown = functions.slice(0, 8).join(", ");
   const found = functions.length === 0 ? "it exports no function" : `it exports ${shown}`;
-  return `${found}; a handler is: export const ${name} = (call) => ({ body: {} })`;
+  // A reserved word, which no constant is called.
+  const declared = name === "default" ? "default" : `const ${name} =`;
+  return `${found}; a handler is: export ${declared} (call) => ({ body: {} })`;
 }
 
 /** Node finds only some of the names of a CommonJS module; its `module.exports` has all. */

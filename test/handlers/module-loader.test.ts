@@ -135,6 +135,7 @@ describe("createModuleLoader, for modules that do not", () => {
     ["room.book", /^module "room" does not exist, looked for \.ts, \.mts, \.js, \.mjs$/],
     ["rooms.boook", /^module "rooms\.ts" has no export "boook"$/],
     ["rooms.toString", /^module "rooms\.ts" has no export "toString"$/],
+    ["rooms.default", /^module "rooms\.ts" has no export "default"$/],
     ["rooms.count", /^export "count" of "rooms\.ts" must be a function, is number$/],
     ["kinds.Room", /^export "Room" of "kinds\.mjs" must be a function, is a class$/],
     ["kinds.each", /^export "each" of "kinds\.mjs" must be a function, is a generator function$/],
@@ -184,6 +185,8 @@ describe("createModuleLoader, for modules that do not", () => {
   it("suggests close matches of modules and of exports", () => {
     expect(outcomes["room.book"]?.problems[0]?.hint).toMatch(/^did you mean rooms/);
     expect(outcomes["rooms.boook"]?.problems[0]?.hint).toBe("did you mean book?");
+    const hint = outcomes["rooms.default"]?.problems[0]?.hint;
+    expect(hint).toMatch(/; a handler is: export default \(call\) => \(\{ body: \{\} \}\)$/);
   });
 
   it("does not wait for ever for a module's top level", async () => {
