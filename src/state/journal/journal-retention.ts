@@ -96,6 +96,7 @@ export class JournalRetention implements RetainedRecords {
     // A process that was killed may have written a checkpoint and moved nothing.
     if (this.#last !== undefined) {
       await this.#move(this.#last, limits);
+      if (this.#use.isHeld()) return;
       this.#checkGone(this.#last);
     }
     if (this.#untold !== undefined) onCut(this.#untold);
@@ -110,6 +111,7 @@ export class JournalRetention implements RetainedRecords {
       // Who began to read before it was written needs all that it names.
       if (this.#use.isHeld()) break;
       await this.#move(cut, limits);
+      if (this.#use.isHeld()) break;
       this.#untold = undefined;
       onCut(cut);
     }
@@ -165,7 +167,10 @@ export class JournalRetention implements RetainedRecords {
   }
 
   #place({ archive }: RetentionLimits): CutPlace {
-    return { directory: this.#journal.directory, archive, disk: DISK, onStep: this.#onStep };
+    return {
+      ...{ directory: this.#journal.directory, archive, disk: DISK, onStep: this.#onStep },
+      isHeld: () => this.#use.isHeld(),
+    };
   }
 
   /** The segments that are to go, the oldest first. */

@@ -35,6 +35,8 @@ export interface CutPlace {
   /** Undefined: they are deleted. */
   readonly archive: string | undefined;
   readonly disk: Pick<JournalDisk, "syncDirectory">;
+  /** True once somebody reads the journal: what has not moved then is moved later. */
+  readonly isHeld?: (() => boolean) | undefined;
   /** Told of each step that is done. */
   readonly onStep?: ((step: CutStep) => void) | undefined;
 }
@@ -81,7 +83,8 @@ export async function moveSegments(place: CutPlace, cut: JournalCut): Promise<re
   const isKept = cut.isArchived && archive === undefined;
   const numbers = isKept ? [] : listSegments(directory).filter((one) => one <= cut.through);
   if (archive !== undefined && numbers.length > 0) makeDirectory(archive, 0o700);
-  for (const number of numbers) {
+  for (const [moved, number] of numbers.entries()) {
+    if (place.isHeld?.() === true) return numbers.slice(0, moved);
     // By its index an archived record is known as one.
     if (archive !== undefined && !(await isThere(join(directory, indexName(number))))) {
       await writeIndex(directory, number, await readRecords(directory, number));

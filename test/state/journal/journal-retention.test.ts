@@ -181,6 +181,30 @@ describe("JournalRetention", () => {
     await state.close();
   });
 
+  it("lets an export wait for one segment at most, and goes on behind it", async () => {
+    let lines: AsyncIterator<string> | undefined;
+    let first: Promise<unknown> | undefined;
+    const { house, state } = await grown(40, (step) => {
+      if (step !== "segment-moved" || lines !== undefined) return;
+      lines = state.exported(serverId)[Symbol.asyncIterator]();
+      first = lines.next();
+    });
+    const before = listSegments(house.journal);
+    await house.retain(state, { bytes: 12_000 });
+    await first;
+    const meanwhile = listSegments(house.journal);
+    expect(before.length - meanwhile.length).toBeLessThanOrEqual(2);
+    await state.retention?.run();
+    expect(listSegments(house.journal)).toEqual(meanwhile);
+    expect(house.notices).toEqual([]);
+    await lines?.return?.();
+    await state.retention?.run();
+    expect(sizeOf(house)).toBeLessThanOrEqual(12_000);
+    expect(house.notices.map(({ event }) => event)).toEqual(["journal-cut"]);
+    expect(await house.verify(ALICE)).toMatchObject({ broken: undefined });
+    await state.close();
+  });
+
   it.each<CutStep>(["heads-written", "cut-written", "segment-moved"])(
     "is exported whole where the export begins while it is cut: %s",
     async (begin) => {
