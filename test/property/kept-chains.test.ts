@@ -162,6 +162,8 @@ class House {
     const next = await copyOf(this.store);
     await this.state.close();
     this.store = next;
+    // An older copy knows of what a repair has written off, and would be refused again.
+    this.copy = undefined;
     const cut = await readLastCut(this.journal);
     const path = listSegments(this.journal)
       .filter((number) => number > (cut?.through ?? 0))
