@@ -33,7 +33,7 @@ export interface StatusSource extends DaemonFacts {
 export interface Controlled {
   status(): StatusSource;
   reload(): Promise<readonly Problem[]>;
-  /** What the last reload did not put in force, beside the problems of what is served. */
+  /** Problems of the last reload beside those of the deployment: changes that need a start, say. */
   readonly remaining: readonly Problem[];
   /** Everything that is kept, as the lines of a file. */
   exported(): AsyncIterable<string>;

@@ -49,7 +49,7 @@ type Step =
   | { readonly kind: "damage"; readonly lines: number; readonly isGone: boolean }
   | { readonly kind: Incident };
 
-/** What happens to the files, or to the process. */
+/** An event of the files, or of the process. */
 type Incident = (typeof INCIDENTS)[number];
 const INCIDENTS = [
   ...(["stop", "kill", "lose-store", "keep-copy", "put-copy", "move"] as const),
@@ -149,7 +149,7 @@ class House {
     return draft;
   }
 
-  /** What the process has stored goes on, and not what it stores as it ends. */
+  /** The process ends without storing anything more. */
   async kill(store?: Store): Promise<void> {
     const next = store ?? (await copyOf(this.store));
     await this.state.close();
@@ -157,7 +157,7 @@ class House {
     await this.open();
   }
 
-  /** What is lost stays lost; a repair goes on, and says so once in each chain that it knows to have lost some. */
+  /** Lost records stay lost; a repair goes on, and says so once in each chain that it knows to have lost some. */
   async damage({ lines, isGone }: Extract<Step, { kind: "damage" }>): Promise<void> {
     const next = await copyOf(this.store);
     await this.state.close();

@@ -263,7 +263,7 @@ describe("runs of workflows on two nodes", () => {
           try {
             for (const at of [0, 1] as const) await world.restart(at);
             let running: Promise<unknown>[] = [];
-            // What a process was doing when it was killed has no end.
+            // Work that a killed process had begun has no end.
             const rest = (): Promise<unknown> =>
               Promise.race([Promise.all(running), turns(MOST_TURNS)]);
             for (const operation of operations) {

@@ -198,7 +198,7 @@ async function check(world: World): Promise<void> {
   }
 }
 
-/** What was recorded is told again, to the letter; what was not is not done. */
+/** A recorded answer is given again, to the letter; work without a record is not done. */
 async function checkReplays(world: World): Promise<void> {
   const { server } = world;
   for (const log of await world.logs()) {
@@ -216,7 +216,7 @@ async function checkReplays(world: World): Promise<void> {
   }
 }
 
-/** Whoever is asked finds what waits, once, and nothing else. */
+/** The queue has each question that waits, once, and no other. */
 async function checkQueue(world: World): Promise<void> {
   const asked = (await world.logs()).flatMap(({ run: { runId }, state }) => {
     const interrupt = openInterrupt(state);

@@ -127,7 +127,7 @@ function findArchiveFault(archive: string, journal: string): string | undefined 
     if (statSync(archive, { throwIfNoEntry: false })?.isDirectory() === false) {
       return "must be a directory";
     }
-    // What went there is looked for in it.
+    // Records that went there are looked for in it.
     if (existsSync(archive)) opendirSync(archive).closeSync();
     return undefined;
   } catch (error) {

@@ -108,7 +108,7 @@ export class JournalRetention implements RetainedRecords {
       const cut = await writeCut(this.#place(limits), due, { ...plan, now: now() });
       this.#last = cut;
       this.#untold = cut;
-      // Who began to read before it was written needs all that it names.
+      // A reader that began before it was written needs all that it names.
       if (this.#use.isHeld()) break;
       await this.#move(cut, limits);
       if (this.#use.isHeld()) break;

@@ -140,7 +140,7 @@ export function journalSource(
     begin: async () => {
       const [oldest] = segmentsIn(directory);
       const last = await findCut(directory, oldest);
-      // What is left of a cut that a killed process began is gone all the same: the cut has what was in it.
+      // The rest of a cut that a killed process began is gone all the same: the cut has all that was in it.
       const firstSegment = Math.max(oldest ?? 1, (last?.through ?? 0) + 1);
       return {
         firstSegment,

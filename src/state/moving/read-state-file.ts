@@ -102,7 +102,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
 
 type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
 
-/** What no store takes is in no export. */
+/** No export has entries that no store takes. */
 function checkEntry(one: EntryLine, number: number): void {
   try {
     encodeChange(one);
