@@ -5,7 +5,7 @@
 
 import type { Environment } from "../base/environment.ts";
 import type { Log } from "../base/log.ts";
-import { atOnce, type Drive, turn } from "../base/paced.ts";
+import { atOnce, type Drive, giveWay } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
@@ -43,11 +43,11 @@ export interface DaemonOptions {
   /** The modules of the deployment; all of `MODULES` unless given. */
   readonly modules?: readonly AnyModule[];
   /** The place of this process among those of one daemon; undefined: it is the only one. */
-  readonly seat?: Seat;
+  readonly place?: ProcessPlace;
 }
 
 /** The place of a process among those of a daemon: others hold what it keeps. */
-interface Seat {
+interface ProcessPlace {
   openState(config: Config, watch: StateWatch): Promise<StateOpening>;
   /** False where another of them has the listeners of HTTP. */
   readonly servesHttp: boolean;
@@ -102,7 +102,7 @@ export async function buildDaemon(
   options: DaemonOptions,
   { isPersistent, kept: before, loaded: read }: BuildOptions,
 ): Promise<Built | Refused> {
-  const { log, modules, seat } = options;
+  const { log, modules, place } = options;
   const drive = before === undefined ? atOnce : untilStopping(before);
   const { config, draft, problems, environment: env } = read ?? loadFor(options);
   if (config === undefined) {
@@ -110,12 +110,12 @@ export async function buildDaemon(
     const others = await surveyDeployment(draft.config, env, drive);
     return { kind: "refused", problems: [...problems, ...others.map(draft.placed)] };
   }
-  await drive(turn());
+  await drive(giveWay());
   const watch = watchState(log);
   const open = (): Promise<StateOpening> =>
-    seat === undefined
+    place === undefined
       ? openServerState(config, isPersistent, watch)
-      : seat.openState(config, watch);
+      : place.openState(config, watch);
   const opening = before ? { opened: before } : await open();
   // A directory that another daemon has is not written to.
   const isOurs = opening.opened !== undefined;
@@ -129,7 +129,7 @@ export async function buildDaemon(
   }
   const kept = opening.opened;
   const observer = createObserver(log);
-  await drive(turn());
+  await drive(giveWay());
   const loaded = await load(
     config,
     { ...{ kept, observer, env, log: log.logger, drive }, ...(modules && { modules }) },
@@ -144,7 +144,7 @@ export async function buildDaemon(
     return { kind: "refused", problems: found };
   }
   const { fingerprint256 } = tls;
-  const keys = seat === undefined ? {} : { ticketKeys: seat.ticketKeys() };
+  const keys = place === undefined ? {} : { ticketKeys: place.ticketKeys() };
   const identity = { ...tls.identity, ...keys };
   const secrets = { identity, fingerprint256, httpTls: http.tls, consoleTls: pages.tls };
   return { kind: "built", deployment, kept, ...secrets, problems: found };

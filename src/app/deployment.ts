@@ -7,7 +7,7 @@
 import { relative } from "node:path";
 import { setImmediate as nextRound } from "node:timers/promises";
 import type { Environment } from "../base/environment.ts";
-import { type Drive, type Paced, turn } from "../base/paced.ts";
+import { type Drive, giveWay, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import {
@@ -41,9 +41,9 @@ import {
   Disposables,
   type Foundation,
   type FoundationSources,
+  type LoadingParts,
   layFoundation,
   loadingOperatorAgents,
-  type Progress,
 } from "./foundation.ts";
 import { MODULES } from "./modules.ts";
 import { type AnyModule, type Provisioned, provisionModules } from "./provision.ts";
@@ -106,15 +106,19 @@ export async function loadDeployment(
       problems: await surveyDeployment(config, options.env, options.drive),
     };
   }
-  await options.drive(turn());
-  const closing = new Disposables();
-  const progress: Progress = { problems, closing, stopping: closing.add(new Disposables()) };
+  await options.drive(giveWay());
+  const untilIdle = new Disposables();
+  const progress: LoadingParts = {
+    problems,
+    untilIdle,
+    untilReplaced: untilIdle.add(new Disposables()),
+  };
   let deployment: Deployment | undefined;
   try {
     const foundation = await layFoundation(config, vocabulary, options, progress);
     deployment = foundation && (await provisionAndAssemble(foundation, options, progress));
   } finally {
-    if (deployment === undefined) await closing.close();
+    if (deployment === undefined) await untilIdle.close();
   }
   return { deployment, problems };
 }
@@ -123,7 +127,7 @@ export async function loadDeployment(
 async function provisionAndAssemble(
   foundation: Foundation,
   options: DeploymentOptions,
-  progress: Progress,
+  progress: LoadingParts,
 ): Promise<Deployment | undefined> {
   const { config } = foundation;
   const { kept, modules = MODULES, drive, observer, env, log } = options;
@@ -161,7 +165,7 @@ async function provisionAndAssemble(
   const obstacles: Problem[] = [];
   for (const one of contributions) {
     obstacles.push(...((await one.complete?.()) ?? []));
-    await drive(turn());
+    await drive(giveWay());
   }
   problems.push(...obstacles);
   if (obstacles.some(isError)) return undefined;
@@ -179,14 +183,14 @@ function compilingApprovals(
   });
 }
 
-interface Assembled extends Progress, Pick<FoundationSources, "kept"> {
+interface Assembled extends LoadingParts, Pick<FoundationSources, "kept"> {
   readonly served: AssembledDeployment;
 }
 
 function deploymentOf(
   { config, signer, tokens, compiler }: Foundation,
   { contributions, directory, http }: Provisioned,
-  { kept, served, stopping, closing }: Assembled,
+  { kept, served, untilReplaced, untilIdle }: Assembled,
 ): Deployment {
   const prepare = async (): Promise<void> => {
     await Promise.all(contributions.map((one) => one.prepare?.()));
@@ -223,8 +227,8 @@ function deploymentOf(
     documentVersion: () => served.documentVersion(),
     console: contributions.find((one) => one.console !== undefined)?.console,
     commands: new Map(contributions.flatMap((one) => [...(one.commands ?? [])])),
-    retire: () => stopping.close(),
-    close: () => closing.close(),
+    retire: () => untilReplaced.close(),
+    close: () => untilIdle.close(),
   };
 }
 

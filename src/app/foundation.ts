@@ -63,12 +63,12 @@ export interface FoundationSources {
 }
 
 /** The problems found so far, and the parts that have to be closed. */
-export interface Progress {
+export interface LoadingParts {
   readonly problems: Problem[];
   /** Ends when another deployment is served. */
-  readonly stopping: Disposables;
+  readonly untilReplaced: Disposables;
   /** Ends with the last request. */
-  readonly closing: Disposables;
+  readonly untilIdle: Disposables;
 }
 
 export interface Foundation
@@ -89,35 +89,35 @@ export async function layFoundation(
   config: Config,
   vocabulary: ServerVocabulary,
   { env, kept, log, drive }: FoundationSources,
-  { problems, stopping, closing }: Progress,
+  { problems, untilReplaced, untilIdle }: LoadingParts,
 ): Promise<Foundation | undefined> {
   const documents = await drive(loadingOperatorAgents(config, problems));
   if (documents === undefined) return undefined;
   const tokens = await openTokens(config, { kept, log });
-  if (tokens?.verifier !== undefined) closing.add(tokens.verifier);
+  if (tokens?.verifier !== undefined) untilIdle.add(tokens.verifier);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return undefined;
   const signingKey = loadSigningKey(config);
   const signer = createRecordSigner(signingKey);
-  const sealer = stopping.add(openSealer(signer, signingKey));
+  const sealer = untilReplaced.add(openSealer(signer, signingKey));
   const { serverId } = config.server;
   const attributor = new Attributor({ serverId, sealer, ledger: kept.state.ledger });
   const contents = await drive(loadingContents(config, vocabulary, env, problems));
   const { compiler, recipes, endpoints, unserved } = contents;
   const processes = await startProcesses(config, { env, kept, log }, problems);
   if (processes !== undefined) {
-    closing.add(processes);
-    stopping.add({ close: async () => processes.retire() });
+    untilIdle.add(processes);
+    untilReplaced.add({ close: async () => processes.retire() });
   }
   const tell = (message: string): void => log.warn({ event: "module-slow" }, message);
   const onSlow = { afterMs: SLOW_MODULE_MS, tell };
   const modules = createModuleLoader({ root: config.handlers.root, onSlow });
   const loader = withProcesses(modules, processes ?? NO_PROCESSES);
-  const pools = closing.add(await openUpstreamPools(endpoints));
+  const pools = untilIdle.add(await openUpstreamPools(endpoints));
   const mcpServers = await openMcpServers(config, kept, log);
   if (mcpServers !== undefined) {
-    closing.add(mcpServers);
-    stopping.add({ close: async () => mcpServers.retire() });
+    untilIdle.add(mcpServers);
+    untilReplaced.add({ close: async () => mcpServers.retire() });
   }
   const bound = await bindOperatorRoutes({
     ...{

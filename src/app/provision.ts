@@ -3,7 +3,7 @@
  * brought. Conflicts of routes are found here, and here alone.
  */
 
-import { filterPaced, type Paced, turn } from "../base/paced.ts";
+import { filterPaced, giveWay, type Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Brought, Contribution, Module, ModuleContext } from "../dispatch/module/module.ts";
 import type { Route } from "../dispatch/routes/route.ts";
@@ -26,8 +26,8 @@ interface ModuleSources {
   readonly routes: readonly Route[];
   readonly features: readonly string[];
   /** Note what stops when the deployment is served no more, and what ends with its last request. */
-  readonly stopping: Disposables;
-  readonly closing: Disposables;
+  readonly untilReplaced: Disposables;
+  readonly untilIdle: Disposables;
 }
 
 /** Everything that the modules bring. */
@@ -38,7 +38,7 @@ export interface Provisioned extends Brought {
 
 /** Provisions them. Writes nothing. */
 export async function provisionModules(sources: ModuleSources): Promise<Provisioned> {
-  const { common, stopping, closing } = sources;
+  const { common, untilReplaced, untilIdle } = sources;
   const { drive } = common;
   const contributions: Contribution[] = [];
   const problems: Problem[] = [];
@@ -53,8 +53,8 @@ export async function provisionModules(sources: ModuleSources): Promise<Provisio
   for (const module of sources.modules) {
     const config = partOf(common.config, module);
     const contribution = await module.provision({ ...common, ...brought, config });
-    stopping.add({ close: async () => contribution.stop?.() });
-    closing.add({ close: async () => contribution.close?.() });
+    untilReplaced.add({ close: async () => contribution.stop?.() });
+    untilIdle.add({ close: async () => contribution.close?.() });
     contributions.push(contribution);
     const { routes = [], routesKey = "" } = contribution;
     const declared = await drive(filterPaced(routes, isDeclared));
@@ -64,7 +64,7 @@ export async function provisionModules(sources: ModuleSources): Promise<Provisio
     problems.push(...(contribution.problems ?? []), ...free.problems);
     const kept = [...free.routes, ...others];
     brought = await drive(joining(brought, { ...contribution, routes: kept }));
-    await drive(turn());
+    await drive(giveWay());
   }
   return { ...brought, contributions, problems };
 }

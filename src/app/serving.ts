@@ -4,7 +4,7 @@
  */
 import { findDescriptorFault } from "../base/late-load.ts";
 import type { Log } from "../base/log.ts";
-import { turn } from "../base/paced.ts";
+import { giveWay } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { Gateway } from "../dispatch/module/http-gateway.ts";
 import { type ProcessState, whileServing } from "../dispatch/process-state.ts";
@@ -71,7 +71,7 @@ export class Serving {
     const sendBudget = new SendBudget(this.#sendLimits(deployment.config.limits));
     this.#sendBudget = sendBudget;
     const common = { limits, sendBudget, onFault };
-    const { servesHttp = true } = options.seat ?? {};
+    const { servesHttp = true } = options.place ?? {};
     this.#http =
       (servesHttp ? gateway() : undefined) &&
       new HttpListener({ subject: "the HTTP sidecar", tls: httpTls, gateway, ...common });
@@ -89,9 +89,9 @@ export class Serving {
 
   /** All processes of a daemon together bound what waits to be sent. */
   #sendLimits(limits: LimitsConfig): LimitsConfig {
-    const { seat } = this.#options;
-    if (seat === undefined) return limits;
-    return { ...limits, sendBufferTotalBytes: seat.shareOf(limits.sendBufferTotalBytes) };
+    const { place } = this.#options;
+    if (place === undefined) return limits;
+    return { ...limits, sendBufferTotalBytes: place.shareOf(limits.sendBufferTotalBytes) };
   }
 
   /** Adds one that was found when it was served already. */
@@ -157,7 +157,7 @@ export class Serving {
       // The present deployment serves until the next one can answer without waiting.
       bind(next.deployment);
       await next.deployment.prepare();
-      await whileServing(this.kept)(turn());
+      await whileServing(this.kept)(giveWay());
     } catch (error) {
       await this.discard(next);
       throw error;

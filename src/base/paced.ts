@@ -35,7 +35,7 @@ export async function inSlices<T>(work: Paced<T>): Promise<T> {
 }
 
 /** A turn for everybody else, where somebody is served. */
-export function* turn(): Paced<void> {}
+export function* giveWay(): Paced<void> {}
 
 /** As `list.filter`. */
 export function* filterPaced<T, Kind extends T = T>(

@@ -50,7 +50,7 @@ export class Exchange {
   /** The work that waits for its answer, where the server asks in an agent's name. */
   waitedForBy: CallSurroundings | undefined;
   /** Why the protocol that it came by could not ask for it; said once it is known who asks. */
-  entryRefusal: Refusal | undefined;
+  frontRefusal: Refusal | undefined;
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
   principalId: string | undefined;
@@ -157,9 +157,9 @@ export class Exchange {
   }
 
   /** Notes what another agent did; it is the action on the wire that depends on it. */
-  dependsOn(prior: PriorAction): void {
+  notePriorAction(prior: PriorAction): void {
     if (this.inner !== undefined) {
-      this.inner.parent.dependsOn(prior);
+      this.inner.parent.notePriorAction(prior);
       return;
     }
     this.#priorActions ??= [];
@@ -172,8 +172,8 @@ export class Exchange {
   }
 
   /** Names it in the record of the request on the wire; one that was used stays. */
-  concernsApproval(approval: PresentedApproval): void {
-    if (this.inner !== undefined) this.inner.parent.concernsApproval(approval);
+  noteApproval(approval: PresentedApproval): void {
+    if (this.inner !== undefined) this.inner.parent.noteApproval(approval);
     else if (this.#approval?.isUsed !== true) this.#approval = approval;
   }
 

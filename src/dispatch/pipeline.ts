@@ -84,7 +84,7 @@ export interface PipelineParts {
   readonly deadlines: Deadlines;
   readonly time: LoopTime;
   readonly idempotency: IdempotencyRegister;
-  readonly approvals: Pick<Approvals, "answered">;
+  readonly approvals: Pick<Approvals, "keepOutcome">;
   readonly observer: Observer;
 }
 
@@ -198,7 +198,7 @@ export class Pipeline {
   readonly #askOutsider: Gate = (exchange) => {
     const { identity, toll, entry } = this.#rows;
     const refusal = identity(exchange);
-    return toll(exchange) ?? refusal ?? exchange.entryRefusal ?? entry(exchange);
+    return toll(exchange) ?? refusal ?? exchange.frontRefusal ?? entry(exchange);
   };
 
   /**
@@ -214,7 +214,7 @@ export class Pipeline {
   #handle(exchange: Exchange, askArrival: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
-      const refusal = askArrival(exchange) ?? exchange.entryRefusal;
+      const refusal = askArrival(exchange) ?? exchange.frontRefusal;
       if (refusal === undefined) return this.#serve(exchange, finish);
       // A caller that has had enough is not told about deprecations.
       if (refusal.status !== 429) this.#lookUp(exchange);
@@ -284,7 +284,8 @@ export class Pipeline {
       response = this.#stamp(sent, exchange);
     }
     this.#parts.observer.end(exchange, response, sent);
-    if (exchange.approval?.isUsed === true) void this.#parts.approvals.answered(exchange, response);
+    if (exchange.approval?.isUsed === true)
+      void this.#parts.approvals.keepOutcome(exchange, response);
     return response;
   }
 

@@ -49,7 +49,7 @@ export interface EventParts {
  * Records events, those of one cause together. What they tell of has been done: where a record is not kept, the
  * request that caused it is not answered as if nothing was.
  */
-export function recordStreamEvents({
+export function createStreamRecorder({
   attributor,
   state: { ledger, lifecycle },
 }: EventParts): RecordStreamEvents {

@@ -4,7 +4,7 @@
  * others are bound.   AGTP-API §12, "Validation Timing"
  */
 import { suggest } from "../base/close-matches.ts";
-import { atOnce, type Drive, mapPaced, type Paced, turn } from "../base/paced.ts";
+import { atOnce, type Drive, giveWay, mapPaced, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type {
   CompositionBinding,
@@ -147,7 +147,7 @@ async function settleAll(
   const settled: Binding[] = [];
   for (let start = 0; start < bindings.length; start += AT_ONCE) {
     settled.push(...(await Promise.all(bindings.slice(start, start + AT_ONCE))));
-    await drive(turn());
+    await drive(giveWay());
   }
   return settled;
 }

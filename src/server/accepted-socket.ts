@@ -20,18 +20,18 @@ export interface AcceptedHandle extends Pick<Socket, "bytesRead"> {
 }
 
 /** A connection that nobody has read from: as it was accepted, or as the socket that Node made of it. */
-export type Lower = Socket | AcceptedHandle;
+export type RawConnection = Socket | AcceptedHandle;
 
 /** A connection to be served. */
 export interface Accepted {
-  readonly lower: Lower;
+  readonly lower: RawConnection;
   readonly peer: PeerAddress;
   /** Called once it is closed. */
   onClosed?(): void;
 }
 
 /** The other end; undefined: it is gone, before it could be served. */
-export function peerOf(lower: Lower): PeerAddress | undefined {
+export function peerOf(lower: RawConnection): PeerAddress | undefined {
   const peer: Partial<PeerAddress> = {};
   if (lower instanceof Socket) {
     const { remoteAddress: address, remotePort: port = 0 } = lower;
@@ -43,13 +43,13 @@ export function peerOf(lower: Lower): PeerAddress | undefined {
 }
 
 /** Closes a connection that is not served. */
-export function discard(lower: Lower): void {
+export function discard(lower: RawConnection): void {
   if (lower instanceof Socket) lower.destroy();
   else lower.close();
 }
 
 /** A connection as a socket, which does not read. */
-export function socketOf(lower: Lower): Socket {
+export function socketOf(lower: RawConnection): Socket {
   if (lower instanceof Socket) return lower;
   lower.setNoDelay(true);
   const options = { handle: lower, pauseOnCreate: true, readable: true, writable: true };

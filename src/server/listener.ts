@@ -14,15 +14,20 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 import {
   type Accepted,
   discard,
-  type Lower,
   peerOf,
+  type RawConnection,
   secureHandle,
   takeHandles,
 } from "./accepted-socket.ts";
 import { Connection } from "./connection.ts";
 import { ConnectionCaps, type SendBudget, TlsOverhead } from "./connection-limits.ts";
 import { WriteBatcher } from "./outbox.ts";
-import { ANONYMOUS, createPeerCheck, type PeerCheck, type PeerRules } from "./peer-certificate.ts";
+import {
+  createPeerCheck,
+  NO_CERTIFICATE,
+  type PeerCheck,
+  type PeerRules,
+} from "./peer-certificate.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
 export interface TlsIdentity extends PeerRules {
@@ -91,7 +96,7 @@ export function createListener(options: ListenerOptions): Listener {
       socket.on("secure", () => {
         if (socket.destroyed) return;
         caps.established(admitted);
-        const peer = checkPeer?.(socket) ?? ANONYMOUS;
+        const peer = checkPeer?.(socket) ?? NO_CERTIFICATE;
         if (peer.kind === "refused") {
           onRefusedPeer(peer.reason, address);
           socket.destroy();
@@ -117,7 +122,7 @@ export function createListener(options: ListenerOptions): Listener {
     discard(accepted.lower);
     accepted.onClosed?.();
   };
-  const accept = (lower: Lower): void => {
+  const accept = (lower: RawConnection): void => {
     const peer = peerOf(lower);
     if (peer === undefined) discard(lower);
     else take({ lower, peer });
@@ -195,7 +200,7 @@ function createHandshaker({ cert, key, clientAuth, clientCa, ticketKeys }: TlsId
     // OpenSSL refuses every Agent Certificate for its critical extensions.
     rejectUnauthorized: false,
   };
-  return (lower: Lower): tls.TLSSocket => {
+  return (lower: RawConnection): tls.TLSSocket => {
     const socket =
       lower instanceof net.Socket
         ? new tls.TLSSocket(lower, options)

@@ -35,7 +35,7 @@ type PeerVerdict =
 export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
 
 /** The verdict on a peer that shows no certificate. */
-export const ANONYMOUS: PeerVerdict = { kind: "admitted", identity: {} };
+export const NO_CERTIFICATE: PeerVerdict = { kind: "admitted", identity: {} };
 const REMEMBERED_CHAINS = 1024;
 
 /** Builds the check for the rules in force; undefined where nobody is asked for a certificate. */
@@ -49,7 +49,7 @@ export function createPeerCheck(
   return (socket) => {
     const chain = shown.whole(readChain(socket), socket.isSessionReused());
     if (chain.length === 0) {
-      if (clientAuth === "optional") return ANONYMOUS;
+      if (clientAuth === "optional") return NO_CERTIFICATE;
       return { kind: "refused", reason: "the peer showed no certificate" };
     }
     const result = verify(chain, clock());

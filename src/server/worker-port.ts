@@ -12,8 +12,8 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 import {
   type Accepted,
   discard,
-  type Lower,
   peerOf,
+  type RawConnection,
   socketOf,
   takeHandles,
 } from "./accepted-socket.ts";
@@ -24,14 +24,14 @@ import { ToldCount } from "./told-count.ts";
 export type ConnectionLimits = Pick<LimitsConfig, "maxConnections" | "maxConnectionsPerAddress">;
 
 /** One of several workers. */
-export interface Seat {
+export interface WorkerNumber {
   /** From 1 on. */
   readonly number: number;
   readonly of: number;
 }
 
 export interface WorkerPortOptions {
-  readonly seat: Seat;
+  readonly seat: WorkerNumber;
   /** The limits of the whole daemon, as they are now. */
   limits(): ConnectionLimits;
   /** Serves a connection. */
@@ -57,7 +57,7 @@ const MAX_LEAD = 8;
 export class WorkerPort {
   readonly #options: WorkerPortOptions;
   readonly #acceptor: net.Server;
-  readonly #accept = (lower: Lower): void => this.accept(lower);
+  readonly #accept = (lower: RawConnection): void => this.accept(lower);
   readonly #told: ToldCount;
   readonly #perNetwork = new Tally();
   /** The networks whose connections nobody has room for; undefined: no network's. */
@@ -104,7 +104,7 @@ export class WorkerPort {
   }
 
   /** A connection of its own accepting. */
-  accept(lower: Lower): void {
+  accept(lower: RawConnection): void {
     const least = this.#least ?? Number.POSITIVE_INFINITY;
     const lead = Math.min(MAX_LEAD, Math.floor(least / 2)) + this.#ended;
     if (this.#count <= least + lead) {
@@ -117,7 +117,7 @@ export class WorkerPort {
   }
 
   /** A connection that others have no room for. */
-  hand(lower: Lower, before: Passing): void {
+  hand(lower: RawConnection, before: Passing): void {
     const { seat, limits, take, pass } = this.#options;
     const { maxConnections, maxConnectionsPerAddress } = limits();
     const peer = peerOf(lower);
@@ -157,6 +157,6 @@ export class WorkerPort {
 }
 
 /** The part of a limit that one worker has; those of all are the limit. */
-export function shareOf(limit: number, { number, of }: Seat): number {
+export function shareOf(limit: number, { number, of }: WorkerNumber): number {
   return Math.floor(limit / of) + (number <= limit % of ? 1 : 0);
 }

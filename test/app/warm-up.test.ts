@@ -31,7 +31,7 @@ function speaking(keep: () => Promise<readonly Problem[]>): AnyModule {
 }
 
 /** A process that shares its store, and whose lease ended while it was built; it has one again once it asks. */
-function lapsedSeat(renew: () => Promise<void>): NonNullable<DaemonOptions["seat"]> {
+function lapsedSeat(renew: () => Promise<void>): NonNullable<DaemonOptions["place"]> {
   let isFresh = false;
   const view = {
     get isFresh() {

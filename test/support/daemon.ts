@@ -28,7 +28,7 @@ export async function openDaemon(
   files: DeploymentFiles = {},
   env: Environment = {},
   modules?: readonly AnyModule[],
-  seat?: DaemonOptions["seat"],
+  seat?: DaemonOptions["place"],
 ): Promise<TestDaemon> {
   const deployment = createDeployment(files);
   onTestFinished(() => deployment.remove());
@@ -42,7 +42,7 @@ export async function createDaemon(
   { configPath, directory }: Omit<TestDeployment, "remove">,
   env: Environment = {},
   modules?: readonly AnyModule[],
-  seat?: DaemonOptions["seat"],
+  seat?: DaemonOptions["place"],
 ): Promise<TestDaemon> {
   const log: Readonly<Record<string, unknown>>[] = [];
   const write = (text: string): void => {

@@ -2,7 +2,7 @@
 import type { LogLevel } from "../../base/log-level.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
-import type { Seat } from "../../server/worker-port.ts";
+import type { WorkerNumber } from "../../server/worker-port.ts";
 import type { HttpPorts } from "../serving.ts";
 
 /** The order to begin. */
@@ -12,7 +12,7 @@ export interface BeginOrder extends HttpPorts {
   readonly port: number | undefined;
   readonly logLevel: LogLevel;
   /** Its place among the workers. */
-  readonly seat: Seat;
+  readonly seat: WorkerNumber;
   /** It has the listeners of HTTP, and speaks for all of them. */
   readonly isLead: boolean;
   /** Where the daemon listens. */

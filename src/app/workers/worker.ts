@@ -79,7 +79,7 @@ class Worker {
       ...{ configPath, env, log: createLog(logLevel, openStdout()) },
       ...(host === undefined ? {} : { host }),
       ...(port === undefined ? {} : { port }),
-      seat: {
+      place: {
         openState: (config, watch) => openWorkerState(channel.link, config, watch),
         servesHttp: isLead,
         ticketKeys: () => this.#ticketKeys,

@@ -62,7 +62,7 @@ export class Approvals {
   }
 
   /** Tells whether an approval can ever be about a call of this route. */
-  concern(route: Route): boolean {
+  mayConcern(route: Route): boolean {
     const { type } = route.definition.handler;
     const mayAskBack = type === "mcp_tool";
     return mayAskBack || route.steps !== undefined || this.#parts.policy.isGoverning(route);
@@ -124,7 +124,7 @@ export class Approvals {
   }
 
   /** Keeps what became of a request that was begun under an approval. Never rejects. */
-  async answered(exchange: Exchange, response: Response): Promise<void> {
+  async keepOutcome(exchange: Exchange, response: Response): Promise<void> {
     const { approval } = exchange;
     if (approval?.isUsed !== true) return;
     const { escalations, ledger } = this.#parts;
@@ -154,7 +154,7 @@ export class Approvals {
     const { escalations, policy } = this.#parts;
     const escalation = escalations.find(escalationId);
     if (escalation?.approval === undefined || escalation.agentId !== exchange.caller.agentId) {
-      exchange.concernsApproval({ escalationId, digest: undefined, isUsed: false });
+      exchange.noteApproval({ escalationId, digest: undefined, isUsed: false });
       return approvalMismatch(escalationId, []);
     }
     noteEscalation(exchange, escalation);
@@ -213,7 +213,7 @@ export class Approvals {
       if (!isUsed) escalations.release(escalationId);
     }
     if (isUsed) {
-      exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed });
+      exchange.noteApproval({ escalationId, digest: approval?.digest, isUsed });
       exchange.markActed();
       const answer = answerOf(escalation);
       if (answer !== undefined) exchange.upstream = { ...exchange.upstream, answer };

@@ -98,7 +98,7 @@ export async function escalateCall(
 
 /** Notes the escalation that a request is about; nothing was begun under it yet. */
 export function noteEscalation(exchange: Exchange, { escalationId, approval }: Escalation): void {
-  exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed: false });
+  exchange.noteApproval({ escalationId, digest: approval?.digest, isUsed: false });
 }
 
 /** The answer to the question of an escalation; undefined: it asks none. */

@@ -9,7 +9,7 @@ import type { ContractRegister } from "../../state/registers/contract-register.t
 import { badRequest, type Refusal } from "../refusals/refusal.ts";
 import { contractNotFound } from "../refusals/refuse-contract.ts";
 import type { ExchangeView } from "../routes/route.ts";
-import { type CausingRequest, type EventParts, recordStreamEvents } from "../stream-events.ts";
+import { type CausingRequest, createStreamRecorder, type EventParts } from "../stream-events.ts";
 
 /** An event in an agent's lifecycle stream, about one of its contracts. */
 interface ContractEvent {
@@ -29,8 +29,8 @@ export type RecordEvents = (
 ) => Promise<readonly string[]>;
 
 /** Records events, those of one cause together. */
-export function recordContractEvents(parts: EventParts): RecordEvents {
-  const record = recordStreamEvents(parts);
+export function createContractRecorder(parts: EventParts): RecordEvents {
+  const record = createStreamRecorder(parts);
   return (events, cause) => {
     const written = events.map((event) => {
       const { agentId, endpoint, sessionId } = event.contract;

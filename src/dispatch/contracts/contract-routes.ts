@@ -84,7 +84,7 @@ export class ContractRoutes {
       contract_hash: contractHash,
       negotiation_origin: origin,
     };
-    const run = createComposition(planRecipe(plan), isFloor);
+    const run = createComposition(asRecipe(plan), isFloor);
     const output = compile(endpoint.output_schema);
     const handler: RouteHandler = async (call, exchange) => {
       await this.agree(contract, call, exchange);
@@ -133,7 +133,7 @@ export class ContractRoutes {
   }
 }
 
-function planRecipe(plan: Contract["plan"]) {
+function asRecipe(plan: Contract["plan"]) {
   return { ...plan, file: "", description: "", requiredScopes: [] };
 }
 

@@ -16,7 +16,7 @@ export function approvalGate(approvals: Approvals): Gate {
   return (exchange) => {
     const { route } = exchange;
     if (route === undefined || free.has(route)) return undefined;
-    if (!approvals.concern(route)) {
+    if (!approvals.mayConcern(route)) {
       free.add(route);
       return undefined;
     }

@@ -113,7 +113,7 @@ function exchangeOf(acting: Acting): Exchange {
   exchange.caller = caller;
   exchange.askedBy = acting.askedBy;
   exchange.waitedForBy = acting.waitedForBy;
-  for (const prior of priorActions ?? []) exchange.dependsOn(prior);
+  for (const prior of priorActions ?? []) exchange.notePriorAction(prior);
   return exchange;
 }
 

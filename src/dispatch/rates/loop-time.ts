@@ -111,7 +111,7 @@ export function processorClock(): ProcessorClock {
     : new UsageClock(process.cpuUsage);
 }
 
-const NANOSECONDS = 1_000_000;
+const NANOSECONDS_A_MS = 1_000_000;
 const ROW_BYTES = 96;
 
 /** One descriptor for all clocks of a thread. */
@@ -135,7 +135,7 @@ function readTimes(file: number): readonly [ran: number, waited: number] {
 
 function timesOf(row: Buffer, length: number): readonly [ran: number, waited: number] {
   const [ran, waited] = row.toString("latin1", 0, length).split(" ", 2);
-  return [Number(ran) / NANOSECONDS, Number(waited) / NANOSECONDS];
+  return [Number(ran) / NANOSECONDS_A_MS, Number(waited) / NANOSECONDS_A_MS];
 }
 
 /**

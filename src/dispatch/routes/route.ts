@@ -44,7 +44,7 @@ export interface ExchangeView {
   contract: ContractReference | undefined;
   header(name: string): string | undefined;
   /** Notes an action of another agent that this one depends on. */
-  dependsOn(prior: PriorAction): void;
+  notePriorAction(prior: PriorAction): void;
   /** Notes that something was done, so that a later failure is not answered as if nothing was. */
   markActed(): void;
   /** The part of a handler whose upstream may ask back. */

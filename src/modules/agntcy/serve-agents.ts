@@ -10,7 +10,7 @@ import {
 } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
-import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import { createStreamRecorder } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { Collection } from "../../state/collection.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
@@ -85,7 +85,7 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
     },
     start: () => {
       const agents = served.flatMap(({ agent }) => agent.remote ?? []);
-      desk.start({ agents, record: recordStreamEvents(context) });
+      desk.start({ agents, record: createStreamRecorder(context) });
       follower.start(agents);
       for (const { agent } of served) lookFor(agent, { log, signal: looking.signal });
     },

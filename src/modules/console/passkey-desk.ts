@@ -5,7 +5,7 @@
  */
 import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
-import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import { createStreamRecorder } from "../../dispatch/stream-events.ts";
 import { canonicalDigest, canonicalTextOf, sha256Hex } from "../../identity/canonical-form.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
 import { serverChainId } from "../../state/records/record.ts";
@@ -133,7 +133,7 @@ const LOGGED = {
  * that whoever reads an approval later can say whose key signed it.   docs/console.md
  */
 function recordingPasskeys(context: ConsoleContext): RecordPasskey {
-  const record = recordStreamEvents(context);
+  const record = createStreamRecorder(context);
   const agentId = serverChainId(context.config.server.serverId);
   return async (change, { id, personId, name, jwk }, operator) => {
     const about = { method: "POST", path: "/api/passkeys" };

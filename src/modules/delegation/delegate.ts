@@ -80,7 +80,7 @@ async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> 
   let outcome: Outcome | undefined;
   try {
     outcome = await perform(options, asked, call.signal, exchange);
-    for (const prior of outcome.priorActions) exchange.dependsOn(prior);
+    for (const prior of outcome.priorActions) exchange.notePriorAction(prior);
     return answerOf(call, hop, id, outcome);
   } finally {
     await runs.end(id, endOf(outcome));

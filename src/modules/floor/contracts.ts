@@ -7,7 +7,7 @@ import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
 import {
   actorOf,
   contractOf,
-  recordContractEvents,
+  createContractRecorder,
   textOf,
 } from "../../dispatch/contracts/contract-events.ts";
 import { endContract } from "../../dispatch/contracts/end-contracts.ts";
@@ -33,7 +33,7 @@ export async function revokeContract(
 ): Promise<Answer> {
   const contract = visibleContract(context, call, exchange);
   if ("kind" in contract) return contract;
-  const parts = { register: context.state.contracts, record: recordContractEvents(context) };
+  const parts = { register: context.state.contracts, record: createContractRecorder(context) };
   const end = { contract, state: "revoked", reason: textOf(call, "reason") } as const;
   return endContract(parts, end, { call, exchange });
 }
@@ -100,7 +100,7 @@ export async function sweepContracts(
     return badRequest("invalid-sweep-mode", message, { parameter: "mode" });
   }
   const examined = state.contracts
-    .open()
+    .openOnes()
     .map((contract) => ({ contract, disposition: dispositionOf(contract, recipes, mode) }));
   const stale = examined.flatMap(({ contract, disposition }) =>
     disposition === "evicted" ? [contract] : [],
@@ -112,7 +112,7 @@ export async function sweepContracts(
     .filter(({ synthesisId }) => evicted.has(synthesisId))
     .map((contract) => ({ type: "rcns_release", contract, ...STALE, ...actor }) as const);
   const auditIds =
-    events.length === 0 ? [] : await recordContractEvents(context)(events, { call, exchange });
+    events.length === 0 ? [] : await createContractRecorder(context)(events, { call, exchange });
   return floorResult(call, {
     mode,
     swept_at: new Date().toISOString(),

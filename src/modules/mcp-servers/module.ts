@@ -8,7 +8,7 @@ import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.
 import type { Module } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
-import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import { createStreamRecorder } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
@@ -32,7 +32,7 @@ export const mcpServersModule: Module<Taking<"policies">> = {
     const watch = new DefinitionWatch({ tools, pins, escalations, log, onFault });
     const held = new HeldQuestions({
       ...{ escalations, holders, onFault, servers: [...servers.values()] },
-      record: recordStreamEvents(context),
+      record: createStreamRecorder(context),
     });
     let unwatch: readonly (() => void)[] = [];
     return {

@@ -71,7 +71,7 @@ function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
   // By the listener, once for whatever is asked on behalf of a message.
   exchange.isCounted = true;
   exchange.route = route;
-  exchange.entryRefusal = refusal;
+  exchange.frontRefusal = refusal;
   return exchange;
 }
 

@@ -3,7 +3,10 @@
  * that negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
  * AGTP-API §10
  */
-import { recordAccepted, recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
+import {
+  createContractRecorder,
+  recordAccepted,
+} from "../../dispatch/contracts/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contracts/contract-routes.ts";
 import {
   type ContractEnd,
@@ -43,9 +46,9 @@ export const negotiationModule: Module<NegotiationSections> = {
   async provision(context) {
     const { policies, synthesis } = context.config;
     const kept = await context.once(openNegotiation);
-    const prepared = createLateSynthesis(context);
-    const places = createLatePlanPlaces(context, prepared);
-    const parts = { ...kept, context, prepared, record: recordContractEvents(context) };
+    const lateSynthesis = createLateSynthesis(context);
+    const places = createLatePlanPlaces(context, lateSynthesis);
+    const parts = { ...kept, context, lateSynthesis, record: createContractRecorder(context) };
     const { synthesisEnabled } = policies;
     const methods = new Map<string, FloorMethod>([
       ["PLAN", planMethod(places, context.work)],
@@ -116,7 +119,7 @@ async function endLeftContracts({ context, record }: NegotiationParts): Promise<
     const explanation = `the catalog has no method ${gone.method} any more`;
     return [{ contract, state: "revoked", reason: "catalog-method-removed", explanation }];
   };
-  const ended = await endContracts({ register, record }, register.open().flatMap(endOf));
+  const ended = await endContracts({ register, record }, register.openOnes().flatMap(endOf));
   for (const { contract, state, explanation } of ended) {
     if (state !== "revoked") continue;
     const { synthesisId, agentId } = contract;

@@ -44,7 +44,7 @@ export async function openNegotiation(
 /** The parts of a deployment that negotiates: what is kept, what plans are made with, and who hears of contracts. */
 export interface NegotiationParts extends NegotiationState {
   readonly context: NegotiationContext;
-  readonly prepared: LateSynthesis;
+  readonly lateSynthesis: LateSynthesis;
   readonly record: RecordEvents;
 }
 

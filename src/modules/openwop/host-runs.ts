@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
 import { traceOf } from "../../base/thrown.ts";
 import type { HttpRoute } from "../../dispatch/module/http-route.ts";
-import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import { createStreamRecorder } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { OpenwopContext } from "./config.ts";
 import { findAgentMistakes, findKeyMistakes } from "./find-mistakes.ts";
@@ -67,7 +67,7 @@ export async function hostRuns(
   const escalations = new RunEscalations({
     ...{ host, escalations: state.escalations, agtpIdOf, ending: context.stopping.signal },
     ...{ policy: config.policies.identity, attributor: context.attributor },
-    record: recordStreamEvents(context),
+    record: createStreamRecorder(context),
     onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));
       log.warn({ trace }, "a run that waits could not be told to operators");

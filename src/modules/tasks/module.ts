@@ -5,12 +5,12 @@
  */
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
-import { recordContractEvents } from "../../dispatch/contracts/contract-events.ts";
+import { createContractRecorder } from "../../dispatch/contracts/contract-events.ts";
 import type { Contribution, Module, ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
-import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import { createStreamRecorder } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { confirmableEscalations, confirmMethod } from "./confirm-escalation.ts";
 import { endSessionContracts, endSessionHandler, inspectSession } from "./end-session.ts";
@@ -39,8 +39,8 @@ export const tasksModule: Module<TasksSections> = {
     const { config, state, attributor, directory, methodPolicy } = context;
     const { escalations, suspensions, sessions } = state;
     const policy = config.policies.identity;
-    const contracts = { register: state.contracts, record: recordContractEvents(context) };
-    const record = recordStreamEvents(context);
+    const contracts = { register: state.contracts, record: createContractRecorder(context) };
+    const record = createStreamRecorder(context);
     const describe = describeBy(context.catalog);
     const confirm = confirmMethod(() => context.deployment().approvals);
     const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
@@ -84,7 +84,7 @@ function closing(
 ): Pick<Contribution, "start" | "stop"> {
   const { config, log } = context;
   const { escalations, suspensions } = context.state;
-  const record = recordStreamEvents(context);
+  const record = createStreamRecorder(context);
   const onFault = exceptStoreFaults((error) =>
     log.warn({ error }, "escalations are not looked after"),
   );

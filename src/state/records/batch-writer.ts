@@ -18,7 +18,7 @@ import {
   type DraftWriter,
   type HeadOf,
   jobOf,
-  type Settled,
+  type OnSettled,
   sealKept,
   type WriterOptions,
 } from "./draft-writer.ts";
@@ -63,7 +63,7 @@ export class BatchWriter implements DraftWriter {
     this.#schedule();
   }
 
-  whenSettled(done: Settled): void {
+  whenSettled(done: OnSettled): void {
     this.#waiting.wait(done);
   }
 

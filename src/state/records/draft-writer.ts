@@ -20,14 +20,14 @@ import type {
 } from "./record-store.ts";
 
 /** Told once the drafts before it are sealed and written, or with why they could not be. */
-export type Settled = (failure: Error | undefined) => void;
+export type OnSettled = (failure: Error | undefined) => void;
 
 /** Seals drafts and has them kept. */
 export interface DraftWriter {
   /** Takes a draft, which is sealed with what else arrives in this turn of the loop. */
   add(draft: RecordDraft): void;
   /** Calls back when what was added so far is settled: at once, when that is so already. */
-  whenSettled(done: Settled): void;
+  whenSettled(done: OnSettled): void;
   /** The chains of drafts that are not settled, in order. */
   pending(): Iterable<Chain>;
 }
@@ -126,7 +126,7 @@ interface Group {
   readonly sealer: Sealer;
   readonly drafts: RecordDraft[];
   /** In order; each waits for so many of the drafts. */
-  readonly waiting: { readonly count: number; readonly done: Settled }[];
+  readonly waiting: { readonly count: number; readonly done: OnSettled }[];
   /** Drafts that are sealed and written. */
   taken: number;
   /** Once set, nothing more of the group can be kept: its chains have a gap. */
@@ -159,7 +159,7 @@ export class GroupWriter implements DraftWriter {
     setImmediate(() => this.#sealNext());
   }
 
-  whenSettled(done: Settled): void {
+  whenSettled(done: OnSettled): void {
     const group = this.#groups.at(-1);
     if (group === undefined) done(undefined);
     else group.waiting.push({ count: group.drafts.length, done });

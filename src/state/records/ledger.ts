@@ -8,11 +8,16 @@ import type { LateFields } from "../../wire/message.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { RecordReader } from "../journal/journal.ts";
 import { BatchWriter } from "./batch-writer.ts";
-import { type DraftWriter, GroupWriter, type Settled, type WriterOptions } from "./draft-writer.ts";
+import {
+  type DraftWriter,
+  GroupWriter,
+  type OnSettled,
+  type WriterOptions,
+} from "./draft-writer.ts";
 import { type Chain, RecordDraft, type RecordFacts, recordPayload, type Sealer } from "./record.ts";
 import { ChainClock, type ChainHead, ChainHeads, type RecordStore } from "./record-store.ts";
 
-export type { ChainHead, Settled };
+export type { ChainHead, OnSettled as Settled };
 
 /** The machine's clock, and the listener for its steps backward. */
 export interface LedgerClock {
@@ -114,7 +119,7 @@ export class Ledger {
    * Calls back when what was added so far is settled: at once, when that is so already. With `of`
    * only its replies count.
    */
-  whenSettled(done: Settled, of?: LateReplies): void {
+  whenSettled(done: OnSettled, of?: LateReplies): void {
     const loose = this.#loose;
     if (loose === undefined) {
       this.#writer.whenSettled(done);

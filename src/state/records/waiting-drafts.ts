@@ -5,13 +5,13 @@
  * with their parent took 34 µs a request with it, and 23 without, at 16 x 16 with unsigned records.
  */
 
-import type { Settled } from "./draft-writer.ts";
+import type { OnSettled } from "./draft-writer.ts";
 import type { Chain, RecordDraft } from "./record.ts";
 
 interface Waiter {
   /** The number of the last draft that it waits for. */
   readonly until: number;
-  readonly done: Settled;
+  readonly done: OnSettled;
   failure: Error | undefined;
 }
 
@@ -33,7 +33,7 @@ export class WaitingDrafts {
   }
 
   /** Calls back once all drafts that are here are settled; at once without any. */
-  wait(done: Settled): void {
+  wait(done: OnSettled): void {
     const { length } = this.#drafts;
     if (this.#oldest === length) done(undefined);
     else this.#waiters.push({ until: this.#first + length - 1, done, failure: undefined });

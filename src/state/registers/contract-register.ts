@@ -94,7 +94,7 @@ export class ContractRegister {
   }
 
   /** Every contract that can be called or accepted; the oldest first. */
-  open(): readonly Contract[] {
+  openOnes(): readonly Contract[] {
     return this.#asTheyAre(this.#contracts.values()).filter(isOpen);
   }
 

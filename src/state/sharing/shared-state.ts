@@ -41,7 +41,7 @@ export interface SharedFeed {
   readonly changed: readonly (readonly [string, Feed["changed"] | null])[];
 }
 
-interface Seat {
+interface JoinedWorker {
   readonly link: Link;
   readonly process: string;
   /** When it asked for the feed last. */
@@ -70,7 +70,7 @@ export class WorkerMissingError extends Error {
 
 export class SharedState {
   readonly #options: SharedStateOptions;
-  readonly #seats = new Set<Seat>();
+  readonly #seats = new Set<JoinedWorker>();
   readonly #turns = new ChainTurns<Link>();
   /** Workers that were killed and have no successor yet: what they did may not be stored. */
   readonly #missing = new Set<string>();
@@ -84,7 +84,7 @@ export class SharedState {
 
   /** Answers a worker until it has gone; a later one of its name is its successor. */
   async serve(link: Link, node: string): Promise<void> {
-    let seat: Seat | undefined;
+    let seat: JoinedWorker | undefined;
     let isServing = false;
     link.serve({
       ...this.#storeAnswers(() => seat),
@@ -144,7 +144,7 @@ export class SharedState {
     };
   }
 
-  #storeAnswers(own: () => Seat | undefined) {
+  #storeAnswers(own: () => JoinedWorker | undefined) {
     const { store } = this.#options;
     return {
       get: ([collection, key]: [string, string]) => store.get(collection, key),
@@ -191,7 +191,7 @@ export class SharedState {
     };
   }
 
-  async #feed({ after, only }: AskedFeed, own: Seat | undefined): Promise<SharedFeed> {
+  async #feed({ after, only }: AskedFeed, own: JoinedWorker | undefined): Promise<SharedFeed> {
     if (own !== undefined) {
       own.heardAt = performance.now();
       own.isWoken = false;
@@ -217,7 +217,7 @@ export class SharedState {
     return [...this.#seats].filter((one) => one.heardAt >= since).map(({ process }) => process);
   }
 
-  #wakeOthers(own: Seat | undefined): void {
+  #wakeOthers(own: JoinedWorker | undefined): void {
     for (const seat of this.#seats) {
       if (seat === own || seat.isWoken) continue;
       seat.isWoken = true;
@@ -225,7 +225,7 @@ export class SharedState {
     }
   }
 
-  async #everywhere(revision: number, own: Seat | undefined): Promise<void> {
+  async #everywhere(revision: number, own: JoinedWorker | undefined): Promise<void> {
     const until = performance.now() + this.#options.leaseMs + SLACK_MS;
     for (;;) {
       const left = until - performance.now();

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
 import { MODULES } from "../../../src/app/modules.ts";
 import type { AnyModule } from "../../../src/app/provision.ts";
-import { recordContractEvents } from "../../../src/dispatch/contracts/contract-events.ts";
+import { createContractRecorder } from "../../../src/dispatch/contracts/contract-events.ts";
 import { Exchange } from "../../../src/dispatch/exchange.ts";
 import type { ContractOffers, OfferDecision } from "../../../src/dispatch/module/module.ts";
 import { endSessionContracts } from "../../../src/modules/tasks/end-session.ts";
@@ -146,7 +146,7 @@ describe("a contract that two nodes end in the same moment", () => {
     await Promise.all(
       nodes.map(async (node) => {
         const { attributor, contracts: register } = node.state;
-        const record = recordContractEvents({ attributor, state: node.state });
+        const record = createContractRecorder({ attributor, state: node.state });
         await endSessionContracts({ register, record }, session);
       }),
     );
@@ -162,7 +162,7 @@ describe("a contract that two nodes end in the same moment", () => {
     const files = { "catalog/methods.json": JSON.stringify(catalog) };
     const nodes = await Promise.all([openNode(store, { files }), openNode(store, { files })]);
     await vi.waitFor(async () => {
-      expect(nodes.map(({ state }) => state.contracts.open())).toEqual([[], []]);
+      expect(nodes.map(({ state }) => state.contracts.openOnes())).toEqual([[], []]);
       expect(await eventsOf(nodes[0])).toContain("rcns_release");
     }, PATIENCE);
     await Promise.all(nodes.map(({ state }) => state.ledger.settled()));

@@ -44,7 +44,7 @@ async function openEnding(tables: Readonly<Record<string, object>> = {}): Promis
 }
 
 function openContracts({ state }: TestServer): readonly unknown[] {
-  return state.contracts.open();
+  return state.contracts.openOnes();
 }
 
 // AGTP-API §10.8

@@ -65,7 +65,7 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
     request.challenge = challenge;
     throw challenged(challenge);
   }
-  const isStateRefused = status === 400 && answer.exchange.entryRefusal?.code === STATE_INVALID;
+  const isStateRefused = status === 400 && answer.exchange.frontRefusal?.code === STATE_INVALID;
   if (isStateRefused) throw stateRefused(context);
   if (!isKnown) throw unknownTool(call.name, context);
   return refusalResult(context);

@@ -111,7 +111,7 @@ type Synthesized = { readonly kind: "planned"; readonly plan: SynthesisPlan } | 
 
 /** Synthesizes what was proposed when its owner's turn has come. */
 export async function synthesizeInTurn(
-  { context, prepared }: NegotiationParts,
+  { context, lateSynthesis: prepared }: NegotiationParts,
   proposal: CheckedProposal,
   { authority, owner }: Proposer,
 ): Promise<Synthesized> {

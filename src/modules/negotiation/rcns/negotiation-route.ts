@@ -65,7 +65,7 @@ async function negotiate(
   // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
   const wait = rate.take(agentId, rcns.rateLimitPerMinute);
   if (wait !== undefined) return rateLimited("rcns", wait);
-  const { synthesizer } = await options.prepared();
+  const { synthesizer } = await options.lateSynthesis();
   const owner = payerOf(exchange);
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
   const planned = await work.run(

@@ -70,7 +70,7 @@ export function* indexingEndpoints(
     ]);
     const endpoint: GrowingEndpoint = {
       index,
-      sort,
+      likeness: sort,
       definition,
       impact,
       fault,

@@ -76,8 +76,8 @@ function fittingGivers(
   const seen = new Set<number>();
   return givers.filter((giver) => {
     const level = levels.ofEndpoint(giver);
-    if (level === 0 || level + distance - 1 > maxSteps || seen.has(giver.sort)) return false;
-    seen.add(giver.sort);
+    if (level === 0 || level + distance - 1 > maxSteps || seen.has(giver.likeness)) return false;
+    seen.add(giver.likeness);
     return true;
   });
 }

@@ -40,7 +40,7 @@ export interface IndexedEndpoint {
   /** The place of the endpoint by method, then path. */
   readonly index: number;
   /** A number that endpoints share which take and give the same, with the same impact. */
-  readonly sort: number;
+  readonly likeness: number;
   readonly definition: EndpointDefinition;
   readonly impact: Impact;
   readonly required: readonly Input[];

@@ -39,12 +39,12 @@ interface SynthesizerOptions {
 /** Builds the indexes, an endpoint a turn; what is asked later leaves nothing behind. */
 export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
   const { maxDepth } = options;
-  const planRecipe = compileRecipes(options.recipes, options.reaches);
+  const planFromRecipes = compileRecipes(options.recipes, options.reaches);
   yield;
   const endpoints = yield* sortPaced(options.endpoints, comparePairs);
   const index = yield* indexingEndpoints(endpoints);
   const lookalikes = yield* indexingSimilarEndpoints(endpoints);
-  const sources = { planRecipe, index };
+  const sources = { planFromRecipes, index };
   return {
     plan: (proposal, authority, limits) =>
       planOrExplain(
@@ -73,7 +73,7 @@ function boundsOf(
 
 /** The sources of plans: recipes, and the endpoints. */
 interface PlanSources {
-  readonly planRecipe: RecipePlanner;
+  readonly planFromRecipes: RecipePlanner;
   readonly index: EndpointIndex;
 }
 
@@ -115,10 +115,10 @@ type Attempt =
 function attempt(
   proposal: Proposal,
   bounds: SynthesisBounds,
-  { planRecipe, index }: PlanSources,
+  { planFromRecipes, index }: PlanSources,
 ): Attempt {
   const log = new SynthesisLog();
-  const fromRecipe = planRecipe(proposal, bounds, log);
+  const fromRecipe = planFromRecipes(proposal, bounds, log);
   if (fromRecipe.kind === "plan") {
     return { kind: "plan", plan: { ...fromRecipe.plan, log: log.entries() } };
   }

@@ -4,7 +4,7 @@
  *
  *   execute   claims the run, and bounds its time
  *     #driveAndReport   notes a fault, and tells the watchers what the run waits for
- *       driveUntilStopped   notes why it was stopped: cancelled, out of time
+ *       driveAndNoteStop   notes why it was stopped: cancelled, out of time
  *         driveToRest   copies what a fork takes over, begins the run, ends it
  *           takeNodes   takes one node after the other, and goes back for a loop
  *             takeNode   begins a node or takes it up again, executes it, notes the outcome (take-node.ts)
@@ -76,7 +76,7 @@ export class RunWorker implements RunExecutor {
     const { register, watchers } = this.#parts;
     const { run } = log;
     try {
-      await driveUntilStopped(log, signal, this.#parts);
+      await driveAndNoteStop(log, signal, this.#parts);
     } catch (error) {
       if (error instanceof RunOverError) return;
       if (error instanceof HolderLostError || isStoreUnavailable(error)) throw error;
@@ -119,7 +119,7 @@ export class RunWorker implements RunExecutor {
  * process left behind. Goes on until the run is over or waits; the signal's reason is a `RunStop`.
  * OpenWOP RFC 0072 §B, "replay"
  */
-async function driveUntilStopped(log: RunLog, signal: AbortSignal, parts: RunParts): Promise<void> {
+async function driveAndNoteStop(log: RunLog, signal: AbortSignal, parts: RunParts): Promise<void> {
   const { run } = log;
   try {
     await driveToRest({ log, signal, parts });
