@@ -76,6 +76,17 @@ function isRunning(pid: number): boolean {
   }
 }
 
+it("does not leave the process of an MCP server behind, also one that does not end by itself", async () => {
+  const house = await open();
+  await call(house);
+  house.configure("stubborn");
+  expect(await house.daemon.daemon.reload()).toEqual([]);
+  await call(house);
+  await house.daemon.close();
+  // It was sent SIGKILL by then.
+  await vi.waitFor(() => expect(running(house)).toEqual([]), { timeout: 1_000 });
+}, 30_000);
+
 describe("after a reload the process of an MCP server", () => {
   it("that is configured as before is the same", async () => {
     const house = await open();

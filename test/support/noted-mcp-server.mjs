@@ -39,5 +39,9 @@ function makeServer() {
   return server;
 }
 
+if (process.env.EDITION === "stubborn") {
+  process.on("SIGTERM", () => undefined);
+  setInterval(() => undefined, 1_000);
+}
 writeFileSync(note(`pid-${process.pid}`), "");
 serveStdio(makeServer);

@@ -42,6 +42,7 @@ export function deployServers({
   ...options
 }: DeployedServersParts): DeployedServers {
   let isHeld = true;
+  const retired: McpServer[] = [];
   const letGo = (): Iterable<McpServer> => {
     const held = isHeld ? servers.values() : [];
     isHeld = false;
@@ -61,10 +62,12 @@ export function deployServers({
       for (const server of servers.values()) server.start();
     },
     retire: () => {
-      for (const server of letGo()) pool.retire(server);
+      for (const server of letGo()) if (pool.retire(server)) retired.push(server);
     },
     close: async () => {
-      await Promise.all([...letGo()].map((server) => pool.release(server)));
+      const ends = [...letGo()].map((server) => pool.release(server));
+      // Those whose last call is over may still be on their way out.
+      await Promise.all([...ends, ...retired.map((server) => server.close())]);
     },
   };
 }
@@ -96,9 +99,11 @@ class McpServerPool {
     if (this.#leave(server)) await server.close();
   }
 
-  /** Ends a server that nobody uses any more with the last of its calls. */
-  retire(server: McpServer): void {
-    if (this.#leave(server)) server.retire();
+  /** Ends a server that nobody uses any more with the last of its calls; false: somebody does. */
+  retire(server: McpServer): boolean {
+    const isLast = this.#leave(server);
+    if (isLast) server.retire();
+    return isLast;
   }
 
   /** True for the last of its users. */

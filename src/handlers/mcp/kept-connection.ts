@@ -44,6 +44,8 @@ export class KeptConnection {
   readonly #listener: ConnectionListener;
   readonly #closing = new AbortController();
   #connection: McpConnection | undefined;
+  /** The ends of earlier connections: a child process may take a few seconds. */
+  readonly #ending = new Set<Promise<void>>();
   #connecting: Promise<McpConnection> | undefined;
   #failures = 0;
   #retryAt = Number.NEGATIVE_INFINITY;
@@ -102,7 +104,13 @@ export class KeptConnection {
   /** Ends this connection, if it is still in use; the next one who needs one connects anew. */
   async drop(connection: McpConnection | undefined = this.#connection): Promise<void> {
     if (connection === this.#connection) this.#connection = undefined;
-    await connection?.close();
+    if (connection !== undefined) await this.#end(connection);
+  }
+
+  #end(connection: McpConnection): Promise<void> {
+    const ending = connection.close().finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+    return ending;
   }
 
   /** Ends it for good, with what is under way. */
@@ -110,6 +118,7 @@ export class KeptConnection {
     this.#closing.abort();
     await this.#connecting?.catch(() => undefined);
     await this.drop();
+    await Promise.all(this.#ending);
   }
 
   /** The server does what it is for: it says what its tools are. */
@@ -164,7 +173,7 @@ export class KeptConnection {
     this.#connection = undefined;
     this.#listener.onStale();
     this.fail(new Error(`the connection was closed ${connection.lastWords}`));
-    void connection.close();
+    void this.#end(connection);
   }
 }
 
