@@ -53,7 +53,7 @@ export async function createDaemon(
   const options = {
     ...common,
     ...(modules === undefined ? {} : { modules }),
-    ...(seat === undefined ? {} : { seat }),
+    ...(seat === undefined ? {} : { place: seat }),
   };
   const started = await startDaemon(options);
   if (started.kind === "refused") {
