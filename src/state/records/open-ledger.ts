@@ -152,16 +152,14 @@ async function openKept<Chains extends GrowingChains>(
   if (damages.length > 0) throw new JournalDamageError(damages);
   const checkpoint = known.checkpoint ?? START;
   let checkpointNow: () => Promise<void> = () => Promise.resolve();
+  const checkpoints = new SpacedCheckpoints(() => checkpointNow().catch(onFault));
   const isPowerSafe = options.durability === "power";
   const journal = await FileJournal.open({
     ...options,
     directory: journalDirectory,
     firstSegment: checkpoint.segment,
     isPowerSafe,
-    onFinished: () => {
-      // The records of this turn are in the heads only when the turn is over.
-      setImmediate(() => void checkpointNow().catch(onFault));
-    },
+    onFinished: () => checkpoints.finished(),
   });
   const { grown, events, damages: found } = await replayJournal(journal, checkpoint, heads);
   if (found.length > 0) {
@@ -211,8 +209,60 @@ async function openKept<Chains extends GrowingChains>(
     checkpoint: checkpointNow,
     retention,
     exported: journalSource(journalDirectory, () => journal.position, hold),
-    close: () => closeChains(chains, retention, checkpointNow),
+    close: () => {
+      checkpoints.close();
+      return closeChains(chains, retention, checkpointNow);
+    },
   };
+}
+
+/** A checkpoint is followed by a pause so many times as long, within a bound: a start after a kill replays what is written in it. */
+const PAUSE_SHARE = 50;
+const MOST_PAUSE_MS = 5_000;
+
+/**
+ * Checkpoints behind finished segments. At full load one is finished each half second, and a checkpoint stores the
+ * head of every chain that has grown: with 10,000 of them that was a sixth of the processor's time.
+ */
+class SpacedCheckpoints {
+  readonly #make: () => Promise<void>;
+  #nextAt = Number.NEGATIVE_INFINITY;
+  #isMaking = false;
+  #isDue = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(make: () => Promise<void>) {
+    this.#make = make;
+  }
+
+  /** A segment is finished. */
+  finished(): void {
+    if (this.#timer !== undefined) return;
+    if (this.#isMaking) {
+      this.#isDue = true;
+      return;
+    }
+    // Not at once: the records of this turn are in the heads only when the turn is over.
+    const pauseMs = Math.max(0, this.#nextAt - performance.now());
+    this.#timer = setTimeout(() => void this.#makeNow(), pauseMs);
+  }
+
+  async #makeNow(): Promise<void> {
+    this.#timer = undefined;
+    this.#isMaking = true;
+    const begunAt = performance.now();
+    await this.#make();
+    const endedAt = performance.now();
+    this.#nextAt = endedAt + Math.min(PAUSE_SHARE * (endedAt - begunAt), MOST_PAUSE_MS);
+    this.#isMaking = false;
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    this.finished();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 async function closeChains(
