@@ -40,8 +40,10 @@ export type CallerResolver = (
   peer: Pick<Peer, "certificate" | "speaksAs" | "scopes">,
 ) => Resolution | Refusal;
 
-/** Resolved claims are remembered, so that a busy agent's header is parsed once. */
-const REMEMBERED_CLAIMS = 4096;
+/** Resolved claims are remembered, so that a busy agent's header is parsed once: so many places for each agent. */
+const LEAST_PLACES = 4_096;
+const MOST_PLACES = 65_536;
+const PLACES_AN_AGENT = 4;
 const REMEMBERED_CLAIM_LENGTH = 1024;
 
 interface RememberedClaim {
@@ -60,28 +62,46 @@ export function createCallerResolver(
   directory: AgentDirectory,
   policy: IdentityConfig,
 ): CallerResolver {
-  const remembered = new Array<RememberedClaim | undefined>(REMEMBERED_CLAIMS).fill(undefined);
+  let places = LEAST_PLACES;
+  const wanted = Math.min(PLACES_AN_AGENT * directory.list().length, MOST_PLACES);
+  while (places < wanted) places *= 2;
+  const remembered = new Array<RememberedClaim | undefined>(places).fill(undefined);
   return (agentId, claim, { certificate, speaksAs, scopes: committed }) => {
-    const place = placeOf(agentId, claim);
-    const known = remembered[place];
+    const place = placeOf(agentId, claim) & (places - 1);
     const isOwn = speaksAs === agentId;
+    const first = remembered[place];
+    // Nothing is made for the caller who is looked for first: each request is one.
     if (
-      known?.agentId === agentId &&
-      known.claim === claim &&
-      known.certificate === certificate &&
-      known.committed === committed &&
-      known.isOwn === isOwn
+      first?.agentId === agentId &&
+      first.claim === claim &&
+      first.certificate === certificate &&
+      first.committed === committed &&
+      first.isOwn === isOwn
     ) {
-      return known.resolution;
+      return first.resolution;
     }
-    const proof = { certificate, committed, isOwn };
-    const resolution = resolveCaller({ directory, policy }, agentId, claim, proof);
+    const said = { agentId, claim, certificate, committed, isOwn };
+    // The second place is that of a caller who came before another one to the first.
+    const second = remembered[place ^ 1];
+    if (second !== undefined && isSaid(second, said)) return second.resolution;
+    const resolution = resolveCaller({ directory, policy }, agentId, claim, said);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
-    // A caller whose place is taken only makes the cache forget.
-    const said = { agentId: flatText(agentId), claim: claim && flatText(claim) };
-    remembered[place] = { ...said, ...proof, resolution };
+    const kept = { agentId: flatText(agentId), claim: claim && flatText(claim) };
+    // A caller whose places are taken only makes the cache forget.
+    remembered[place ^ 1] = first;
+    remembered[place] = { ...said, ...kept, resolution };
     return resolution;
   };
+}
+
+function isSaid(known: RememberedClaim, said: Omit<RememberedClaim, "resolution">): boolean {
+  return (
+    known.agentId === said.agentId &&
+    known.claim === said.claim &&
+    known.certificate === said.certificate &&
+    known.committed === said.committed &&
+    known.isOwn === said.isOwn
+  );
 }
 
 /**
@@ -90,9 +110,11 @@ export function createCallerResolver(
  */
 function placeOf(agentId: string, claim = ""): number {
   let place = claim === "" ? 0 : claim.length * 31 + claim.charCodeAt(claim.length - 1);
-  for (let at = 0; at < 4; at += 1) place = place * 31 + agentId.charCodeAt(at);
-  // Not a number, for a text that is too short, is place 0.
-  return (place >>> 0) % REMEMBERED_CLAIMS;
+  for (let back = 1; back <= 6; back += 1) {
+    place = Math.imul(place, 31) + agentId.charCodeAt(agentId.length - back);
+  }
+  // A text that is too short has one, too: what is not a number counts as 0.
+  return place >>> 0;
 }
 
 interface Registers {
