@@ -22,7 +22,7 @@ import { readLastCut } from "./cut-file.ts";
 import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { FileJournal } from "./file-journal.ts";
-import type { JournalPosition, JournalRecord } from "./journal.ts";
+import { isBefore, type JournalPosition, type JournalRecord } from "./journal.ts";
 import { compareJournal } from "./journal-comparison.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readChainRecord, replayJournal } from "./journal-replay.ts";
@@ -94,7 +94,12 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
     const gone = [...known.heads.keys()].filter((agentId) => !left.has(agentId));
     const changes = knownChainChanges(unplaced(left, altered), startOf(position, altered));
     await store.commit([...changes, ...forgottenHeads(gone)]);
-    if (altered.size > 0) await takeStrayLinesOut(directory, altered);
+    if (altered.size > 0) {
+      await takeStrayLinesOut(directory, altered);
+      // The next start would find the same losses again, before it comes to the records that tell of them.
+      const begun = await positionOf(directory, position, chains[0]?.auditId);
+      await store.commit(knownChainChanges(await findHeads(directory, known, begun), begun));
+    }
     return { damages, chains, setAside: copies };
   } finally {
     await journal.close();
@@ -119,13 +124,28 @@ function startOf(position: JournalPosition, altered: ReadonlySet<string>): Journ
   return altered.has(segmentName(segment)) ? { segment, offset: 0 } : position;
 }
 
+/** The position of a record in a segment; the end of it, where there is no such record. */
+async function positionOf(
+  directory: string,
+  { segment }: JournalPosition,
+  wanted: string | undefined,
+): Promise<JournalPosition> {
+  let end = 0;
+  for await (const { auditId, offset, length } of readSegment(directory, segment)) {
+    if (auditId === wanted) return { segment, offset };
+    end = offset + length + 1;
+  }
+  return { segment, offset: end };
+}
+
 /**
- * Where each chain ends now: one of which nothing is left where it ended at the last cut, or in segments that were
- * taken away by hand.
+ * Where each chain ends before a position: one of which nothing is left where it ended at the last cut, or in
+ * segments that were taken away by hand.
  */
 async function findHeads(
   directory: string,
   known: KnownChains,
+  until: JournalPosition = { segment: Number.POSITIVE_INFINITY, offset: 0 },
 ): Promise<ReadonlyMap<string, ChainHead>> {
   const cut = await readLastCut(directory);
   const segments = listSegments(directory).filter((number) => number > (cut?.through ?? 0));
@@ -137,7 +157,7 @@ async function findHeads(
   for (const segment of segments) {
     for await (const { auditId, jws, offset, length } of readSegment(directory, segment)) {
       const record = readChainRecord(jws);
-      if (record === undefined) continue;
+      if (record === undefined || !isBefore({ segment, offset }, until)) continue;
       const { agentId, at, method } = record;
       heads.set(agentId, { auditId, at, method, place: { segment, offset, length } });
     }

@@ -229,6 +229,7 @@ class SpacedCheckpoints {
   #nextAt = Number.NEGATIVE_INFINITY;
   #isMaking = false;
   #isDue = false;
+  #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(make: () => Promise<void>) {
@@ -237,7 +238,7 @@ class SpacedCheckpoints {
 
   /** A segment is finished. */
   finished(): void {
-    if (this.#timer !== undefined) return;
+    if (this.#timer !== undefined || this.#isClosed) return;
     if (this.#isMaking) {
       this.#isDue = true;
       return;
@@ -261,6 +262,7 @@ class SpacedCheckpoints {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 }

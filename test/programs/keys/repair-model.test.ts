@@ -68,6 +68,16 @@ it("calls no record lost that is there, whatever was done to the lines of a jour
       });
       await again.close();
     }),
-    { numRuns: 8 },
+    {
+      numRuns: 20,
+      examples: [
+        [
+          [
+            ["junk", 0],
+            ["remove", 2],
+          ],
+        ],
+      ],
+    },
   );
 }, 300_000);
