@@ -26,7 +26,14 @@ import type { Store } from "../../src/state/store.ts";
 import { AT, type At, type CommitFault, FAULT, HearingNode } from "../support/hearing-nodes.ts";
 import { CATALOG } from "../support/openwop-agents.ts";
 import { expectValidLog, LIMITS } from "../support/openwop-runs.ts";
-import { disturb, EXECUTOR, FLOWS, standing, wordFor } from "../support/random-workflows.ts";
+import {
+  disturb,
+  EXECUTOR,
+  FLOWS,
+  isDisturbance,
+  standing,
+  wordFor,
+} from "../support/random-workflows.ts";
 
 const OPERATIONS = [
   ...(["create", "create", "answer", "answer", "answer", "answer", "cancel", "pause"] as const),
@@ -152,6 +159,7 @@ class World {
     const runs = register.list();
     const { runId = "" } = runs[run % Math.max(1, runs.length)] ?? {};
     if (kind !== "hear") node.fault = fault;
+    if (isDisturbance(kind)) return disturb(kind, { host, register, caller: CALLER, runId }, word);
     switch (kind) {
       case "hear":
         return node.hear();
@@ -164,13 +172,6 @@ class World {
       }
       case "answer":
         return answer(host, runId, word);
-      case "cancel":
-      case "pause":
-      case "cut":
-      case "resume":
-      case "replay":
-      case "branch":
-        return disturb(kind, { host, register, caller: CALLER, runId }, word);
       case "look": {
         const log = await host.find(runId, CALLER);
         if (!isRefused(log)) await log.atRest({ signals: [], timeoutMs: 10 });

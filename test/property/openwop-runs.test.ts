@@ -25,7 +25,14 @@ import {
   lastingStore,
   type RunServer,
 } from "../support/openwop-runs.ts";
-import { disturb, EXECUTOR, FLOWS, standing, wordFor } from "../support/random-workflows.ts";
+import {
+  disturb,
+  EXECUTOR,
+  FLOWS,
+  isDisturbance,
+  standing,
+  wordFor,
+} from "../support/random-workflows.ts";
 
 const OPERATIONS = [
   ...(["create", "create", "answer", "answer", "answer", "answer", "cancel", "pause"] as const),
@@ -97,18 +104,12 @@ class World {
     const { host, register } = this.server;
     const runs = register.list();
     const { runId = "" } = runs[run % Math.max(1, runs.length)] ?? {};
+    if (isDisturbance(kind)) return disturb(kind, { host, register, caller: CALLER, runId }, word);
     switch (kind) {
       case "create":
         return void (await host.create({ workflowId: "outer" }, OWNER));
       case "answer":
         return this.#answer(runId, word);
-      case "cancel":
-      case "pause":
-      case "cut":
-      case "resume":
-      case "replay":
-      case "branch":
-        return disturb(kind, { host, register, caller: CALLER, runId }, word);
       case "cut off":
         // In the middle of its copying.
         this.#kill(1 + (word % 12));

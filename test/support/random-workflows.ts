@@ -121,8 +121,13 @@ interface Disturbed {
   readonly runId: string;
 }
 
+const DISTURBANCES = ["cancel", "pause", "cut", "resume", "replay", "branch"] as const;
 /** The ways in which a run is disturbed. */
-export type Disturbance = "cancel" | "pause" | "cut" | "resume" | "replay" | "branch";
+export type Disturbance = (typeof DISTURBANCES)[number];
+
+export function isDisturbance(kind: string): kind is Disturbance {
+  return DISTURBANCES.some((one) => one === kind);
+}
 
 /** Disturbs a run; a refusal is as good as anything. */
 export async function disturb(
