@@ -4,11 +4,33 @@
  */
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
+import { endOfText, isDigit, MINUS, QUOTE } from "./json-octets.ts";
 
 /** A safe integer may have as many digits; one that is lost has no fewer. */
 const DIGITS = 16;
-const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.e+-]*/gis;
 const INTEGER = /^-?\d{16,}$/;
+/** The characters that a number has behind its first digit. */
+const OF_NUMBERS: ReadonlySet<number> = new Set(Buffer.from("0123456789.eE+-"));
+
+interface LostInteger {
+  readonly token: string;
+  /** Its octets. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The integers that would not be kept, in order. Not by a regular expression: a text of megabytes overflows its stack. */
+function* lostIntegers(octets: Buffer): Generator<LostInteger> {
+  for (let at = 0; at < octets.length; at += 1) {
+    if (octets[at] === QUOTE) at = endOfText(octets, at + 1);
+    if (!isDigit(octets[at] ?? 0)) continue;
+    const from = octets[at - 1] === MINUS ? at - 1 : at;
+    while (OF_NUMBERS.has(octets[at + 1] ?? 0)) at += 1;
+    if (at - from + 1 < DIGITS) continue;
+    const token = octets.toString("latin1", from, at + 1);
+    if (isLost(token)) yield { token, from, to: at + 1 };
+  }
+}
 
 function isLost(token: string): boolean {
   if (!INTEGER.test(token)) return false;
@@ -20,26 +42,25 @@ function isLost(token: string): boolean {
 /** Finds the first integer of JSON that would not be kept; undefined: all are. */
 export function findLostInteger(octets: Uint8Array): string | undefined {
   if (!hasDigits(octets)) return undefined;
-  const text = Buffer.from(octets.buffer, octets.byteOffset, octets.length).toString("latin1");
-  for (const [token] of text.matchAll(TEXT_OR_NUMBER)) if (isLost(token)) return token;
-  return undefined;
+  const [first] = lostIntegers(asBuffer(octets));
+  return first?.token;
+}
+
+function asBuffer(octets: Uint8Array): Buffer {
+  return Buffer.from(octets.buffer, octets.byteOffset, octets.length);
 }
 
 /** Tells whether there are so many digits in a row, by a look at every sixteenth octet: each request is asked. */
 function hasDigits(octets: Uint8Array): boolean {
   for (let at = DIGITS - 1; at < octets.length; at += DIGITS) {
-    if (!isDigit(octets[at])) continue;
+    if (!isDigit(octets[at] ?? 0)) continue;
     let [from, to] = [at, at];
-    while (isDigit(octets[from - 1])) from -= 1;
-    while (isDigit(octets[to + 1])) to += 1;
+    while (isDigit(octets[from - 1] ?? 0)) from -= 1;
+    while (isDigit(octets[to + 1] ?? 0)) to += 1;
     if (to - from + 1 >= DIGITS) return true;
     at = to;
   }
   return false;
-}
-
-function isDigit(octet: number | undefined): boolean {
-  return octet !== undefined && octet >= 0x30 && octet <= 0x39;
 }
 
 /** Stands in a text for a number: no text of anybody's has it. */
@@ -50,21 +71,25 @@ const MARKED = new RegExp(
 );
 
 /**
- * Writes a text, which is JSON, again as it is after `change`, its integers to the digit.
+ * Writes JSON again as it is after `change`, its integers to the digit.
  *
- * @param change takes the value of the text, in which texts may stand for numbers
+ * @param change takes the value, in which texts may stand for numbers
  */
 export function rewriteExactly(
-  text: string,
+  octets: Uint8Array,
   change: (value: unknown) => unknown,
   indent = 0,
 ): string {
-  const numbers: string[] = [];
-  const marked = text.replace(TEXT_OR_NUMBER, (token) => {
-    if (!isLost(token)) return token;
-    numbers.push(token);
-    return JSON.stringify(`${MARK}${numbers.length - 1}`);
-  });
+  const json = asBuffer(octets);
+  const tokens: string[] = [];
+  let marked = "";
+  let done = 0;
+  for (const { token, from, to } of lostIntegers(json)) {
+    marked += json.toString("utf8", done, from) + JSON.stringify(`${MARK}${tokens.length}`);
+    tokens.push(token);
+    done = to;
+  }
+  marked += json.toString("utf8", done);
   const written = JSON.stringify(change(JSON.parse(marked)), undefined, indent);
-  return written.replace(MARKED, (mark, index) => numbers[Number(index)] ?? mark);
+  return written.replace(MARKED, (mark, index) => tokens[Number(index)] ?? mark);
 }

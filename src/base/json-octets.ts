@@ -6,7 +6,7 @@
 export const QUOTE = 0x22;
 const PLUS = 0x2b;
 export const COMMA = 0x2c;
-const MINUS = 0x2d;
+export const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -122,7 +122,8 @@ function skipDigits(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-function isDigit(octet: number): boolean {
+/** Tells the digits of JSON from all else. */
+export function isDigit(octet: number): boolean {
   return octet >= ZERO && octet <= NINE;
 }
 

@@ -101,7 +101,7 @@ function readJson(
   return {
     body: shareEncoded(
       body,
-      rewriteExactly(text, (exact) => renameOutput(exact, names)),
+      rewriteExactly(bytes, (exact) => renameOutput(exact, names)),
     ),
   };
 }

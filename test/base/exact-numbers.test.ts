@@ -33,7 +33,7 @@ describe("findLostInteger", () => {
         const text = `[${some.map((one) => (typeof one === "bigint" ? one : JSON.stringify(one))).join()}]`;
         const isKept = some.every((one) => typeof one === "string" || BigInt(Number(one)) === one);
         expect(findLostInteger(Buffer.from(text)) === undefined).toBe(isKept);
-        expect(rewriteExactly(text, (value) => value)).toBe(
+        expect(rewriteExactly(Buffer.from(text), (value) => value)).toBe(
           isKept ? JSON.stringify(JSON.parse(text)) : text,
         );
       }),
@@ -45,8 +45,15 @@ describe("rewriteExactly", () => {
   it("writes what was changed, each number to the digit, and each name once", () => {
     const text = '{ "id":1, "id": 9007199254740993, "list": [1, 18446744073709551615, "\\u0041"] }';
     const change = (value: unknown) => ({ ours: value });
-    expect(rewriteExactly(text, change)).toBe(
+    expect(rewriteExactly(Buffer.from(text), change)).toBe(
       '{"ours":{"id":9007199254740993,"list":[1,18446744073709551615,"A"]}}',
     );
+  });
+
+  it("has texts of any length before them", () => {
+    const long = JSON.stringify("x".repeat(16_000_000) + "\\\n".repeat(4_000_000));
+    const text = `[${long},9007199254740993]`;
+    expect(findLostInteger(Buffer.from(text))).toBe("9007199254740993");
+    expect(rewriteExactly(Buffer.from(text), (same) => same) === text).toBe(true);
   });
 });

@@ -62,7 +62,7 @@ function reasons(body: unknown): string[] {
 function recordText({ status, headers: fields, body, text }: ClientResponse): string {
   const headers = Object.fromEntries(fields);
   const record = (said: unknown): object => ({ status, headers, body: said });
-  if (body !== undefined) return `${rewriteExactly(text, record, 2)}\n`;
+  if (body !== undefined) return `${rewriteExactly(Buffer.from(text), record, 2)}\n`;
   return jsonText(record(text === "" ? null : text));
 }
 
@@ -80,7 +80,7 @@ function bodyText({ body, text }: ClientResponse, out: Output, colours: Colours)
   if (text === "") return "";
   if (!out.isTerminal) return text.endsWith("\n") ? text : `${text}\n`;
   if (body === undefined) return `${defuse(text)}\n`;
-  return `${paintJson(defuse(rewriteExactly(text, (same) => same, 2)), colours)}\n`;
+  return `${paintJson(defuse(rewriteExactly(Buffer.from(text), (same) => same, 2)), colours)}\n`;
 }
 
 function paintJson(text: string, colours: Colours): string {
