@@ -1,5 +1,5 @@
 /**
- * Integers in JSON that no double has: one that is read and written again is another one, and no reader is told.
+ * Integers in JSON that a double does not keep: one that is read and written again is another one, and no reader is told.
  * RFC 8259 §6
  */
 import { Buffer } from "node:buffer";
@@ -36,7 +36,14 @@ function isLost(token: string): boolean {
   if (!INTEGER.test(token)) return false;
   const number = Number(token);
   if (Number.isSafeInteger(number)) return false;
-  return !Number.isFinite(number) || BigInt(token) !== BigInt(number);
+  return !Number.isFinite(number) || BigInt(token) !== writtenInteger(number);
+}
+
+/** The integer that a double is written as: the fewest digits that read as it, then zeros. It may have others itself. */
+function writtenInteger(number: number): bigint {
+  const [digits = "", exponent = "0"] = String(number).split("e+");
+  const [whole = "", fraction = ""] = digits.split(".");
+  return BigInt(whole + fraction.padEnd(Number(exponent), "0"));
 }
 
 /** Finds the first integer of JSON that would not be kept; undefined: all are. */

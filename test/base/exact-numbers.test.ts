@@ -8,6 +8,10 @@ describe("findLostInteger", () => {
     ["[1, -9223372036854775807]", "-9223372036854775807"],
     ['{"a": {"b": [12345678901234567890]}}', "12345678901234567890"],
     [`{"a": [1234567890123456, ${"9".repeat(500)}]}`, "9".repeat(500)],
+    // A double has these, and is written with other digits.
+    ["[30023997515803312]", "30023997515803312"],
+    ["[1152921504606846976]", "1152921504606846976"],
+    ["[-18446744073709551616000]", "-18446744073709551616000"],
   ])("finds it in %s", (text, token) => {
     expect(findLostInteger(Buffer.from(text))).toBe(token);
   });
@@ -15,7 +19,7 @@ describe("findLostInteger", () => {
   it.each([
     "[9007199254740991, -9007199254740991]",
     // Doubles have these, though not all of their neighbours.
-    "[9007199254740992, 1152921504606846976, 10000000000000000000000]",
+    "[9007199254740992, 1152921504606847000, 10000000000000000000000, -1180591620717411300000]",
     "[0.1234567890123456789, 6.02214076e23, 12345678901234567890.5]",
     '["9007199254740993", "\\"9007199254740993"]',
     '{"9007199254740993": 1}',
@@ -26,12 +30,12 @@ describe("findLostInteger", () => {
 
   it("agrees with what is written again, whatever integers there are", () => {
     const values = fc.array(
-      fc.oneof(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), fc.string()),
+      fc.oneof(fc.bigInt({ min: -(10n ** 21n) + 1n, max: 10n ** 21n - 1n }), fc.string()),
     );
     fc.assert(
       fc.property(values, (some) => {
         const text = `[${some.map((one) => (typeof one === "bigint" ? one : JSON.stringify(one))).join()}]`;
-        const isKept = some.every((one) => typeof one === "string" || BigInt(Number(one)) === one);
+        const isKept = some.every((one) => typeof one === "string" || String(Number(one)) === String(one));
         expect(findLostInteger(Buffer.from(text)) === undefined).toBe(isKept);
         expect(rewriteExactly(Buffer.from(text), (value) => value)).toBe(
           isKept ? JSON.stringify(JSON.parse(text)) : text,
