@@ -18,6 +18,7 @@ import type { ProcessState } from "../dispatch/process-state.ts";
 import { observeRecorded } from "../dispatch/recorded.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
 import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import type { ModuleEnds } from "../handlers/module-ends.ts";
 import { defaultAgent, type Foundation } from "./foundation.ts";
 import { orderingRoutes, type Provisioned } from "./provision.ts";
 
@@ -50,7 +51,7 @@ export async function assemble(
     ...{ ...options, registry, contracts, negotiation, approvals },
     delegations: first((one) => one.delegations),
   });
-  const dispatcher = await drive(pipeline);
+  const dispatcher = countingFor(foundation.ends, await drive(pipeline));
   const registered = await drive(
     filterPaced(registry.entries, (route: Route): route is RegisteredRoute => route.tier !== "C"),
   );
@@ -69,6 +70,19 @@ export async function assemble(
     documentVersion: async () => await first((one) => one.documentVersion)?.(),
     upstreamAgents: () => all((one) => one.upstreamAgents?.()),
     apis: () => http?.apis() ?? foundation.config.apis,
+  };
+}
+
+/** The dispatcher; modules that have an end stay for each request that is under way. */
+function countingFor(
+  ends: ModuleEnds,
+  dispatcher: Dispatcher & ActEntrance,
+): Dispatcher & ActEntrance {
+  if (ends.isEmpty) return dispatcher;
+  return {
+    answer: (exchange) => ends.during(() => dispatcher.answer(exchange)),
+    act: (exchange) => ends.during(() => dispatcher.act(exchange)),
+    answerFault: (fault, peer) => dispatcher.answerFault(fault, peer),
   };
 }
 

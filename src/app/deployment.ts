@@ -20,6 +20,7 @@ import type { AssembledDeployment } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
 import type { McpServers } from "../handlers/call-upstream.ts";
+import { ModuleEnds } from "../handlers/module-ends.ts";
 import { createModuleLoader, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
@@ -250,12 +251,14 @@ export async function surveyDeployment(
   if (vocabulary === undefined) return problems;
   const contents = await drive(loadingContents(config, vocabulary, env, problems));
   const pools = await openUpstreamPools(contents.endpoints);
+  // How they end says nothing of the files.
+  const ends = new ModuleEnds(() => undefined);
   const bound = await bindOperatorRoutes({
     endpoints: contents.endpoints,
     unserved: contents.unserved,
     recipes: contents.recipes,
     methodPolicy: vocabulary.methodPolicy,
-    loader: withProcesses(createModuleLoader({ root: config.handlers.root }), {
+    loader: withProcesses(createModuleLoader({ root: config.handlers.root, ends }), {
       names: config.processes.map(({ name }) => name),
       find: () => ({ handler: never, call: never }),
     }),
@@ -264,7 +267,7 @@ export async function surveyDeployment(
     drive,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
-  await pools.close();
+  await Promise.all([pools.close(), ends.close()]);
   return [...problems, ...bound.problems];
 }
 

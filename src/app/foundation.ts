@@ -12,6 +12,7 @@ import { isError, type Problem } from "../base/problem.ts";
 import type { ModuleContext, ServerVocabulary } from "../dispatch/module/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { Route } from "../dispatch/routes/route.ts";
+import { ModuleEnds } from "../handlers/module-ends.ts";
 import { createModuleLoader, NO_PROCESSES, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -82,6 +83,8 @@ export interface Foundation
   readonly tokens: OpenedVerifier | undefined;
   readonly signer: RecordSigner;
   readonly routes: readonly Route[];
+  /** The handler modules' own. */
+  readonly ends: ModuleEnds;
 }
 
 /** Undefined when a problem stops the start. */
@@ -111,7 +114,9 @@ export async function layFoundation(
   }
   const tell = (message: string): void => log.warn({ event: "module-slow" }, message);
   const onSlow = { afterMs: SLOW_MODULE_MS, tell };
-  const modules = createModuleLoader({ root: config.handlers.root, onSlow });
+  const ends = untilIdle.add(new ModuleEnds((fault) => log.warn({ event: "module-end" }, fault)));
+  untilReplaced.add({ close: async () => ends.retire() });
+  const modules = createModuleLoader({ root: config.handlers.root, onSlow, ends });
   const loader = withProcesses(modules, processes ?? NO_PROCESSES);
   const pools = untilIdle.add(await openUpstreamPools(endpoints));
   const mcpServers = await openMcpServers(config, kept, log);
@@ -135,7 +140,7 @@ export async function layFoundation(
   problems.push(...bound.problems);
   return {
     ...{ config, ...vocabulary, documents, tokens, signingKey, signer, attributor },
-    ...{ compiler, recipes, loader, mcpServers, processes, routes: bound.routes },
+    ...{ compiler, recipes, loader, mcpServers, processes, routes: bound.routes, ends },
   };
 }
 

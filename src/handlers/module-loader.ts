@@ -14,6 +14,7 @@ import type { JsonRecord } from "../base/json-value.ts";
 import { isWithin } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
+import type { ModuleEnds, OnClose } from "./module-ends.ts";
 import {
   describeImportFault,
   findModuleFile,
@@ -51,6 +52,8 @@ interface ModuleLoaderOptions {
   readonly importTimeoutMs?: number;
   /** Hears of a module that has not loaded after so long, in words: a reload waits for it. */
   readonly onSlow?: { readonly afterMs: number; tell(message: string): void };
+  /** Takes what modules have for their end. */
+  readonly ends: Pick<ModuleEnds, "add">;
 }
 
 type ModuleExports = Readonly<Record<string, unknown>>;
@@ -63,7 +66,7 @@ type Attempt<T> =
 /** A loader for one configuration; a reload creates another. */
 export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   const root = resolveRoot(options.root);
-  const { importTimeoutMs: timeoutMs = 30_000, onSlow } = options;
+  const { importTimeoutMs: timeoutMs = 30_000, onSlow, ends } = options;
   const generation = randomBytes(6).toString("hex");
   const imports = new Map<string, Promise<Attempt<ModuleExports>>>();
   const handlers = new Map<string, Promise<Attempt<Handler>>>();
@@ -72,7 +75,9 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   function importOnce(path: string, below: string): Promise<Attempt<ModuleExports>> {
     let imported = imports.get(path);
     if (imported === undefined) {
-      imported = importModule(path, { root: below, generation, timeoutMs, onSlow });
+      imported = importModule(path, { root: below, generation, timeoutMs, onSlow }).then((one) =>
+        one.value === undefined ? one : withEnd(one.value, relativePath(path, below), ends),
+      );
       imports.set(path, imported);
     }
     return imported;
@@ -89,6 +94,11 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     const imported = await importOnce(file.path, root.value);
     if (imported.value === undefined) return imported;
     const where = relativePath(file.path, root.value);
+    if (parsed.exportName === ON_CLOSE) {
+      return {
+        fault: `"${ON_CLOSE}" is called when "${where}" is needed no more: it is no handler`,
+      };
+    }
     return selectExport(imported.value, parsed.exportName, where);
   }
 
@@ -162,18 +172,49 @@ function slowWords(path: string, { root, timeoutMs }: ImportContext): string {
   return `the top level of "${where}" waits for something: it has ${timeoutMs / 1000} s in all`;
 }
 
+/** The export that a module has called at its end. */
+const ON_CLOSE = "onClose";
+
+/** Notes the end of a module that has one. */
+function withEnd(
+  exports: ModuleExports,
+  modulePath: string,
+  ends: ModuleLoaderOptions["ends"],
+): Attempt<ModuleExports> {
+  const holder = holderOf(exports, ON_CLOSE, modulePath);
+  if (!Object.hasOwn(holder, ON_CLOSE)) return { value: exports };
+  const end = holder[ON_CLOSE];
+  const kind = kindOf(end);
+  if (kind !== "function") return notFunction(ON_CLOSE, modulePath, kind);
+  ends.add(end as OnClose, modulePath);
+  return { value: exports };
+}
+
+function notFunction(name: string, modulePath: string, kind: string): { readonly fault: string } {
+  return { fault: `export "${name}" of "${modulePath}" must be a function, is ${kind}` };
+}
+
+/** Node finds only some of the names of a CommonJS module; its `module.exports` has all. */
+function holderOf(exports: ModuleExports, name: string, modulePath: string): ModuleExports {
+  if (Object.hasOwn(exports, name)) return exports;
+  const whole = exports["default"];
+  const isObject = typeof whole === "object" && whole !== null;
+  return modulePath.endsWith(".js") && isObject ? (whole as ModuleExports) : exports;
+}
+
 function selectExport(exports: ModuleExports, name: string, modulePath: string): Attempt<Handler> {
-  const holder = Object.hasOwn(exports, name) ? exports : commonJsExports(exports, modulePath);
+  const holder = holderOf(exports, name, modulePath);
   if (!Object.hasOwn(holder, name)) {
-    const functions = Object.keys(holder).filter((key) => typeof holder[key] === "function");
+    const functions = Object.keys(holder).filter(
+      (key) => key !== ON_CLOSE && typeof holder[key] === "function",
+    );
     const fault = `module "${modulePath}" has no export "${name}"`;
     return { fault, hint: suggest(name, functions) ?? describeExports(name, functions) };
   }
   const value = holder[name];
   // The dispatcher judges what it answers.   AGTP-API §12.2
   const kind = kindOf(value);
-  if (kind === "function") return { value: value as Handler };
-  return { fault: `export "${name}" of "${modulePath}" must be a function, is ${kind}` };
+  return kind === "function" ? { value: value as Handler } : notFunction(name, modulePath, kind);
 }
 
 /** A class and a generator function are functions too, but a call of one throws, and of the other has no result. */
@@ -190,13 +231,6 @@ function describeExports(name: string, functions: readonly string[]): string {
   // A reserved word, which no constant is called.
   const declared = name === "default" ? "default" : `const ${name} =`;
   return `${found}; a handler is: export ${declared} (call) => ({ body: {} })`;
-}
-
-/** Node finds only some of the names of a CommonJS module; its `module.exports` has all. */
-function commonJsExports(exports: ModuleExports, modulePath: string): ModuleExports {
-  const whole = exports["default"];
-  const isObject = typeof whole === "object" && whole !== null;
-  return modulePath.endsWith(".js") && isObject ? (whole as ModuleExports) : exports;
 }
 
 let isRegistered = false;

@@ -35,7 +35,9 @@ describe("findLostInteger", () => {
     fc.assert(
       fc.property(values, (some) => {
         const text = `[${some.map((one) => (typeof one === "bigint" ? one : JSON.stringify(one))).join()}]`;
-        const isKept = some.every((one) => typeof one === "string" || String(Number(one)) === String(one));
+        const isKept = some.every(
+          (one) => typeof one === "string" || String(Number(one)) === String(one),
+        );
         expect(findLostInteger(Buffer.from(text)) === undefined).toBe(isKept);
         expect(rewriteExactly(Buffer.from(text), (value) => value)).toBe(
           isKept ? JSON.stringify(JSON.parse(text)) : text,

@@ -217,6 +217,43 @@ describe("createModuleLoader, for modules that do not", () => {
   });
 });
 
+describe("createModuleLoader, for modules that have an end", () => {
+  const end = `export const onClose = () => { throw new Error("ended"); };`;
+
+  it("notes it, of every kind of module", async () => {
+    const files = {
+      "typed.ts": `export const f = () => ({ body: {} });\n${end}`,
+      "again.ts": `export { f, onClose } from "./typed.ts";`,
+      "plain.mjs": `export const f = () => ({ body: {} });\n${end}`,
+      "common.js": `module.exports = { f: () => ({}), onClose() { throw new Error("ended"); } };`,
+      "none.ts": "export const f = () => ({ body: {} });",
+    };
+    const references = ["typed.f", "again.f", "plain.f", "common.f", "none.f"];
+    const [outcome] = await run(makeRoot(), [{ files, references }]);
+    expect(outcome?.["told"]).toEqual(
+      // The end of two modules is the one of the last.
+      ["again.ts", "plain.mjs", "common.js"].map((name) => `onClose of "${name}" failed: ended`),
+    );
+  });
+
+  it("takes nothing else for one, and it for no handler", async () => {
+    const files = {
+      "text.ts": `export const f = () => ({ body: {} });\nexport const onClose = "later";`,
+      "ends.mjs": `export const f = () => ({ body: {} });\n${end}`,
+    };
+    const references = ["text.f", "ends.onClose", "ends.onclose"];
+    const [outcome] = await run(makeRoot(), [{ files, references }]);
+    const messages = references.map((one) => outcome?.[one]?.problems[0]?.message);
+    expect(messages).toEqual([
+      'export "onClose" of "text.ts" must be a function, is string',
+      '"onClose" is called when "ends.mjs" is needed no more: it is no handler',
+      'module "ends.mjs" has no export "onclose"',
+    ]);
+    const hint = outcome?.["ends.onclose"]?.problems[0]?.hint;
+    expect(hint).toMatch(/^it exports f; /);
+  });
+});
+
 describe("createModuleLoader, created again by a reload", () => {
   it("sees changed modules and whatever they import", async () => {
     const phases = ["one", "two"].map((word) => ({

@@ -5,6 +5,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { ModuleEnds } from "../../dist/src/handlers/module-ends.js";
 import { createModuleLoader } from "../../dist/src/handlers/module-loader.js";
 
 const [root, phases] = process.argv.slice(2);
@@ -29,10 +30,12 @@ for (const { files = {}, references, importTimeoutMs = 30_000, slowAfterMs } of 
   }
   const told = [];
   const onSlow = slowAfterMs && { afterMs: slowAfterMs, tell: (message) => told.push(message) };
-  const loader = createModuleLoader({ root, importTimeoutMs, onSlow });
+  const ends = new ModuleEnds((message) => told.push(message));
+  const loader = createModuleLoader({ root, importTimeoutMs, onSlow, ends });
   const outcome = {};
   for (const reference of references) outcome[reference] = await loadAndCall(loader, reference);
-  if (slowAfterMs) outcome.told = told;
+  await ends.close();
+  if (told.length > 0) outcome.told = told;
   outcomes.push(outcome);
 }
 process.stdout.write(JSON.stringify(outcomes));

@@ -131,5 +131,6 @@ const HANDLERS_PAGE = `# What a handler is given, and gives
 ${MADE}
 
 A handler is a function of one call: \`import type { Call, Handler } from "agtpd"\`. It returns a result, or a promise of one; a throw is a fault, answered
-with an opaque 500. What each status means: [statuses](statuses.md).
+with an opaque 500. What each status means: [statuses](statuses.md). A module that opens something as it is loaded exports \`onClose\`, which
+[is called](../production.md#a-reload) when it is needed no more.
 `;
