@@ -35,7 +35,7 @@ export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<
   // Before anything is started: a signal may follow the ready line at once.
   handleSignals(options);
   if (flags.inspectOnly === true) await inspect(options, terminal, 0);
-  else await serve(options, terminal);
+  else await serve(options, terminal, flags.watch === true);
 }
 
 function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {
@@ -66,7 +66,11 @@ async function check(
   await finish(failed ? 1 : 0);
 }
 
-async function serve(options: DaemonOptions, terminal: Terminal): Promise<void> {
+async function serve(
+  options: DaemonOptions,
+  terminal: Terminal,
+  isWatching: boolean,
+): Promise<void> {
   const { err } = terminal;
   const result = await startDaemon(options);
   if (result.kind === "refused") {
@@ -78,6 +82,7 @@ async function serve(options: DaemonOptions, terminal: Terminal): Promise<void> 
   } else {
     const { daemon } = result;
     running = daemon;
+    if (isWatching) daemon.watch();
     // By a signal or over the control socket; nobody waits for a reader of the log that has stalled.
     void daemon.ended.then(() => process.exit(daemon.exitCode));
   }
@@ -111,7 +116,6 @@ async function finish(code: number): Promise<never> {
 }
 
 function handleSignals(options: DaemonOptions): void {
-  const { log } = options;
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // A second signal means now.
@@ -123,9 +127,8 @@ function handleSignals(options: DaemonOptions): void {
   process.on("SIGTERM", () => void stop());
   process.on("SIGINT", () => void stop());
   process.on("SIGHUP", () => {
-    running?.reload?.().catch((error: unknown) => {
-      log.logger.error({ event: "reload-refused", error }, "nothing changed");
-    });
+    // The log says what comes of it.
+    running?.reload?.().catch(() => undefined);
   });
   logProcessFaults(options);
 }

@@ -9,6 +9,7 @@ const NOTES = `
 Examples:
   agtpd init shop                                a new deployment, in shop/
   agtpd --config shop/agtp-server.toml
+  agtpd --config shop/agtp-server.toml --watch   the same, for who writes its endpoints
   agtpd --config shop/agtp-server.toml --check --json
   agtpd doctor --config shop/agtp-server.toml
   agtpd status --config shop/agtp-server.toml    how the daemon is that runs there
@@ -22,6 +23,7 @@ const OPTIONS = {
   "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
   "--host <host>": "address to listen on, instead of [server] host",
   "--port <number>": { help: "port to listen on, instead of [server] port", parse: parsePort },
+  "--watch": "reload whenever a file of the deployment changes",
   "--check": "load everything, print every problem, start nothing",
   "--inspect-only":
     "serve the console alone, read-only, over a journal that keeps a daemon from starting",
@@ -38,6 +40,7 @@ export interface DaemonLine {
   readonly config: string;
   readonly host?: string;
   readonly port?: number;
+  readonly watch?: boolean;
   readonly check?: boolean;
   readonly inspectOnly?: boolean;
   readonly json?: boolean;

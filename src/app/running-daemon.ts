@@ -7,6 +7,10 @@ import { controlPath } from "../state/state-directory.ts";
 import type { DaemonOptions, Refused } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
+import { DeploymentWatch } from "./deployment-watch.ts";
+
+/** The files that a line of the log names. */
+const MAX_NAMED = 10;
 
 /** A daemon that is listening. */
 export interface Daemon {
@@ -20,6 +24,8 @@ export interface Daemon {
    * meanwhile, it does so once more afterwards.
    */
   reload(): Promise<readonly Problem[]>;
+  /** Reloads whenever a file of the deployment changes, until it drains. */
+  watch(everyMs?: number): void;
   /** Answers what was received, then ends everything. */
   drain(): Promise<void>;
   /** Resolves once it is drained, whoever wanted that. */
@@ -36,6 +42,7 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   #control: ControlSocket | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
   #stopped: Promise<void> | undefined;
+  #watch: DeploymentWatch | undefined;
   #sayEnded: () => void = () => undefined;
   readonly ended: Promise<void> = new Promise((resolve) => {
     this.#sayEnded = resolve;
@@ -69,8 +76,22 @@ export abstract class RunningDaemon implements Daemon, Controlled {
 
   reload(): Promise<readonly Problem[]> {
     const reloading = this.#reloading.then(() => this.reloadNow());
-    this.#reloading = reloading.catch(() => undefined);
+    this.#reloading = reloading.catch((error: unknown) => {
+      this.options.log.logger.error({ event: "reload-refused", error }, "nothing changed");
+    });
     return reloading;
+  }
+
+  watch(everyMs?: number): void {
+    this.#watch ??= new DeploymentWatch({
+      config: () => this.config,
+      everyMs,
+      onChange: (files) => {
+        const named = { files: files.slice(0, MAX_NAMED), count: files.length };
+        this.options.log.logger.info({ event: "files-changed", ...named }, "files have changed");
+        return this.reload();
+      },
+    });
   }
 
   async drain(): Promise<void> {
@@ -88,6 +109,7 @@ export abstract class RunningDaemon implements Daemon, Controlled {
 
   async #drain(): Promise<void> {
     const { log } = this.options;
+    this.#watch?.close();
     log.logger.info({ event: "draining" }, "draining");
     await this.close(this.config.limits.drainTimeoutMs);
     log.logger.info({ event: "stopped" }, "stopped");

@@ -14,6 +14,7 @@ import { type OpenSharedState, openSharedState } from "../../state/sharing/open-
 import { type DaemonOptions, loadFor, type Refused } from "../build-daemon.ts";
 import type { Config } from "../config/config.ts";
 import { countWorkers, hostAndPort, nodeName, type StatusSource } from "../control.ts";
+import { type FileMarks, markFiles } from "../file-marks.ts";
 import { loadSigningKey } from "../foundation.ts";
 import { RunningDaemon, type StartResult } from "../running-daemon.ts";
 import {
@@ -32,7 +33,7 @@ import type {
   PrepareOrder,
   WholeFacts,
 } from "./orders.ts";
-import { changesOf, type FileMarks, markFiles } from "./served-files.ts";
+import { changesOf } from "./served-files.ts";
 import {
   commandLead,
   documentVersionOf,
@@ -131,7 +132,7 @@ class Parent extends RunningDaemon {
     }
     const problems = await this.#crew.start();
     if (problems !== undefined) return this.#refuse(problems);
-    this.#files = await markFiles(this.config.directory);
+    this.#files = await markFiles(this.config);
     try {
       this.#metrics = await serveWhole(this.config, this.#crew, () => this.#nodes());
     } catch (error) {
@@ -189,7 +190,7 @@ class Parent extends RunningDaemon {
     this.#ticketKeys = ticketKeys;
     this.config = config;
     this.#problems = reloaded.found;
-    this.#files = await markFiles(config.directory);
+    this.#files = await markFiles(config);
     this.#retain();
     this.fingerprint256 = reloaded.adopted.fingerprint256;
     this.remaining = reloaded.adopted.remaining;
@@ -221,7 +222,7 @@ class Parent extends RunningDaemon {
   }
 
   async #tellChanges(node: string, before: FileMarks): Promise<void> {
-    const changes = changesOf(node, before, await markFiles(this.config.directory));
+    const changes = changesOf(node, before, await markFiles(this.config));
     // They were reloaded meanwhile.
     if (this.#files === before) this.#adoptProblems(changes);
   }
