@@ -9,6 +9,7 @@ import { relative } from "node:path";
 import type { Environment } from "../base/environment.ts";
 import { type Drive, mapPaced, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
+import { UNREAD_CATALOG } from "../catalog/catalog.ts";
 import { loadCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
 import type { ModuleContext, ServerVocabulary } from "../dispatch/module/module.ts";
@@ -214,25 +215,25 @@ export function loadVocabulary(config: Config, problems: Problem[]): ServerVocab
   return isSound ? vocabulary : undefined;
 }
 
-/** Loads both as far as that goes. */
+/** Loads both as far as that goes: without a catalog nothing is said of names that one may have. */
 export function readVocabulary(
   config: Config,
   problems: Problem[],
-): { readonly vocabulary: ServerVocabulary | undefined; readonly isSound: boolean } {
+): { readonly vocabulary: ServerVocabulary; readonly isSound: boolean } {
   // The configuration let a missing file pass only where the operator named none.
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
   const loaded = loadCatalog(path, relative(config.directory, path));
   problems.push(...loaded.problems);
-  const { catalog } = loaded;
-  if (catalog === undefined || loaded.problems.some(isError)) {
-    return { vocabulary: undefined, isSound: false };
-  }
+  const isRead = loaded.catalog !== undefined && !loaded.problems.some(isError);
+  const catalog = isRead ? loaded.catalog : UNREAD_CATALOG;
   const names = methodNames(catalog, config.policies.methods.custom);
   const file = relative(config.directory, config.file);
   const compiled = compileMethodPolicy({ config: config.policies.methods, catalog, names, file });
-  problems.push(...compiled.problems, ...checkTokenMethods(config, compiled.policy, file));
+  const found = [...compiled.problems, ...checkTokenMethods(config, compiled.policy, file)];
+  // The warnings are about names that the catalog lacks.
+  problems.push(...(isRead ? found : found.filter(isError)));
   const vocabulary = { catalog, names, methodPolicy: compiled.policy };
-  return { vocabulary, isSound: !compiled.problems.some(isError) };
+  return { vocabulary, isSound: isRead && !compiled.problems.some(isError) };
 }
 
 /** A name that is never judged leaves a method unprotected that the operator meant. */

@@ -248,7 +248,6 @@ export async function surveyDeployment(
   const agents = (await drive(loadingOperatorAgents(config, problems))) ?? [];
   const speaker = chooseGatewayAgent(config, agents);
   if (speaker.kind === "refused") problems.push(speaker.problem);
-  if (vocabulary === undefined) return problems;
   const contents = await drive(loadingContents(config, vocabulary, env, problems));
   const pools = await openUpstreamPools(contents.endpoints);
   // How they end says nothing of the files.

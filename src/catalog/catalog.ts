@@ -75,6 +75,16 @@ export function isMethodName(name: string): boolean {
   return METHOD_NAME.test(name);
 }
 
+/** In place of a catalog that cannot be read: any method may be of it, so that nothing is told that a whole one would not bear out. */
+export const UNREAD_CATALOG: Catalog = {
+  version: "",
+  embedded: FLOOR_METHODS,
+  legacy: new Map(),
+  categories: new Map(),
+  verbs: new Map(),
+  has: isMethodName,
+};
+
 /** The value of `AGTP-Catalog-Warning` for a deprecated verb.   AGTP-API §4.4 */
 export function catalogWarning(verb: Verb): string | undefined {
   if (verb.deprecatedIn === undefined) return undefined;

@@ -230,6 +230,40 @@ describe("a catalog that lost verbs", () => {
   });
 });
 
+// AGTP-API §13.2
+describe("a catalog that cannot be used", () => {
+  it.each([
+    ["is not JSON", "{"],
+    ["has no version", JSON.stringify({ embedded: [], legacy: {}, categories: {}, verbs: {} })],
+  ])("hides nothing of what else is wrong, and no more is told: it %s", async (_, catalog) => {
+    const { isServed, problems } = await load({
+      ...withPolicies({
+        methods: { disallow: ["FROB"], aliases: { FETCH: "LOOKUP", LOOKUP: "QUERY" } },
+      }),
+      "catalog/methods.json": catalog,
+      "endpoints/frob.toml": endpointFile({ method: "FROB", path: "/reserve" }),
+      "endpoints/lost.toml": endpointFile({
+        method: "CANCEL",
+        path: "/room",
+        handler: functionAt("handlers.missing"),
+      }),
+      "endpoints/mixed.toml": endpointFile({ method: "BOOK", path: "/x-{id}" }),
+      "recipes/bad.toml": "[[recipe]]\nname = 1\nversion = 1\n",
+    });
+    expect(isServed).toBe(false);
+    const others = problems.filter(({ file }) => file !== "catalog/methods.json");
+    expect(others.length).toBeLessThan(problems.length);
+    expect(new Set(others.map(({ file, key }) => `${file} ${key.split("[")[0]}`))).toEqual(
+      new Set([
+        "agtp-server.toml policies.methods.aliases.FETCH",
+        "endpoints/lost.toml endpoint.handler.function",
+        "endpoints/mixed.toml endpoint.path",
+        "recipes/bad.toml recipe",
+      ]),
+    );
+  });
+});
+
 // AGTP-API §12.1
 describe("the steps of a composition", () => {
   it("reach what a redirect leads to", async () => {
