@@ -108,7 +108,9 @@ export async function buildDaemon(
   if (config === undefined) {
     if (draft === undefined) return { kind: "refused", problems };
     const others = await surveyDeployment(draft.config, env, drive);
-    return { kind: "refused", problems: [...problems, ...others.map(draft.placed)] };
+    const certificates = await surveyCertificates(draft.config, problems);
+    const found = [...certificates, ...others.map(draft.placed).filter(isNewTo(problems))];
+    return { kind: "refused", problems: [...problems, ...found] };
   }
   await drive(giveWay());
   const watch = watchState(log);
@@ -148,6 +150,28 @@ export async function buildDaemon(
   const identity = { ...tls.identity, ...keys };
   const secrets = { identity, fingerprint256, httpTls: http.tls, consoleTls: pages.tls };
   return { kind: "built", deployment, kept, ...secrets, problems: found };
+}
+
+/** The faults of certificates that will not be shown; those of sections whose files the configuration's own check told of are known. */
+async function surveyCertificates(
+  config: Config,
+  told: readonly Problem[],
+): Promise<readonly Problem[]> {
+  const tls = await loadTlsIdentity(config, { isPersistent: false });
+  const found = {
+    tls: tls.problems,
+    gateway: loadHttpTls(config.gateway, config).problems,
+    console: loadHttpTls(config.console, config).problems,
+  };
+  return Object.entries(found).flatMap(([section, problems]) =>
+    told.some(({ key }) => key.startsWith(`${section}.`)) ? [] : problems,
+  );
+}
+
+/** Tells whether nothing was told of the same key yet. */
+function isNewTo(told: readonly Problem[]): (problem: Problem) => boolean {
+  const keys = new Set(told.map(({ file, key }) => JSON.stringify([file, key])));
+  return ({ file, key }) => key === "" || !keys.has(JSON.stringify([file, key]));
 }
 
 /** Loads the deployment; a start that its store fails closes what is open. */

@@ -16,7 +16,7 @@ import {
 } from "../dispatch/approvals/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/module/http-gateway.ts";
-import type { AssembledDeployment } from "../dispatch/module/module.ts";
+import type { AssembledDeployment, ServerVocabulary } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
 import type { McpServers } from "../handlers/call-upstream.ts";
@@ -46,6 +46,7 @@ import {
   layFoundation,
   loadingOperatorAgents,
 } from "./foundation.ts";
+import { checkKeySource } from "./jwks/keys.ts";
 import { MODULES } from "./modules.ts";
 import { type AnyModule, type Provisioned, provisionModules } from "./provision.ts";
 
@@ -117,7 +118,9 @@ export async function loadDeployment(
   let deployment: Deployment | undefined;
   try {
     const foundation = await layFoundation(config, vocabulary, options, progress);
-    deployment = foundation && (await provisionAndAssemble(foundation, options, progress));
+    if (foundation === undefined) {
+      problems.push(...(await surveyContents(config, vocabulary, options)));
+    } else deployment = await provisionAndAssemble(foundation, options, progress);
   } finally {
     if (deployment === undefined) await untilIdle.close();
   }
@@ -248,6 +251,20 @@ export async function surveyDeployment(
   const agents = (await drive(loadingOperatorAgents(config, problems))) ?? [];
   const speaker = chooseGatewayAgent(config, agents);
   if (speaker.kind === "refused") problems.push(speaker.problem);
+  const { oauth } = config.policies;
+  if (oauth !== undefined) {
+    problems.push(...checkKeySource(oauth, relative(config.directory, config.file)));
+  }
+  return [...problems, ...(await surveyContents(config, vocabulary, { env, drive }))];
+}
+
+/** The faults of endpoints and recipes that will not be served. */
+async function surveyContents(
+  config: Config,
+  vocabulary: ServerVocabulary,
+  { env, drive }: Pick<DeploymentOptions, "env" | "drive">,
+): Promise<readonly Problem[]> {
+  const problems: Problem[] = [];
   const contents = await drive(loadingContents(config, vocabulary, env, problems));
   const pools = await openUpstreamPools(contents.endpoints);
   // How they end says nothing of the files.

@@ -95,11 +95,10 @@ export async function layFoundation(
   { problems, untilReplaced, untilIdle }: LoadingParts,
 ): Promise<Foundation | undefined> {
   const documents = await drive(loadingOperatorAgents(config, problems));
-  if (documents === undefined) return undefined;
   const tokens = await openTokens(config, { kept, log });
   if (tokens?.verifier !== undefined) untilIdle.add(tokens.verifier);
   problems.push(...(tokens?.problems ?? []));
-  if (tokens?.problems.some(isError)) return undefined;
+  if (documents === undefined || tokens?.problems.some(isError)) return undefined;
   const signingKey = loadSigningKey(config);
   const signer = createRecordSigner(signingKey);
   const sealer = untilReplaced.add(openSealer(signer, signingKey));

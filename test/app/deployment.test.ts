@@ -405,6 +405,36 @@ describe("checking a deployment whose configuration is refused", () => {
     ]);
   });
 
+  it("does so for the keys of tokens and for certificates, once", async () => {
+    const identity = { trusted_issuers: ["none"] };
+    const oauth = { issuer: "https://issuer.example", audience: "agtp", jwks_file: "keys.json" };
+    const policies = { identity, oauth, methods: { custom: ["FROB"] } };
+    const pair = (name: string) => ({ cert: `${name}.pem`, key: `${name}.pem` });
+    const gateway = { enabled: true, ...pair("gone") };
+    const files = {
+      ...discoveryFiles({ policies, tls: pair("none"), gateway }),
+      ...{ "keys.json": "{}", "none.pem": "none", ...BROKEN_PARTS },
+    };
+    expect(await check(files)).toEqual([
+      expect.stringMatching(/^agtp-server\.toml: policies\.identity\.trusted_issuers\[0\]: /),
+      expect.stringMatching(/^agtp-server\.toml: gateway\.cert: /),
+      expect.stringMatching(/^agtp-server\.toml: gateway\.key: /),
+      expect.stringMatching(/^none\.pem: /),
+      expect.stringMatching(/^none\.pem: /),
+      expect.stringMatching(/^agtp-server\.toml: policies\.oauth\.jwks_file: /),
+      ...OF_BROKEN_PARTS,
+    ]);
+    const allowed = { oauth, methods: { custom: ["FROB"] } };
+    const lines = await check({
+      ...files,
+      "agtp-server.toml": configFile({ policies: allowed }),
+    });
+    expect(lines).toEqual([
+      expect.stringMatching(/^agtp-server\.toml: policies\.oauth\.jwks_file: /),
+      ...OF_BROKEN_PARTS,
+    ]);
+  });
+
   it("names the items of a list by their places in the file, whatever is wrong with others", async () => {
     const redirects = [
       { from_method: "BOOK" },

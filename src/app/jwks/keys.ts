@@ -216,27 +216,30 @@ export interface OpenedVerifier {
 export async function openTokenVerifier(options: VerifierOptions): Promise<OpenedVerifier> {
   const { oauth, file, log, clock, measured: now = () => performance.now() } = options;
   const { jwksUri, jwksFile = "" } = oauth;
+  const problems = checkKeySource(oauth, file);
+  if (problems.some(isError)) return { verifier: undefined, problems, start: () => undefined };
   if (jwksUri === undefined) {
-    const problems = checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
-    if (problems.some(isError)) return withoutVerifier(problems);
     const keys = new JwksFileKeys(jwksFile, { now, log });
     const verifier = await createVerifier(oauth, keys, clock.now);
     return { verifier, problems, start: () => undefined };
-  }
-  if (!URL.canParse(jwksUri)) {
-    const message = `must be a URL, got "${jwksUri}"`;
-    return withoutVerifier([{ file, key: "policies.oauth.jwks_uri", message }]);
   }
   // The HTTP client takes long to load: only those wait for it who need it.
   const { createJwksSource } = await import("./source.ts");
   const source = createJwksSource({ uri: jwksUri });
   const keys = new JwksKeys(source, { now, log });
   const verifier = await createVerifier(oauth, keys, clock.now);
-  return { verifier, problems: [], start: () => keys.start() };
+  return { verifier, problems, start: () => keys.start() };
 }
 
-function withoutVerifier(problems: readonly Problem[]): OpenedVerifier {
-  return { verifier: undefined, problems, start: () => undefined };
+/** The faults of the place that keys come from, as far as no network tells. */
+export function checkKeySource(
+  { jwksUri, jwksFile = "" }: OauthConfig,
+  file: string,
+): readonly Problem[] {
+  if (jwksUri === undefined)
+    return checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
+  if (URL.canParse(jwksUri)) return [];
+  return [{ file, key: "policies.oauth.jwks_uri", message: `must be a URL, got "${jwksUri}"` }];
 }
 
 async function createVerifier(
