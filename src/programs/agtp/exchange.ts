@@ -1,7 +1,7 @@
 /** One request and its response, as a command line of `agtp` says; and the options that every command has. */
 import { X509Certificate } from "node:crypto";
 import pc from "picocolors";
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
@@ -12,6 +12,7 @@ import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/fields.ts";
 import { askServer, isUntrusted } from "../shell/ask-server.ts";
 import { type Options, readText, usage } from "../shell/command.ts";
+import { printFailure } from "../shell/findings.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import { printResponse } from "./report.ts";
 
@@ -51,7 +52,11 @@ export async function exchange(line: ExchangeLine, terminal: Terminal): Promise<
     return isAccepted(response.status) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof AgtpClientError)) throw error;
-    terminal.err.write(`agtp: ${defuseLine(error.message)}${hint(error, line)}\n`);
+    const message = defuseLine(error.message);
+    const hint = hintFor(error, line);
+    const remark = hint === undefined ? "" : `\n      (${hint})`;
+    terminal.err.write(`agtp: ${message}${remark}\n`);
+    if (line.json) printFailure({ message, ...given({ hint }) }, terminal.out);
     return 2;
   }
 }
@@ -64,17 +69,20 @@ function checkAgent(uri: AgtpUri, request: ClientRequest, { body }: ClientRespon
   throw new AgtpClientError("ERR_AGTP_RESPONSE", "the document is of another agent than asked for");
 }
 
-function hint({ code, cause, message }: AgtpClientError, line: ExchangeLine): string {
+function hintFor(
+  { code, cause, message }: AgtpClientError,
+  line: ExchangeLine,
+): string | undefined {
   if (codeOf(cause) === "ECONNREFUSED") {
-    return "\n      (nobody listens there: agtpd starts a daemon, agtpd status says where one does)";
+    return "nobody listens there: agtpd starts a daemon, agtpd status says where one does";
   }
   if (isUntrusted(message, line)) {
-    return "\n      (name its authority with --ca FILE, or trust it with --insecure)";
+    return "name its authority with --ca FILE, or trust it with --insecure";
   }
   const wantsCertificate = code === "ERR_AGTP_CLOSED" || message.endsWith("of the client");
   return wantsCertificate && line.cert === undefined
-    ? "\n      (a server that asks for certificates ends so: name yours with --cert and --key)"
-    : "";
+    ? "a server that asks for certificates ends so: name yours with --cert and --key"
+    : undefined;
 }
 
 /** Throws ERR_AGTP_REQUEST for what cannot be meant. */

@@ -70,3 +70,8 @@ export function jsonText(document: unknown): string {
 export function printJson(document: unknown, out: Output): void {
   out.write(jsonText(document));
 }
+
+/** Prints why there is no result, in the form in which faults of files are told. */
+export function printFailure(failure: Pick<Problem, "message" | "hint">, out: Output): void {
+  printJson({ ok: false, problems: [{ file: "", key: "", ...failure }] }, out);
+}

@@ -4,6 +4,7 @@
  */
 import { Argument, CommanderError, Help, Option, Command as Parser } from "commander";
 import { closeMatches } from "../../base/close-matches.ts";
+import { given } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import {
@@ -13,13 +14,19 @@ import {
   type Outcome,
   type SubProgram,
 } from "./command.ts";
-import { defuse, defuseLine, type Terminal } from "./terminal.ts";
+import { printFailure } from "./findings.ts";
+import { defuse, defuseLine, type Output, type Terminal } from "./terminal.ts";
 
 export { InvalidArgumentError as InvalidValue } from "commander";
 
 type Run = () => Outcome | Promise<Outcome>;
 /** Keeps what a command line asks for until it is read to its end. */
-type Choose = (run: Run) => void;
+type Choose = (chosen: Chosen) => void;
+
+interface Chosen {
+  readonly run: Run;
+  readonly asksForJson: boolean;
+}
 
 /** Runs a program with the arguments behind its name, and answers its exit code. */
 export async function runProgram(
@@ -27,28 +34,55 @@ export async function runProgram(
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
-  let chosen: Run | undefined;
+  const { out, isSilent } = heard(terminal.out);
+  const heardTerminal = { ...terminal, out };
+  let chosen: Chosen | undefined;
   try {
-    const parser = createParser(program, terminal, (run) => {
-      chosen = run;
+    const parser = createParser(program, heardTerminal, (one) => {
+      chosen = one;
     });
     parser.parse(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? 0 : 2;
+    if (error.exitCode === 0) return 0;
+    if (args.includes("--json")) {
+      const [message = "", hint] = defuse(error.message)
+        .replace(/^error: /, "")
+        .split("\n");
+      printFailure({ message, ...given({ hint }) }, out);
+    }
+    return 2;
   }
-  return chosen === undefined ? 2 : await exitCodeOf(chosen, program, terminal);
+  if (chosen === undefined) return 2;
+  return await exitCodeOf(chosen, program, { ...heardTerminal, isSilent });
 }
 
-async function exitCodeOf(run: Run, program: Command, { err }: Terminal): Promise<number> {
+/** An output, and the way to learn that nothing was written to it yet. */
+function heard(out: Output): { readonly out: Output; isSilent(): boolean } {
+  let isSilent = true;
+  const write = (text: string): void => {
+    isSilent = false;
+    out.write(text);
+  };
+  const { isTerminal, hasColour } = out;
+  return { out: { write, isTerminal, hasColour }, isSilent: () => isSilent };
+}
+
+async function exitCodeOf(
+  { run, asksForJson }: Chosen,
+  program: Command,
+  { out, err, isSilent }: Terminal & { isSilent(): boolean },
+): Promise<number> {
   try {
     const outcome = await run();
     return typeof outcome === "number" ? outcome : outcome === false ? 1 : 0;
   } catch (error) {
     const isRefusal = error instanceof CommandRefusal;
     if (!isRefusal && !(error instanceof AgtpClientError)) throw error;
-    const show = program.hasLongMessages ? defuse : defuseLine;
-    err.write(`${program.name}: ${show(error.message)}\n`);
+    const message = (program.hasLongMessages ? defuse : defuseLine)(error.message);
+    err.write(`${program.name}: ${message}\n`);
+    // Who reads JSON finds nothing else; a document that was begun is not followed by another.
+    if (asksForJson && isSilent()) printFailure({ message }, out);
     return isRefusal ? 1 : 2;
   }
 }
@@ -82,7 +116,11 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
   }
   if (notes !== undefined) parser.addHelpText("after", notes);
   if (run !== undefined) {
-    parser.action(() => choose(() => run(readLine(parser) as never, terminal)));
+    parser.action(() => {
+      const line = readLine(parser);
+      const asksForJson = "json" in line && line.json === true;
+      choose({ asksForJson, run: () => run(line as never, terminal) });
+    });
     const names = [...commands, ...programs.filter(({ description }) => description !== undefined)];
     if (names.length > 0 && Object.keys(args).length === 0) {
       refuseUnknownCommands(
@@ -128,7 +166,8 @@ function addProgram(parser: Parser, below: SubProgram, terminal: Terminal, choos
     .passThroughOptions()
     .action((args: readonly string[]) => {
       const all = [...writtenOptions(parser), ...args];
-      choose(async () => runProgram(await load(), all, terminal));
+      const run = async (): Promise<number> => runProgram(await load(), all, terminal);
+      choose({ asksForJson: false, run });
     });
 }
 

@@ -6,7 +6,7 @@
 import { resolve } from "node:path";
 import type { Problem } from "../../base/problem.ts";
 import { loadCatalog } from "../../catalog/catalog-file.ts";
-import { type Command, command, type Line } from "../shell/command.ts";
+import { type Command, command, type Line, usage } from "../shell/command.ts";
 import { printJson, printProblems } from "../shell/findings.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { diffCatalogs, isSemanticVersion, judgeVersion } from "./catalog-diff.ts";
@@ -57,8 +57,7 @@ export const catalogDiffProgram: Command = command({
 
 function run(line: DiffLine, terminal: Terminal): number {
   if (line.againstDeployment === undefined && (line.fix || line.dryRun)) {
-    terminal.err.write("error: --fix and --dry-run need --against-deployment\n");
-    return 2;
+    throw usage("--fix and --dry-run need --against-deployment");
   }
   const problems: Problem[] = [];
   const compared = compare(line, terminal, problems);

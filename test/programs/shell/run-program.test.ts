@@ -44,7 +44,9 @@ const shop: Command = {
       name: "sell",
       description: "Sells.",
       args: { "<cake>": "which one" },
-      run: ({ cake }) => {
+      options: { "--json": "print JSON", "--bill": "print one first" },
+      run: ({ cake, bill }, { out }) => {
+        if (bill) out.write("[]");
         if (cake === "none") throw usage("there is no\nsuch cake");
         if (cake === "mine") throw new CommandRefusal("it is sold");
         if (cake === "broken") throw new TypeError("a fault");
@@ -141,6 +143,27 @@ describe("a declared program", () => {
     expect(refused).toEqual({ exitCode: 1, out: "", err: "shop: it is sold\n" });
     const whole = await run({ ...shop, hasLongMessages: true }, "sell", "none");
     expect(whole.err).toBe("shop: there is no\nsuch cake\n");
+  });
+
+  it("says so as JSON as well to those who read nothing else", async () => {
+    const failure = (message: string, hint?: string) => ({
+      ok: false,
+      problems: [{ file: "", key: "", message, ...(hint === undefined ? {} : { hint }) }],
+    });
+    const asJson = async (...args: readonly string[]) => {
+      const { out, ...rest } = await run(shop, ...args, "--json");
+      return { ...rest, out: JSON.parse(out) };
+    };
+    const err = "shop: there is no such cake\n";
+    const out = failure("there is no such cake");
+    expect(await asJson("sell", "none")).toEqual({ exitCode: 2, err, out });
+    expect(await asJson("sell", "mine")).toMatchObject({ exitCode: 1, out: failure("it is sold") });
+    const unknown = failure("unknown option '--bil'", "(Did you mean --bill?)");
+    expect(await asJson("sell", "plum", "--bil")).toMatchObject({ exitCode: 2, out: unknown });
+    const missing = failure("missing required argument 'cake'");
+    expect(await asJson("sell")).toMatchObject({ exitCode: 2, out: missing });
+    expect(await run(shop, "sell", "mine", "--bill", "--json")).toMatchObject({ out: "[]" });
+    expect(await run(shop, "sell", "plum", "--json")).toMatchObject({ out: "" });
   });
 
   it("throws its faults", async () => {
