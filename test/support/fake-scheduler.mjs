@@ -23,6 +23,12 @@ function columns() {
   return Object.fromEntries(process.env.FAKE_COLUMNS.split(",").map((name) => [name, null]));
 }
 
+/** As the real one: an exception that nobody catches. */
+function checkJob({ schedule_cron: cron, schedule_tz: zone = "UTC" }) {
+  if (cron && cron.split(" ").length !== 5) throw new TypeError(`CronPattern: invalid: ${cron}`);
+  new Intl.DateTimeFormat("en", { timeZone: zone });
+}
+
 const command = group === "capabilities" ? group : action;
 if (faults.includes(`refused-${command}`)) {
   process.stdout.write(`${JSON.stringify({ ok: false, error: `${command} is refused` })}\n`);
@@ -48,8 +54,16 @@ switch (command) {
   case "list":
     finish(state.jobs);
     break;
+  case "validate":
+    if (faults.includes("no-validate")) process.stdout.write("Usage: openclaw-scheduler\n");
+    else {
+      checkJob(JSON.parse(rest[0]));
+      finish({ ok: true, valid: true });
+    }
+    break;
   case "add": {
     const job = JSON.parse(rest[0]);
+    checkJob(job);
     if (job.parent_id && !state.jobs.some(({ id }) => id === job.parent_id)) {
       fail(`parent job does not exist: ${job.parent_id}`);
     }

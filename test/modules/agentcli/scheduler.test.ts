@@ -106,7 +106,53 @@ describe("apply", () => {
     expect(result).toMatchObject({ dry_run: true, actions: [{ action: "created" }, {}] });
     expect(scheduler.jobs).toEqual([]);
     const asked = scheduler.calls.map(([, group, action]) => action ?? group);
-    expect(asked).toEqual(["capabilities", "list"]);
+    expect(asked).toEqual(["capabilities", "list", "validate", "validate"]);
+  });
+
+  it("writes nothing where the scheduler would refuse a job, and says each that it would", async () => {
+    const bad = (id: string, schedule: object) => promptTask({ id, name: id, schedule });
+    const manifest = manifestOf([
+      promptTask(),
+      bad("t2", { cron: "every day" }),
+      bad("t3", { cron: "0 9 * * *", tz: "Mars/Olympus" }),
+    ]);
+    const scheduler = makeScheduler();
+    for (const dryRun of [false, true]) {
+      const { error } = await scheduler.apply(manifest, { dryRun });
+      expect(error).toMatchObject({
+        message: expect.stringContaining('Job "W: t2" is refused: CronPattern: invalid: every day'),
+        data: {
+          code: "scheduler_error",
+          details: {
+            job_id: compiledId("w1", "t2"),
+            written: [],
+            refused: [
+              { job_id: compiledId("w1", "t2") },
+              { job_id: compiledId("w1", "t3"), message: expect.stringContaining("Mars/Olympus") },
+            ],
+          },
+        },
+      });
+    }
+    expect(scheduler.jobs).toEqual([]);
+    await scheduler.apply(manifestOf([promptTask()]));
+    const later = manifestOf([promptTask({ schedule: { cron: "never" } })]);
+    expect((await scheduler.apply(later))["error"]).toMatchObject({
+      data: { details: { refused: [{ job_id: compiledId("w1", "t1") }] } },
+    });
+    expect(scheduler.jobs).toMatchObject([{ schedule_cron: "0 9 * * *" }]);
+  });
+
+  it("takes an older scheduler, which judges no job beforehand, at what it writes", async () => {
+    const scheduler = makeScheduler();
+    const manifest = manifestOf([
+      promptTask(),
+      promptTask({ id: "t2", name: "U", schedule: { cron: "every day" } }),
+    ]);
+    const { error } = await scheduler.apply(manifest, {}, { FAKE_FAULTS: "no-validate" });
+    expect(error).toMatchObject({
+      data: { details: { job_id: compiledId("w1", "t2"), written: [compiledId("w1", "t1")] } },
+    });
   });
 
   it("adopts a job of the same name: made under the stable id, then deleted", async () => {
@@ -187,11 +233,14 @@ describe("apply", () => {
       [promptTask({ authorization_proof: { ref: "p", verify: { required: true } } })],
       {
         authorization_proof_profiles: [
-          { id: "p", method: "none", proof: { value_from: { env: "P" } } },
+          {
+            ...{ id: "p", method: "jwt", jwks_uri: "https://keys.example/jwks.json" },
+            proof: { value_from: { env: "P" } },
+          },
         ],
       },
     );
-    const { error } = await scheduler.apply(manifest, {}, { FAKE_FAULTS: "proofs", P: "x" });
+    const { error } = await scheduler.apply(manifest, {}, { FAKE_FAULTS: "proofs" });
     expect(error).toMatchObject({ data: { code: "authorization_proof_failed" } });
     expect(scheduler.jobs).toEqual([]);
     expect((await scheduler.apply(manifest))["result"]).toMatchObject({ ok: true });

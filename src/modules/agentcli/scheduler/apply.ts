@@ -58,6 +58,8 @@ export async function applyManifest(
   const writes = parentsFirst(actions).map((action) => writeOf(action, fields));
   const large = writes.find(({ spec }) => Buffer.byteLength(spec) > MAX_SPEC_BYTES);
   if (large !== undefined) return refuseLarge(large);
+  const untaken = await findUntaken(writes, fields, client);
+  if (untaken !== undefined) return untaken;
   for (const write of options.isDryRun ? [] : writes) {
     const failed = await writeJob(write, client);
     // Jobs before this one are written: their number is part of what went wrong.
@@ -147,6 +149,28 @@ const MAX_SPEC_BYTES = 131_071;
 function refuseLarge({ job }: JobWrite): Failure {
   const message = `Job "${job.name}" cannot be handed over: its arguments are longer than a command line may be`;
   return failure("scheduler_error", message, { details: { job_id: job.id, written: [] } });
+}
+
+/**
+ * The jobs that the scheduler says it would not take, before the first is written: a cron line and a time zone are for it
+ * alone to judge. What a job becomes is judged as a new one.
+ */
+async function findUntaken(
+  writes: readonly JobWrite[],
+  fields: readonly string[],
+  client: Pick<SchedulerClient, "refusalOf">,
+): Promise<Failure | undefined> {
+  const refused: { readonly job: SchedulerJob; readonly refusal: Failure }[] = [];
+  for (const { job } of writes) {
+    const refusal = await client.refusalOf(JSON.stringify(createSpec(job, fields)));
+    if (refusal !== undefined) refused.push({ job, refusal });
+  }
+  const [first] = refused;
+  if (first === undefined) return undefined;
+  const { message } = first.refusal;
+  const jobs = refused.map((one) => ({ job_id: one.job.id, message: one.refusal.message }));
+  const details = { job_id: first.job.id, written: [], refused: jobs };
+  return failure("scheduler_error", `Job "${first.job.name}" is refused: ${message}`, { details });
 }
 
 /** The scheduler takes no job whose parent it does not have. */

@@ -64,6 +64,17 @@ export class SchedulerClient {
     return failure("scheduler_error", `${this.label}: jobs list answered no list`);
   }
 
+  /** Why the scheduler would not take a new job; undefined: it would, or cannot say, as older ones cannot. */
+  async refusalOf(spec: string): Promise<Failure | undefined> {
+    const args = ["jobs", "validate", spec];
+    const said = await this.#call(args);
+    if (isFailure(said)) return said;
+    // One that does not have the command explains how it is called.
+    if (!said.stdout.trimStart().startsWith("{")) return undefined;
+    const answer = readAnswer(said.stdout, said.what);
+    return isFailure(answer) ? answer : undefined;
+  }
+
   /** `spec` is JSON. */
   addJob(spec: string): Promise<unknown> {
     return this.#ask(["jobs", "add", spec]);
@@ -78,6 +89,11 @@ export class SchedulerClient {
   }
 
   async #ask(args: readonly string[]): Promise<unknown> {
+    const said = await this.#call(args);
+    return isFailure(said) ? said : readAnswer(said.stdout, said.what);
+  }
+
+  async #call(args: readonly string[]): Promise<Said | Failure> {
     const { program, args: prefix, label } = this.#invocation;
     const end = await this.#world.runProgram({
       program,
@@ -95,8 +111,15 @@ export class SchedulerClient {
       const said = reasonIn(end.stderr) || messageOf(end.stdout);
       return failure("scheduler_error", said ?? `Scheduler command failed (${end.code}): ${what}`);
     }
-    return readAnswer(end.stdout, what);
+    return { stdout: end.stdout, what };
   }
+}
+
+/** What a call that succeeded put out. */
+interface Said {
+  readonly stdout: string;
+  /** The call, for people. */
+  readonly what: string;
 }
 
 function readAnswer(stdout: string, what: string): unknown {
