@@ -53,12 +53,12 @@ describe("signing in at a provider", () => {
     const there = await startForgingProvider();
     const house = await openWith(there);
     const begun = await begin(house);
-    expect(begun.cookie).toMatch(/^agtpd_console_oidc=/);
+    expect(begun.cookie).toMatch(/^agtpd_console_9f86d081_oidc=/);
     there.forge({}, begun.nonce);
     const back = await comeBack(house, there, begun);
     expect(back.status).toBe(200);
     const cookies = back.headers.getSetCookie();
-    expect(cookies[0]).toMatch(/^agtpd_console_oidc=; .*SameSite=Lax; Max-Age=0$/);
+    expect(cookies[0]).toMatch(/^agtpd_console_9f86d081_oidc=; .*SameSite=Lax; Max-Age=0$/);
     const [cookie = ""] = (cookies[1] ?? "").split(";");
     const { body } = await house.ask("/api/session", { headers: { cookie } });
     expect(body).toMatchObject({ name: "Ada", role: "operator" });
@@ -74,14 +74,14 @@ describe("signing in at a provider", () => {
     const house = await openWith(there);
     const nina = await house.signIn({ name: "Nina" });
     // Another port of the host has set one of the same name.
-    const begun = await begin(house, `agtpd_console=${"x".repeat(43)}; ${nina.cookie}`);
+    const begun = await begin(house, `agtpd_console_9f86d081=${"x".repeat(43)}; ${nina.cookie}`);
     there.forge({}, begun.nonce);
     // An answer that comes from another host brings no session along.
-    const cookie = `${begun.cookie}; agtpd_console_page=${encodeURIComponent("/traffic?a=1&b=%22")}`;
+    const cookie = `${begun.cookie}; agtpd_console_9f86d081_page=${encodeURIComponent("/traffic?a=1&b=%22")}`;
     const { text, headers } = await comeBack(house, there, { ...begun, cookie });
     expect(text).toContain('content="0; url=/traffic?a=1&amp;b=%22"');
     const [, session = "", gone] = headers.getSetCookie();
-    expect(gone).toMatch(/^agtpd_console_page=; .*Max-Age=0$/);
+    expect(gone).toMatch(/^agtpd_console_9f86d081_page=; .*Max-Age=0$/);
     expect((await nina.get("/api/session")).status).toBe(401);
     const own = { cookie: session.split(";")[0] ?? "" };
     expect((await house.ask("/api/session", { headers: own })).status).toBe(200);
@@ -107,7 +107,7 @@ describe("signing in at a provider", () => {
       { cookie: other.cookie, state: one.state },
       { cookie: one.cookie, state: "" },
       { cookie: `${one.cookie.slice(0, -4)}AAAA`, state: one.state },
-      { cookie: "agtpd_console_oidc=x", state: one.state },
+      { cookie: "agtpd_console_9f86d081_oidc=x", state: one.state },
     ];
     for (const each of tries) {
       const { status, headers } = await comeBack(house, there, each);

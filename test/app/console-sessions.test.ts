@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { approvingFiles } from "../support/approving.ts";
-import { openConsole, type TestConsole } from "../support/console.ts";
+import { CONSOLE, openConsole, type TestConsole } from "../support/console.ts";
+import { configFile } from "../support/deployment.ts";
 
 const filesOf = (minutes: number) =>
   approvingFiles([], { console: { enabled: true, port: 0, session_minutes: minutes } });
@@ -47,6 +48,26 @@ it("is found beside a cookie of the same name that another port of the host has 
   expect((await house.ask("/api/session", { headers: { cookie: strange } })).status).toBe(401);
 });
 
+/** The cookies of one browser, which asks for no port of the host that it sends them to. */
+function openJar() {
+  const jar = new Map<string, string>();
+  return {
+    field: () => [...jar].map(([name, value]) => `${name}=${value}`).join("; "),
+    keep: (headers: Headers) => {
+      for (const line of headers.getSetCookie()) {
+        const [name = "", value = ""] = (line.split(";")[0] ?? "").split("=");
+        jar.set(name, value);
+      }
+    },
+    rename: (from: RegExp, to: string) => {
+      for (const [name, value] of [...jar]) {
+        jar.delete(name);
+        jar.set(name.replace(from, to), value);
+      }
+    },
+  };
+}
+
 describe("the sign-in", () => {
   /** Presses the button of a new link, with the cookies of a browser. */
   async function press(house: TestConsole, cookie: string) {
@@ -66,14 +87,14 @@ describe("the sign-in", () => {
       expect([status, headers.get("location")]).toEqual([303, "/sign-in"]);
       const asked = String(headers.get("set-cookie"));
       expect(asked).toMatch(
-        /^agtpd_console_page=[\w%.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/,
+        /^agtpd_console_9f86d081_page=[\w%.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/,
       );
       const [cookie = ""] = asked.split(";");
       const signedIn = await press(house, cookie);
       expect([signedIn.status, signedIn.headers.get("location")]).toEqual([303, page]);
       const [session, gone] = signedIn.headers.getSetCookie();
-      expect(session).toMatch(/^agtpd_console=/);
-      expect(gone).toMatch(/^agtpd_console_page=; .*Max-Age=0$/);
+      expect(session).toMatch(/^agtpd_console_9f86d081=/);
+      expect(gone).toMatch(/^agtpd_console_9f86d081_page=; .*Max-Age=0$/);
     }
     const { headers } = await house.ask(`/traffic?agent=${"a".repeat(2_000)}`);
     expect(headers.get("set-cookie")).toBeNull();
@@ -85,11 +106,40 @@ describe("the sign-in", () => {
       ...["//evil.example", "https://evil.example/agents", "https:/agents", "\\\\evil", "/nothing"],
       ...["/agents/a\r\nset-cookie: a=b", "/agents/é", "/sign-out", "/api/agents", ""],
     ]) {
-      const cookie = `agtpd_console_page=${encodeURIComponent(page)}`;
+      const cookie = `agtpd_console_9f86d081_page=${encodeURIComponent(page)}`;
       const { status, headers } = await press(house, cookie);
       expect([page, status, headers.get("location")]).toEqual([page, 303, "/"]);
     }
-    expect((await press(house, "agtpd_console_page=%")).headers.get("location")).toBe("/");
+    expect((await press(house, "agtpd_console_9f86d081_page=%")).headers.get("location")).toBe("/");
+  });
+
+  it("ends nothing of the console of another server on the host", async () => {
+    const jar = openJar();
+    const houses = [];
+    for (const server_id of ["one.example", "two.example"]) {
+      const toml = configFile({ ...CONSOLE, server: { server_id } });
+      const house = await openConsole({ "agtp-server.toml": toml });
+      jar.keep((await press(house, jar.field())).headers);
+      houses.push(house);
+    }
+    for (const house of houses) {
+      const { status } = await house.ask("/api/session", { headers: { cookie: jar.field() } });
+      expect(status).toBe(200);
+    }
+  });
+
+  it("of an earlier release goes on", async () => {
+    const house = await openConsole(await filesOf(5));
+    const jar = openJar();
+    jar.keep((await press(house, "")).headers);
+    jar.rename(/_[0-9a-f]{8}$/, "");
+    expect(jar.field()).toMatch(/^agtpd_console=/);
+    const before = jar.field();
+    const session = async (cookie: string) =>
+      (await house.ask("/api/session", { headers: { cookie } })).status;
+    expect(await session(before)).toBe(200);
+    jar.keep((await press(house, before)).headers);
+    expect([await session(jar.field()), await session(before)]).toEqual([200, 401]);
   });
 
   it("ends the session that the browser had", async () => {

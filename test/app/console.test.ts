@@ -74,7 +74,9 @@ describe("the way in", () => {
     const entered = await press();
     expect([entered.status, entered.headers.get("location")]).toEqual([303, "/"]);
     const cookie = String(entered.headers.get("set-cookie"));
-    expect(cookie).toMatch(/^agtpd_console=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(cookie).toMatch(
+      /^agtpd_console_9f86d081=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
     const again = await press();
     expect([again.status, again.headers.get("set-cookie")]).toEqual([403, null]);
     const { body } = await daemon.ask("/api/session", { headers: { cookie } });
@@ -83,7 +85,7 @@ describe("the way in", () => {
 
   it("is closed to whoever has no session, a forged one, or one that ended", async () => {
     const daemon = await open();
-    const forged = { headers: { cookie: `agtpd_console=${"A".repeat(43)}` } };
+    const forged = { headers: { cookie: `agtpd_console_9f86d081=${"A".repeat(43)}` } };
     for (const init of [{}, forged]) {
       const page = await daemon.ask("/agents", init);
       expect([page.status, page.headers.get("location")]).toEqual([303, "/sign-in"]);

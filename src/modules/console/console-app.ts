@@ -24,7 +24,6 @@ import type { PageFiles } from "./page-files.ts";
 import { addPages, askedPage } from "./page-routes.ts";
 import type { ConsolePlace } from "./place.ts";
 import type { LoginLinks, Session, SignedIn } from "./sessions.ts";
-import { clearCookie, readCookies, setCookie } from "./sessions.ts";
 import { sendHtml, signInPage } from "./sign-in-page.ts";
 
 /** The parts of a console. */
@@ -137,7 +136,7 @@ function signedInBy(
   { headers }: FastifyRequest,
   { sessions, place }: ConsoleParts,
 ): SignedIn | undefined {
-  for (const token of readCookies(headers.cookie, place.isSecure)) {
+  for (const token of place.cookies.read(headers.cookie)) {
     const session = sessions.find(token);
     if (session !== undefined) return { ...session, token };
   }
@@ -161,10 +160,10 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
       return sendHtml(reply.code(403), signInPage({ link, person, provider }));
     }
     const before = signedInBy(request, parts);
-    reply.header("set-cookie", setCookie(await sessions.begin(person), place.isSecure));
+    reply.header("set-cookie", place.cookies.set(await sessions.begin(person)));
     if (before !== undefined) await sessions.end(before.token);
-    const asked = askedPage(headers.cookie, place.isSecure);
-    if (asked !== undefined) reply.header("set-cookie", clearCookie(place.isSecure, "page"));
+    const asked = askedPage(headers.cookie, place);
+    if (asked !== undefined) reply.header("set-cookie", place.cookies.clear("page"));
     return reply
       .code(303)
       .header("location", asked ?? "/")
@@ -176,7 +175,7 @@ function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
       checkCsrf(request, signedIn);
       await sessions.end(signedIn.token);
     }
-    reply.header("set-cookie", clearCookie(place.isSecure));
+    reply.header("set-cookie", place.cookies.clear());
     return reply.code(204).send();
   });
 }

@@ -18,7 +18,7 @@ import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
 import { askedPage } from "./page-routes.ts";
 import { type Grant, type Person, personOf, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
-import { clearCookie, readCookies, type Sessions, setCookie } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import { onwardPage, refusalPage, sendHtml } from "./sign-in-page.ts";
 
 /** The parts of these routes. */
@@ -74,7 +74,7 @@ async function sendAway(
   }
   const { attempt, cookie } = await attempts.begin(tokenOf(request));
   const address = await provider.authorizationUrl(attempt, place.baseUrl + CALLBACK);
-  reply.header("set-cookie", setCookie(cookie, place.isSecure, "attempt"));
+  reply.header("set-cookie", place.cookies.set(cookie, "attempt"));
   return sendHtml(reply, onwardPage(address.href));
 }
 
@@ -86,10 +86,10 @@ async function takeBack(
   const { oidc, provider, attempts, place } = parts;
   const [, ...query] = url.split("?");
   const answer = new URL(`${place.baseUrl}${CALLBACK}?${query.join("?")}`);
-  const cookie = readCookies(headers.cookie, place.isSecure, "attempt")[0];
+  const cookie = place.cookies.read(headers.cookie, "attempt")[0];
   const attempt = await attempts.take(cookie, answer.searchParams.get("state"));
   if (attempt === undefined) throw new OidcFailure("state", "the state is not this browser's");
-  reply.header("set-cookie", clearCookie(place.isSecure, "attempt"));
+  reply.header("set-cookie", place.cookies.clear("attempt"));
   const claims = await provider.claimsOf(answer, attempt);
   const granted = roleOf(claims, oidc);
   if (granted === undefined) {
@@ -98,9 +98,9 @@ async function takeBack(
   }
   const person = personOf(claims, granted.role);
   const token = await parts.begin(person, granted.grant, attempt.session);
-  reply.header("set-cookie", setCookie(token, place.isSecure));
-  const asked = askedPage(headers.cookie, place.isSecure);
-  if (asked !== undefined) reply.header("set-cookie", clearCookie(place.isSecure, "page"));
+  reply.header("set-cookie", place.cookies.set(token));
+  const asked = askedPage(headers.cookie, place);
+  if (asked !== undefined) reply.header("set-cookie", place.cookies.clear("page"));
   return sendHtml(reply, onwardPage(asked ?? "/"));
 }
 

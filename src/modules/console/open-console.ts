@@ -65,7 +65,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   // Until it is served, for sessions that are read before.
   rules.current ??= config.console;
   const sessions = await Sessions.open(context, rules);
-  const place = new ConsolePlace(config.console);
+  const place = new ConsolePlace(config);
   const desk = await openDesk(context, place);
   const provider = await openOidc(context, { place, sessions });
   const publicKey = signingKey && publicKeyOf(signingKey);
@@ -148,7 +148,7 @@ export async function openInspection(parts: InspectionParts): Promise<OpenedCons
   const { serverId } = config.server;
   const links = new LoginLinks();
   const rules = { current: config.console };
-  const place = new ConsolePlace(config.console);
+  const place = new ConsolePlace(config);
   const directory = {
     list: () => journal.agentIds.map((agentId) => ({ agentId, name: names.get(agentId) ?? null })),
   };

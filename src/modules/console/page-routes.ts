@@ -7,7 +7,7 @@ import type { Admit } from "./console-api.ts";
 import { ConsoleFault, methodNotAllowed } from "./console-fault.ts";
 import type { PageFiles } from "./page-files.ts";
 import type { ConsolePlace } from "./place.ts";
-import { readCookies, type SignedIn, setCookie } from "./sessions.ts";
+import type { SignedIn } from "./sessions.ts";
 import { findEndpoint } from "./views/endpoints.ts";
 import { hasChain } from "./views/records.ts";
 import type { Sources } from "./views/sources.ts";
@@ -61,7 +61,7 @@ export function addPages(app: FastifyInstance, parts: PageParts): void {
       }
       if (request.url.length <= MAX_ASKED) {
         const asked = encodeURIComponent(request.url);
-        const cookie = setCookie(asked, parts.place.isSecure, "page");
+        const cookie = parts.place.cookies.set(asked, "page");
         reply.header("set-cookie", `${cookie}; Max-Age=${ASKED_S}`);
       }
       return reply.code(303).header("location", "/sign-in").send();
@@ -82,8 +82,11 @@ const MAX_ASKED = 1_024;
 const ADDRESS = /^[!-~]+$/;
 
 /** The page that somebody asked for before signing in; anything but one of this console's is none. */
-export function askedPage(cookies: string | undefined, isSecure: boolean): string | undefined {
-  const [asked = ""] = readCookies(cookies, isSecure, "page").map(decodeSegment);
+export function askedPage(
+  field: string | undefined,
+  { cookies }: Pick<ConsolePlace, "cookies">,
+): string | undefined {
+  const [asked = ""] = cookies.read(field, "page").map(decodeSegment);
   const [path = ""] = asked.split("?");
   return ADDRESS.test(asked) && isPagePath(path) ? asked : undefined;
 }

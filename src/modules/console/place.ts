@@ -1,19 +1,22 @@
 /** The place of the console: the link that signs somebody in, and the names it answers to. */
 import { urlAuthority, urlHost } from "../../base/addresses.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
-import type { ConsoleConfig } from "./config.ts";
+import type { ConsoleSections } from "./config.ts";
+import { Cookies } from "./cookies.ts";
 
 /** Hosts that listen where `localhost` leads: to the IPv4 address alone on many machines. */
 const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "0.0.0.0", "::"];
 
 /** Known once the port is bound. */
 export class ConsolePlace {
-  readonly #config: ConsoleConfig;
+  readonly cookies: Cookies;
+  readonly #config: ConsoleSections["console"];
   #port = 0;
   #daemon: (() => DaemonFacts) | undefined;
 
-  constructor(config: ConsoleConfig) {
-    this.#config = config;
+  constructor({ console, server }: Pick<ConsoleSections, "console" | "server">) {
+    this.#config = console;
+    this.cookies = new Cookies(this, server.serverId);
   }
 
   bind(port: number, daemon: () => DaemonFacts): void {

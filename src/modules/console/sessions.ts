@@ -1,7 +1,7 @@
 /**
  * Sessions of people at the console, known by the digest of a cookie. One ends by itself when it was
  * not used for `session_minutes`, at once when somebody logs out, and when nobody may have it any more.
- * With them the links that begin one, and the cookies that name one.
+ * With them the links that begin one.
  */
 import { randomBytes } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
@@ -163,46 +163,4 @@ export class LoginLinks {
     this.#links.delete(sha256Hex(token));
     return person;
   }
-}
-
-/**
- * The cookies of the console: of a session, of an attempt to sign in at a provider, and of the page
- * that was asked for before. Over TLS their names keep other hosts and paths from setting them.
- */
-const COOKIES = {
-  session: { name: "agtpd_console", sameSite: "Strict" },
-  attempt: { name: "agtpd_console_oidc", sameSite: "Lax" },
-  page: { name: "agtpd_console_page", sameSite: "Lax" },
-} as const;
-type CookieKind = keyof typeof COOKIES;
-
-const MAX_COOKIES = 8;
-
-/** The values of the cookie: what listens on another port of the host may have set one of the same name. */
-export function readCookies(
-  field: string | undefined,
-  isSecure: boolean,
-  kind: CookieKind = "session",
-): readonly string[] {
-  const prefix = `${nameOf(kind, isSecure)}=`;
-  const named = (field ?? "").split(";").map((part) => part.trim());
-  const values = named.filter((part) => part.startsWith(prefix));
-  return values.slice(0, MAX_COOKIES).map((part) => part.slice(prefix.length));
-}
-
-/** The field that sets it, until the browser is closed. */
-export function setCookie(value: string, isSecure: boolean, kind: CookieKind = "session"): string {
-  const { sameSite } = COOKIES[kind];
-  const attributes = `Path=/; HttpOnly; SameSite=${sameSite}${isSecure ? "; Secure" : ""}`;
-  return `${nameOf(kind, isSecure)}=${value}; ${attributes}`;
-}
-
-/** The field that ends it. */
-export function clearCookie(isSecure: boolean, kind: CookieKind = "session"): string {
-  return `${setCookie("", isSecure, kind)}; Max-Age=0`;
-}
-
-function nameOf(kind: CookieKind, isSecure: boolean): string {
-  const { name } = COOKIES[kind];
-  return isSecure ? `__Host-${name}` : name;
 }

@@ -1,10 +1,11 @@
 /** Where the console says that it is. */
 import { describe, expect, it } from "vitest";
-import type { ConsoleConfig } from "../../../src/modules/console/config.ts";
+import type { ConsoleSections } from "../../../src/modules/console/config.ts";
 import { ConsolePlace } from "../../../src/modules/console/place.ts";
 
-function placeAt(config: Partial<ConsoleConfig>, port = 4490): ConsolePlace {
-  const place = new ConsolePlace(config as ConsoleConfig);
+function placeAt(config: Partial<ConsoleSections["console"]>, port = 4490): ConsolePlace {
+  const sections = { console: config, server: { serverId: "shop.example" } };
+  const place = new ConsolePlace(sections as ConsoleSections);
   place.bind(port, () => undefined as never);
   return place;
 }
