@@ -79,13 +79,35 @@ export function ownerIdOf({ operator }: Pick<Answers, "operator">): string {
   return wordOf(operator) ?? "operator";
 }
 
+/** Latin letters that no mark can be taken off. */
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  ...([
+    ["ß", "ss"],
+    ["æ", "ae"],
+    ["œ", "oe"],
+    ["ø", "o"],
+    ["þ", "th"],
+    ["ŋ", "ng"],
+  ] as const),
+  ...([
+    ["ð", "d"],
+    ["đ", "d"],
+    ["ħ", "h"],
+    ["ı", "i"],
+    ["ĸ", "k"],
+    ["ł", "l"],
+    ["ŧ", "t"],
+  ] as const),
+]);
+
 /** A text in the letters that names are made of; undefined when nothing is left of it. */
 function wordOf(text: string): string | undefined {
   const word = text
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/[^a-z0-9]/gu, (letter) => LETTERS.get(letter) ?? "-")
+    .replace(/-+/g, "-")
     .replace(/^-/, "")
     .slice(0, MAX_WORD)
     .replace(/-$/, "");

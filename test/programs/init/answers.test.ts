@@ -21,7 +21,13 @@ describe("what is assumed", () => {
     ["/srv/My Shop (2)", "my-shop-2.localhost"],
     ["/srv/Käse & Brot", "kase-brot.localhost"],
     ["/", "agents.localhost"],
+    ["/srv/Größe", "grosse.localhost"],
+    ["/srv/STRAẞE", "strasse.localhost"],
+    ["/srv/Ærø", "aero.localhost"],
+    ["/srv/Łódź – Đà Nẵng", "lodz-da-nang.localhost"],
     ["/srv/店", "agents.localhost"],
+    ["/srv/店 2", "2.localhost"],
+    ["/srv/Магазин", "agents.localhost"],
   ])("is, for a directory %s, the server id %s", (directory, serverId) => {
     expect(assumeServerId(directory)).toBe(serverId);
   });
