@@ -43,7 +43,7 @@ export function scanDeployment(options: DeploymentSource & CatalogStep): Scan {
     switch (source.kind) {
       case "config":
         collectPolicies(source, references);
-        references.methods.push(...ownEndpoints(source, options.directory));
+        references.methods.push(...ownEndpoints(source, { ...options, environment }));
         break;
       case "endpoint":
         collectEndpoint(source, references);

@@ -2,6 +2,7 @@
 import { symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { agentManifest, MAIL_SPECS } from "../../support/agntcy.ts";
 import { type CatalogJson, makeVerb } from "../../support/catalog-versions.ts";
 import { configFile, endpointFile } from "../../support/deployment.ts";
 import { type DiffFiles, type FindingJson, makeDiffProgram } from "../../support/diff-program.ts";
@@ -412,15 +413,18 @@ describe("a deployment that an upgrade breaks", () => {
 
   it("has endpoints of the server itself, whose methods no file names", async () => {
     const runs = configFile({ openwop: {}, agntcy: [{ manifest: "agents/a.json", base: "/a" }] });
-    const methods = ["CANCEL", "FORK", "RESUME"];
+    const methods = ["CANCEL", "CREATE", "FORK", "RESUME"];
     const find = async (site: NonNullable<DiffFiles["site"]>) => {
       const program = makeDiffProgram({
-        older: ({ verbs }) => {
+        older: (catalog) => {
           const successor = { deprecated_in: "1.0.0", removed_in: "2.0.0", successor: "REVOKE" };
-          for (const name of methods) verbs[name] = makeVerb(`Do ${name}.`, successor);
+          for (const name of methods) catalog.verbs[name] = makeVerb(`Do ${name}.`, successor);
+          // POST stands for CREATE otherwise.
+          catalog.legacy = {};
         },
         newer: (catalog) => {
           catalog.version = "2.0.0";
+          catalog.legacy = {};
           for (const name of methods) delete catalog.verbs[name];
         },
         site,
@@ -450,6 +454,24 @@ describe("a deployment that an upgrade breaks", () => {
     expect((await find({})).names).toEqual(["policies.methods.custom: RESUME"]);
     const packs = await find({ "agents/openwop/clerk/pack.json": "{}" });
     expect(packs.names).toHaveLength(3);
+    const threading = configFile({
+      agntcy: [
+        { manifest: "agents/a.json", base: "/a" },
+        { manifest: "agents/${WHOSE:-threads}.json", base: "/b" },
+        { manifest: "agents/gone.json", base: "/c" },
+      ],
+    });
+    const { thread_state: _, ...others } = MAIL_SPECS;
+    const capabilities = { ...MAIL_SPECS.capabilities, threads: false };
+    const manifest = (specs: object) => JSON.stringify(agentManifest({ specs }));
+    const threads = await find({
+      "agtp-server.toml": threading,
+      "agents/a.json": manifest({ ...others, capabilities }),
+      "agents/threads.json": manifest(MAIL_SPECS),
+    });
+    expect(threads.names).toEqual([
+      ...["agntcy[0]: CANCEL", "agntcy[1]: CREATE", "policies.methods.custom: RESUME"],
+    ]);
     for (const policies of [
       { custom: methods },
       { disallow: methods },
