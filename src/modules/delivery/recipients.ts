@@ -29,7 +29,8 @@ export function resolveRecipients(
   const recipients = new Map<string, Recipient>();
   for (const address of addresses) {
     for (const recipient of resolveAddress(address, book)) {
-      const key = recipient.kind === "agent" ? recipient.agentId : recipient.name;
+      // An agent that is retired has an id, too.
+      const key = ("agentId" in recipient ? recipient.agentId : undefined) ?? recipient.name;
       if (!recipients.has(key)) recipients.set(key, recipient);
     }
   }

@@ -282,7 +282,9 @@ describe("NOTIFY", () => {
     await change("REINSTATE", ALICE);
     expect(await inboxOf(server, ALICE)).toHaveLength(1);
     await change("REVOKE", ALICE);
-    expect(codeOf(await tell(server, "alice", {}, BOB))).toEqual([410, "agent-retired"]);
+    for (const named of ["alice", ["alice", ALICE, `agtp://${ALICE}`]]) {
+      expect(codeOf(await tell(server, named, {}, BOB))).toEqual([410, "agent-retired"]);
+    }
     const { body } = await tell(server, ["alice", "bob"], {}, BOB);
     expect(body["result"]?.["receipts"]?.["0"]).toMatchObject({ reason: "agent-retired" });
   });

@@ -71,7 +71,10 @@ describe("resolveRecipients", () => {
     expect(resolveRecipients(addresses, book)).toEqual([alice, desk, nobody("ghost")]);
   });
 
-  it("says that an agent is retired", () => {
+  it("says that an agent is retired, once", () => {
+    expect(resolveRecipients([RITA, "rita"], book)).toEqual([
+      { kind: "nobody", name: RITA, reason: "agent-retired", agentId: RITA },
+    ]);
     expect(resolveRecipients(["rita"], book)).toEqual([
       { kind: "nobody", name: "rita", reason: "agent-retired", agentId: RITA },
     ]);
