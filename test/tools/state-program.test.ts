@@ -17,6 +17,7 @@ import { makeDirectory } from "../support/directory.ts";
 import { encodeRequest } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
 import { readJournal, recordOf, walkChain } from "../support/records.ts";
+import { mountSmallDisk } from "../support/small-disk.ts";
 import type { ProgramRun } from "../support/terminal.ts";
 
 const HANDLERS = "export const echo = ({ input }) => ({ body: input });";
@@ -25,6 +26,12 @@ const FILES = hostedFiles(
   {},
   { "handlers.mjs": HANDLERS },
 );
+
+const probe = mountSmallDisk(1);
+probe?.remove();
+if (probe === undefined) {
+  console.warn("\nNOT RUN, no file system can be mounted here: a full disk under agtpd state\n");
+}
 
 function state(configPath: string, ...args: readonly string[]): Promise<ProgramRun> {
   return runCommand(["state", ...args, "--config", configPath], dirname(configPath));
@@ -74,6 +81,28 @@ describe("agtpd state", () => {
     }
     expect(await state(configPath, "export", configPath)).toMatchObject({ exitCode: 1 });
   });
+
+  it.skipIf(probe === undefined)(
+    "could not be asked where a disk is full, and leaves nothing there",
+    async () => {
+      const { configPath } = await makeUsed(2);
+      const file = join(makeDirectory(), "state.ndjson");
+      await state(configPath, "export", file);
+      const disk = mountSmallDisk(1);
+      if (disk === undefined) throw new Error("a file system could be mounted a moment ago");
+      onTestFinished(() => disk.remove());
+      disk.fill();
+      const exported = await state(configPath, "export", join(disk.directory, "state.ndjson"));
+      expect([exported.exitCode, exported.out]).toEqual([2, ""]);
+      expect(exported.err).toMatch(/^agtpd state: cannot write \/.*ENOSPC/);
+      const path = join(disk.directory, "state.db");
+      const other = makeDeployment(hostedFiles({}, { store: { driver: "sqlite", path } }));
+      const imported = await state(other.configPath, "import", file);
+      expect(imported.exitCode).toBeGreaterThan(0);
+      expect(imported.err).toMatch(/^agtpd state: .*\n$/);
+      expect(readdirSync(disk.directory)).toEqual([]);
+    },
+  );
 
   it("moves what a running daemon keeps into another deployment, where chains go on", async () => {
     const { configPath } = makeDeployment(FILES);

@@ -18,6 +18,7 @@ import {
 } from "../../state/moving/read-state-file.ts";
 import { readKnownChains } from "../../state/records/known-chains.ts";
 import { controlPath, journalDirectory } from "../../state/state-directory.ts";
+import { findStoreFault } from "../../state/store-fault.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
@@ -55,21 +56,39 @@ export function summary({ entries, records, chains }: Omit<Totals, "kind">): str
 async function exportTo(target: string, config: Config): Promise<Totals> {
   const part = `${target}.part`;
   const file = openNew(target, part);
+  const out: ExportFile = { target, file };
   try {
     const octets = await askDaemon(config);
     const totals =
-      octets === undefined ? await exportOffline(config, file) : await write(octets, file);
-    fsyncSync(file);
-    renameSync(part, target);
-    syncDirectory(dirname(target));
+      octets === undefined ? await exportOffline(config, out) : await write(octets, out);
+    written(target, () => {
+      fsyncSync(file);
+      renameSync(part, target);
+      syncDirectory(dirname(target));
+    });
     return totals;
   } catch (error) {
     rmSync(part, { force: true });
-    throw error instanceof StateFileError
-      ? new CommandRefusal(`the export ${error.message}`)
-      : error;
+    if (error instanceof StateFileError) throw new CommandRefusal(`the export ${error.message}`);
+    const fault = findStoreFault(error);
+    throw fault === undefined ? error : usage(fault.message);
   } finally {
     closeSync(file);
+  }
+}
+
+/** The file that an export is written to, open, and the name that it gets. */
+interface ExportFile {
+  readonly target: string;
+  readonly file: number;
+}
+
+/** Does what a full disk may refuse. */
+function written<T>(target: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    throw usage(`cannot write ${target}: ${reasonOf(error)}`);
   }
 }
 
@@ -105,7 +124,7 @@ async function askDaemon({ directory }: Config): Promise<AsyncIterable<Buffer> |
   }
 }
 
-async function exportOffline(config: Config, file: number): Promise<Totals> {
+async function exportOffline(config: Config, file: ExportFile): Promise<Totals> {
   const { serverId } = config.server;
   if (config.store.driver === "postgres") {
     return withPostgres(config, (store) =>
@@ -129,16 +148,21 @@ async function exportOffline(config: Config, file: number): Promise<Totals> {
 }
 
 /** Writes octets, and judges them on the way. */
-async function write(octets: AsyncIterable<Buffer | string>, file: number): Promise<Totals> {
-  async function* written(): AsyncGenerator<Buffer> {
+async function write(
+  octets: AsyncIterable<Buffer | string>,
+  { target, file }: ExportFile,
+): Promise<Totals> {
+  async function* passing(): AsyncGenerator<Buffer> {
     for await (const chunk of octets) {
       const buffer = Buffer.from(chunk);
-      for (let at = 0; at < buffer.length; ) at += writeSync(file, buffer, at);
+      for (let at = 0; at < buffer.length; ) {
+        at += written(target, () => writeSync(file, buffer, at));
+      }
       yield buffer;
     }
   }
   let totals: Totals | undefined;
-  for await (const one of readStateFile(written())) if (one.kind === "end") totals = one;
+  for await (const one of readStateFile(passing())) if (one.kind === "end") totals = one;
   if (totals === undefined) throw new StateFileError("is empty");
   return totals;
 }

@@ -13,6 +13,7 @@ import { importState } from "../../state/moving/import-state.ts";
 import type { ImportReport } from "../../state/moving/imported-chains.ts";
 import { StateFileError } from "../../state/moving/read-state-file.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
+import { findStoreFault } from "../../state/store-fault.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/findings.ts";
 import { readConfig } from "../shell/read-config.ts";
@@ -168,6 +169,11 @@ function explained(error: unknown, source: string): unknown {
   if (error instanceof StateFileError) return new CommandRefusal(`${source} ${error.message}`);
   if (["ENOENT", "EACCES", "EISDIR"].includes(codeOf(error))) {
     return usage(`cannot read ${source}: ${reasonOf(error)}`);
+  }
+  const fault = findStoreFault(error);
+  if (fault !== undefined) return usage(`cannot import ${source}: ${fault.message}`);
+  if (["ENOSPC", "EDQUOT", "EROFS"].includes(codeOf(error))) {
+    return usage(`cannot import ${source}: ${reasonOf(error)}`);
   }
   return error;
 }
