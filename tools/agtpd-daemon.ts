@@ -7,6 +7,7 @@ import { describeFileError } from "../src/base/bounded-file.ts";
 import { createLog } from "../src/base/log.ts";
 import { isError, type Problem } from "../src/base/problem.ts";
 import { codeOf } from "../src/base/thrown.ts";
+import { usage } from "../src/programs/shell/command.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { printWholeProblems } from "../src/programs/shell/whole-problems.ts";
 import type { DaemonLine } from "./agtpd-program.ts";
@@ -17,6 +18,8 @@ let running: (Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>) | undefin
 
 /** Serves or checks the deployment that the command line names; a refusal ends the process. */
 export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
+  if (flags.json && !flags.check) throw usage("--json goes with --check");
+  if (flags.check && flags.inspectOnly) throw usage("expected --check or --inspect-only, got both");
   const options: DaemonOptions = {
     configPath: flags.config,
     ...(flags.host === undefined ? {} : { host: flags.host }),

@@ -3,6 +3,7 @@
  * send every day. The exit code is 0 when the server did or accepted what it was asked, 1 when it
  * answered otherwise, 2 when there was no answer to be had.
  */
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { type Command, command } from "../shell/command.ts";
 import { InvalidValue } from "../shell/run-program.ts";
 import { EXCHANGE_OPTIONS, exchange } from "./exchange.ts";
@@ -26,8 +27,11 @@ export const agtpProgram: Command = command({
   description: "Sends one AGTP request and prints the response.",
   args: {
     "<uri>": "agtp://HOST[:PORT][/PATH], agtp://HOST/agents/NAME or agtp://AGENT_ID@HOST",
-    "[method]": "default DISCOVER; DESCRIBE for a URI that names an agent",
-    "[path]": 'default: the URI\'s, else "/"; may have a query',
+    "[method]": {
+      help: "default DISCOVER; DESCRIBE for a URI that names an agent",
+      words: FLOOR_METHODS,
+    },
+    "[path]": { help: 'default: the URI\'s, else "/"; may have a query', words: "endpoints" },
   },
   options: {
     ...EXCHANGE_OPTIONS,

@@ -19,7 +19,7 @@ import { printResponse } from "./report.ts";
 /** Options for the caller, for trust and for the output. */
 export const EXCHANGE_OPTIONS = {
   "-H, --header <field>": { help: "'Name: value'; may be repeated", isRepeated: true },
-  "--agent-id <id>": "Agent-ID: who asks; default: the agent of --cert",
+  "--agent-id <id>": { help: "Agent-ID: who asks; default: the agent of --cert", words: "agents" },
   "--owner-id <id>": "Owner-ID: for whom",
   "--scope <scopes>": { help: "Authority-Scope: a:b,c:d", isJoined: true },
   "--cert <file>": "certificate of the agent, PEM",

@@ -24,13 +24,19 @@ export const CONFORMANCE_ARGS = { "[uri]": "agtp://HOST[:PORT]" } as const;
 
 /** Options for the caller, for trust, for the choice of cases and for the report. */
 export const CONFORMANCE_OPTIONS = {
-  "--agent-id <id>": "an agent that the server knows; without it little can be asked",
+  "--agent-id <id>": {
+    help: "an agent that the server knows; without it little can be asked",
+    words: "agents",
+  },
   "--owner-id <id>": "Owner-ID, sent with it",
   "--scope <scopes>": {
     help: "the scopes that the agent holds, sent as Authority-Scope: a:b,c:d",
     isJoined: true,
   },
-  "--other-agent-id <id>": "a second agent, for what must not pass between agents",
+  "--other-agent-id <id>": {
+    help: "a second agent, for what must not pass between agents",
+    words: "agents",
+  },
   "-H, --header <field>": {
     help: "'Name: value' with every request; may be repeated",
     isRepeated: true,

@@ -1,5 +1,5 @@
 /** `agtpd completion`: completions of all programs, for a shell. */
-import { type Command, command, usage } from "../shell/command.ts";
+import { type Command, command, type OfferedWords, usage } from "../shell/command.ts";
 
 const NOTES = `
 Examples:
@@ -12,7 +12,7 @@ export function completionCommand(programs: () => Promise<readonly Command[]>): 
   return command({
     name: "agtpd completion",
     description: "Prints completions of agtpd and the programs beside it.",
-    args: { "<shell>": SHELLS.join(" | ") },
+    args: { "<shell>": { help: SHELLS.join(" | "), words: SHELLS } },
     notes: NOTES,
     run: async ({ shell }, { out }) => {
       const known = SHELLS.find((one) => one === shell);
@@ -44,15 +44,23 @@ function programs(commands: readonly CompletedCommand[]): readonly string[] {
 
 /** The part that bash and zsh share: the words of a command, and the values of an option. */
 function wordFunctions(commands: readonly CompletedCommand[]): string {
-  const words = commands.map(({ words: path, options, commands: below }) => {
-    const offered = [...below.map(({ name }) => name), ...options.flatMap(({ flags }) => flags)];
-    return `    ${quoted(path)}) echo ${quoted(offered.join(" "))} ;;`;
+  const words = commands.map(({ words: path, options, commands: below, args }) => {
+    const offered = [
+      ...below.map(({ name }) => name),
+      ...args.filter((one) => typeof one !== "string").flat(),
+      ...options.flatMap(({ flags }) => flags),
+    ];
+    const local = args.filter((one) => typeof one === "string").map((one) => `; ${LOCAL[one]}`);
+    return `    ${quoted(path)}) echo ${quoted(offered.join(" "))}${local.join("")} ;;`;
   });
   const values = commands.flatMap(({ words: path, options }) => {
     return options
       .filter(({ hasValue }) => hasValue)
       .map((option) => {
-        return `    ${patterns(path, option)}) echo ${quoted(option.choices.join(" "))}; return 0 ;;`;
+        const { choices } = option;
+        const print =
+          typeof choices === "string" ? LOCAL[choices] : `echo ${quoted(choices.join(" "))}`;
+        return `    ${patterns(path, option)}) ${print}; return 0 ;;`;
       });
   });
   return `_agtpd_words() {
@@ -80,6 +88,17 @@ _agtpd_command() {
   echo "$found"
 }
 `;
+}
+
+/** Commands that print what the deployment here has. */
+const LOCAL: Readonly<Record<Extract<OfferedWords, string>, string>> = {
+  agents: printed("agents", "*.agent.json", '"agent_id": *"([0-9a-f]{64})"'),
+  endpoints: printed("endpoints", "*.toml", '^(method|path) *= *"([^"]*)"', 2),
+};
+
+function printed(directory: string, files: string, pattern: string, group = 1): string {
+  const script = `s#^.*${pattern.replace("^", "")}.*$#\\${group}#p`;
+  return `find ${directory} -name '${files}' -exec sed -nE '${script}' {} + 2>/dev/null | sort -u`;
 }
 
 function patterns(path: string, { flags }: CompletedOption): string {
@@ -118,7 +137,7 @@ compdef _agtpd_complete ${programs(commands).join(" ")}
 }
 
 function fishScript(commands: readonly CompletedCommand[]): string {
-  const lines = commands.flatMap(({ words, options, commands: below }) => {
+  const lines = commands.flatMap(({ words, options, commands: below, args }) => {
     const [program = "", ...path] = words.split(" ");
     const start = `complete -c ${program}`;
     // Before any command of it, and behind each word that leads to it.
@@ -131,6 +150,7 @@ function fishScript(commands: readonly CompletedCommand[]): string {
     const when = conditions === "" ? "" : ` -n ${quoted(conditions)}`;
     return [
       ...below.map(({ name, help }) => `${start}${when} -a ${quoted(name)} -d ${quoted(help)}`),
+      ...args.map((one) => `${start}${when} -a ${fishWords(one)}`),
       ...options.map((option) => `${start}${when}${fishOption(option)}`),
     ];
   });
@@ -141,12 +161,15 @@ function fishOption({ flags, help, hasValue, choices }: CompletedOption): string
   const names = flags.map((flag) => {
     return flag.startsWith("--") ? ` -l ${flag.slice(2)}` : ` -s ${flag.slice(1)}`;
   });
-  const value = !hasValue
-    ? ""
-    : choices.length === 0
-      ? " -r"
-      : ` -x -a ${quoted(choices.join(" "))}`;
+  const value = !hasValue ? "" : choices.length === 0 ? " -r" : ` -x -a ${fishWords(choices)}`;
   return `${names.join("")}${value} -d ${quoted(help)}`;
+}
+
+/** Fish carries out what stands in parentheses. */
+function fishWords(words: OfferedWords): string {
+  return typeof words === "string"
+    ? `"(${LOCAL[words].replaceAll(/["$\\]/g, "\\$&")})"`
+    : quoted(words.join(" "));
 }
 
 /** A text as fish takes it for one word; what the other shells are given has no quotes. */
@@ -160,8 +183,8 @@ interface CompletedOption {
   readonly help: string;
   /** A value follows. */
   readonly hasValue: boolean;
-  /** The only values that it may have. */
-  readonly choices: readonly string[];
+  /** The values that are offered. */
+  readonly choices: OfferedWords;
 }
 
 /** A program or a command below one. */
@@ -170,6 +193,8 @@ export interface CompletedCommand {
   readonly words: string;
   readonly options: readonly CompletedOption[];
   readonly commands: readonly { readonly name: string; readonly help: string }[];
+  /** Offered for its arguments. */
+  readonly args: readonly OfferedWords[];
 }
 
 const ALWAYS: readonly CompletedOption[] = [
@@ -196,12 +221,15 @@ export async function completedCommands(
   for (const [name, , one] of below) {
     deeper.push(...(await completedCommands(one, `${words} ${name}`)));
   }
-  return [{ words, options: [...completedOptions(program), ...ALWAYS], commands }, ...deeper];
+  const args = Object.values(program.args ?? {}).flatMap((one) =>
+    typeof one === "string" ? [] : [one.words],
+  );
+  return [{ words, options: [...completedOptions(program), ...ALWAYS], commands, args }, ...deeper];
 }
 
 function completedOptions({ options = {} }: Command): readonly CompletedOption[] {
   return Object.entries(options).map(([written, details]) => {
-    const { help, choices = [] } = typeof details === "string" ? { help: details } : details;
+    const { help, choices, words = [] } = typeof details === "string" ? { help: details } : details;
     return {
       flags: written
         .replace(/[<[].*$/, "")
@@ -209,7 +237,7 @@ function completedOptions({ options = {} }: Command): readonly CompletedOption[]
         .split(/,? +/),
       help,
       hasValue: /[<[]/.test(written),
-      choices,
+      choices: choices ?? words,
     };
   });
 }

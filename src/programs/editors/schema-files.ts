@@ -123,7 +123,9 @@ Exit codes: 0 printed or written, 2 it could not be.`;
 export const schemaCommand: Command = command({
   name: "agtpd schema",
   description: "Prints the JSON Schema of a deployment's file, with descriptions and defaults.",
-  args: { "[name]": `which file's: ${SCHEMA_NAMES.join(" | ")}` },
+  args: {
+    "[name]": { help: `which file's: ${SCHEMA_NAMES.join(" | ")}`, words: SCHEMA_NAMES },
+  },
   options: {
     "--write": "write all of them to .agtp/schema beside the configuration",
     "--config <file>": { help: "configuration file", default: "agtp-server.toml" },

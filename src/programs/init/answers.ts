@@ -21,7 +21,8 @@ export interface Answers {
   readonly handlers: HandlerLanguage;
 }
 
-const HANDLER_LANGUAGES = ["javascript", "python"] as const;
+/** All of them. */
+export const HANDLER_LANGUAGES = ["javascript", "python"] as const;
 export type HandlerLanguage = (typeof HANDLER_LANGUAGES)[number];
 
 /** The port of agtp:// without a port. */
@@ -171,7 +172,7 @@ export async function interview(
 
   // A wrong flag is reported before anybody is asked.
   if (line.operator !== undefined) checked("--operator", line.operator, findTextFault);
-  if (line.agent) checked("--agent", line.agent, findAgentFault);
+  if (typeof line.agent === "string") checked("--agent", line.agent, findAgentFault);
   const serverId = await settle(line.serverId, {
     flag: "--server-id",
     text: "How agents know the server",

@@ -12,6 +12,7 @@ import {
   DEFAULT_AGENT,
   DEFAULT_PORT,
   type GivenAnswers,
+  HANDLER_LANGUAGES,
   interview,
   type Questions,
 } from "./answers.ts";
@@ -46,7 +47,10 @@ const OPTIONS = {
   "--agent <name>": `a first agent, with Genesis and keys; default: ${DEFAULT_AGENT}`,
   "--no-agent": "no agent",
   "--port <number>": `port to listen on, on loopback; default: ${DEFAULT_PORT}`,
-  "--handlers <language>": "of the first handler: javascript (default) or python",
+  "--handlers <language>": {
+    help: "of the first handler: javascript (default) or python",
+    words: HANDLER_LANGUAGES,
+  },
   "--from <file>": "translate the agtp-server.toml of the reference implementation",
   "-y, --yes": "ask nothing",
   "--json": "print what was made as JSON",

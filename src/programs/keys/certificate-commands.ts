@@ -49,7 +49,11 @@ const CERTIFICATE_OPTIONS = {
   "--archetype <word>": "what kind of agent it is",
   "--days <days>": { help: "how long it is valid, 90 at most", default: "90" },
   "--public-key <file>": "certify this key, PEM, instead of making one",
-  "--key-kind <kind>": { help: "of the key that is made: p256 or ed25519", default: "p256" },
+  "--key-kind <kind>": {
+    help: "of the key that is made: p256 or ed25519",
+    default: "p256",
+    words: KEY_KINDS,
+  },
   "--out-dir <dir>": { help: "where NAME.cert.pem and NAME.key.pem go", default: ".agtp/keys" },
 } as const;
 

@@ -29,6 +29,7 @@ import {
   readSigningKey,
   readTrustTier,
   readVerificationKey,
+  TRUST_TIERS,
 } from "./key-files.ts";
 
 const OPTIONS = {
@@ -41,9 +42,12 @@ const OPTIONS = {
   "--issuer <url>": "who the issuer is; default: a URN of its key",
   "--description <text>": "what it does",
   "--scope <scopes>": { help: "scopes that it holds: a:b,c:d", isJoined: true },
-  "--archetype <word>": "assistant, analyst, executor, orchestrator or monitor",
+  "--archetype <word>": {
+    help: "assistant, analyst, executor, orchestrator or monitor",
+    words: ARCHETYPES,
+  },
   "--governance-zone <zone>": { help: "where it may act", default: USUAL_ZONE },
-  "--trust-tier <tier>": { help: "1, 2 or 3", default: "2" },
+  "--trust-tier <tier>": { help: "1, 2 or 3", default: "2", words: TRUST_TIERS },
   "--verification-path <path>": "how its identity was verified",
   "--agent-key [file]": "a key of its own, made if need be; default .agtp/keys/NAME.pem",
   "--out-dir <dir>": { help: "where the two files go", default: "agents" },

@@ -111,9 +111,12 @@ export function readScopes(text: string | undefined): readonly string[] | undefi
   throw usage(`expected scopes such as a:b,c:d, got ${JSON.stringify(text)}`);
 }
 
+/** All of them, as they are written. */
+export const TRUST_TIERS: readonly ["1", "2", "3"] = ["1", "2", "3"];
+
 /** A trust tier. */
 export function readTrustTier(text: string): 1 | 2 | 3 {
-  return Number(readChoice("--trust-tier", text, ["1", "2", "3"])) as 1 | 2 | 3;
+  return Number(readChoice("--trust-tier", text, TRUST_TIERS)) as 1 | 2 | 3;
 }
 
 /** One of some words. */

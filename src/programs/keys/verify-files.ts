@@ -38,14 +38,17 @@ export const VERIFY_OPTIONS = {
   "--ca <file>": "authorities to trust, PEM",
   "--chain <where>": "a journal directory, or agtp://HOST to ask by INSPECT",
   "--archive <directory>": "where [attribution.retention] moved older segments",
-  "--agent <id>": "whose chain",
+  "--agent <id>": { help: "whose chain", words: "agents" },
   "--head <audit-id>":
     "a record that was in the chain, or agtp://HOST to ask for the newest: says where the chain was cut",
   "--passkey <file>": {
     help: "the public key of an operator's passkey, JWK or PEM: no other may have signed approvals; repeatable",
     isRepeated: true,
   },
-  "--agent-id <id>": "Agent-ID: who asks; default: the agent itself",
+  "--agent-id <id>": {
+    help: "Agent-ID: who asks; default: the agent itself",
+    words: "agents",
+  },
   "--client-cert <file>": "certificate of who asks, PEM",
   "--client-key <file>": "its key, PEM",
   "--insecure": "trust any certificate of the server",

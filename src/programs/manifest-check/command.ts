@@ -48,7 +48,7 @@ const OPTIONS = {
   "--previous <file>": "an earlier revision of the manifest, to compare with",
   "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
   "--insecure": "trust any certificate",
-  "--agent-id <id>": "Agent-ID: who asks; default: nobody",
+  "--agent-id <id>": { help: "Agent-ID: who asks; default: nobody", words: "agents" },
   "--client-cert <file>": "certificate of who asks, PEM",
   "--client-key <file>": "its key, PEM",
   "--json": "print JSON",

@@ -7,7 +7,7 @@ export const FRONT_ARGS = {
 
 /** Its options. */
 export const FRONT_OPTIONS = {
-  "--agent-id <id>": "Agent-ID: who asks",
+  "--agent-id <id>": { help: "Agent-ID: who asks", words: "agents" },
   "--scope <scopes>": { help: "Authority-Scope: a:b,c:d", isJoined: true },
   "--bearer <token>": "a token of OAuth, or @FILE",
   "--cert <file>": "certificate of the agent, PEM",

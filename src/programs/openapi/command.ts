@@ -27,7 +27,7 @@ const OPTIONS = {
   "--config <file>": "configuration of the deployment; default agtp-server.toml",
   "-o, --output <file>": "where the document goes; default: standard output",
   "--force": "replace a file that is there",
-  "--agent-id <id>": "Agent-ID: who asks a server",
+  "--agent-id <id>": { help: "Agent-ID: who asks a server", words: "agents" },
   "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
   "--insecure": "trust any certificate",
   "--cert <file>": "certificate of who asks, PEM",

@@ -94,7 +94,10 @@ const MANIFEST_COMMANDS: readonly Command[] = [
     description: "compile to a target",
     args: MANIFEST,
     options: {
-      "--target <name>": "standalone, openclaw-scheduler or agtp",
+      "--target <name>": {
+        help: "standalone, openclaw-scheduler or agtp",
+        words: ["standalone", "openclaw-scheduler", "agtp"],
+      },
       "--explain": "say of each task what becomes of it",
       "--write <file>": "write the artifact to a file in this directory",
     },
@@ -127,7 +130,7 @@ const SCHEDULER_COMMANDS: readonly Command[] = [
       "--scheduler-bin <file>": "the scheduler's program",
       "--dry-run": "write nothing",
       "--explain": "say of each task what becomes of it",
-      "--adopt-by <how>": { help: "id or name", default: "id" },
+      "--adopt-by <how>": { help: "id or name", default: "id", words: ["id", "name"] },
       "--strict": "refuse what the scheduler has no column for",
       ...PROOF_COMMAND,
     },
@@ -141,12 +144,12 @@ const SCHEDULER_COMMANDS: readonly Command[] = [
   call({
     name: "inspect",
     description: "rows of jobs, runs, queue or approvals",
-    args: { "[entity]": "" },
+    args: { "[entity]": { help: "", words: ["jobs", "runs", "queue", "approvals"] } },
     options: {
       "--db <file>": "the scheduler's database",
       "--fields <names>": "only these, comma-separated; a.b reaches into JSON",
       "--limit <n>": "so many at most; 20 unless told",
-      "--sanitize <mode>": { help: "none or basic", default: "none" },
+      "--sanitize <mode>": { help: "none or basic", default: "none", words: ["none", "basic"] },
     },
     method: "agentcli.inspect",
     params: ({ entity, db: dbPath, fields, limit, sanitize }) => {

@@ -86,6 +86,8 @@ export interface OptionDetails {
   /** Taken where the option is not written. */
   readonly default?: unknown;
   readonly choices?: readonly string[];
+  /** Offered by shells; the command itself says what else it takes. */
+  readonly words?: OfferedWords;
   readonly isRequired?: true;
   /** It may be written several times, and is a list. */
   readonly isRepeated?: true;
@@ -95,10 +97,19 @@ export interface OptionDetails {
   readonly parse?: (text: string) => unknown;
 }
 
+/** Words to offer, or those of the deployment that somebody stands in: ids of its agents, methods and paths of its endpoints. */
+export type OfferedWords = readonly string[] | "agents" | "endpoints";
+
+/** An argument's help, and the words that a shell offers for it. */
+export interface ArgumentDetails {
+  readonly help: string;
+  readonly words: OfferedWords;
+}
+
 /** Options by their flags: `-i, --include`, `--ca <file>`, `--key [file]`, `--no-agent`. */
 export type OptionTable = Readonly<Record<string, string | OptionDetails>>;
 /** Arguments by name, with what --help says of them: `<uri>`, `[path]`, `[files...]`. */
-export type ArgumentTable = Readonly<Record<string, string>>;
+export type ArgumentTable = Readonly<Record<string, string | ArgumentDetails>>;
 
 type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
   ? `${Word}${Capitalize<CamelCase<Rest>>}`

@@ -2,7 +2,14 @@
  * Runs a declared program: help and version go to standard output, what is wrong to standard error,
  * and the exit code is 2 for a command line that cannot be understood or an answer that cannot be had.
  */
-import { Argument, CommanderError, Help, Option, Command as Parser } from "commander";
+import {
+  Argument,
+  CommanderError,
+  Help,
+  InvalidArgumentError,
+  Option,
+  Command as Parser,
+} from "commander";
 import { closeMatches } from "../../base/close-matches.ts";
 import { given } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
@@ -17,7 +24,7 @@ import {
 import { printFailure } from "./findings.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "./terminal.ts";
 
-export { InvalidArgumentError as InvalidValue } from "commander";
+export { InvalidArgumentError as InvalidValue };
 
 type Run = () => Outcome | Promise<Outcome>;
 /** Keeps what a command line asks for until it is read to its end. */
@@ -108,7 +115,10 @@ function createParser(program: Command, terminal: Terminal, choose: Choose): Par
 function fillParser(parser: Parser, command: Command, terminal: Terminal, choose: Choose): void {
   const { args = {}, options = {}, run, notes, commands = [], programs = [] } = command;
   parser.description(command.description);
-  for (const [name, help] of Object.entries(args)) parser.addArgument(new Argument(name, help));
+  parser.showHelpAfterError(`(${pathOf(parser)} --help says what it takes)`);
+  for (const [name, details] of Object.entries(args)) {
+    parser.addArgument(new Argument(name, typeof details === "string" ? details : details.help));
+  }
   for (const [flags, details] of Object.entries(options)) {
     parser.addOption(
       createOption(flags, typeof details === "string" ? { help: details } : details),
@@ -136,6 +146,12 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
   if (programs.length > 0 && programs.every(({ description }) => description === undefined)) {
     parser.usage(["[options]", ...Object.keys(args)].join(" "));
   }
+}
+
+/** The words that call a command. */
+function pathOf(parser: Parser): string {
+  const { parent } = parser;
+  return parent === null ? parser.name() : `${pathOf(parent)} ${parser.name()}`;
 }
 
 /** A program that does something without a command takes what is no command for an argument. */
@@ -201,15 +217,24 @@ function createOption(flags: string, details: OptionDetails): Option {
   const { help, choices, parse, isRequired = false } = details;
   const option = new Option(flags, help).makeOptionMandatory(isRequired);
   if (choices !== undefined) option.choices(choices);
+  const isPath = /<(?:file|dir)>$/.test(flags);
   if (parse !== undefined) option.argParser(parse);
+  else if (isPath) option.argParser(readPath);
   if (details.isRepeated) {
-    option.argParser((text, earlier: readonly string[]) => [...earlier, text]).default([]);
+    const read = isPath ? readPath : (text: string) => text;
+    option.argParser((text, earlier: readonly string[]) => [...earlier, read(text)]).default([]);
   }
   if (details.isJoined) {
     option.argParser((text, earlier?: string) => [earlier, text].filter(Boolean).join(","));
   }
   if (details.default !== undefined) option.default(details.default);
   return option;
+}
+
+/** A variable of a shell that is not set names no file. */
+function readPath(text: string): string {
+  if (text !== "") return text;
+  throw new InvalidArgumentError("it is empty, and a path is expected");
 }
 
 const help = new Help();

@@ -15,6 +15,13 @@ const inner = command({
   run: () => true,
 });
 
+const [ALICE, BOB] = ["a1".repeat(32), "b2".repeat(32)];
+const DEPLOYMENT = {
+  "agents/alice.agent.json": JSON.stringify({ agent_id: ALICE, name: "alice" }, undefined, 2),
+  "agents/team/bob.agent.json": JSON.stringify({ agent_id: BOB, name: "bob" }),
+  "endpoints/book-room.toml": '[endpoint]\nmethod = "BOOK"\npath = "/rooms/{id}"\n',
+};
+
 async function script(shell: string): Promise<string> {
   const programs = async (): Promise<readonly Command[]> => [
     daemonProgram(async () => undefined),
@@ -27,10 +34,14 @@ async function script(shell: string): Promise<string> {
 }
 
 /** The words that a shell offers; undefined where there is no such shell. */
-function offered(shell: string, program: string): readonly string[] | undefined {
+function offered(
+  shell: string,
+  program: string,
+  cwd: string = makeDirectory(DEPLOYMENT),
+): readonly string[] | undefined {
   const run = spawnSync(shell, shell === "bash" ? ["--norc", "-c", program] : ["-c", program], {
     encoding: "utf8",
-    cwd: makeDirectory(),
+    cwd,
   });
   if (run.error !== undefined) return undefined;
   expect(run.stderr).toBe("");
@@ -38,6 +49,13 @@ function offered(shell: string, program: string): readonly string[] | undefined 
 }
 
 describe("agtpd completion", () => {
+  it("offers nothing of a deployment where there is none", async () => {
+    const ask =
+      "COMP_WORDS=(agtp-keys verify --agent ''); COMP_CWORD=3; _agtpd_complete; echo $COMPREPLY";
+    const empty = makeDirectory();
+    expect(offered("bash", `${await script("bash")}\n${ask}`, empty)).toEqual([]);
+  });
+
   it.each([
     [["agtpd", "sto"], ["stop"]],
     [["agtpd", "lo"], ["login"]],
@@ -53,6 +71,23 @@ describe("agtpd completion", () => {
       ["agent-ca", "agent-cert"],
     ],
     [["agtp-quoting", "--out"], ["--output"]],
+    [["agtpd", "completion", "z"], ["zsh"]],
+    [["agtpd", "schema", "re"], ["recipe"]],
+    [
+      ["agtpd", "init", "d", "--handlers", ""],
+      ["javascript", "python"],
+    ],
+    [
+      ["agtp-keys", "genesis", "--archetype", "a"],
+      ["assistant", "analyst"],
+    ],
+    [["agtpd", "client", "agtp://localhost", "DES"], ["DESCRIBE"]],
+    [["agtpd", "client", "agtp://localhost", "BO"], ["BOOK"]],
+    [["agtpd", "client", "agtp://localhost", "BOOK", "/r"], ["/rooms/{id}"]],
+    [
+      ["agtp-keys", "verify", "--agent", ""],
+      [ALICE, BOB],
+    ],
   ])("completes %j in bash", async (words, expected) => {
     const list = words.map((word) => `'${word}'`).join(" ");
     const ask = `COMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}; _agtpd_complete; echo "\${COMPREPLY[@]}"`;

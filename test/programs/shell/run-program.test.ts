@@ -23,6 +23,8 @@ const bake: Command = command({
     "--size <size>": { help: "how big", choices: ["small", "large"], default: "small" },
     "--no-sugar": "leave it out",
     "--box [colour]": "to take away",
+    "--recipe <file>": "by which",
+    "--note <file>": { help: "what to write on it", isRepeated: true },
   },
   run: (line, { out }) => {
     // What is declared is what the types say.
@@ -95,7 +97,7 @@ describe("a declared program", () => {
     expect([exitCode, out]).toEqual([0, "plum apple a b small 180\n"]);
     expect(seen.at(-1)).toEqual({
       ...{ cake: "plum", more: ["apple"], ovenTemperature: 180, guest: ["a", "b"] },
-      ...{ size: "small", sugar: false, box: true },
+      ...{ size: "small", sugar: false, box: true, note: [] },
     });
   });
 
@@ -118,9 +120,15 @@ describe("a declared program", () => {
   });
 
   it.each([
+    [["bake"], "error: missing required argument 'cake'\n(shop bake --help says what it takes)\n"],
+    [["--frob"], "error: unknown option '--frob'\n(shop --help says what it takes)\n"],
+    [
+      ["bake", "a", "--recipe", ""],
+      "argument '' is invalid. it is empty, and a path is expected\n",
+    ],
+    [["bake", "a", "--note", "x", "--note", ""], "it is empty, and a path is expected\n"],
     [["bake", "plum", "--gest", "a"], "error: unknown option '--gest'\n(Did you mean --guest?)\n"],
     [["bkae"], "error: unknown command 'bkae'\n(Did you mean bake?)\n"],
-    [["bake"], "error: missing required argument 'cake'\n"],
     [["sell", "a", "b"], "too many arguments for 'sell'. Expected 1 argument but got 2.\n"],
     [["bake", "a", "-t", "warm"], "argument 'warm' is invalid. a number is expected\n"],
     [["bake", "a", "--size", "huge"], "is invalid. Allowed choices are small, large.\n"],
