@@ -418,6 +418,33 @@ describe("compiling", () => {
       'items | is "string", expected a schema',
     ],
     ["an anchor outside $defs", { $anchor: "all" }, "is not in a schema of $defs"],
+    [
+      "an anchor that is no name",
+      { $defs: { a: { $anchor: "1st" } } },
+      'is "1st", expected a name',
+    ],
+    [
+      "one anchor for two schemas",
+      { $defs: { a: { $anchor: "one" }, b: { $anchor: "one" } } },
+      '."$anchor" | "one" a second time',
+    ],
+    ["an $id that is a number", { $id: 5 as never }, '"$id" | is 5, expected a URI'],
+    ["a pattern that is a number", { pattern: 5 }, "pattern | is 5, expected a regular expression"],
+    [
+      "a list of patterns",
+      { patternProperties: ["a"] as never },
+      "patternProperties | is an array, expected a table of schemas",
+    ],
+    [
+      "65,537 values",
+      { enum: Array.from({ length: 65_537 }, (_, index) => index % 10) },
+      "enum | has too many values",
+    ],
+    [
+      "257 references",
+      { $defs: { a: {} }, anyOf: Array.from({ length: 257 }, () => ({ $ref: "#/$defs/a" })) },
+      'anyOf.256."$ref" | is one reference too many',
+    ],
     ["names in extensions", { "x-a": [{ $id: "b" }] }, "x-a | must not hold $id or $anchor"],
     ["an empty allOf", { allOf: [] }, "allOf | is an array, expected a list of schemas"],
   ])("refuses %s", (_, schema, message) => {
