@@ -30,8 +30,6 @@ export interface ServerCertificate {
   readonly key: string;
   /** SHA-256 of the server's own certificate: upper-case hex pairs with colons. */
   readonly fingerprint256: string;
-  /** True when it was made just now. */
-  readonly created: boolean;
 }
 
 /** A certificate that can be served, or every reason why it cannot. */
@@ -80,7 +78,7 @@ export function readCertificate(
     if (fault !== undefined) report(certPath, `cannot serve TLS: ${fault}`);
   }
   if (problems.length > 0) return { problems };
-  return { ...pair, fingerprint256: certificate.fingerprint256, created: false };
+  return { ...pair, fingerprint256: certificate.fingerprint256 };
 }
 
 /**
@@ -100,7 +98,7 @@ export async function ensureCertificate(
     await place(paths.cert, made, { mode: 0o644, isUsable: () => isUsable(paths, now) });
     const result = readKept(paths, now);
     // The certificate on the disk counts: another daemon of this deployment may have been quicker.
-    if (result.problems === undefined) return { ...result, created: result.cert === made };
+    if (result.problems === undefined) return result;
     if (attempt === ATTEMPTS) throw new Error(describeFailure(result.problems));
   }
 }

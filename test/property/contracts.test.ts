@@ -42,7 +42,7 @@ type Step =
     }
   | { readonly kind: "evict"; readonly at: At; readonly index: number; readonly fault: CommitFault }
   | HearStep
-  | { readonly kind: "restart" | "sweep"; readonly at: At }
+  | { readonly kind: "restart"; readonly at: At }
   | { readonly kind: "wait"; readonly ms: number };
 
 /** From the last one back. */
@@ -74,7 +74,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constantFrom("restart" as const, "sweep" as const), at: AT }),
+    arbitrary: fc.record({ kind: fc.constant("restart" as const), at: AT }),
   },
   {
     weight: 1,
@@ -190,8 +190,6 @@ class World {
         return node.hear(this.pause, step.isMuch);
       case "restart":
         return node.start();
-      case "sweep":
-        return register.sweep();
     }
   }
 

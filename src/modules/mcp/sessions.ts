@@ -70,11 +70,6 @@ export class Sessions {
     });
   }
 
-  /** How many are open. */
-  get size(): number {
-    return this.#open.size;
-  }
-
   /** Answers one that needs no second look; undefined: it is for `handle`. */
   async answerPlain(
     fields: HttpFields,

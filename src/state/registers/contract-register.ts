@@ -156,10 +156,6 @@ export class ContractRegister {
     return this.#contracts.now();
   }
 
-  get size(): number {
-    return this.#contracts.size;
-  }
-
   /** Keeps a new contract, and answers it; or the one that is kept by its id. */
   async add(contract: Contract): Promise<Contract> {
     const adding = await this.#contracts.add(contract.synthesisId, contract);
@@ -200,11 +196,6 @@ export class ContractRegister {
    */
   evict(synthesisIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#contracts.deleteEverywhere(synthesisIds, { isEarly: true });
-  }
-
-  /** Forgets the tombstones whose time is over. */
-  async sweep(): Promise<void> {
-    await this.#contracts.sweep();
   }
 
   #asTheyAre(contracts: readonly Contract[]): Contract[] {

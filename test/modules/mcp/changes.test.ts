@@ -66,7 +66,5 @@ describe("what clients hold open", () => {
     expect(close).not.toHaveBeenCalled();
     await server.close();
     expect(close).toHaveBeenCalledOnce();
-    const [sessions] = close.mock.contexts as unknown as readonly Sessions[];
-    expect(sessions?.size).toBe(0);
   });
 });
