@@ -86,7 +86,7 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
  * the daemon's own, and while the store does not answer.
  */
 async function statusOf(source: StatusSource): Promise<object> {
-  const { config, isReady, address, port, gatewayPort, metricsPort, connectionCount } = source;
+  const { config, isReady, address, port, gatewayPort, metricsPort } = source;
   // A database that does not answer keeps nobody from seeing the rest.
   const size = await source.journal().catch(() => undefined);
   return {
@@ -99,7 +99,7 @@ async function statusOf(source: StatusSource): Promise<object> {
     console_port: source.consolePort ?? null,
     workers: source.workers,
     node: source.node,
-    connections: connectionCount,
+    connections: await source.connectionCount(),
     document_version: (await source.documentVersion()) ?? null,
     journal_segments: size?.segments ?? null,
     journal_bytes: size?.bytes ?? null,

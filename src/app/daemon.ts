@@ -180,11 +180,12 @@ class Running extends RunningDaemon {
 
   status(): StatusSource {
     const { address, port, gatewayPort } = this;
-    const { deployment, connectionCount, problems, consolePort } = this.#serving;
+    const { deployment, problems, consolePort } = this.#serving;
     const isReady = !this.isEnding;
     return {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port, consolePort },
-      ...{ config: deployment.config, isReady, connectionCount, problems, workers: 1 },
+      ...{ config: deployment.config, isReady, problems, workers: 1 },
+      connectionCount: async () => this.#serving.connectionCount,
       documentVersion: () => deployment.documentVersion(),
       journal: async () => this.#serving.kept.state.retention?.size(),
       nodes: () => listNodes({ isReady, address, port }, this.#view),

@@ -84,8 +84,8 @@ async function serve(
   });
   const { port, address } = await listener.listen(config.console.host, config.console.port);
   side.bind(port, () => ({
-    ...{ address, port, gatewayPort: undefined, connectionCount: listener.connectionCount },
-    ...{ problems, nodes: async () => [] },
+    ...{ address, port, gatewayPort: undefined, problems },
+    ...{ connectionCount: async () => listener.connectionCount, nodes: async () => [] },
   }));
   let sayEnded: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {

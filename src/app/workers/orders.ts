@@ -55,7 +55,6 @@ export interface WorkerStatus {
   /** Connections to the sidecar alone: the parent counts the others. */
   readonly httpConnections: number;
   readonly documentVersion: string | null;
-  readonly problems: readonly Problem[];
   readonly isFresh: boolean;
 }
 

@@ -37,6 +37,7 @@ import { changesOf } from "./served-files.ts";
 import {
   commandLead,
   documentVersionOf,
+  httpConnectionsOf,
   nodesOf,
   type ServedMetrics,
   serveWhole,
@@ -151,7 +152,8 @@ class Parent extends RunningDaemon {
     return {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port },
       ...{ consolePort: this.#consolePort, config: this.config, isReady },
-      ...{ connectionCount: this.#port.connectionCount, problems: this.#problems },
+      problems: this.#problems,
+      connectionCount: () => this.#connectionCount(),
       workers: this.#crew.count,
       documentVersion: () => documentVersionOf(this.#crew),
       journal: async () => this.#state.retention?.size(),
@@ -232,7 +234,11 @@ class Parent extends RunningDaemon {
   }
 
   async #whole(): Promise<WholeFacts> {
-    return { connectionCount: this.#port.connectionCount, nodes: await this.#nodes() };
+    return { connectionCount: await this.#connectionCount(), nodes: await this.#nodes() };
+  }
+
+  async #connectionCount(): Promise<number> {
+    return this.#port.connectionCount + (await httpConnectionsOf(this.#crew));
   }
 
   #nodes(): Promise<readonly NodeFacts[]> {

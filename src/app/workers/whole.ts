@@ -29,6 +29,12 @@ export function nodesOf(crew: Crew, daemon: WholeDaemon): Promise<readonly NodeF
   );
 }
 
+/** The connections to the sidecar; none while its worker does not answer. */
+export async function httpConnectionsOf({ lead }: Crew): Promise<number> {
+  const status = await lead?.watch.ask<WorkerStatus>("status").catch(() => undefined);
+  return status?.httpConnections ?? 0;
+}
+
 /** The version of the manifest that the lead serves; undefined while it does not answer, or is being replaced. */
 export async function documentVersionOf({ lead }: Crew): Promise<string | undefined> {
   const status = await lead?.watch.ask<WorkerStatus>("status").catch(() => undefined);

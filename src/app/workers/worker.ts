@@ -68,7 +68,6 @@ class Worker {
   #port: WorkerPort | undefined;
   #warmingUp: Promise<void> | undefined;
   #next: Built | undefined;
-  #whole: WholeFacts = { connectionCount: 0, nodes: [] };
 
   constructor(channel: WorkerChannel, order: BeginOrder, env: Environment) {
     this.#channel = channel;
@@ -153,11 +152,10 @@ class Worker {
   }
 
   async status(): Promise<WorkerStatus> {
-    const { deployment, listener, connectionCount, problems, kept } = this.#served;
+    const { deployment, listener, connectionCount, kept } = this.#served;
     return {
       httpConnections: connectionCount - listener.connectionCount,
       documentVersion: (await deployment.documentVersion()) ?? null,
-      problems,
       isFresh: kept.state.view.isFresh,
     };
   }
@@ -200,18 +198,20 @@ class Worker {
     if (pages !== undefined) deployment.console?.bind(pages, () => this.#facts());
   }
 
-  /** The whole is asked for beside; until it has answered, what it said before. */
+  /** The whole is asked for once, by what needs it. */
   #facts(): DaemonFacts {
     const { address } = this.#order;
     const { port, gatewayPort, problems } = this.#served;
-    const asked = this.#channel.link.ask<WholeFacts>("facts").then((whole) => {
-      this.#whole = whole;
-      return whole;
-    });
-    asked.catch(() => undefined);
-    const { connectionCount } = this.#whole;
-    const nodes = async () => (await asked).nodes;
-    return { address, port, gatewayPort, connectionCount, problems, nodes };
+    let asked: Promise<WholeFacts> | undefined;
+    const whole = (): Promise<WholeFacts> => {
+      asked ??= this.#channel.link.ask<WholeFacts>("facts");
+      return asked;
+    };
+    return {
+      ...{ address, port, gatewayPort, problems },
+      connectionCount: async () => (await whole()).connectionCount,
+      nodes: async () => (await whole()).nodes,
+    };
   }
 }
 

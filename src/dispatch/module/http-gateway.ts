@@ -70,7 +70,8 @@ export interface DaemonFacts {
   readonly address: string;
   readonly port: number;
   readonly gatewayPort: number | undefined;
-  readonly connectionCount: number;
+  /** Over AGTP and HTTP. */
+  connectionCount(): Promise<number>;
   /** The problems of the deployment that is served. */
   readonly problems: readonly Problem[];
   /** Every process that serves this deployment, this one first. */

@@ -1,5 +1,7 @@
 /** A daemon with workers is one daemon to whoever asks, watches, reloads or stops it. */
+import { once } from "node:events";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { stateCommand } from "../../../src/programs/state/command.ts";
@@ -142,6 +144,7 @@ it("sums its metrics, which never fall when a worker is replaced, and tells what
 
 it("reloads also the worker that is begun anew at that moment", async () => {
   const held = `
+import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 const isHeld = () => existsSync(new URL("hold", import.meta.url));
 if (isHeld()) writeFileSync(new URL("loading", import.meta.url), "");
@@ -210,6 +213,16 @@ export const echo = async ({ log, input }) => {
   }
   await expect(daemon.connect()).rejects.toThrow();
   expect(daemon.log.filter(({ event }) => event === "stopped")).toHaveLength(1);
+});
+
+it("counts the connections to its sidecar as well", async () => {
+  const daemon = await openWorkers(2, { gateway: { enabled: true, port: 0 } });
+  await connectToEach(daemon, 2);
+  const client = connect({ host: "127.0.0.1", port: Number(daemon.daemon.gatewayPort) });
+  onTestFinished(() => void client.destroy());
+  client.write("GET /.well-known/agtp HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  await once(client, "data");
+  expect(await control(daemon, "status")).toMatchObject({ connections: 3 });
 });
 
 it("takes so many connections as the limits say in all, also when no worker is left for a moment", async () => {

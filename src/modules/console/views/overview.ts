@@ -49,7 +49,8 @@ export function overviewRoutes(parts: OverviewParts): readonly ApiRoute[] {
 /** The facts as they are now. */
 export async function overview(parts: OverviewParts): Promise<Overview> {
   const { serverId, traffic, state, documentVersion } = parts;
-  const { address, port, gatewayPort, connectionCount, problems } = parts.place.daemon ?? NOWHERE;
+  const daemon = parts.place.daemon ?? NOWHERE;
+  const { address, port, gatewayPort, problems } = daemon;
   return {
     server: {
       ...{ server_id: serverId, version: VERSION, uptime_s: Math.floor(process.uptime()) },
@@ -57,7 +58,7 @@ export async function overview(parts: OverviewParts): Promise<Overview> {
       ...{ address, port, gateway_port: gatewayPort ?? null },
     },
     ...traffic.counts(),
-    connections: connectionCount,
+    connections: await daemon.connectionCount(),
     journal: { writable: state.ledger.isWritable },
     problems,
     waiting: waitingCount(state),
@@ -71,7 +72,8 @@ export function waitingCount({ escalations }: Pick<OverviewParts["state"], "esca
 }
 
 const NOWHERE: DaemonFacts = {
-  ...{ address: "", port: 0, gatewayPort: undefined, connectionCount: 0, problems: [] },
+  ...{ address: "", port: 0, gatewayPort: undefined, problems: [] },
+  connectionCount: async () => 0,
   nodes: async () => [],
 };
 
