@@ -77,8 +77,9 @@ export class Rates {
     }
     if (!isCounted) return undefined;
     const most = REQUESTS_SAVED_SECONDS * requestsPerSecond;
-    const cost = Math.min(this.#costOf("requests", key), most);
-    const excess = this.#requests.level(key, now, requestsPerSecond) + cost - most;
+    const cost = this.#costOf("requests", key);
+    // One that costs more than can be saved up is let in once all is, and paid off afterwards.
+    const excess = this.#requests.level(key, now, requestsPerSecond) + Math.min(cost, most) - most;
     if (excess > 0)
       return { scope: "requests", retryAfterSeconds: wait(excess, requestsPerSecond) };
     this.#requests.add(key, cost, now, requestsPerSecond);
@@ -150,7 +151,8 @@ class Buckets {
     this.#age(now);
     const bucket = this.#find(key) ?? { level: 0, at: now };
     bucket.level = Math.min(drained(bucket, now, perSecond) + amount, MAX_DEBT_SECONDS * perSecond);
-    bucket.at = now;
+    // A request that waited before its gate is from before the last one.
+    bucket.at = Math.max(bucket.at, now);
     this.#young.set(key, bucket);
   }
 
