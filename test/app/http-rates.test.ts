@@ -1,5 +1,7 @@
 /** One account for every face of the HTTP listener, and for AGTP beside it. */
 import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { configFile, type DeploymentFiles, endpointFile } from "../support/deployment.ts";
@@ -133,5 +135,32 @@ describe("who sends MCP long messages that nothing is done about", () => {
     };
     expect((await ask(server, "/mcp", init)).status).toBe(400);
     expect((await ask(server, "/mcp", init)).status).toBe(429);
+  });
+});
+
+// OpenWOP RFC 0064, `[openwop.runtime] tool_calls_per_minute`
+describe("a tool of OpenWOP", () => {
+  it("is called as often as the configuration says, which a reload changes", async () => {
+    const limits = { work_ms_per_second: 0 };
+    const sha256 = createHash("sha256").update(KEY).digest("hex");
+    const api_keys = [{ sha256, tenant: "default", scopes: ["runs:create"], agtp_scopes: [] }];
+    const filesWith = (tool_calls_per_minute: number): DeploymentFiles =>
+      filesOf({
+        limits,
+        openwop: { conformance: true, api_keys, runtime: { tool_calls_per_minute } },
+      });
+    const server = await openDaemon(filesWith(1));
+    const call = async (): Promise<unknown> => {
+      const called = await ask(server, "/v1/host/sample/toolhooks/invoke", {
+        ...{ key: KEY, method: "POST", headers: { "content-type": "application/json" } },
+        body: JSON.stringify({ principal: "ann", toolName: "tool", args: {} }),
+      });
+      return ((await called.json()) as { toolReturned?: { status?: string } }).toolReturned?.status;
+    };
+    expect([await call(), await call()]).toEqual(["ok", "rate_limited"]);
+    const { "agtp-server.toml": config = "" } = filesWith(0);
+    writeFileSync(join(server.directory, "agtp-server.toml"), config);
+    expect(await server.daemon.reload()).toEqual([]);
+    expect([await call(), await call()]).toEqual(["ok", "ok"]);
   });
 });

@@ -212,11 +212,13 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     stopping: new AbortController().signal,
   });
   if (watcher !== undefined) host.watch(watcher);
+  const toolRates = new ToolRates(now);
+  toolRates.limit(toolCallsPerMinute);
   const state = {
     idempotency: await Idempotency.open(store, { now }),
     tokens: await InterruptTokens.open(store, now),
     audience: new Audience(options.audience),
-    ...{ toolRates: new ToolRates(now), effects },
+    ...{ toolRates, effects },
   };
   const agentIds = new Set(catalog.inventory("acme").map(({ agentId }) => agentId));
   const settings = {

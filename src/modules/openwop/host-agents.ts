@@ -60,13 +60,13 @@ export async function hostAgents(
   const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
     identities.documents.get(keyOf(agent));
   const runtime = await loadAgentRuntime(settings, { ...context, redactor });
-  const { maxToolCalls, timeoutSeconds, toolCallsPerMinute: perMinute } = settings.runtime;
+  const { maxToolCalls, timeoutSeconds } = settings.runtime;
   const executor = createExecutor({
     ...{ registry, runtime: runtime.runtime, redactor, documentOf },
     reasoning: settings.reasoning,
     ...{ turnTimeoutMs: timeoutSeconds * 1000, maxToolCalls },
     host: ownEndpoints(context),
-    takeRate: (principal, toolName) => toolRates.take(principal, toolName, { perMinute }),
+    takeRate: (principal, toolName) => toolRates.take(principal, toolName),
     grantsOf: (agentId) => grantsOf(settings, agentId),
     findInactive: (document) => findInactive(context.state, document),
     onOddConfidence: (agentId, stated) => {

@@ -45,7 +45,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { openwop, kept, runs } = parts;
   const { host, escalations } = runs;
   const { registry, redactor } = openwop;
-  const { tenant } = context.config.openwop;
+  const { tenant, runtime } = context.config.openwop;
   let forgetGone = (): void => undefined;
   const maxWaitMs = longestWaitMs(context.config.limits);
   const dispatching = { host, tenant, maxWaitMs, redactor };
@@ -68,6 +68,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
       return openwop.findLostTools();
     },
     start: () => {
+      kept.toolRates.limit(runtime.toolCallsPerMinute);
       void escalations.start();
       host.start();
       forgetGone = kept.register.onGone(() => void escalations.lookAgain());

@@ -9,7 +9,7 @@ import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
 import { isRefused } from "../runs/run.ts";
 import { readConfidence } from "../turn/turn-rules.ts";
 import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
-import type { ApiCall, ApiParts, ApiRoute } from "./api-route.ts";
+import type { ApiCall, ApiRoute } from "./api-route.ts";
 
 const DEFAULT_THRESHOLD = 0.7;
 
@@ -131,13 +131,11 @@ function invoke({ parts, key, body }: ApiCall): ApiAnswer {
     Array.isArray(requiredScopes) && requiredScopes.every((scope) => held.includes(String(scope)));
   return answer({
     toolCalled: { ...named, argsHash, principal, transport: "native" },
-    toolReturned: { ...named, ...judge(body, isCovered, () => waitOf(parts, principal, toolName)) },
+    toolReturned: {
+      ...named,
+      ...judge(body, isCovered, () => parts.state.toolRates.take(principal, toolName)),
+    },
   });
-}
-
-function waitOf({ state, settings }: ApiParts, principal: string, toolName: string) {
-  const { toolCallsPerMinute: perMinute } = settings.runtime;
-  return state.toolRates.take(principal, toolName, { perMinute });
 }
 
 function judge(

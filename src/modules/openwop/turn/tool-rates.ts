@@ -9,17 +9,9 @@ import {
   type TellTaking,
 } from "../../../dispatch/rates/minute-rates.ts";
 
-/** The limit in force; `perMinute` 0: none. */
-interface ToolRate {
-  readonly perMinute: number;
-}
-
 interface Bucket {
-  /** Undefined: it is full but for what is owed. */
-  readonly tokens: number | undefined;
+  readonly tokens: number;
   readonly at: number;
-  /** Tokens that another process has given. */
-  readonly owed: number;
 }
 
 const REMEMBERED_PAIRS = 50_000;
@@ -29,34 +21,45 @@ export class ToolRates {
   readonly #now: () => number;
   readonly #tell: TellTaking;
   readonly #buckets = recentlyUsed<Bucket>(REMEMBERED_PAIRS);
+  /** 0: none. */
+  #perMinute = 0;
 
   constructor(now: () => number = () => performance.now(), rates: MinuteRates = new MinuteRates()) {
     this.#now = now;
     this.#tell = rates.join(this);
   }
 
+  /** Holds everybody to so many calls a minute from now on; 0: to none. What was taken stays taken. */
+  limit(perMinute: number): void {
+    this.#perMinute = perMinute;
+  }
+
   /** Takes a token, or answers in how many milliseconds there is one again. */
-  take(principal: string, toolName: string, { perMinute }: ToolRate): number | undefined {
+  take(principal: string, toolName: string): number | undefined {
+    const perMinute = this.#perMinute;
     if (perMinute === 0) return undefined;
     const account = minuteAccount("openwop-tools", principal, toolName);
     const now = this.#now();
-    const { tokens = perMinute, at, owed } = this.#bucketOf(account, now);
-    const filled = tokens + (Math.max(0, now - at) * perMinute) / MINUTE_MS;
-    // Nobody waits longer than a bucket takes to fill.
-    const left = Math.max(1 - perMinute, Math.min(perMinute, filled) - owed);
-    const isOne = left >= 1;
-    this.#buckets.set(account, { tokens: isOne ? left - 1 : left, at: now, owed: 0 });
-    if (isOne) this.#tell({ account, count: 1 });
-    return isOne ? undefined : Math.max(1, Math.ceil(((1 - left) * MINUTE_MS) / perMinute));
+    const left = this.#leftOf(account, now);
+    if (left < 1) return Math.max(1, Math.ceil(((1 - left) * MINUTE_MS) / perMinute));
+    this.#buckets.set(account, { tokens: left - 1, at: now });
+    this.#tell({ account, count: 1 });
+    return undefined;
   }
 
   /** Counts tokens that another process has given. */
   add(account: string, count: number): void {
-    const bucket = this.#bucketOf(account, this.#now());
-    this.#buckets.set(account, { ...bucket, owed: bucket.owed + count });
+    if (this.#perMinute === 0) return;
+    const now = this.#now();
+    this.#buckets.set(account, { tokens: this.#leftOf(account, now) - count, at: now });
   }
 
-  #bucketOf(account: string, now: number): Bucket {
-    return this.#buckets.get(account) ?? { tokens: undefined, at: now, owed: 0 };
+  #leftOf(account: string, now: number): number {
+    const bucket = this.#buckets.get(account);
+    if (bucket === undefined) return this.#perMinute;
+    const filled = (Math.max(0, now - bucket.at) * this.#perMinute) / MINUTE_MS;
+    // Nobody waits longer than a bucket takes to fill.
+    const tokens = Math.max(1 - this.#perMinute, bucket.tokens);
+    return Math.min(this.#perMinute, tokens + filled);
   }
 }

@@ -6,10 +6,12 @@ import { expectValid, openRuns } from "../../../support/openwop-runs.ts";
 
 const SEAM = "/v1/host/sample/toolhooks/invoke";
 
-function clock() {
+function clock(perMinute: number) {
   let now = 0;
+  const rates = new ToolRates(() => now);
+  rates.limit(perMinute);
   return {
-    rates: new ToolRates(() => now),
+    rates,
     pass: (ms: number): void => {
       now += ms;
     },
@@ -19,8 +21,8 @@ function clock() {
 // OpenWOP RFC 0064
 describe("the rate of a tool", () => {
   it("is a bucket that fills again with time", () => {
-    const { rates, pass } = clock();
-    const take = () => rates.take("ann", "tool", { perMinute: 2 });
+    const { rates, pass } = clock(2);
+    const take = () => rates.take("ann", "tool");
     expect([take(), take(), take()]).toEqual([undefined, undefined, 30_000]);
     pass(29_000);
     expect(take()).toBe(1000);
@@ -31,8 +33,8 @@ describe("the rate of a tool", () => {
   });
 
   it("is each principal's own, and each tool's", () => {
-    const { rates } = clock();
-    const take = (who: string, what: string) => rates.take(who, what, { perMinute: 1 });
+    const { rates } = clock(1);
+    const take = (who: string, what: string) => rates.take(who, what);
     expect(take("ann", "one")).toBeUndefined();
     expect(take("ann", "one")).toBe(60_000);
     expect(take("bob", "one")).toBeUndefined();
@@ -43,20 +45,21 @@ describe("the rate of a tool", () => {
     const [here, there] = [new MinuteRates(), new MinuteRates()];
     here.share((taking) => there.add(taking));
     const [one, other] = [here, there].map((rates) => new ToolRates(() => 0, rates));
-    const take = (rates = one) => rates?.take("ann", "tool", { perMinute: 3 });
+    for (const rates of [one, other]) rates?.limit(3);
+    const take = (rates = one) => rates?.take("ann", "tool");
     expect([take(), take(), take(other), take(other)]).toEqual([
       undefined,
       undefined,
       undefined,
       20_000,
     ]);
-    expect(other?.take("bob", "tool", { perMinute: 3 })).toBeUndefined();
+    expect(other?.take("bob", "tool")).toBeUndefined();
   });
 
   it("is none where there is no limit", () => {
-    const { rates } = clock();
+    const { rates } = clock(0);
     for (let call = 0; call < 1000; call += 1) {
-      expect(rates.take("ann", "tool", { perMinute: 0 })).toBeUndefined();
+      expect(rates.take("ann", "tool")).toBeUndefined();
     }
   });
 
