@@ -155,6 +155,16 @@ describe("the checker of a cluster", () => {
         effects: [...TRUE.effects, { key: "y", at: 91 }],
       },
     ],
+    [
+      4,
+      "request r9 was answered 200, and key z had no effect",
+      more(asked("r9", { agent: "b", kind: "effect", key: "z", auditId: undefined })),
+    ],
+    [
+      4,
+      "request r9 for key k was answered with that of room",
+      more(asked("r9", { agent: "b", kind: "effect", key: "k", said: "room", auditId: undefined })),
+    ],
     [5, "answered 200 to r9, 45 ms after", more(asked("r9", { node: "b", auditId: undefined }))],
     [6, "was won 2 times", more(asked("r2", { kind: "resume", key: "n", auditId: undefined }))],
     [
@@ -199,6 +209,16 @@ describe("the checker of a cluster", () => {
       8,
       "request r9 was told that there is no run w",
       more(asked("r9", { agent: "b", kind: "look", key: "w", status: 404, auditId: undefined })),
+    ],
+    [
+      9,
+      "request r9 came with the record of r3",
+      more(asked("r9", { agent: "b", auditId: "record-r3" })),
+    ],
+    [
+      9,
+      "request r1 was answered 200, and its record says 404",
+      { ...TRUE, records: TRUE.records.with(0, record("r1", ROOT, { status: 404 })) },
     ],
   ])("tells that invariant %i does not hold: %s", (number, message, evidence) => {
     const found = contradictions(evidence);

@@ -48,5 +48,6 @@ function effect(random: Random, keys: string[]): Request {
   const known = random() < KEYS_AGAIN ? keys.shift() : undefined;
   const key = known ?? `${between(random, 0, WORKERS - 1)}-${uuidv7()}`;
   const agent = agentId(Number.parseInt(key, 10));
-  return { kind: "effect", agent, method: "RESERVE", path: "/rooms", body: { key }, key };
+  const request = { method: "RESERVE", path: "/rooms", body: { key }, key, saidIn: "reserved" };
+  return { kind: "effect", agent, ...request };
 }

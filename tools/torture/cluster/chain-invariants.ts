@@ -70,6 +70,22 @@ const orderIsKept: Invariant = {
   },
 };
 
+/** The record that comes with an answer is about that request, and says what was answered. */
+export const recordsAreTrue: Invariant = {
+  name: "a record is about the request that it came with",
+  check({ records, asked }) {
+    const byAuditId = new Map(records.map((record) => [record.auditId, record]));
+    return asked.flatMap(({ id, status, auditId = "" }) => {
+      const record = byAuditId.get(auditId);
+      if (record === undefined) return [];
+      const { requestId, status: recorded } = record;
+      if (requestId !== id) return [`request ${id} came with the record of ${requestId}`];
+      if (recorded === status) return [];
+      return [`request ${id} was answered ${status}, and its record says ${recorded}`];
+    });
+  },
+};
+
 /** The first three, in order. */
 export const CHAIN_INVARIANTS: readonly Invariant[] = [recordsAreKept, chainsArePaths, orderIsKept];
 

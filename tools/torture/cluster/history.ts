@@ -33,7 +33,7 @@ export interface Asked {
   readonly code?: string | undefined;
   /** Of the record that came with the answer. */
   readonly auditId?: string | undefined;
-  /** The status of a run, as it was told. */
+  /** The status of a run, or the key that an effect was done for, as it was told. */
   readonly said?: string | undefined;
 }
 

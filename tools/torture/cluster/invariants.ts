@@ -2,11 +2,14 @@
  * The checker: what must be true of a cluster whatever was killed, stopped, cut off or promoted. Each
  * invariant is a function of the evidence, and answers with what contradicts it, in words.
  */
-import { CHAIN_INVARIANTS } from "./chain-invariants.ts";
+import { CHAIN_INVARIANTS, recordsAreTrue } from "./chain-invariants.ts";
 import { grouped } from "./grouped.ts";
 import { type Asked, type Evidence, type Failover, type Invariant, isEnd } from "./history.ts";
 
-/** At most one effect for an Idempotency-Key; every effect has a record, or somebody was told "unknown". */
+/**
+ * At most one effect for an Idempotency-Key; every effect has a record, or somebody was told "unknown"; and what was
+ * answered as done was done, and is what was asked for.
+ */
 const effectsAreOnce: Invariant = {
   name: "a key has one effect",
   check({ effects, asked, records, failovers }) {
@@ -16,7 +19,13 @@ const effectsAreOnce: Invariant = {
       asked.filter(({ kind }) => kind === "effect" || kind === "approved"),
       ({ key = "" }) => key,
     );
-    return [...byKey].flatMap(([name, all]) => {
+    const done = new Set(effects.map(({ key }) => key));
+    const untrue = asked.flatMap(({ id, kind, key = "", status, said = key }) => {
+      if ((kind !== "effect" && kind !== "approved") || status !== 200) return [];
+      if (!done.has(key)) return [`request ${id} was answered 200, and key ${key} had no effect`];
+      return said === key ? [] : [`request ${id} for key ${key} was answered with that of ${said}`];
+    });
+    const wrong = [...byKey].flatMap(([name, all]) => {
       const [key = ""] = name.split(" ");
       if (all.length > 1) return [`key ${key} had ${all.length} effects`];
       const own = askedBy.get(key) ?? [];
@@ -24,6 +33,7 @@ const effectsAreOnce: Invariant = {
       const isLost = own.some((one) => failovers.some(({ at }) => one.sentAt < at));
       return isKnown || isLost ? [] : [`the effect of key ${key} has no record`];
     });
+    return [...wrong, ...untrue];
   },
 };
 
@@ -119,7 +129,7 @@ const runsEndOnce: Invariant = {
 /** All of them, in the order of their numbers. */
 const INVARIANTS: readonly Invariant[] = [
   ...[...CHAIN_INVARIANTS, effectsAreOnce],
-  ...[revokedIsRevoked, winningsAreOnce, cutOffIsSilent, runsEndOnce],
+  ...[revokedIsRevoked, winningsAreOnce, cutOffIsSilent, runsEndOnce, recordsAreTrue],
 ];
 
 /** Everything that contradicts an invariant, with the number and the name of it. */
