@@ -42,14 +42,6 @@ const PAGE_ANSWERS = "src/modules/console/answers.ts";
 /** Where a module may open or speak to a socket. */
 const SOCKET_FOLDERS = ["server", "client", "tools"];
 const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
-/** Other users of undici: the pools of the handlers are for the operator's upstreams. */
-const FETCHERS = [
-  "src/modules/console/oidc-provider.ts",
-  ...["src/app/jwks/source.ts", "src/modules/delivery/webhook-sender.ts"],
-  "src/modules/openwop/runtime/model-server.ts",
-  // Policy engines and key sets that a manifest names.
-  "src/modules/agentcli/create-world.ts",
-];
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList", "LookupFunction"];
 
@@ -118,12 +110,12 @@ describe("the folders of src", () => {
     expect(findCycle()).toBeUndefined();
   });
 
-  it("leave sockets to the server, the client and the connection pools of undici", () => {
+  it("leave sockets to the server, the client and, for HTTP, the handlers", () => {
     const offenders = sources.flatMap(({ file, folder, imports }) =>
       imports
         .filter(({ specifier }) => SOCKET_MODULES.test(specifier) || specifier === "undici")
         .filter(({ specifier, names }) => {
-          if (specifier === "undici") return folder !== "handlers" && !FETCHERS.includes(file);
+          if (specifier === "undici") return folder !== "handlers";
           const isText = names.length > 0 && names.every((name) => TEXT_ONLY.includes(name));
           return !isText && !SOCKET_FOLDERS.includes(folder);
         })

@@ -1,13 +1,15 @@
 /**
  * Connections to somebody else's HTTP server, the same for all: kept alive, HTTP/1.1 without
  * pipelining, verified, to no address that an upstream may not have, and read no further than was
- * agreed.   AGTP-API §12.3
+ * agreed. And the client of who asks such a server for something of its own.   AGTP-API §12.3
  */
 import { type LookupAddress, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Dispatcher, Pool } from "undici";
 import { isLoopbackAddress, isNobodysAddress } from "../base/addresses.ts";
 import { within } from "../base/deadline.ts";
+import { given } from "../base/json-value.ts";
+import { loadLate } from "../base/late-load.ts";
 import { turnOfLong } from "./paced-answers.ts";
 import { type Resolve, shareLookUps } from "./shared-look-ups.ts";
 
@@ -77,6 +79,54 @@ function isOwnName(hostname: string): boolean {
 function refused(hostname: string): NodeJS.ErrnoException {
   const message = `${JSON.stringify(hostname)} stands for no address that an upstream may have`;
   return Object.assign(new Error(message), { code: "ERR_AGTP_UPSTREAM_ADDRESS" });
+}
+
+/** Asks others' servers over connections of its own; no redirect is followed. */
+export interface HttpClient {
+  /** Loads what asking takes, while nobody waits for it. */
+  prepare(): void;
+  /** The response as it begins; rejects where there is none. Header fields are sent as they are given. */
+  request(
+    url: string,
+    request: Pick<Dispatcher.RequestOptions, "headers" | "signal"> & {
+      readonly method?: Dispatcher.HttpMethod;
+      readonly body?: string | undefined;
+    },
+  ): Promise<Dispatcher.ResponseData>;
+  /** Breaks off what is under way. */
+  close(): Promise<void>;
+}
+
+/**
+ * A client that connects to nothing before it is asked. `silenceMs`: the longest that a server may say nothing.
+ * The HTTP library takes long to load: a start does not wait for it.
+ */
+export function createHttpClient({
+  silenceMs,
+  ...needs
+}: ConnectionNeeds & { readonly silenceMs?: number }): HttpClient {
+  const agent = loadLate(async () => {
+    const { Agent } = await import("undici");
+    const silence = given({ headersTimeout: silenceMs, bodyTimeout: silenceMs });
+    return new Agent({ ...connectionOptions(needs), ...silence });
+  });
+  return {
+    prepare: () => agent.prepare(),
+    async request(url, { method = "GET", body = null, ...request }) {
+      const { origin, pathname, search } = new URL(url);
+      const connected = await agent();
+      const response = await connected.request({
+        ...{ origin, path: `${pathname}${search}`, method, body, ...request },
+        onInfo: limitInterim(),
+      });
+      // A body that is given up fails once more when it ends, with nobody left to be told.
+      response.body.on("error", () => undefined);
+      return response;
+    },
+    async close() {
+      await (await agent.begun?.catch(() => undefined))?.destroy();
+    },
+  };
 }
 
 /** More than anybody needs who says that a request is under way.   RFC 9110 §15.2 */

@@ -2,12 +2,11 @@
  * Fetches the token issuer's JSON Web Key Set over HTTPS: one bounded answer within a few seconds,
  * from the configured address and no other. What went wrong comes back in words.   RFC 7517, RFC 9111
  */
-import { Agent, request } from "undici";
 import { within } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import {
-  connectionOptions,
-  limitInterim,
+  createHttpClient,
+  type HttpClient,
   readBoundedBody,
 } from "../../handlers/connection-options.ts";
 import { type KeySet, readKeySet } from "../../identity/bearer-keys.ts";
@@ -45,40 +44,36 @@ export function createJwksSource({
   readonly ca?: string;
 }): JwksSource {
   const closing = new AbortController();
-  const agent = new Agent(connectionOptions({ connections: 1, connectTimeoutMs: TIMEOUT_MS, ca }));
+  const client = createHttpClient({ connections: 1, connectTimeoutMs: TIMEOUT_MS, ca });
   return {
     async fetch() {
       const ends = { signals: [closing.signal], timeoutMs: TIMEOUT_MS };
       try {
-        return await within(ends, (signal) => fetchKeys(uri, agent, signal));
+        return await within(ends, (signal) => fetchKeys(uri, client, signal));
       } catch (error) {
         return { fault: reasonOf(error) };
       }
     },
     async close() {
       closing.abort(new Error("the server is closing"));
-      await agent.destroy();
+      await client.close();
     },
   };
 }
 
 async function fetchKeys(
   uri: string,
-  dispatcher: Agent,
+  client: HttpClient,
   signal: AbortSignal,
 ): Promise<FetchedKeys | { readonly fault: string }> {
-  const { statusCode, headers, body } = await request(uri, {
-    dispatcher,
+  const { statusCode, headers, body } = await client.request(uri, {
     signal,
-    onInfo: limitInterim(),
     headers: {
       accept: "application/jwk-set+json, application/json",
       "accept-encoding": "identity",
       "user-agent": "agtpd",
     },
   });
-  // A body that is given up fails once more when it ends, with nobody left to be told.
-  body.on("error", () => undefined);
   // Nothing else is followed or believed; the body of anything else is not worth reading.
   if (statusCode !== 200) {
     body.destroy();

@@ -3,15 +3,13 @@
  * that it asks for JSON.
  */
 import { hostname, userInfo } from "node:os";
-import type { Agent } from "undici";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
-import { loadLate } from "../../base/late-load.ts";
 import { killGroup, ProcessGroups } from "../../base/process-groups.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import {
-  connectionOptions,
-  limitInterim,
+  createHttpClient,
+  type HttpClient,
   readBoundedBody,
 } from "../../handlers/connection-options.ts";
 import { KeySets } from "./governance/keys.ts";
@@ -111,37 +109,33 @@ const MAX_CONNECTIONS = 16;
 
 /** A way to ask. Loads the HTTP client on first use; connections that nobody uses close by themselves. */
 export function createAskJson(): AskJson {
-  const agent = loadLate(openAgent);
+  const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: TIMEOUT_MS };
+  const client = createHttpClient(needs);
   return async (url, body) => {
     try {
-      return await ask(await agent(), url, body);
+      return await ask(client, url, body);
     } catch (error) {
       return fault(error instanceof SyntaxError ? "answered no JSON" : reasonOf(error));
     }
   };
 }
 
-async function openAgent(): Promise<Agent> {
-  const undici = await import("undici");
-  const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: TIMEOUT_MS };
-  return new undici.Agent(connectionOptions(needs));
-}
-
-async function ask(agent: Agent, url: string, body: JsonRecord | undefined): Promise<JsonAnswer> {
-  const { origin, pathname, search } = new URL(url);
-  const { statusCode, headers, ...response } = await agent.request({
-    ...{ origin, path: `${pathname}${search}`, method: body === undefined ? "GET" : "POST" },
-    onInfo: limitInterim(),
+async function ask(
+  client: HttpClient,
+  url: string,
+  body: JsonRecord | undefined,
+): Promise<JsonAnswer> {
+  const response = await client.request(url, {
+    method: body === undefined ? "GET" : "POST",
     headers: {
       accept: "application/json",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
-    body: body === undefined ? null : JSON.stringify(body),
+    body: body && JSON.stringify(body),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  // A body that is given up fails once more when it ends, with nobody left to be told.
-  response.body.on("error", () => undefined);
-  const octets = await readBoundedBody(MAX_BYTES, { body: response.body, headers });
+  const { statusCode, headers } = response;
+  const octets = await readBoundedBody(MAX_BYTES, response);
   if (statusCode !== 200) return fault(`answered HTTP ${statusCode}`);
   if (octets === undefined) return fault(`answered more than ${MAX_BYTES} bytes`);
   const value = JSON.parse(octets.toString("utf8")) as unknown;

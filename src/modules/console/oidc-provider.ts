@@ -3,13 +3,8 @@
  * what its signed tokens say. Code flow with PKCE, state and nonce.   OpenID Connect Core §3.1, RFC 9700
  */
 import * as client from "openid-client";
-import { Agent, request } from "undici";
 import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
-import {
-  connectionOptions,
-  limitInterim,
-  readBoundedBody,
-} from "../../handlers/connection-options.ts";
+import { createHttpClient, readBoundedBody } from "../../handlers/connection-options.ts";
 import type { OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import { type Claims, claimOf, isNamed, isOneLine } from "./person.ts";
@@ -185,18 +180,15 @@ interface Asked {
  */
 function createOidcFetch(issuer: string, ca: string | undefined) {
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
-  const dispatcher = new Agent(connectionOptions(needs));
+  const http = createHttpClient(needs);
   return {
     async fetch(url: string, { method, headers, body, signal }: Asked): Promise<Response> {
       checkAddress(url, issuer);
-      const answer = await request(url, {
-        ...{ dispatcher, method: method as "GET", signal: signal ?? null },
-        onInfo: limitInterim(),
+      const answer = await http.request(url, {
+        ...{ method: method as "GET", signal: signal ?? null },
         headers: { ...headers, "accept-encoding": "identity", "user-agent": "agtpd" },
         ...(body === undefined || body === null ? {} : { body: String(body) }),
       });
-      // A body that is given up fails once more when it ends, with nobody left to be told.
-      answer.body.on("error", () => undefined);
       const octets = await readBoundedBody(MAX_ANSWER_BYTES, answer);
       if (octets === undefined) {
         throw new OidcFailure("unacceptable", `an answer is longer than ${MAX_ANSWER_BYTES} bytes`);
@@ -209,7 +201,7 @@ function createOidcFetch(issuer: string, ca: string | undefined) {
       const sent = WITHOUT_BODY.has(status) ? null : new Uint8Array(octets);
       return new Response(sent, { status, headers: fields });
     },
-    close: (): Promise<void> => dispatcher.destroy(),
+    close: (): Promise<void> => http.close(),
   };
 }
 

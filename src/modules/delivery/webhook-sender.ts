@@ -4,11 +4,9 @@
  */
 
 import { createHmac } from "node:crypto";
-import type { Agent } from "undici";
 import { within } from "../../base/deadline.ts";
-import { loadLate } from "../../base/late-load.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { connectionOptions, limitInterim } from "../../handlers/connection-options.ts";
+import { createHttpClient, type HttpClient } from "../../handlers/connection-options.ts";
 import type { SendWebhook, WebhookAttempt } from "./webhook-courier.ts";
 import { type AttemptOutcome, NO_SUCH_URL } from "./webhook-delivery.ts";
 
@@ -37,53 +35,43 @@ const MAX_CONNECTIONS = 4;
 /** Connects to nothing before there is something to send. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { urls, ca } = options;
-  const agent = loadLate(() => openAgent(ca));
+  const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
+  const client = createHttpClient(needs);
   return {
     prepare() {
-      if (urls.size > 0) agent.prepare();
+      if (urls.size > 0) client.prepare();
     },
     async send(attempt) {
       if (!urls.has(attempt.url)) return failed(NO_SUCH_URL);
       try {
-        return await post(attempt, await agent(), options);
+        return await post(attempt, client, options);
       } catch (error) {
         const isLate = error instanceof Error && error.name === "TimeoutError";
         const reason = isLate ? "did not answer in time" : "could not be reached";
         return failed(reason, `${codeOf(error)} ${reasonOf(error)}`.trim());
       }
     },
-    async close() {
-      await (await agent.begun?.catch(() => undefined))?.destroy();
-    },
+    close: () => client.close(),
   };
-}
-
-/** The HTTP client takes long to load: a start does not wait for it. */
-async function openAgent(ca: string | undefined): Promise<Agent> {
-  const undici = await import("undici");
-  const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
-  return new undici.Agent(connectionOptions(needs));
 }
 
 function post(
   attempt: WebhookAttempt,
-  agent: Agent,
+  client: HttpClient,
   options: WebhookSenderOptions,
 ): Promise<AttemptOutcome> {
   const ends = { signals: [attempt.signal], timeoutMs: TIMEOUT_MS };
-  return within(ends, (signal) => postNow({ ...attempt, signal }, agent, options));
+  return within(ends, (signal) => postNow({ ...attempt, signal }, client, options));
 }
 
 async function postNow(
   { id, url, body, signal }: WebhookAttempt,
-  agent: Agent,
+  client: HttpClient,
   { serverId, secret }: WebhookSenderOptions,
 ): Promise<AttemptOutcome> {
-  const { origin, pathname, search } = new URL(url);
   const text = JSON.stringify(body);
-  const answer = await agent.request({
-    ...{ origin, path: `${pathname}${search}`, method: "POST", body: text },
-    ...{ signal, onInfo: limitInterim() },
+  const answer = await client.request(url, {
+    ...{ method: "POST", body: text, signal },
     headers: {
       accept: "application/json",
       "accept-encoding": "identity",
@@ -94,8 +82,6 @@ async function postNow(
       ...signatureOf(text, secret),
     },
   });
-  // A body that is given up fails once more when it ends, with nobody left to be told.
-  answer.body.on("error", () => undefined);
   const { statusCode } = answer;
   await answer.body.dump({ limit: MAX_ANSWER_BYTES }).catch(() => undefined);
   if (statusCode >= 200 && statusCode < 300) return { kind: "taken" };

@@ -4,11 +4,9 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { Agent } from "undici";
 import { FairSlots } from "../../../base/fair-shares.ts";
 import { given } from "../../../base/json-value.ts";
-import { loadLate } from "../../../base/late-load.ts";
-import { connectionOptions, limitInterim } from "../../../handlers/connection-options.ts";
+import { createHttpClient, type HttpClient } from "../../../handlers/connection-options.ts";
 import { type Failure, failed } from "../agent-executor.ts";
 import { type Completion, CompletionFault } from "./completion.ts";
 
@@ -123,50 +121,33 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Connects to nothing before it is asked. */
 export function createModelConnection(options: ModelConnectionOptions): ModelServer {
-  const agent = loadLate(() => openAgent(options));
+  const { timeoutMs: silenceMs, ca } = options;
+  const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
+  const client = createHttpClient({ ...needs, silenceMs });
   const slots = new FairSlots(MAX_CONNECTIONS);
   return {
-    prepare: () => agent.prepare(),
+    prepare: () => client.prepare(),
     async ask(body, { owner, signal }) {
-      const connected = await agent();
       const release = await slots.take(owner, signal);
       try {
-        return await post(connected, options, { body, signal, onEnd: release });
+        return await post(client, options, { body, signal, onEnd: release });
       } catch (error) {
         release();
         throw error;
       }
     },
-    async close() {
-      await (await agent.begun?.catch(() => undefined))?.destroy();
-    },
+    close: () => client.close(),
   };
-}
-
-/** The HTTP client takes long to load: a start does not wait for it. */
-async function openAgent({ timeoutMs, ca }: ModelConnectionOptions): Promise<Agent> {
-  const undici = await import("undici");
-  return new undici.Agent({
-    ...connectionOptions({
-      connections: MAX_CONNECTIONS,
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      ca,
-    }),
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
 }
 
 /** `onEnd` is called when nothing more of the answer comes. */
 async function post(
-  agent: Agent,
+  client: HttpClient,
   { baseUrl, apiKey }: ModelConnectionOptions,
   { body, signal, onEnd }: { body: string; signal: AbortSignal; onEnd(): void },
 ): Promise<ModelResponse> {
-  const { origin, pathname, search } = new URL(`${baseUrl}/chat/completions`);
-  const response = await agent.request({
-    ...{ origin, path: `${pathname}${search}`, method: "POST", body, signal },
-    onInfo: limitInterim(),
+  const response = await client.request(`${baseUrl}/chat/completions`, {
+    ...{ method: "POST", body, signal },
     headers: {
       accept: "application/json, text/event-stream",
       "accept-encoding": "identity",
@@ -176,8 +157,6 @@ async function post(
     },
   });
   const { statusCode, headers, body: stream } = response;
-  // A body that is given up fails once more when it ends, with nobody left to be told.
-  stream.on("error", () => undefined);
   stream.once("close", onEnd);
   return {
     status: statusCode,
