@@ -6,12 +6,14 @@
 import { unescapeToken } from "../base/dotted-key.ts";
 import { given, isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
+import { mapSubschemas } from "../schema/local-reference.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";
+import { KEYWORDS } from "../schema/schema-vocabulary.ts";
 import { rewriteSchema } from "./export-schema.ts";
 import { isPlainObject, mergeAllOf } from "./merge-all-of.ts";
 import { isAnnotation } from "./schema-dialect.ts";
-import { DATA, mapSchemas, referencesIn } from "./schema-graph.ts";
+import { referencesIn } from "./schema-graph.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { UniqueNames } from "./words.ts";
 
@@ -79,7 +81,7 @@ function attempt(root: JsonSchema, { reader, distances, distance }: Attempt): Js
     const { $ref, ...siblings } = source;
     const members = Object.entries(siblings).map(([keyword, value]) => [
       keyword,
-      mapSchemas(keyword, value, write),
+      mapSubschemas(keyword, value, write),
     ]);
     const rest = Object.fromEntries(members);
     return typeof $ref === "string" ? writeReference($ref, rest) : mergeAllOf(rest);
@@ -134,7 +136,7 @@ function acceptMore(schema: JsonSchema): JsonSchema {
     kept.flatMap(([keyword, value]) => {
       if (keyword === "oneOf" && isEither) return [];
       const name = keyword === "oneOf" ? "anyOf" : keyword;
-      return [[name, mapSchemas(keyword, value, acceptMore)]];
+      return [[name, mapSubschemas(keyword, value, acceptMore)]];
     }),
   );
 }
@@ -148,9 +150,9 @@ function prune(schema: JsonSchema, depth: number): JsonSchema {
 }
 
 function pruneValue(keyword: string, value: unknown, depth: number): unknown {
-  const isSchemaList = !DATA.has(keyword) && Array.isArray(value) && value.some(isRecord);
-  if (depth < 1 && isSchemaList) return undefined;
-  return mapSchemas(keyword, value, (schema) => (depth < 1 ? {} : prune(schema, depth - 1)));
+  const isSchemaList = KEYWORDS.get(keyword) === "schema list" && Array.isArray(value);
+  if (depth < 1 && isSchemaList && value.some(isRecord)) return undefined;
+  return mapSubschemas(keyword, value, (schema) => (depth < 1 ? {} : prune(schema, depth - 1)));
 }
 
 /**

@@ -6,8 +6,12 @@
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { decodeFragment, resolveLocalReference } from "../schema/local-reference.ts";
-import { mapSchemas, referencesIn } from "./schema-graph.ts";
+import {
+  decodeFragment,
+  relocateSchema,
+  resolveLocalReference,
+} from "../schema/local-reference.ts";
+import { referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
 
 /** The components that an export gathers. */
@@ -101,15 +105,5 @@ const ROOT_KEYWORDS: ReadonlySet<string> = new Set(["$schema", "$id", "$defs", "
 
 /** Puts references where `locate` says, and leaves out what only a root may have. */
 export function rewriteSchema(schema: JsonSchema, locate: Locate): JsonSchema {
-  const members = Object.entries(schema)
-    .filter(([keyword]) => !ROOT_KEYWORDS.has(keyword))
-    .map(([keyword, value]) => [keyword, rewriteValue(keyword, value, locate)]);
-  return Object.fromEntries(members);
-}
-
-function rewriteValue(keyword: string, value: unknown, locate: Locate): unknown {
-  if (keyword === "$ref" && typeof value === "string") return locate(value);
-  // The older name of `$defs`.
-  const known = keyword === "definitions" ? "$defs" : keyword;
-  return mapSchemas(known, value, (schema) => rewriteSchema(schema, locate));
+  return relocateSchema(schema, locate, ROOT_KEYWORDS);
 }

@@ -5,32 +5,13 @@
  */
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
+import { mapSubschemas } from "../schema/local-reference.ts";
 
 /** Nobody reads a schema that needs more others than this. */
 const MAX_NEEDED = 400;
 /** Deeper than this, going down would end the stack; what is there counts as containing itself. */
 const MAX_CHAIN = 1500;
 const HUGE = 1e9;
-
-/** Keywords whose values are data. */
-export const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
-/** Keywords whose members have names of their own. */
-const MAPS: ReadonlySet<string> = new Set([
-  ...["properties", "patternProperties", "dependentSchemas", "$defs"],
-]);
-
-/** The value of a keyword with each schema in it written anew; data stays as it is. */
-export function mapSchemas(
-  keyword: string,
-  value: unknown,
-  write: (schema: JsonSchema) => unknown,
-): unknown {
-  if (DATA.has(keyword) || keyword === "dependentRequired") return value;
-  const member = (one: unknown): unknown => (isRecord(one) ? write(one) : one);
-  if (Array.isArray(value)) return value.map(member);
-  if (!isRecord(value) || !MAPS.has(keyword)) return member(value);
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, member(one)]));
-}
 
 /** The graph of one reader's schemas. */
 export class SchemaGraph {
@@ -92,24 +73,16 @@ export class SchemaGraph {
 }
 
 /** Every reference in a schema, as often as it is there. */
-export function referencesIn(value: unknown): readonly string[] {
+export function referencesIn(schema: unknown): readonly string[] {
   const found: string[] = [];
-  collect(value, found);
+  const collect = (one: JsonSchema): void => {
+    for (const [keyword, value] of Object.entries(one)) {
+      if (keyword === "$ref" && typeof value === "string") found.push(value);
+      else mapSubschemas(keyword, value, collect);
+    }
+  };
+  if (isRecord(schema)) collect(schema);
   return found;
-}
-
-function collect(value: unknown, found: string[]): void {
-  if (Array.isArray(value)) {
-    for (const item of value) collect(item, found);
-    return;
-  }
-  if (!isRecord(value)) return;
-  for (const [keyword, member] of Object.entries(value)) {
-    if (DATA.has(keyword)) continue;
-    if (keyword === "$ref" && typeof member === "string") found.push(member);
-    else if (!MAPS.has(keyword)) collect(member, found);
-    else if (isRecord(member)) for (const schema of Object.values(member)) collect(schema, found);
-  }
 }
 
 type TargetsOf = (node: string) => readonly string[];

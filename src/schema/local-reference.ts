@@ -1,11 +1,11 @@
 /**
- * Follows a local `$ref`, in a schema as it is written. For readers that look at a schema without
- * judging values by it; that every reference leads somewhere has been checked before.
+ * Follows a local `$ref`, in a schema as it is written, and leads it elsewhere. For readers that look at a
+ * schema without judging values by it; that every reference leads somewhere has been checked before.
  */
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { KEYWORDS } from "./schema-vocabulary.ts";
+import { HARMLESS_FOREIGN, KEYWORDS } from "./schema-vocabulary.ts";
 
 /** The target of a local reference; anchors are in `$defs` only. Undefined: there is none. */
 export function resolveLocalReference(reference: string, root: JsonSchema): unknown {
@@ -38,22 +38,45 @@ function findAnchor(name: string, root: JsonSchema): unknown {
   );
 }
 
-/** The value of a keyword with its schemas replaced; a value that holds none is left as it is. */
+/**
+ * The value of a keyword with the schemas in it replaced, those of a keyword that nobody knows too. A value that
+ * holds none is left as it is, and so are true and false.
+ */
 export function mapSubschemas(
   keyword: string,
   value: unknown,
-  map: (schema: unknown) => unknown,
+  map: (schema: JsonSchema) => unknown,
 ): unknown {
-  switch (KEYWORDS.get(keyword)) {
+  const member = (one: unknown): unknown => (isRecord(one) ? map(one) : one);
+  switch (HARMLESS_FOREIGN.has(keyword) ? "any" : (KEYWORDS.get(keyword) ?? "schema")) {
     case "schema":
-      return map(value);
     case "schema list":
-      return Array.isArray(value) ? value.map(map) : value;
+      return Array.isArray(value) ? value.map(member) : member(value);
     case "schema map":
     case "schema map by pattern":
       if (!isRecord(value)) return value;
-      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, map(one)]));
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, member(one)]));
     default:
       return value;
   }
+}
+
+/**
+ * A schema for another place: its references lead where `locate` says, and the keywords that are `leftOut` are
+ * in none of its schemas. A property may be called like a keyword.
+ */
+export function relocateSchema(
+  schema: JsonSchema,
+  locate: (reference: string) => string,
+  leftOut: ReadonlySet<string>,
+): JsonSchema {
+  const write = (one: JsonSchema): JsonSchema => {
+    const kept = Object.entries(one).filter(([keyword]) => !leftOut.has(keyword));
+    const members = kept.map(([keyword, value]) => {
+      const isReference = keyword === "$ref" && typeof value === "string";
+      return [keyword, isReference ? locate(value) : mapSubschemas(keyword, value, write)];
+    });
+    return Object.fromEntries(members);
+  };
+  return write(schema);
 }

@@ -15,8 +15,8 @@ import { EXTENSION } from "../../openapi/extension.ts";
 import { type ImportedEndpoint, importDocument } from "../../openapi/import-document.ts";
 import { findEndpointFault, type Review, reviewedText } from "../../openapi/import-operation.ts";
 import { containsNull, withoutNulls } from "../../openapi/schema-dialect.ts";
-import { mapSchemas } from "../../openapi/schema-graph.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
+import { mapSubschemas } from "../../schema/local-reference.ts";
 import { closeInput } from "./close-input.ts";
 
 interface DraftedTool {
@@ -217,7 +217,7 @@ function writable(schema: JsonRecord | undefined): JsonRecord | undefined {
 function withoutAnyNull(schema: JsonRecord): JsonRecord {
   const members = Object.entries(schema).map(([keyword, value]) => [
     keyword,
-    mapSchemas(keyword, value, withoutAnyNull),
+    mapSubschemas(keyword, value, withoutAnyNull),
   ]);
   return withoutNulls(Object.fromEntries(members));
 }

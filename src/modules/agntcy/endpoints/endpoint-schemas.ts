@@ -7,7 +7,7 @@
 import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
-import { mapSubschemas } from "../../../schema/local-reference.ts";
+import { relocateSchema } from "../../../schema/local-reference.ts";
 import type { AcpSpecs } from "../manifest/manifest.ts";
 import { RUN_STATES } from "../runs/run.ts";
 
@@ -129,10 +129,13 @@ export function runOutputSchema({ output, interrupts }: AcpSpecs): JsonSchema {
   };
 }
 
+/** Only the root of a schema may have the first two; anchors are led to by pointers. */
+const NAMES: ReadonlySet<string> = new Set(["$id", "$schema", "$anchor"]);
+
 /** The schema at a JSON Pointer of another one, such as `/properties/input`. */
 export function nestSchema(schema: JsonSchema, pointer: string): JsonSchema {
-  const { $id: _id, $schema: _dialect, ...rest } = schema;
-  return nest(rest, pointer, anchorsOf(schema)) as JsonSchema;
+  const anchors = anchorsOf(schema);
+  return relocateSchema(schema, (reference) => rebase(reference, pointer, anchors), NAMES);
 }
 
 /** Pointers by anchor; anchors are looked for where they are understood, in `$defs`. */
@@ -145,18 +148,6 @@ function anchorsOf({ $defs }: JsonSchema): ReadonlyMap<string, string> {
       return typeof anchor === "string" ? [[anchor, `/$defs/${encodeURIComponent(token)}`]] : [];
     }),
   );
-}
-
-/** Goes down where schemas are; a property may be called `$ref` itself. */
-function nest(schema: unknown, pointer: string, anchors: ReadonlyMap<string, string>): unknown {
-  if (!isRecord(schema)) return schema;
-  const below = (one: unknown): unknown => nest(one, pointer, anchors);
-  const members = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
-    if (keyword === "$anchor") return [];
-    if (keyword === "$ref") return [[keyword, rebase(String(value), pointer, anchors)]];
-    return [[keyword, mapSubschemas(keyword, value, below)]];
-  });
-  return Object.fromEntries(members);
 }
 
 function rebase(reference: string, pointer: string, anchors: ReadonlyMap<string, string>): string {

@@ -4,8 +4,8 @@
  * OpenWOP RFC 0072 §B, AGTP-API §6.4
  */
 
-import { isRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { relocateSchema } from "../../../schema/local-reference.ts";
 import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
@@ -109,31 +109,12 @@ function compile(make: (inner: JsonSchema) => JsonSchema, inner: JsonSchema = {}
   return open;
 }
 
-/** Keywords whose members are schemas by names of their own. */
-const MAPS: ReadonlySet<string> = new Set([
-  ...["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"],
-]);
-/** Keywords that hold plain values. */
-const VALUES: ReadonlySet<string> = new Set(["const", "enum", "default", "examples", "required"]);
+/** Only a root may have a name and a dialect. */
+const NAMES: ReadonlySet<string> = new Set(["$id", "$schema"]);
 
 /** A schema whose local references lead to where it is now. */
 function movedTo(place: string, schema: JsonSchema): JsonSchema {
-  // Only a root may have a name and a dialect.
-  const { $id: _id, $schema: _dialect, ...nameless } = schema;
-  return moveSchema(place, nameless) as JsonSchema;
-}
-
-function moveSchema(place: string, schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => moveSchema(place, one));
-  if (!isRecord(schema)) return schema;
-  const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
-    if (keyword === "$ref" && typeof value === "string") return [keyword, moved(place, value)];
-    if (VALUES.has(keyword)) return [keyword, value];
-    if (!MAPS.has(keyword) || !isRecord(value)) return [keyword, moveSchema(place, value)];
-    const members = Object.entries(value).map(([name, one]) => [name, moveSchema(place, one)]);
-    return [keyword, Object.fromEntries(members)];
-  });
-  return Object.fromEntries(entries);
+  return relocateSchema(schema, (reference) => moved(place, reference), NAMES);
 }
 
 /** Anchors are found wherever they are. */
