@@ -17,6 +17,7 @@ import {
 import { mayBeJson } from "../base/json-octets.ts";
 import { isRecord, type JsonRecord, parseJson, setMember } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
+import { decodePart } from "../base/percent-encoding.ts";
 import type { SchemaViolation } from "../schema/schema-violation.ts";
 import type { InputShape, ScalarType } from "./input-shape.ts";
 import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
@@ -183,25 +184,6 @@ function addField(fields: Map<string, string>, part: string): boolean {
   if (name === undefined || value === undefined) return false;
   fields.set(name, value);
   return true;
-}
-
-/** A name or a value of a query, or a segment of a path; undefined: it is not percent-encoded UTF-8. */
-export function decodePart(text: string): string | undefined {
-  if (!text.includes("%")) return text;
-  // A throw costs 2.5 µs, more than a query is worth.
-  if (INCOMPLETE_ENCODING.test(text) || !hasEncodedUtf8(text)) return undefined;
-  return decodeURIComponent(text);
-}
-
-const INCOMPLETE_ENCODING = /%(?![0-9A-Fa-f]{2})/;
-const ENCODED_OCTETS = /(?:%[0-9A-Fa-f]{2})+/g;
-const BEYOND_ASCII = /%[89A-Fa-f]/;
-
-/** Tells whether the encoded octets that stand together are UTF-8; those of ASCII are. */
-function hasEncodedUtf8(text: string): boolean {
-  if (!BEYOND_ASCII.test(text)) return true;
-  const runs = text.match(ENCODED_OCTETS) ?? [];
-  return runs.every((run) => isUtf8(Buffer.from(run.replaceAll("%", ""), "hex")));
 }
 
 /** Decodes captured segments once; answers the raw segment that cannot be decoded. */

@@ -4,6 +4,7 @@
  * they are compared by what they mean: no percent-encoding leads around it.   AGTP-API §5.2-5.4
  */
 import { hasLoneSurrogate } from "../base/json-value.ts";
+import { decodePart } from "../base/percent-encoding.ts";
 import { fillTemplate, templateNames } from "../base/template.ts";
 
 /** The segments of a path template. */
@@ -102,10 +103,5 @@ function isParameter(segment: string): boolean {
 }
 
 function decode(segment: string): string {
-  if (!segment.includes("%")) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return decodePart(segment) ?? segment;
 }

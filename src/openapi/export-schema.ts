@@ -5,12 +5,9 @@
  */
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
+import { decodePart } from "../base/percent-encoding.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import {
-  decodeFragment,
-  relocateSchema,
-  resolveLocalReference,
-} from "../schema/local-reference.ts";
+import { relocateSchema, resolveLocalReference } from "../schema/local-reference.ts";
 import { referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
 
@@ -78,7 +75,7 @@ function splitPointer(
   const [, token, rest = ""] = /^\/\$defs\/([^/]*)(\/.*)?$/.exec(fragment) ?? [];
   if (token === undefined) return { rest: fragment };
   return {
-    key: unescapeToken(decodeFragment(token) ?? token),
+    key: unescapeToken(decodePart(token) ?? token),
     rest,
   };
 }

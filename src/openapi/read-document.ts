@@ -5,8 +5,8 @@
  */
 import { escapeToken, memberAt, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
+import { decodePart } from "../base/percent-encoding.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { decodeFragment } from "../schema/local-reference.ts";
 
 type ReadDocument =
   | { readonly kind: "document"; readonly document: JsonRecord }
@@ -245,7 +245,7 @@ export function recordAt(value: unknown, document: JsonRecord): JsonRecord {
 }
 
 function pointerTokens(reference: string): readonly string[] | undefined {
-  const fragment = reference.startsWith("#") ? decodeFragment(reference.slice(1)) : undefined;
+  const fragment = reference.startsWith("#") ? decodePart(reference.slice(1)) : undefined;
   if (fragment === undefined || (fragment !== "" && !fragment.startsWith("/"))) return undefined;
   return fragment.split("/").slice(1).map(unescapeToken);
 }

@@ -4,12 +4,13 @@
  */
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord } from "../base/json-value.ts";
+import { decodePart } from "../base/percent-encoding.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { HARMLESS_FOREIGN, KEYWORDS } from "./schema-vocabulary.ts";
 
 /** The target of a local reference; anchors are in `$defs` only. Undefined: there is none. */
 export function resolveLocalReference(reference: string, root: JsonSchema): unknown {
-  const fragment = decodeFragment(reference.slice(1));
+  const fragment = decodePart(reference.slice(1));
   if (fragment === undefined) return undefined;
   if (fragment !== "" && !fragment.startsWith("/")) return findAnchor(fragment, root);
   let target: unknown = root;
@@ -19,15 +20,6 @@ export function resolveLocalReference(reference: string, root: JsonSchema): unkn
     target = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
   }
   return target;
-}
-
-/** Undefined: it is not percent-encoded as it should be. */
-export function decodeFragment(fragment: string): string | undefined {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return undefined;
-  }
 }
 
 function findAnchor(name: string, root: JsonSchema): unknown {

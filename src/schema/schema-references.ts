@@ -6,7 +6,7 @@
 
 import { escapeToken, joinKey } from "../base/dotted-key.ts";
 import { quoteValue } from "../base/json-value.ts";
-import { decodeFragment } from "./local-reference.ts";
+import { decodePart } from "../base/percent-encoding.ts";
 import type { SchemaBounds } from "./schema-bounds.ts";
 
 /** One schema inside a schema, by its JSON Pointer. */
@@ -51,7 +51,7 @@ export function checkReferences(
 
 /** The pointer of the schema that a local reference names. */
 function resolveReference(reference: string, { nodes, anchors }: SchemaGraph): string | undefined {
-  const fragment = decodeFragment(reference.slice(1));
+  const fragment = decodePart(reference.slice(1));
   if (fragment === undefined) return undefined;
   if (fragment === "" || fragment.startsWith("/"))
     return nodes.has(fragment) ? fragment : undefined;

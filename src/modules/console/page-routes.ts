@@ -3,6 +3,7 @@
  * an id that is unknown is 404, and says so itself.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { decodePart } from "../../base/percent-encoding.ts";
 import type { Admit } from "./console-api.ts";
 import { ConsoleFault, methodNotAllowed } from "./console-fault.ts";
 import type { PageFiles } from "./page-files.ts";
@@ -86,7 +87,7 @@ export function askedPage(
   field: string | undefined,
   { cookies }: Pick<ConsolePlace, "cookies">,
 ): string | undefined {
-  const [asked = ""] = cookies.read(field, "page").map(decodeSegment);
+  const [asked = ""] = cookies.read(field, "page").map((one) => decodePart(one) ?? one);
   const [path = ""] = asked.split("?");
   return ADDRESS.test(asked) && isPagePath(path) ? asked : undefined;
 }
@@ -102,15 +103,10 @@ function isPagePath(path: string): boolean {
 
 /** The decoded segments of a path; one that is not well encoded stays as it is. */
 function segmentsOf(path: string): readonly string[] {
-  return path.split("/").filter(Boolean).map(decodeSegment);
-}
-
-function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return path
+    .split("/")
+    .filter(Boolean)
+    .map((one) => decodePart(one) ?? one);
 }
 
 /** True for pages without an id. */

@@ -6,6 +6,7 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import { addUnder } from "../../base/listed.ts";
+import { decodePart } from "../../base/percent-encoding.ts";
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
@@ -16,7 +17,7 @@ import type { MethodPolicy } from "../../dispatch/policy/method-policy.ts";
 import { type Recording, recorded } from "../../dispatch/recorded.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
-import { coerceText, decodePart } from "../../endpoint/input.ts";
+import { coerceText } from "../../endpoint/input.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isReading, liftVerb, methodReader } from "../../openapi/http-form.ts";

@@ -9,10 +9,10 @@ import { type DocumentPlace, documentAt } from "../../base/document-place.ts";
 import { describeToml } from "../../base/document-style.ts";
 import { atPointer, fromPointer, memberAt } from "../../base/dotted-key.ts";
 import { type Environment, substituteVariables } from "../../base/environment.ts";
+import { decodePart } from "../../base/percent-encoding.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { TomlTable } from "../../base/toml-document.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
-import { decodeFragment } from "../../schema/local-reference.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 
 /** Roles of a method that must be known. */
@@ -184,7 +184,7 @@ function partsOf(root: unknown, start: string): readonly string[] {
   for (const part of parts) {
     const schema = atPointer(part, root);
     const reference = memberAt(schema, "$ref");
-    const target = typeof reference === "string" ? decodeFragment(reference.slice(1)) : undefined;
+    const target = typeof reference === "string" ? decodePart(reference.slice(1)) : undefined;
     if (target === "" || target?.startsWith("/")) parts.add(target);
     for (const keyword of ["allOf", "anyOf", "oneOf"]) {
       const branches = memberAt(schema, keyword);

@@ -12,7 +12,7 @@ import type { Caller } from "../../../dispatch/caller/caller.ts";
 import type { MethodPolicy } from "../../../dispatch/policy/method-policy.ts";
 import type { PoliciesConfig } from "../../../dispatch/policy/policies-config.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
-import { mergeInput } from "../../../endpoint/input.ts";
+import { decodeValues, mergeInput } from "../../../endpoint/input.ts";
 import type {
   MissingParts,
   PlanFailure,
@@ -93,8 +93,8 @@ class PlanSearch {
     if (written !== undefined) return this.#call(written.definition, 1);
     const match = registry.find(pair.method, pair.path);
     if (match === undefined) return this.#compose(pair);
-    const decoded = decodeAll(match.values ?? {});
-    if (decoded === undefined) return none("the path is not percent-encoded UTF-8");
+    const decoded = decodeValues(match.values);
+    if (typeof decoded === "string") return none("the path is not percent-encoded UTF-8");
     const { shape, definition } = match.entry;
     return this.#call(definition, 1, mergeInput(shape, this.#request.values, undefined, decoded));
   }
@@ -208,15 +208,6 @@ function explain({ explanation, missing }: PlanFailure, values: JsonRecord): str
   const unfit = missing.inputs.filter((name) => Object.hasOwn(values, name));
   if (unfit.length === 0) return explanation;
   return `${explanation}; what is given as ${unfit.join(", ")} does not fit`;
-}
-
-function decodeAll(raw: Readonly<Record<string, string>>): Record<string, string> | undefined {
-  try {
-    const decoded = Object.entries(raw).map(([name, text]) => [name, decodeURIComponent(text)]);
-    return Object.fromEntries(decoded);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The words of the given values: names, which say nothing about what is to be done. */

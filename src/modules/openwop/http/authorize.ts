@@ -5,6 +5,7 @@
  * OpenWOP "auth"
  */
 
+import { decodePart } from "../../../base/percent-encoding.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
 import { type ApiAnswer, notFound, otherMethods, refuse } from "./answer.ts";
 import type { ApiParts, Authorized } from "./api-route.ts";
@@ -57,7 +58,7 @@ function compileSegment(template: string): Matcher {
   if (name === undefined) return (segment) => segment === template;
   return (segment) => {
     if (!segment.endsWith(suffix) || segment.length === suffix.length) return false;
-    const value = decode(segment.slice(0, segment.length - suffix.length));
+    const value = decodePart(segment.slice(0, segment.length - suffix.length));
     return value !== undefined && [name, value];
   };
 }
@@ -74,14 +75,6 @@ function match(
     if (found !== true) params.push(found);
   }
   return Object.fromEntries(params);
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const TABLE = new RouteTable(API_ROUTES);
