@@ -5,13 +5,12 @@
  * 403 not this browser's, declined, in no list · 502, 503, 504 the provider
  */
 import { randomBytes } from "node:crypto";
-import { relative } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { EncryptJWT, jwtDecrypt } from "jose";
 import { quietened } from "../../base/back-off.ts";
 import type { Problem } from "../../base/problem.ts";
 import { recentlyUsed } from "../../base/recently-used.ts";
-import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import { readConfiguredCa } from "../../endpoint/upstream-ca.ts";
 import type { ConsoleContext, OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
@@ -118,20 +117,12 @@ export async function openOidc(
   context: ConsoleContext,
   { place, sessions }: { readonly place: ConsolePlace; readonly sessions: Sessions },
 ): Promise<OpenedOidc> {
-  const { directory, file, console: section } = context.config;
-  const { oidc } = section;
+  const { oidc } = context.config.console;
   if (oidc === undefined) return NONE;
-  const read = oidc.ca === undefined ? undefined : readCertificates(directory, oidc.ca);
-  if (read?.fault !== undefined) {
-    const problem = {
-      file: relative(directory, file),
-      key: "console.oidc.ca",
-      message: read.fault,
-    };
-    return { ...NONE, problems: [problem] };
-  }
+  const { ca, problems } = readConfiguredCa(oidc.ca, "console.oidc.ca", context.config);
+  if (problems.length > 0) return { ...NONE, problems };
   const { createOidcProvider } = await import("./oidc-provider.ts");
-  const provider = createOidcProvider({ oidc, ca: read?.text });
+  const provider = createOidcProvider({ oidc, ca });
   const attempts = await context.once(openAttempts);
   const { log } = context;
   const begin: OidcParts["begin"] = async (person, grant, replaced) => {

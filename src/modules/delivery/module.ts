@@ -11,7 +11,7 @@ import { notFound, type Refusal, violationAt } from "../../dispatch/refusals/ref
 import { describeBy, floorEndpoints, floorResult } from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
-import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import { readConfiguredCa } from "../../endpoint/upstream-ca.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { ownAddress } from "../../identity/own-address.ts";
 import type { Store } from "../../state/store.ts";
@@ -31,7 +31,7 @@ export const deliveryModule: Module<DeliverySections> = {
   async provision(context) {
     const { config, directory, state, log } = context;
     const { notifications: register, webhooks: outbox, rate } = await context.once(openDelivery);
-    const { ca, problem } = readCa(config);
+    const { ca, problems } = readConfiguredCa(config.webhooks.ca, "webhooks.ca", config);
     const book = addressBook(context);
     const webhooks = webhooksOf(config);
     const sender = createWebhookSender({ ...webhooks, ca });
@@ -57,7 +57,7 @@ export const deliveryModule: Module<DeliverySections> = {
         ],
       ]),
       webhooks: outbox,
-      blockers: [...problem, ...findMissingMembers(config, book)],
+      blockers: [...problems, ...findMissingMembers(config, book)],
       start: () => {
         const reaches = (url: string): boolean => webhooks.urls.has(url);
         stop = outbox.deliverBy({ send: sender.send, reaches, log });
@@ -86,17 +86,6 @@ function addressBook({ config, directory, state }: DeliveryContext): AddressBook
     groups: config.groups,
     isOwnAddress: ownAddress(config.server),
   };
-}
-
-function readCa({ webhooks, directory, file }: DeliverySections): {
-  readonly ca: string | undefined;
-  readonly problem: readonly Problem[];
-} {
-  if (webhooks.ca === undefined) return { ca: undefined, problem: [] };
-  const { text, fault } = readCertificates(directory, webhooks.ca);
-  if (text !== undefined) return { ca: text, problem: [] };
-  const place = { file: relative(directory, file), key: "webhooks.ca" };
-  return { ca: undefined, problem: [{ ...place, message: fault }] };
 }
 
 /** They get nothing, and whoever notifies the group is told. */

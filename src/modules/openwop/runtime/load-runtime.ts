@@ -6,7 +6,7 @@ import { relative } from "node:path";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import { readCertificates } from "../../../endpoint/upstream-ca.ts";
+import { readConfiguredCa } from "../../../endpoint/upstream-ca.ts";
 import { type CallLog, isHandlerError } from "../../../handlers/handler.ts";
 import type { ModuleLoader } from "../../../handlers/module-loader.ts";
 import type { CallProcess } from "../../../handlers/processes/process-call.ts";
@@ -39,7 +39,7 @@ export async function loadAgentRuntime(
       const { apiKey, retries, requestTimeoutSeconds } = runtime;
       const baseUrl = (runtime.baseUrl ?? "").replace(/\/+$/, "");
       const timeoutMs = requestTimeoutSeconds * 1000;
-      const { ca, problems } = readCa(runtime.ca, parts.config);
+      const { ca, problems } = readConfiguredCa(runtime.ca, "openwop.runtime.ca", parts.config);
       const server = createModelConnection({ baseUrl, apiKey, ca, timeoutMs });
       server.prepare?.();
       loadSdk.prepare();
@@ -52,18 +52,6 @@ export async function loadAgentRuntime(
     case "function":
       return loadFunction(runtime.function ?? "", parts);
   }
-}
-
-/** PEM text; undefined: the system's authorities are trusted. */
-function readCa(
-  path: string | undefined,
-  { directory, file }: RuntimeParts["config"],
-): { readonly ca: string | undefined; readonly problems: readonly Problem[] } {
-  if (path === undefined) return { ca: undefined, problems: [] };
-  const { text, fault } = readCertificates(directory, path);
-  if (text !== undefined) return { ca: text, problems: [] };
-  const place = { file: relative(directory, file), key: "openwop.runtime.ca" };
-  return { ca: undefined, problems: [{ ...place, message: fault }] };
 }
 
 async function loadFunction(
