@@ -6,7 +6,7 @@
  */
 import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
-import { jsonText } from "../base/json-value.ts";
+import { clip, jsonText } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 import type { Log } from "../base/log.ts";
 import { besideOwn } from "../base/log.ts";
@@ -205,8 +205,7 @@ function field(name: string, value: unknown): string {
 }
 
 function quoted(text: string): string {
-  const isLong = text.length > MAX_LOGGED_LENGTH;
-  return jsonText(isLong ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text);
+  return jsonText(clip(text, MAX_LOGGED_LENGTH));
 }
 
 /** A refusal that was logged, by what was asked for. */

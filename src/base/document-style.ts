@@ -1,6 +1,6 @@
 /** The words by which messages name places and values in documents of a kind. */
 import { escapeToken, joinIndex, joinKey } from "./dotted-key.ts";
-import { describeValue, isRecord, quoteValue } from "./json-value.ts";
+import { clip, describeValue, isRecord, quoteValue } from "./json-value.ts";
 
 /** The words of one kind of document. */
 export interface DocumentStyle {
@@ -41,7 +41,8 @@ export const TOML_STYLE: DocumentStyle = {
 /** Documents in JSON, whose places are JSON Pointers. */
 export const JSON_STYLE: DocumentStyle = {
   ...TOML_STYLE,
-  keyOf: (parent, token) => `${parent}/${escapeToken(shorten(String(token)))}`,
+  // A hostile member's name may have megabytes.
+  keyOf: (parent, token) => `${parent}/${escapeToken(clip(String(token), 128))}`,
   fault: (value, expected) => `${describeValue(value)}, expected ${expected}`,
   describeRepeated: (text) => `${quoteValue(text)} is listed twice`,
   describeRecords: () => "an array",
@@ -55,9 +56,4 @@ export const JSON_STYLE: DocumentStyle = {
 export function describeToml(value: unknown): string {
   if (value instanceof Date) return "is a date";
   return isRecord(value) ? "is a table" : describeValue(value);
-}
-
-/** A member's name as part of a key; a hostile one may have megabytes. */
-function shorten(name: string): string {
-  return name.length > 128 ? `${name.slice(0, 128)}…` : name;
 }

@@ -92,12 +92,14 @@ export function parseRecord(text: string): JsonRecord | undefined {
   return isRecord(value) ? value : undefined;
 }
 
+/** The beginning of a text that may be hostile, and thousands of characters long. */
+export function clip(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
 /** A value as a message quotes it: short, on one line, and never walking into what is nested. */
 export function quoteValue(value: unknown): string {
-  if (typeof value === "string") {
-    const long = value.length > MAX_QUOTED_LENGTH;
-    return JSON.stringify(long ? `${value.slice(0, MAX_QUOTED_LENGTH)}…` : value);
-  }
+  if (typeof value === "string") return JSON.stringify(clip(value, MAX_QUOTED_LENGTH));
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object" && value !== null) return "an object";
   return String(value);

@@ -3,6 +3,7 @@
  * names? A method in a path would say a second time, and perhaps differently, what the request
  * line says. Answers 460 for a request and a problem for a template.   AGTP-API §5.1-5.3
  */
+import { clip, quoteValue } from "../base/json-value.ts";
 import { type Catalog, HTTP_VERBS, isMethodName, METHOD_NAME_LENGTH } from "./catalog.ts";
 
 /** A breach of the grammar: the segment as it was written, and why. */
@@ -95,7 +96,7 @@ export function checkTemplate(path: string, names: MethodNames): PathFault | und
   for (const segment of path.slice(1).split("/")) {
     if (PARAMETER.test(segment)) {
       if (parameters.has(segment)) {
-        return { segment, message: `parameter ${quote(segment)} occurs twice` };
+        return { segment, message: `parameter ${quoteValue(segment)} occurs twice` };
       }
       parameters.add(segment);
     } else if (/[{}]/.test(segment)) {
@@ -134,7 +135,7 @@ function checkStructure(path: string): PathFault | undefined {
   if (!path.startsWith("/")) {
     const slash = path.indexOf("/");
     const segment = slash === -1 ? path : path.slice(0, slash);
-    return { segment, message: `the path begins with ${quote(segment)}, expected "/"` };
+    return { segment, message: `the path begins with ${quoteValue(segment)}, expected "/"` };
   }
   if (path === "/") return undefined;
   if (path.startsWith("//")) {
@@ -153,7 +154,7 @@ function findIllegalSegment(path: string): PathFault {
 }
 
 function illegalSegment(segment: string): PathFault {
-  const name = `segment ${quote(segment)}`;
+  const name = `segment ${quoteValue(segment)}`;
   if (/[{}]/.test(segment)) {
     return { segment, message: `${name} has braces, which only the path of an endpoint may have` };
   }
@@ -168,14 +169,14 @@ function templateFault(segment: string): PathFault {
   const why = whole
     ? "is no parameter name; expected letters, digits and underscores in braces"
     : "mixes text and braces; a parameter takes a whole segment, as in {name}";
-  return { segment, message: `segment ${quote(segment)} ${why}` };
+  return { segment, message: `segment ${quoteValue(segment)} ${why}` };
 }
 
 const IS_METHOD = "is the name of a method; methods belong on the request line";
 
 /** Of a legal segment, in which nothing needs an escape: to find that out costs as much as the rest of its refusal. */
 function methodFault(segment: string): PathFault {
-  const name = clip(segment);
+  const name = clip(segment, MAX_QUOTED_LENGTH);
   const message = `segment "${name}" ${IS_METHOD}`;
   return { segment, message, messageText: `"segment \\"${name}\\" ${IS_METHOD}"` };
 }
@@ -192,16 +193,6 @@ function bareName(segment: string): string {
 
 function decodeOctet(_encoded: string, digits: string): string {
   return String.fromCharCode(Number.parseInt(digits, 16));
-}
-
-function quote(segment: string): string {
-  return JSON.stringify(clip(segment));
-}
-
-/** A hostile segment may be thousands of characters long; a message needs only its beginning. */
-function clip(segment: string): string {
-  const long = segment.length > MAX_QUOTED_LENGTH;
-  return long ? `${segment.slice(0, MAX_QUOTED_LENGTH)}…` : segment;
 }
 
 /** The first segments of DISCOVER paths that belong to the protocol.   AGTP-API §5.9 */

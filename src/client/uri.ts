@@ -2,6 +2,7 @@
  * The URI forms of AGTP. A URI says which server to ask, and may say which agent or path is meant;
  * what to ask is the caller's.   AGTP "URI Scheme"
  */
+import { clip } from "../base/json-value.ts";
 import { isAgentId } from "../identity/identifiers.ts";
 import { AgtpClientError } from "./client-error.ts";
 
@@ -91,6 +92,6 @@ function readPort(text: string, port: number = DEFAULT_PORT): number {
 }
 
 function invalid(text: string, reason: string): AgtpClientError {
-  const shown = JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+  const shown = JSON.stringify(clip(text, 100));
   return new AgtpClientError("ERR_AGTP_URI", `${shown} is not a usable AGTP URI: ${reason}`);
 }

@@ -15,7 +15,7 @@ import {
   scanJson,
 } from "../base/json-bounds.ts";
 import { mayBeJson } from "../base/json-octets.ts";
-import { isRecord, type JsonRecord, parseJson, setMember } from "../base/json-value.ts";
+import { clip, isRecord, type JsonRecord, parseJson, setMember } from "../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 import type { SchemaViolation } from "../schema/schema-violation.ts";
@@ -278,11 +278,10 @@ export function findLost(
   const token = findLostInteger(body);
   if (token === undefined) return undefined;
   const number = Number(token);
-  const quoted = token.length > QUOTED_DIGITS ? `${token.slice(0, QUOTED_DIGITS)}…` : token;
   // An envelope's members beside its parameters are nobody's input.
   return lossAt(
     pathOf((value) => value === number, input),
-    quoted,
+    clip(token, QUOTED_DIGITS),
   );
 }
 

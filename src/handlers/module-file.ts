@@ -4,11 +4,13 @@
  * decided, and what lies outside the root does not exist as far as handlers go.
  * AGTP-API §12.2
  */
+
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
+import { clip } from "../base/json-value.ts";
 import { isWithin } from "../base/paths.ts";
 import { codeOf } from "../base/thrown.ts";
 import { path, type Schema, table } from "../schema/section-field.ts";
@@ -106,8 +108,7 @@ function relativize(text: string, root: string): string {
 }
 
 function brief(message: string): string {
-  const line = message.split("\n", 1)[0] ?? "";
-  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
+  return clip(message.split("\n", 1)[0] ?? "", MAX_MESSAGE_LENGTH);
 }
 
 /** A place in a file that is no JavaScript. */

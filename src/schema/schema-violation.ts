@@ -4,7 +4,7 @@
  */
 import type { ErrorObject } from "ajv";
 import { escapeToken } from "../base/dotted-key.ts";
-import { jsonText } from "../base/json-value.ts";
+import { clip, jsonText } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 
 /** The fault that a validator finds, before it is put into words. */
@@ -130,7 +130,7 @@ export function sentNameOf(
 
 /** Words an error, about a member that has perhaps another name. */
 export function violationOf(error: SchemaError, member: string | undefined): WordedViolation {
-  const path = shorten(pathOf(error, member), MAX_PATH_LENGTH);
+  const path = clip(pathOf(error, member), MAX_PATH_LENGTH);
   return new WordedViolation(path, error.keyword, messageOf(error));
 }
 
@@ -170,7 +170,7 @@ function messageOf({ keyword, params, message }: SchemaError): string {
     case "enum":
       return `must be one of ${list(params["allowedValues"])}`;
     case "const":
-      return `must be ${shorten(JSON.stringify(params["allowedValue"]), MAX_LISTED_LENGTH)}`;
+      return `must be ${clip(JSON.stringify(params["allowedValue"]), MAX_LISTED_LENGTH)}`;
     case "type":
       return `must be ${typeNames(params["type"])}`;
     default:
@@ -184,11 +184,7 @@ function typeNames(type: unknown): string {
 
 function list(values: unknown): string {
   const texts = Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : [];
-  return shorten(texts.join(", "), MAX_LISTED_LENGTH);
-}
-
-function shorten(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`;
+  return clip(texts.join(", "), MAX_LISTED_LENGTH);
 }
 
 /** The verdict on a value that is nested more deeply than a check can follow. */

@@ -3,7 +3,9 @@
  * of a head become a map, and those that a connection repeats. Answers with `invalid-wire-format`, or
  * `invalid-framing` for a second Content-Length.   AGTP "Wire Format", RFC 9110 §5
  */
+
 import { Buffer } from "node:buffer";
+import { clip } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 import type { HeaderFields } from "./fields.ts";
 import type { WireFault } from "./message.ts";
@@ -166,14 +168,12 @@ function fieldValue(line: FieldLine, block: string): string {
   return block.slice(line.valueStart, line.valueEnd);
 }
 
-/** A piece of a message inside a sentence: quoted, escaped and cut short, since it is hostile. */
-export function quote(text: string): string {
-  return JSON.stringify(clip(text));
-}
+/** The length of a piece of a message inside a sentence, which is cut short since it is hostile. */
+export const MAX_QUOTED_LENGTH = 40;
 
-/** Cuts a text short, without quotes: for what is known to be digits. */
-export function clip(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+/** A piece of a message inside a sentence: quoted, escaped and cut short. */
+export function quote(text: string): string {
+  return JSON.stringify(clip(text, MAX_QUOTED_LENGTH));
 }
 
 /**

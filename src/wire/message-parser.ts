@@ -4,6 +4,7 @@
  * it is complete, single octets of the header block when they are seen, field lines and framing when
  * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
  */
+import { clip } from "../base/json-value.ts";
 import type { HeaderFields } from "./fields.ts";
 import {
   HeadScanner,
@@ -12,7 +13,13 @@ import {
   type ReceivedText,
   type StartLineRules,
 } from "./head-scanner.ts";
-import { clip, collectFields, FieldList, quote, RepeatedFields } from "./header-fields.ts";
+import {
+  collectFields,
+  FieldList,
+  MAX_QUOTED_LENGTH,
+  quote,
+  RepeatedFields,
+} from "./header-fields.ts";
 import type { WireFault, WireLimits } from "./message.ts";
 
 /** The rules in which requests and responses differ. */
@@ -197,7 +204,8 @@ function readContentLength(fields: HeaderFields, bodyBytes: number): number | Wi
     return framing(`Content-Length ${quote(written)} is not a sequence of digits`);
   }
   if (length <= bodyBytes) return length;
-  const message = `body of ${clip(written)} octets exceeds the limit of ${bodyBytes}`;
+  const shown = clip(written, MAX_QUOTED_LENGTH);
+  const message = `body of ${shown} octets exceeds the limit of ${bodyBytes}`;
   return { kind: "wire-fault", code: "body-too-large", message };
 }
 

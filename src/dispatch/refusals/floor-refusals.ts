@@ -2,6 +2,7 @@
  * Refusals of NOTIFY where there is too much of it, of EXECUTE, and of SUMMARIZE and PLAN without
  * an answer.   AGTP "NOTIFY", "EXECUTE", "SUMMARIZE", "PLAN"
  */
+import { clip } from "../../base/json-value.ts";
 import { type Refusal, refusal, refuseFor } from "./refusal.ts";
 
 /** 429: the sender has notified too often within a minute. */
@@ -33,7 +34,7 @@ export function actionNotFound(
   suggestions: readonly string[],
   why?: string,
 ): Refusal {
-  const shown = action.length > 100 ? `${action.slice(0, 100)}…` : action;
+  const shown = clip(action, 100);
   const message = why ?? `no action is called ${JSON.stringify(shown)}`;
   return refusal(404, "action-not-found", message, { carried: { action: shown, suggestions } });
 }

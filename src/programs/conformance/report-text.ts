@@ -2,7 +2,9 @@
  * The report for a person: clause by clause, what the server does and what it does not, each failure
  * with the exchange that shows it, and the thirteen requirements at a glance.
  */
+
 import pc from "picocolors";
+import { clip } from "../../base/json-value.ts";
 import { defuse, defuseLine, type Output } from "../shell/terminal.ts";
 import { REQUIREMENTS, titleOf } from "./clauses.ts";
 import {
@@ -87,13 +89,9 @@ function failureOf({ differences, request, expected, got }: Failure, colours: Co
 
 function blockOf(name: string, text: string, colours: Colours): string {
   const all = defuse(text.trimEnd()).split("\n");
-  const lines = all.slice(0, MAX_LINES).map(shorten);
+  const lines = all.slice(0, MAX_LINES).map((line) => clip(line, MAX_LINE_LENGTH));
   if (all.length > MAX_LINES) lines.push("…");
   return `          ${colours.dim(name)}\n${lines.map((line) => `            ${line}\n`).join("")}`;
-}
-
-function shorten(line: string): string {
-  return line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line;
 }
 
 function requirementsOf(verdicts: readonly CaseVerdict[], colours: Colours): string {

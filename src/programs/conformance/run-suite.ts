@@ -3,6 +3,7 @@
  * whoever runs it did not allow, and gives up on a server that has fallen silent.
  */
 
+import { clip } from "../../base/json-value.ts";
 import type { ReceivedResponse } from "../../wire/response-parser.ts";
 import { type Answer, bodyText, describeAnswer, Questioner, type Target } from "./ask.ts";
 import type { ConformanceCase } from "./case.ts";
@@ -174,7 +175,7 @@ async function runExchange(
   const failure: Failure = {
     line,
     differences: [first ?? LEFT_OPEN, ...others.slice(0, MAX_DIFFERENCES - 1)],
-    request: shorten(bytes.toString("utf8").replaceAll("\r\n", "\n")),
+    request: clip(bytes.toString("utf8").replaceAll("\r\n", "\n"), MAX_SHOWN),
     expected: expectedText(exchange),
     got: answerText(answer),
     isSilence: answer.kind === "silence" || answer.kind === "unreachable",
@@ -204,12 +205,12 @@ function expectedText({ responses, isClosed }: TranscriptExchange): string {
   const wanted = responses.filter(({ skipReason }) => skipReason === undefined);
   const texts = wanted.map(({ lines }) => lines.join("\n"));
   const closing = isClosed ? ["and the connection is closed"] : [];
-  return shorten([texts.join("\n---------- or\n"), ...closing].join("\n").trim());
+  return clip([texts.join("\n---------- or\n"), ...closing].join("\n").trim(), MAX_SHOWN);
 }
 
 function answerText(answer: Answer): string {
   if (answer.kind !== "response") return `the server ${describeAnswer(answer)}`;
-  return shorten(responseText(answer.response));
+  return clip(responseText(answer.response), MAX_SHOWN);
 }
 
 function responseText(response: ReceivedResponse): string {
@@ -217,8 +218,4 @@ function responseText(response: ReceivedResponse): string {
   const fields = Array.from(headers, ([name, value]) => `${name}: ${value}\n`);
   const body = bodyText(response);
   return `AGTP/1.0 ${status} ${statusText}\n${fields.join("")}${body === "" ? "" : `\n${body}`}`;
-}
-
-function shorten(text: string): string {
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

@@ -10,7 +10,7 @@
  * `{"{all}": [P, Q]}` is both, `{"{either}": [P, Q]}` one of the two.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { clip, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { type Bindings, matchText } from "./text-pattern.ts";
 import { checkKind, kindOf } from "./value-kinds.ts";
 
@@ -145,5 +145,5 @@ function differs(expected: unknown, actual: unknown, { at }: Place): Mismatches 
 /** A value as a mismatch shows it: a server may send more than anybody wants to read. */
 export function show(value: unknown): string {
   const text = value === undefined ? "nothing" : JSON.stringify(value);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return clip(text, MAX_SHOWN);
 }

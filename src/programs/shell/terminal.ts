@@ -5,6 +5,7 @@
 
 import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../../base/environment.ts";
+import { clip } from "../../base/json-value.ts";
 
 /** One output stream. */
 export interface Output {
@@ -37,8 +38,7 @@ export function defuse(text: string): string {
 
 /** Defuses a text, on one line of bearable length. */
 export function defuseLine(text: string): string {
-  const line = defuse(text.replace(/\s+/g, " ").trim());
-  return line.length > 500 ? `${line.slice(0, 500)}…` : line;
+  return clip(defuse(text.replace(/\s+/g, " ").trim()), 500);
 }
 
 /** A text as a shell takes it for one word, made safe to be shown. */

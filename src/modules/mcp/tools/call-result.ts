@@ -4,7 +4,7 @@
  * the protocol: a tool that is none, and a fault of this server.   MCP "Tools" (Error Handling)
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { JsonRecord } from "../../../base/json-value.ts";
+import { clip, type JsonRecord } from "../../../base/json-value.ts";
 import type { Answer } from "../ask.ts";
 import { internalError, invalidParams } from "../protocol-errors.ts";
 import type { Following } from "../tasks/task.ts";
@@ -76,7 +76,7 @@ export function stateRefused(answered: Answered): Error {
 
 /** Names a tool that is none, at bearable length. */
 export function unknownToolText(name: string): string {
-  return `Unknown tool: ${name.length > 100 ? `${name.slice(0, 100)}…` : name}`;
+  return `Unknown tool: ${clip(name, 100)}`;
 }
 
 function metaOf({ answer, serverId, meta }: Answered): Record<string, unknown> {
