@@ -19,6 +19,19 @@ export function readSemanticBlock(table: DocumentPlace): SemanticBlock | undefin
   return { intent, actor, outcome, capability, confidence, impact, is_idempotent: isIdempotent };
 }
 
+/** A block for what has none of its own. */
+export function semanticOf(intent: string): SemanticBlock {
+  return {
+    intent,
+    actor: "agent",
+    outcome: intent,
+    capability: "domain_spanning",
+    confidence: 0.5,
+    impact: "reversible",
+    is_idempotent: false,
+  };
+}
+
 const MAX_TEXT = 1_024;
 
 /** The block, or every field that keeps it from being one.   AGTP-API §10.6 step 3 */

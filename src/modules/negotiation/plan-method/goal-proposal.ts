@@ -5,10 +5,10 @@
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
+import { semanticOf } from "../../../endpoint/semantic-block.ts";
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { compileFormatTest, FORMATS } from "../../../schema/keywords-and-formats.ts";
-import { semanticOf } from "../rcns/unregistered-request.ts";
 import type { PlanRequest } from "./plan-request.ts";
 
 /** The proposal for a pair, with the values that are given as a schema. */

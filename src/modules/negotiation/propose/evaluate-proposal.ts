@@ -149,7 +149,8 @@ function synthesize(
   return refuseByPolicy(proposal, context) ?? { kind: "planned", plan: planned };
 }
 
-function scopeRequired(missing: readonly string[]): Refusal {
+/** 262: the scopes that the steps need and the agent does not hold, of which there is one at least. */
+export function scopeRequired(missing: readonly string[]): Refusal {
   const message = `the composed behaviour needs ${missing.join(", ")}, which the agent does not hold`;
   const [scope = ""] = missing;
   return authorizationRequired("scope-required", message, {

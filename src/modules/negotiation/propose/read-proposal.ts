@@ -8,7 +8,7 @@ import { readDuration } from "../../../base/duration.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { isMethodName } from "../../../catalog/catalog.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
-import { isProposedText } from "../../../endpoint/semantic-block.ts";
+import { isProposedText, semanticOf } from "../../../endpoint/semantic-block.ts";
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
 import { isScopeToken } from "../../../identity/authority-scope.ts";
 
@@ -154,17 +154,11 @@ function inputOf(path: string): JsonRecord {
 }
 
 function defaultSemantic({ intent, description }: JsonRecord): JsonRecord {
-  const text = [intent, description].find((one) => typeof one === "string" && one !== "");
+  const text = [intent, description].find(
+    (one): one is string => typeof one === "string" && one !== "",
+  );
   const said = text ?? "What the proposing agent asks for.";
-  return {
-    intent: said,
-    actor: "agent",
-    outcome: said,
-    capability: "domain_spanning",
-    confidence: 0.5,
-    impact: "informational",
-    is_idempotent: true,
-  };
+  return { ...semanticOf(said), impact: "informational", is_idempotent: true };
 }
 
 /** The schemas of a signature, which has them or a map of names to types. */

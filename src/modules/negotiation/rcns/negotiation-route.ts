@@ -17,12 +17,13 @@ import {
 } from "../../../dispatch/routes/route.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import { semanticOf } from "../../../endpoint/semantic-block.ts";
 import type { SynthesisPlan } from "../../../endpoint/synthesis-plan.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { compileOwn } from "../../../schema/schema.ts";
 import { keepContract, makeContract, previewContract } from "../grant-contract.ts";
 import type { NegotiationParts } from "../state.ts";
-import { semanticOf, synthesizeRequest } from "./unregistered-request.ts";
+import { synthesizeRequest } from "./unregistered-request.ts";
 
 interface NegotiationOptions extends NegotiationParts {
   readonly routes: Pick<ContractRoutes, "routeOf">;

@@ -4,17 +4,13 @@
  */
 
 import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
-import {
-  authorizationRequired,
-  type Refusal,
-  schemaViolation,
-} from "../../../dispatch/refusals/refusal.ts";
+import { type Refusal, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
 import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
-import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import { mergeInput } from "../../../endpoint/input.ts";
 import { inputShape } from "../../../endpoint/input-shape.ts";
 import { checkReservation } from "../../../endpoint/method-rule.ts";
+import { semanticOf } from "../../../endpoint/semantic-block.ts";
 import type { Proposal, SynthesisPlan, Synthesizer } from "../../../endpoint/synthesis-plan.ts";
 import type { Call } from "../../../handlers/handler.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
@@ -22,6 +18,7 @@ import { PROPOSED_SCHEMA_BOUNDS } from "../../../schema/schema-bounds.ts";
 import { type SchemaType, schemaTypeOf } from "../../../schema/schema-vocabulary.ts";
 import type { NegotiationContext } from "../config.ts";
 import { synthesisFaults } from "../late-synthesis.ts";
+import { scopeRequired } from "../propose/evaluate-proposal.ts";
 import { readProposedSchema } from "../propose/proposed-schema.ts";
 
 /** The most inputs of a request, and of a proposal. */
@@ -74,13 +71,7 @@ export function synthesizeRequest(
       if (violations !== undefined) return schemaViolation(violations);
       return { kind: "planned", plan: outcome, inputSchema, input };
     }
-    if (outcome.reason === "scope-required") {
-      const { scopes } = outcome.missing;
-      return authorizationRequired("scope-required", outcome.explanation, {
-        ...(scopes[0] === undefined ? {} : { scope: scopes[0] }),
-        details: { missing_scopes: scopes },
-      });
-    }
+    if (outcome.reason === "scope-required") return scopeRequired(outcome.missing.scopes);
     return impossible(outcome.explanation);
   } catch (error) {
     // The caller learns only that there was one.
@@ -160,17 +151,4 @@ function typed(types: readonly SchemaType[] | undefined): JsonSchema {
   const [type, ...others] = types ?? [];
   if (type === undefined) return {};
   return { type: others.length === 0 ? type : types };
-}
-
-/** A block for what has none of its own. */
-export function semanticOf(intent: string): SemanticBlock {
-  return {
-    intent,
-    actor: "agent",
-    outcome: intent,
-    capability: "domain_spanning",
-    confidence: 0.5,
-    impact: "reversible",
-    is_idempotent: false,
-  };
 }
