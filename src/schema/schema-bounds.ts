@@ -73,6 +73,17 @@ export const PROPOSED_SCHEMA_BOUNDS: SchemaBounds & { readonly maxPatternSize: n
   isTolerant: true,
 };
 
+/** The bounds of an agent's schema: it describes whole conversations, more than a proposal may, by the same rules. */
+export const AGENT_SCHEMA_BOUNDS: SchemaBounds = {
+  ...PROPOSED_SCHEMA_BOUNDS,
+  maxLength: 262_144,
+  maxDepth: 24,
+  maxSchemas: 8192,
+  maxProperties: 2048,
+  maxPatterns: 64,
+  maxValues: 8192,
+};
+
 /** Counts what a schema uses up; each method answers with a fault once there is too much of it. */
 export class SchemaBudget {
   readonly #bounds: SchemaBounds;

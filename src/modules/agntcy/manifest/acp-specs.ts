@@ -7,7 +7,7 @@ import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
+import { AGENT_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
 import type { AcpSpecs, Capabilities, Interrupt } from "./manifest.ts";
 
@@ -117,15 +117,9 @@ function readCustomUpdate(specs: DocumentPlace, capabilities: Capabilities | und
   return readOptionalSchema(specs, name);
 }
 
-/** Agents describe whole conversations: more than a proposal may, by the same rules. */
+/** Its formats may be its own. */
 const MANIFEST_SCHEMA_BOUNDS: SchemaBounds = {
-  ...PROPOSED_SCHEMA_BOUNDS,
-  maxLength: 262_144,
-  maxDepth: 24,
-  maxSchemas: 8192,
-  maxProperties: 2048,
-  maxPatterns: 64,
-  maxValues: 8192,
+  ...AGENT_SCHEMA_BOUNDS,
   maxPatternSize: 4096,
   takesForeignFormats: true,
 };

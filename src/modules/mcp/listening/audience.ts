@@ -5,6 +5,7 @@
  * Changed Notification"
  */
 import { hash } from "node:crypto";
+import { MAX_TIMER_MS } from "../../../base/deadline.ts";
 import type { Paced } from "../../../base/paced.ts";
 import { type TaskQueue, THE_SERVER } from "../../../base/task-queue.ts";
 import type { McpCaller, McpFront } from "../front.ts";
@@ -166,9 +167,6 @@ class SameTools {
   }
 }
 
-/** The longest that a timer of Node's can wait. */
-const MAX_DELAY_MS = 2_147_483_647;
-
 /** One timer for many things that are over at a time of their own; it keeps no process alive. */
 export class ExpiryTimer {
   readonly #now: () => number;
@@ -200,7 +198,7 @@ export class ExpiryTimer {
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
     this.#firesAt = at;
-    const delay = Math.min(Math.max(at - this.#now(), 1), MAX_DELAY_MS);
+    const delay = Math.min(Math.max(at - this.#now(), 1), MAX_TIMER_MS);
     this.#timer = setTimeout(() => this.#fire(), delay);
     this.#timer.unref();
   }

@@ -8,25 +8,20 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { relocateSchema } from "../../../schema/local-reference.ts";
 import { meteredSchema } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
-import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
+import { AGENT_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
 import type { SchemaFault } from "../../../schema/schema-references.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 
 /** The largest file that is read as a schema. */
-export const MAX_SCHEMA_BYTES = 262_144;
+export const MAX_SCHEMA_BYTES: number = AGENT_SCHEMA_BOUNDS.maxLength;
 
-const BOUNDS: SchemaBounds = {
-  ...PROPOSED_SCHEMA_BOUNDS,
-  maxLength: MAX_SCHEMA_BYTES,
-  maxDepth: 24,
-  maxSchemas: 8192,
-  maxProperties: 2048,
-  maxPatterns: 64,
-  maxValues: 8192,
-};
 /** An endpoint's schema has the pack's one a little deeper. */
-const OUTER_BOUNDS: SchemaBounds = { ...BOUNDS, maxLength: 2 * MAX_SCHEMA_BYTES, maxDepth: 28 };
+const OUTER_BOUNDS: SchemaBounds = {
+  ...AGENT_SCHEMA_BOUNDS,
+  maxLength: 2 * MAX_SCHEMA_BYTES,
+  maxDepth: 28,
+};
 
 /** A schema that values can be checked against, or what is wrong with it. */
 type HandoffSchema =
@@ -36,7 +31,7 @@ type HandoffSchema =
 /** Compiles a schema of a pack. */
 export function compileHandoffSchema(
   schema: JsonSchema,
-  bounds: SchemaBounds = BOUNDS,
+  bounds: SchemaBounds = AGENT_SCHEMA_BOUNDS,
 ): HandoffSchema {
   const faults = checkSchema(schema, bounds);
   if (faults.length > 0) return { faults };
