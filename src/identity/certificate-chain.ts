@@ -25,6 +25,13 @@ interface PathEnd {
 
 const UNTRUSTED: CertificateFault = { fault: "was not issued by a CA that this server trusts" };
 
+const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** The certificates in PEM that a text holds, as they are written. */
+export function pemBlocks(text: string): readonly string[] {
+  return text.match(PEM) ?? [];
+}
+
 /** The first certificate of a text in PEM; undefined for what is none. */
 export function parsePemCertificate(pem: string): X509Certificate | undefined {
   try {

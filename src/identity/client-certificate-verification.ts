@@ -6,7 +6,7 @@
 import { X509Certificate } from "node:crypto";
 import { sha256Hex } from "./canonical-form.ts";
 import { readAgentExtensions } from "./certificate-agent-extensions.ts";
-import { findPath, isSelfSigned, parseCertificate } from "./certificate-chain.ts";
+import { findPath, isSelfSigned, parseCertificate, pemBlocks } from "./certificate-chain.ts";
 import { type CertificateFault, MAX_CERTIFICATE_BYTES } from "./certificate-fields.ts";
 import { checkClient, checkIssuer, describeCertificate } from "./certificate-roles.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
@@ -58,11 +58,9 @@ function readClientCertificate(
   };
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
-
 /** The certificates of a bundle in PEM; throws for one that is damaged. */
 export function readTrustAnchors(pem: string): readonly X509Certificate[] {
-  return (pem.match(CERTIFICATE) ?? []).map((block) => new X509Certificate(block));
+  return pemBlocks(pem).map((block) => new X509Certificate(block));
 }
 
 /** Why nobody can be trusted by an anchor at this time, although an operator means to. */

@@ -32,7 +32,7 @@ const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
 /** Everything that is wrong with a schema, at most twenty faults; empty: it compiles. */
 export function checkSchema(schema: JsonSchema, bounds: SchemaBounds): readonly SchemaFault[] {
-  const length = textLength(schema);
+  const length = schemaText(schema)?.length;
   if (length === undefined || length > bounds.maxLength) {
     const message = `is too large, expected at most ${bounds.maxLength} characters of JSON`;
     return [{ ...ROOT, message }];
@@ -51,9 +51,10 @@ export function checkSchema(schema: JsonSchema, bounds: SchemaBounds): readonly 
   return [...faults, ...new SchemaWalk(bounds).check(nameless)].slice(0, MAX_FAULTS);
 }
 
-function textLength(schema: JsonSchema): number | undefined {
+/** Undefined: it is nested too deeply to be written down. */
+export function schemaText(schema: JsonSchema): string | undefined {
   try {
-    return JSON.stringify(schema).length;
+    return JSON.stringify(schema);
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;

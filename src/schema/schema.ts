@@ -15,7 +15,7 @@ import { createGenerators } from "./generator.ts";
 import { closedObject, type JsonSchema } from "./json-schema.ts";
 import { interpretedSchema } from "./metered-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS } from "./schema-bounds.ts";
-import { checkSchema } from "./schema-check.ts";
+import { checkSchema, schemaText } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-references.ts";
 import { TOO_DEEP, toViolations, type Wording } from "./schema-violation.ts";
 import { createWording } from "./violation-wording.ts";
@@ -45,7 +45,7 @@ export function createSchemaCompiler(): SchemaCompiler {
   const judged: LastJudged = { validate: undefined, value: undefined, errors: [] };
   return {
     compile(schema, where) {
-      const text = textOf(schema);
+      const text = schemaText(schema);
       const before = text === undefined ? undefined : known.get(text);
       if (before !== undefined) return { compiled: before, problems: [] };
       const faults = checkSchema(schema, OPERATOR_SCHEMA_BOUNDS);
@@ -93,16 +93,6 @@ export function compileOwn(schema: JsonSchema): CompiledSchema {
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
   ownSchemas.set(schema, compiled);
   return compiled;
-}
-
-/** Undefined: it is nested too deeply to be written down. */
-function textOf(schema: JsonSchema): string | undefined {
-  try {
-    return JSON.stringify(schema);
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
 }
 
 /** The last small value whose members were renamed, against whichever schema: it comes again under other names. */

@@ -1,5 +1,5 @@
 /** The call of a scheduler's command line: as a program, by Node, or out of an npm prefix. */
-import { given, isRecord } from "../../../base/json-value.ts";
+import { given, isRecord, parseJson, parseRecord, textIn } from "../../../base/json-value.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import type { World } from "../world.ts";
 
@@ -124,10 +124,8 @@ interface Said {
 
 function readAnswer(stdout: string, what: string): unknown {
   if (stdout.trim() === "") return null;
-  let answer: unknown;
-  try {
-    answer = JSON.parse(stdout);
-  } catch {
+  const answer = parseJson(stdout);
+  if (answer === undefined) {
     return failure("scheduler_error", `Scheduler command returned invalid JSON: ${what}`);
   }
   // Its output counts, whatever it ends with: nothing may be reported that was not done.
@@ -143,10 +141,5 @@ function reasonIn(stderr: string): string {
 
 /** Some failures are said as JSON on standard output. */
 function messageOf(stdout: string): string | undefined {
-  try {
-    const { error } = JSON.parse(stdout) as { readonly error?: unknown };
-    return typeof error === "string" ? error : undefined;
-  } catch {
-    return undefined;
-  }
+  return textIn(parseRecord(stdout)?.["error"]);
 }

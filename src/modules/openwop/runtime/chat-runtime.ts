@@ -3,6 +3,7 @@
  * until it answers, at most so often. Its reasoning is told while it arrives where the host streams.
  * Nothing that a model says is more than a text until it was checked.
  */
+import { parseJson, textIn } from "../../../base/json-value.ts";
 import { tellingOf } from "../../../base/leaving.ts";
 import { type Failure, failed } from "../agent-executor.ts";
 import {
@@ -228,7 +229,8 @@ class SpokenReasoning {
       end += length;
     }
     const isClosed = this.#held[end] === '"';
-    const decoded = decode(this.#release(end));
+    // Undefined: it is no text of JSON.
+    const decoded = textIn(parseJson(`"${this.#release(end)}"`));
     if (isClosed || decoded === undefined) this.#mode = "none";
     return decoded ?? "";
   }
@@ -237,15 +239,5 @@ class SpokenReasoning {
     const released = this.#held.slice(0, length);
     this.#held = this.#held.slice(length);
     return released;
-  }
-}
-
-/** Undefined: it is no text of JSON. */
-function decode(text: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(`"${text}"`);
-    return typeof value === "string" ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

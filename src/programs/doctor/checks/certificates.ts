@@ -1,8 +1,9 @@
 /** Certificates: those that the deployment shows, trusts or keeps. */
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import { parsePemCertificate, pemBlocks } from "../../../identity/certificate-chain.ts";
 import type { Severity } from "../../shell/findings.ts";
 import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { filesNamed, keyDirectory, listTree, madeCertificate } from "../deployment-paths.ts";
@@ -16,8 +17,6 @@ interface CertificateFile {
   /** In the order of the file; what cannot be parsed is not among them. */
   readonly certificates: readonly X509Certificate[];
 }
-
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 function certificateFiles(subject: Subject): readonly CertificateFile[] {
   const { config, configFile, endpoints } = subject;
@@ -55,13 +54,7 @@ function readCertificateFile(path: string): readonly X509Certificate[] {
 }
 
 function parseAll(pem: string): readonly X509Certificate[] {
-  return (pem.match(BLOCK) ?? []).flatMap((block) => {
-    try {
-      return [new X509Certificate(block)];
-    } catch {
-      return [];
-    }
-  });
+  return pemBlocks(pem).flatMap((block) => parsePemCertificate(block) ?? []);
 }
 
 const DAY_MS = 86_400_000;
