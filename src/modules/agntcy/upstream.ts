@@ -8,6 +8,7 @@
 import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import type { Environment } from "../../base/environment.ts";
 import { type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
+import { parseUrl } from "../../base/url-text.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 
 /** An address that may be called. */
@@ -24,7 +25,7 @@ type AddressResult =
 
 /** Takes an address apart. */
 export function readAddress(written: string, allowsHttp: boolean): AddressResult {
-  const url = URL.canParse(written) ? new URL(written) : undefined;
+  const url = parseUrl(written);
   const fault = url === undefined ? "must be an absolute URL" : findFault(url, allowsHttp);
   if (url === undefined || fault !== undefined) return { fault: `${quoteUrl(written)} ${fault}` };
   return { address: { origin: url.origin, basePath: url.pathname.replace(/\/+$/, "") } };

@@ -5,6 +5,7 @@
  * "Trust enforcement"
  */
 import { isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
+import { parseUrl } from "../../../base/url-text.ts";
 import {
   applyAuthorizationProfile,
   type EffectiveAuthorization,
@@ -180,7 +181,7 @@ export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider>
       policyRef: ({ endpoint }) => withoutSecrets(String(endpoint ?? "")),
       ask: async ({ request: input }, settings, world) => {
         const endpoint = String(settings["endpoint"] ?? "");
-        if (!/^https?:/.test(endpoint) || !URL.canParse(endpoint)) {
+        if (!/^https?:/.test(endpoint) || parseUrl(endpoint) === undefined) {
           return { kind: "fault", message: "its endpoint is no http or https URL" };
         }
         const answer = await world.askJson(endpoint, { input });
@@ -204,9 +205,8 @@ export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider>
 
 /** A URL may have a password in it, or a key behind its question mark. */
 function withoutSecrets(endpoint: string): string {
-  if (!URL.canParse(endpoint)) return endpoint;
-  const { protocol, host, pathname } = new URL(endpoint);
-  return `${protocol}//${host}${pathname}`;
+  const url = parseUrl(endpoint);
+  return url === undefined ? endpoint : `${url.protocol}//${url.host}${url.pathname}`;
 }
 
 /** `{"result": true}`, `{"result": {"allow": true, "reason": "…"}}`, or a word. */

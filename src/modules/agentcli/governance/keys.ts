@@ -8,6 +8,7 @@ import type { JWTVerifyGetKey } from "jose";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { type LateLoad, loadLate } from "../../../base/late-load.ts";
 import { reasonOf } from "../../../base/thrown.ts";
+import { parseUrl } from "../../../base/url-text.ts";
 import { type AnsweredKeys, KeyCache } from "../../../identity/key-cache.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
 import type { AskJson, KeySet, World } from "../world.ts";
@@ -63,7 +64,7 @@ export function readPublicPem(pem: string): KeyObject | undefined {
 }
 
 function isHttps(text: string): boolean {
-  return URL.canParse(text) && new URL(text).protocol === "https:";
+  return parseUrl(text)?.protocol === "https:";
 }
 
 /** Loads it once. */

@@ -5,6 +5,7 @@
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../../base/json-value.ts";
+import { parseUrl } from "../../../base/url-text.ts";
 import {
   type Dependency,
   type DeploymentOption,
@@ -62,7 +63,7 @@ function readOption(written: DocumentPlace): DeploymentOption | undefined {
 function readProtocol(protocol: DocumentPlace): RemoteService | undefined {
   const type = protocol.at("type").word(["ACP"]);
   const url = protocol.at("url").text();
-  if (url !== undefined && !URL.canParse(url)) {
+  if (url !== undefined && parseUrl(url) === undefined) {
     return protocol.at("url").fail(`is ${quoteValue(url)}, expected an absolute URL`);
   }
   const agentId = protocol.at("agent_id").optional?.text();
