@@ -15,10 +15,23 @@ type TomlDocument =
 /** Deeper values are not for schemas, and would only exhaust the stack of whoever walks them. */
 const MAX_DEPTH = 64;
 
+const OPTIONS = { useLegacyDate: true, maxDepth: MAX_DEPTH } as const;
+const LAST_DAYS = /\b(\d{4})-(?:02-(?:29|30|31)|(?:04|06|09|11)-31)(?!\d)/g;
+
+function isDay(text: string): boolean {
+  return new Date(text).toISOString().startsWith(text);
+}
+
 /** Parses a document; a fault names line and column. */
 export function parseToml(text: string): TomlDocument {
   try {
-    return { table: parse(text, { useLegacyDate: true, maxDepth: MAX_DEPTH }) };
+    const table = parse(text, OPTIONS);
+    // A day that its month does not have is the next month's to the parser; of no month is none.
+    const strict = text.replace(LAST_DAYS, (day, year: string) =>
+      isDay(day) ? day : `${year}-00-00`,
+    );
+    if (strict !== text) parse(strict, OPTIONS);
+    return { table };
   } catch (error) {
     if (!(error instanceof TomlError)) return { fault: `is not TOML: ${reasonOf(error)}` };
     // Without the excerpt that follows, which may show a secret.
