@@ -1,5 +1,5 @@
 /** The parts of spans that are the same for all requests of a route, and the fields that name a span. */
-import { parseTraceParent, TraceState } from "@opentelemetry/core";
+import { parseTraceParent } from "@opentelemetry/core";
 import type { TraceFields } from "../../base/leaving.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import { spanShape } from "./span-octets.ts";
@@ -82,9 +82,18 @@ export function readParent(field: (name: string) => string | undefined): SpanLin
   return { traceId, spanId, isSampled, state: readState(field("tracestate")) };
 }
 
+const BLANKS = /^[ \t]+|[ \t]+$/g;
+const MAX_STATE_MEMBERS = 32;
+const STATE_MEMBER =
+  /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+
+/** A list with a member that is none, or with too many of them, is discarded as a whole.   W3C Trace Context §3.3.1 */
 function readState(field: string | undefined): string | undefined {
   if (field === undefined || field.length > MAX_STATE) return undefined;
-  return new TraceState(field).serialize() || undefined;
+  const members = field.split(",").flatMap((member) => member.replace(BLANKS, "") || []);
+  const isList =
+    members.length <= MAX_STATE_MEMBERS && members.every((member) => STATE_MEMBER.test(member));
+  return isList && members.length > 0 ? members.join(",") : undefined;
 }
 
 /** The fields that name a span. */
