@@ -38,13 +38,35 @@ export function readPublicKey(text: string): Ed25519PublicKey | undefined {
   }
 }
 
-/** The forms of a public key, or of a private key's public half; undefined for another algorithm. */
+/**
+ * Points of small order, as they may be written, their sign apart: under such a key one signature is good for many
+ * texts or for all, and anybody can make it.
+ */
+const SMALL_ORDER: ReadonlySet<string> = new Set([
+  `00${"00".repeat(31)}`,
+  `01${"00".repeat(31)}`,
+  `ec${"ff".repeat(30)}7f`,
+  `ed${"ff".repeat(30)}7f`,
+  `ee${"ff".repeat(30)}7f`,
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+]);
+
+function isOfSmallOrder(raw: Buffer): boolean {
+  const unsigned = Buffer.from(raw);
+  unsigned[31] = (unsigned[31] ?? 0) & 0x7f;
+  return SMALL_ORDER.has(unsigned.toString("hex"));
+}
+
+/** The forms of a public key, or of a private key's public half; undefined for another algorithm and for no real key. */
 export function publicKeyOf(key: KeyObject): Ed25519PublicKey | undefined {
   if (key.asymmetricKeyType !== "ed25519") return undefined;
   const publicKey = key.type === "private" ? createPublicKey(key) : key;
   const text = publicKey.export({ format: "jwk" }).x;
   if (text === undefined) return undefined;
-  const fingerprint = createHash("sha256").update(Buffer.from(text, "base64url")).digest("hex");
+  const raw = Buffer.from(text, "base64url");
+  if (isOfSmallOrder(raw)) return undefined;
+  const fingerprint = createHash("sha256").update(raw).digest("hex");
   return { key: publicKey, text, fingerprint };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from "node:crypto";
 import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
+import { decodeExactUtf8 } from "../base/utf8.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } from "./ed25519.ts";
 
 /** A compact JWS, taken apart and not yet verified. */
@@ -64,5 +65,6 @@ function encode(octets: Buffer): string {
 }
 
 function decodeObject(segment: string): JsonRecord | undefined {
-  return parseRecord(Buffer.from(segment, "base64url").toString("utf8"));
+  const text = decodeExactUtf8(Buffer.from(segment, "base64url"));
+  return text === undefined ? undefined : parseRecord(text);
 }

@@ -20,6 +20,19 @@ const text = (hex: string): string => Buffer.from(hex, "hex").toString("base64ur
 const other = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 describe("readPublicKey", () => {
+  // RFC 8032 §5.1.3; a signature of them is good for any text
+  it.each([
+    `00${"00".repeat(31)}`,
+    `01${"00".repeat(31)}`,
+    `01${"00".repeat(30)}80`,
+    `ec${"ff".repeat(30)}7f`,
+    `ee${"ff".repeat(31)}`,
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+  ])("reads no point of small order: %s", (hex) => {
+    expect(readPublicKey(text(hex))).toBeUndefined();
+  });
+
   it("reads one key from PEM and from base64url, padded or not", () => {
     const keys = [ISSUER.text, `${ISSUER.text}=`, ISSUER.pem, `\n${ISSUER.pem.trim()}`];
     const read = keys.map((key) => readPublicKey(key));

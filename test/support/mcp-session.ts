@@ -4,7 +4,7 @@ import type { TestMcp } from "./mcp.ts";
 /** The part of a daemon that is spoken to. */
 type Spoken = Pick<TestMcp, "fetch">;
 
-const ACCEPT = "application/json, text/event-stream";
+export const ACCEPT = "application/json, text/event-stream";
 
 /** A request of JSON-RPC. */
 export function message(method: string, params: object = {}, id: number | string = 1): object {

@@ -10,6 +10,7 @@ import { recordIn, valueAt } from "../../base/json-value.ts";
 import { inLongTurn } from "../../base/loop-turns.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
+import { decodeExactUtf8 } from "../../base/utf8.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
 import { findLost } from "../../endpoint/input.ts";
 import type { McpEndpoint } from "./endpoint.ts";
@@ -133,8 +134,10 @@ function readBody({ body, headers }: FastifyRequest): unknown {
   const excess = /json/i.test(type) ? jsonExcess(body, BOUNDS) : undefined;
   if (excess !== undefined) return new Error(`the message ${excess}`);
   if (!JSON_TYPE.test(type)) return undefined;
+  const text = decodeExactUtf8(body);
+  if (text === undefined) return new Error("Parse error: the request body is not UTF-8");
   try {
-    const value: unknown = JSON.parse(body.toString());
+    const value: unknown = JSON.parse(text);
     if (isTooDeep(value, BOUNDS.depth)) return new Error("the message is nested too deeply");
     const [lost] = findLost(body, recordIn(valueAt(value, ["params", "arguments"]))) ?? [];
     return lost === undefined ? value : new Error(`arguments${lost.path}: ${lost.message}`);

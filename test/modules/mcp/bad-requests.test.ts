@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { mcpFiles, openMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
 import {
+  ACCEPT,
   beginSession,
   current,
   currentFields,
@@ -47,6 +48,18 @@ describe("a body that is no message", () => {
     expect(await outcome(await post(server, body, LIST))).toMatchObject({ status });
     const id = await beginSession(server);
     expect(await outcome(await post(server, body, inSession(id)))).toMatchObject({ status });
+  });
+
+  it("because it is not UTF-8 is refused, and a tool is given nothing else in its place", async () => {
+    const server = await openMcp();
+    const call = current("tools/call", { name: "fetch_fields", arguments: { order: ["é"] } });
+    const fields = { ...currentFields("tools/call", "fetch_fields"), accept: ACCEPT };
+    const response = await server.fetch("/mcp", {
+      method: "POST",
+      headers: { "content-type": "application/json", ...fields },
+      body: Buffer.from(JSON.stringify(call), "latin1"),
+    });
+    expect(await outcome(response)).toEqual({ status: 400, code: -32_700 });
   });
 
   it("because it is more than is read is refused as what type of JSON soever it comes", async () => {
