@@ -30,7 +30,10 @@ export function makeHandler(source: HandlerSource): JsonRecord {
   const { operation, baseUrl, credentials, parameters, body, output } = source;
   return {
     type: "external_service",
-    url: upstreamUrl(baseUrl, operation.path, parameters.path, credentials.query),
+    url: upstreamUrl(baseUrl, operation.path, parameters.path, [
+      ...parameters.queryFields.map((field) => `{${field}}`),
+      ...credentials.query,
+    ]),
     method: operation.httpMethod,
     timeout_seconds: TIMEOUT_SECONDS,
     ...given({ body_format: body.format, body_field: body.field }),
@@ -137,17 +140,18 @@ const EMPTY_WORDS: ReadonlySet<string> = new Set([
 export function nameErrors({ responses }: Operation): NamedErrors {
   const names = new UniqueNames("_", UPSTREAM_ERRORS);
   const map: Record<string, string> = {};
-  for (const [status, { description }] of responses) {
+  for (const [status, { summary, description }] of responses) {
     if (!/^[45]\d\d$/.test(status)) continue;
     const usual = BY_STATUS[status] ?? `http_${status}`;
-    const told = typeof description === "string" ? nameOf(description) : undefined;
+    const told = [summary, description].map(nameOf).find((name) => name !== undefined);
     map[status] = names.take(told === undefined || names.has(told) ? usual : told);
   }
   return { errors: [...Object.values(map), ...UPSTREAM_ERRORS], map };
 }
 
 /** "Pet not found" is `pet_not_found`; a sentence is no name. */
-function nameOf(description: string): string | undefined {
+function nameOf(description: unknown): string | undefined {
+  if (typeof description !== "string") return undefined;
   const words = wordsOf(description.trim().replace(/[.!]$/, ""));
   const isName = words.length > 0 && words.length <= MAX_WORDS && !/[.!?:;]\s/.test(description);
   if (!isName || words.every((word) => EMPTY_WORDS.has(word) || /^\d+$/.test(word))) {

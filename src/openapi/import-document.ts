@@ -3,10 +3,11 @@
  * the variables it needs and a list of what to judge. Every endpoint is read back before it counts;
  * one that this server could not serve is left out, and said to be.   AGTP-API §14.1
  */
-import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
+import { UPSTREAM_METHODS } from "../endpoint/endpoint.ts";
 import { assignPairs, type PairRules } from "./assign-pairs.ts";
 import {
   type DraftedEndpoint,
@@ -15,7 +16,7 @@ import {
   type ImportContext,
   importOperation,
 } from "./import-operation.ts";
-import { type Operation, operationsOf } from "./operations.ts";
+import { type Operation, operationsOf, unsentOperations } from "./operations.ts";
 import { SchemaReader } from "./schema-reader.ts";
 import { checkBaseUrl, findBaseUrl, readSchemes, type Variable } from "./servers-and-security.ts";
 import { firstSentence, kebab, Notes, snake, UniqueNames } from "./words.ts";
@@ -62,13 +63,19 @@ type ImportResult =
 
 /** Nobody has an API of more operations; a hostile document may. */
 const MAX_OPERATIONS = 5000;
+const UNSENT = `its HTTP method is none that an external service has: ${UPSTREAM_METHODS.join(", ")}`;
 /** A version that a header can carry. */
 const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;
 
 /** Imports a document that `checkDocument` has nothing against. */
 export function importDocument(document: JsonRecord, options: ImportOptions): ImportResult {
   const operations = operationsOf(document);
-  if (operations.length === 0) return { kind: "fault", message: "has no operations" };
+  const unsent = unsentOperations(document);
+  if (operations.length === 0) {
+    const [first] = unsent;
+    const which = first === undefined ? "" : ` but those like ${quoteValue(first)}: ${UNSENT}`;
+    return { kind: "fault", message: `has no operations${which}` };
+  }
   if (operations.length > MAX_OPERATIONS) {
     const message = `has ${operations.length} operations, expected at most ${MAX_OPERATIONS}`;
     return { kind: "fault", message };
@@ -89,9 +96,13 @@ export function importDocument(document: JsonRecord, options: ImportOptions): Im
     imported: {
       ...facts,
       baseUrls: [...new Set(baseUrls)],
-      ...made,
+      endpoints: made.endpoints,
+      leftOut: [
+        ...made.leftOut,
+        ...unsent.map((operation) => ({ operation, reason: UNSENT })).slice(0, MAX_OPERATIONS),
+      ],
       variables: distinct(made.endpoints.flatMap(({ variables }) => variables)),
-      notes: [...new Set([...notes.messages, ...schemaNotes, ...unusedPaths(document)])],
+      notes: [...new Set([...notes.messages, ...schemaNotes, ...unusedParts(document)])],
     },
   };
 }
@@ -157,7 +168,7 @@ function importAll(
     const draft = importOperation(operation, pair, baseUrls[index] ?? "", context);
     const text = endpointText(draft, source);
     const name = `${operation.httpMethod} ${operation.path}`;
-    const fault = findEndpointFault(text, draft, context);
+    const fault = draft.fault ?? findEndpointFault(text, draft, context);
     if (fault === undefined) {
       const file = `endpoints/${files.take(fileName(draft))}.toml`;
       const trusting = ca === undefined ? draft : withCa(draft, ca);
@@ -189,12 +200,6 @@ function distinct(variables: readonly Variable[]): readonly Variable[] {
   return [...byName.values()];
 }
 
-/** Operations that are no endpoints of HTTP, and so none here. */
-function unusedPaths({ paths, webhooks }: JsonRecord): readonly string[] {
-  const items = isRecord(paths) ? Object.entries(paths) : [];
-  const traced = items.filter(([, item]) => isRecord(item) && item["trace"] !== undefined);
-  return [
-    ...traced.map(([path]) => `TRACE ${path} is left out, no endpoint can be one`),
-    ...(isRecord(webhooks) ? ["webhooks are left out, they are calls of the API to you"] : []),
-  ];
+function unusedParts({ webhooks }: JsonRecord): readonly string[] {
+  return isRecord(webhooks) ? ["webhooks are left out, they are calls of the API to you"] : [];
 }

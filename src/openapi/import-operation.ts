@@ -3,7 +3,7 @@
  * external service behind it. The endpoint is a table as an endpoint file has it, with a remark
  * behind every value that somebody has to judge.   AGTP-API §6.2, §12.3, §14.1
  */
-import type { JsonRecord } from "../base/json-value.ts";
+import { given, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import { formatProblem, isError } from "../base/problem.ts";
 import { UPSTREAM_ERRORS } from "../endpoint/endpoint.ts";
 import { parseEndpointFile } from "../endpoint/endpoint-file.ts";
@@ -60,6 +60,8 @@ export interface DraftedEndpoint {
   readonly reviews: readonly Review[];
   readonly variables: readonly Variable[];
   readonly baseUrl: string;
+  /** Why no external service can ask for the operation, whatever its file says. */
+  readonly fault?: string;
 }
 
 /** Drafts the endpoint of an operation that has its pair. */
@@ -74,6 +76,7 @@ export function importOperation(
   const notes = new Notes();
   const told = readExtension(operation.raw, notes);
   const { fields, output, ...ways } = readWays(operation, pair, context, notes);
+  const { fault } = ways.body;
   noteCredentials(ways.credentials, told, notes);
   if (operation.raw["callbacks"] !== undefined) {
     notes.add("its callbacks are left out, they are calls of the API to you");
@@ -101,6 +104,7 @@ export function importOperation(
   const doubts = told.semantic === undefined ? [...draft.doubts] : [];
   return {
     ...{ operation, method, path, namespace, table, baseUrl },
+    ...given({ fault }),
     reviews: [
       ...pairReviews(pair),
       ...doubts.map(([member, message]) => ({ key: `endpoint.semantic.${member}`, message })),
@@ -152,7 +156,11 @@ function requiredScopes(
   return { required_scopes: scopes.filter(isScopeToken).slice(0, 1) };
 }
 
-function noteCredentials({ unsupported, scopes }: Credentials, told: AgtpExtension, notes: Notes) {
+function noteCredentials(credentials: Credentials, told: AgtpExtension, notes: Notes) {
+  const { unsupported, deprecated, scopes } = credentials;
+  for (const name of deprecated) {
+    notes.add(`the security scheme ${quoteValue(name)} is deprecated, and there is no other one`);
+  }
   for (const name of unsupported) {
     notes.add(`the security scheme ${JSON.stringify(name)} cannot be followed, nothing is sent`);
   }

@@ -26,6 +26,8 @@ export interface BodyTarget {
   /** Names here to names there, where they differ. */
   readonly transform: Readonly<Record<string, string>>;
   readonly styles: Readonly<Record<string, ValueStyle>>;
+  /** Why the operation cannot be asked for. */
+  readonly fault?: string;
 }
 
 interface BodyContext {
@@ -51,7 +53,7 @@ const FILE: JsonSchema = {
 export function addBody(operation: Operation, context: BodyContext): BodyTarget {
   const { requestBody, httpMethod } = operation;
   if (requestBody === undefined) return NO_BODY;
-  const [content, ...others] = contentsOf(requestBody["content"]);
+  const [content, ...others] = contentsOf(requestBody["content"], context.reader.document);
   if (content === undefined) return NO_BODY;
   const isRequired = requestBody["required"] === true;
   const schema = context.reader.read(content.raw["schema"]);
@@ -122,7 +124,15 @@ function addJson(part: BodyPart, httpMethod: UpstreamMethod, context: BodyContex
 }
 
 function addMultipart(part: BodyPart, context: BodyContext): BodyTarget {
-  const { mediaType } = part.content;
+  const { mediaType, raw } = part.content;
+  const isList = expandRoot(part.schema, context.reader)["type"] === "array";
+  if (isList || raw["itemSchema"] !== undefined) {
+    // Parts without names are a list, which only multipart/mixed and its like can be.   OAS 3.2.0 §4.14.5.2
+    const unsent = `its body is ${quoteValue(mediaType)} of parts without names, which cannot be sent`;
+    if (part.isRequired) return { ...NO_BODY, fault: unsent };
+    context.notes.add(`${unsent}, left out`);
+    return NO_BODY;
+  }
   if (mediaType !== "multipart/form-data") {
     context.notes.add(`the body is ${quoteValue(mediaType)}, sent as multipart/form-data`);
   }

@@ -2,11 +2,11 @@
  * The parameters of an operation as fields of an endpoint's input, and where each goes upstream: the
  * URL, the query or a header. What no external service can send is noted.   AGTP-API §5.3, §12.3
  */
-import { quoteValue, recordIn } from "../base/json-value.ts";
+import { given, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { checkHeader, type ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { freeName, parameterName } from "./endpoint-path.ts";
-import { expandRoot, objectShape } from "./merge-all-of.ts";
+import { expandRoot, type ObjectShape, objectShape } from "./merge-all-of.ts";
 import type { Operation, Parameter } from "./operations.ts";
 import { contentsOf } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
@@ -18,6 +18,8 @@ export interface ParameterTargets {
   /** The field of each path parameter, in the order of the path. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
+  /** Fields whose text is the query itself, without a name. */
+  readonly queryFields: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
@@ -38,7 +40,7 @@ const IGNORED_HEADERS: ReadonlySet<string> = new Set(["accept", "content-type", 
 
 /** Adds the fields of all parameters. */
 export function addParameters(operation: Operation, context: ParameterContext): ParameterTargets {
-  const targets: MutableTargets = { path: [], query: {}, headers: {}, styles: {} };
+  const targets: MutableTargets = { path: [], query: {}, queryFields: [], headers: {}, styles: {} };
   const declared = new Map(
     operation.parameters.filter(({ place }) => place === "path").map((one) => [one.name, one]),
   );
@@ -52,6 +54,7 @@ export function addParameters(operation: Operation, context: ParameterContext): 
 
 interface MutableTargets extends ParameterTargets {
   readonly path: string[];
+  readonly queryFields: string[];
   readonly query: Record<string, string>;
   readonly headers: Record<string, string>;
   readonly styles: Record<string, ValueStyle>;
@@ -67,6 +70,9 @@ function addParameter(
       return;
     case "query":
       addQuery(parameter, context, targets);
+      return;
+    case "querystring":
+      addQuerystring(parameter, context, targets);
       return;
     case "header":
       addHeader(parameter, context, targets);
@@ -113,20 +119,75 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
         `members of ${quoteValue(name)} that the document does not name are refused`,
       );
     }
-    // Each member of an exploded object is a parameter of its own.
-    for (const [member, value] of Object.entries(shape.properties)) {
-      if (context.fixedQuery.has(member)) continue;
-      const isNeeded = isRequired && shape.required.includes(member);
-      const own = { schema: recordIn(value), isRequired: isNeeded };
-      const field = context.fields.add(parameterName(member), "query", own);
-      targets.query[field] = member;
-    }
+    addMembers({ shape, isRequired, encoding: {} }, context, targets);
     return;
   }
   const field = context.fields.add(parameterName(name), "query", { schema, isRequired });
   targets.query[field] = name;
   const style = styleOf(raw);
   if (style !== undefined) targets.styles[field] = style;
+}
+
+interface ExplodedObject {
+  readonly shape: ObjectShape;
+  readonly isRequired: boolean;
+  /** Encoding objects by member. */
+  readonly encoding: JsonRecord;
+}
+
+/** Each member of an exploded object is a parameter of its own. */
+function addMembers(
+  { shape, isRequired, encoding }: ExplodedObject,
+  context: ParameterContext,
+  targets: MutableTargets,
+): void {
+  for (const [member, value] of Object.entries(shape.properties)) {
+    if (context.fixedQuery.has(member)) continue;
+    const isNeeded = isRequired && shape.required.includes(member);
+    const own = { schema: recordIn(value), isRequired: isNeeded };
+    const field = context.fields.add(parameterName(member), "query", own);
+    targets.query[field] = member;
+    const style = Object.hasOwn(encoding, member) ? styleOf(recordIn(encoding[member])) : undefined;
+    if (style !== undefined) targets.styles[field] = style;
+  }
+}
+
+/**
+ * The whole query as one parameter: of a form each member is a parameter of its own, anything else is text behind the "?".
+ * OAS 3.2.0 §4.12.1
+ */
+function addQuerystring(
+  parameter: Parameter,
+  context: ParameterContext,
+  targets: MutableTargets,
+): void {
+  const { name, isRequired, raw } = parameter;
+  const [content] = contentsOf(raw["content"], context.reader.document);
+  if (content === undefined) return;
+  if (content.kind === "form") {
+    const shape = objectShape(expandRoot(schemaOf(parameter, context), context.reader));
+    if (shape === undefined) {
+      context.notes.add(`the query string ${quoteValue(name)} names no parameters, it is not sent`);
+      return;
+    }
+    addMembers(
+      { shape, isRequired, encoding: recordIn(content.raw["encoding"]) },
+      context,
+      targets,
+    );
+    return;
+  }
+  if (!isRequired) {
+    context.notes.add(`the query string ${quoteValue(name)} is optional there, and required here`);
+  }
+  const schema = {
+    type: "string",
+    ...given({ contentMediaType: content.mediaType.includes("*") ? undefined : content.mediaType }),
+    ...descriptionOf(raw),
+  };
+  targets.queryFields.push(
+    context.fields.add(parameterName(name), "query", { schema, isRequired: true }),
+  );
 }
 
 /** The word of a handler table for OpenAPI's style; undefined: a list repeats its name. */
@@ -158,14 +219,18 @@ function addHeader(parameter: Parameter, context: ParameterContext, targets: Mut
 }
 
 function schemaOf({ raw }: Parameter, { reader }: ParameterContext): JsonSchema {
-  const [content] = contentsOf(raw["content"]);
+  const [content] = contentsOf(raw["content"], reader.document);
   const schema = reader.read(raw["schema"] ?? content?.raw["schema"]);
-  const text = typeof raw["description"] === "string" ? firstSentence(raw["description"], 300) : "";
   return {
     ...schema,
-    ...(text === "" ? {} : { description: text }),
+    ...descriptionOf(raw),
     ...(raw["deprecated"] === true ? { deprecated: true } : {}),
   };
+}
+
+function descriptionOf({ description }: JsonRecord): JsonSchema {
+  const text = typeof description === "string" ? firstSentence(description, 300) : "";
+  return text === "" ? {} : { description: text };
 }
 
 interface Field {

@@ -6,7 +6,7 @@ import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
 import { pathItems, recordAt } from "./read-document.ts";
 
-const PARAMETER_PLACES = ["path", "query", "header", "cookie"] as const;
+const PARAMETER_PLACES = ["path", "query", "querystring", "header", "cookie"] as const;
 /** One parameter of an operation. */
 export interface Parameter {
   readonly name: string;
@@ -36,31 +36,62 @@ export interface Operation {
   readonly tags: readonly string[];
 }
 
-const METHODS: readonly string[] = UPSTREAM_METHODS.map((name) => name.toLowerCase());
+/** Fields of a path item with an operation each, for methods that no external service has.   AGTP-API §12.3 */
+const UNSENT_METHODS: readonly string[] = ["TRACE", "QUERY"];
 
-/** Every operation of a document that HTTP can be asked for; `TRACE` is none of them. */
+/** Every operation of a document that an external service can ask for. */
 export function operationsOf(document: JsonRecord): readonly Operation[] {
-  return pathItems(document).flatMap(([path, item]) =>
-    Object.entries(item)
-      .filter(([method, operation]) => METHODS.includes(method) && isRecord(operation))
-      .map(([method, operation]) =>
-        readOperation(document, { path, item, method, raw: operation as JsonRecord }),
-      ),
+  return findOperations(document).flatMap((found) =>
+    isUpstreamMethod(found.method) ? [readOperation(document, found, found.method)] : [],
   );
+}
+
+/** The others, as `QUERY /pets`: their HTTP methods are none that an external service has.   AGTP-API §12.3 */
+export function unsentOperations(document: JsonRecord): readonly string[] {
+  return findOperations(document)
+    .filter(({ method }) => !isUpstreamMethod(method))
+    .map(({ method, path }) => `${method} ${path}`);
+}
+
+function isUpstreamMethod(method: string): method is UpstreamMethod {
+  return (UPSTREAM_METHODS as readonly string[]).includes(method);
 }
 
 interface Found {
   readonly path: string;
   readonly item: JsonRecord;
+  /** As it is sent: methods differ in case.   RFC 9110 §9.1 */
   readonly method: string;
   readonly raw: JsonRecord;
 }
 
-function readOperation(document: JsonRecord, { path, item, method, raw }: Found): Operation {
+function findOperations(document: JsonRecord): readonly Found[] {
+  const known = [...UPSTREAM_METHODS, ...UNSENT_METHODS];
+  return pathItems(document).flatMap(([path, item]) => {
+    const fixed = Object.entries(item).flatMap(([name, raw]) =>
+      known.includes(name.toUpperCase()) && name === name.toLowerCase()
+        ? [[name.toUpperCase(), raw] as const]
+        : [],
+    );
+    const taken = new Set(fixed.map(([method]) => method));
+    const more = Object.entries(recordIn(item["additionalOperations"])).filter(
+      ([method]) => !taken.has(method) && !method.startsWith("x-"),
+    );
+    return [...fixed, ...more].flatMap(([method, raw]) =>
+      isRecord(raw) ? [{ path, item, method, raw }] : [],
+    );
+  });
+}
+
+function readOperation(
+  document: JsonRecord,
+  { path, item, raw }: Found,
+  httpMethod: UpstreamMethod,
+): Operation {
   const { operationId, requestBody, responses, tags } = raw;
   return {
     path,
-    httpMethod: method.toUpperCase() as UpstreamMethod,
+    httpMethod,
     id: typeof operationId === "string" && operationId.trim() !== "" ? operationId : undefined,
     raw,
     parameters: readParameters(document, item["parameters"], raw["parameters"]),
@@ -72,8 +103,22 @@ function readOperation(document: JsonRecord, { path, item, method, raw }: Found)
     ),
     servers: firstList(raw["servers"], item["servers"], document["servers"]),
     security: asList(raw["security"]) ?? asList(document["security"]) ?? [],
-    tags: (asList(tags) ?? []).filter((tag) => typeof tag === "string"),
+    tags: groupingTags(tags, document),
   };
+}
+
+/** Kinds of tags that say who may see an operation, or how it looks, and not what it is about. */
+const OTHER_KINDS: readonly unknown[] = ["audience", "badge"];
+
+/** Tags that group operations, in their order.   OAS 3.2.0 §4.22 */
+function groupingTags(tags: unknown, { tags: declared }: JsonRecord): readonly string[] {
+  const others = (asList(declared) ?? [])
+    .map(recordIn)
+    .filter(({ kind }) => OTHER_KINDS.includes(kind));
+  const names = new Set(others.map(({ name }) => name));
+  return (asList(tags) ?? []).filter(
+    (tag): tag is string => typeof tag === "string" && !names.has(tag),
+  );
 }
 
 /** Reads parameters; an operation's replaces its path's of the same name and place. */

@@ -3,10 +3,11 @@
  * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { ResponseFormat } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Operation } from "./operations.ts";
+import { recordAt } from "./read-document.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import type { Notes } from "./words.ts";
 
@@ -43,17 +44,23 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
   ) {
     notes.add("it answers with a redirect, which is not followed");
   }
-  const described = successes.map(({ description }) => description);
+  const described = successes.map(({ summary, description }) => description ?? summary);
   const description = String(described.find((text) => typeof text === "string") ?? "");
   if (operation.httpMethod === "HEAD") return { schema: EMPTY, format: "json", description };
-  const contents = successes.map(({ content }) => contentsOf(content)[0]);
+  const contents = successes.map(({ content }) => contentsOf(content, reader.document)[0]);
   const format = formatOf(contents);
   const read = contents.map((content) => schemaOf(content, format, reader));
   if (contents.some((content) => content !== undefined && toFormat(content) !== format)) {
     notes.add("its successes have different kinds of content, one of which is read");
   }
   if (format !== "json") {
-    notes.add(`it answers ${contents.find(Boolean)?.mediaType}, which is in the member ${format}`);
+    const mediaType = contents.find(Boolean)?.mediaType ?? "";
+    notes.add(`it answers ${mediaType}, which is in the member ${format}`);
+    if (isSequential(mediaType)) {
+      notes.add(
+        "it answers one item after another, all of which are awaited: the answer has to end",
+      );
+    }
   }
   const accept = contents.find((content) => content?.kind === "json")?.mediaType;
   const isUsual = accept === undefined || accept === "application/json" || accept.includes("*");
@@ -118,17 +125,25 @@ export interface Content {
 const ORDER: readonly ContentKind[] = ["json", "form", "multipart", "text", "binary"];
 
 /** The entries of a `content` map, those that say most of their values first. */
-export function contentsOf(content: unknown): readonly Content[] {
+export function contentsOf(content: unknown, document: JsonRecord): readonly Content[] {
   if (!isRecord(content)) return [];
   return Object.entries(content)
     .map(([name, raw]): Content => {
       const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase() || "*/*";
-      return { mediaType, kind: kindOf(mediaType), raw: recordIn(raw) };
+      return { mediaType, kind: kindOf(mediaType), raw: recordAt(raw, document) };
     })
     .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
 }
 
+/** Tells whether content is items without anything around them, as JSON lines and events are.   OAS 3.2.0 §4.14.2.1 */
+function isSequential(mediaType: string): boolean {
+  return /^text\/event-stream$|[/+-](?:jsonl|jsonlines|json-lines|ndjson|json-seq)$|\/stream\+json$/.test(
+    mediaType,
+  );
+}
+
 function kindOf(mediaType: string): ContentKind {
+  if (isSequential(mediaType)) return "text";
   if (/^(?:application\/json|\*\/\*|application\/\*)$|[/+.]json$/.test(mediaType)) return "json";
   if (mediaType === "application/x-www-form-urlencoded") return "form";
   if (mediaType.startsWith("multipart/")) return "multipart";

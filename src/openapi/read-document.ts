@@ -7,6 +7,7 @@ import { escapeToken, memberAt, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 import { reasonOf } from "../base/thrown.ts";
+import { holdsData, isNamingKeyword, localizeReferences } from "./document-uris.ts";
 
 type ReadDocument =
   | { readonly kind: "document"; readonly document: JsonRecord }
@@ -25,9 +26,12 @@ export async function readDocument(text: string): Promise<ReadDocument> {
   if (parsed.fault !== undefined) return fault(parsed.fault);
   try {
     const copy = copyPlain(parsed.value, { left: MAX_VALUES }, 0);
-    return isRecord(copy)
-      ? { kind: "document", document: copy }
-      : fault("is no OpenAPI document: expected an object with the member openapi");
+    if (!isRecord(copy)) {
+      return fault("is no OpenAPI document: expected an object with the member openapi");
+    }
+    // In 3.0 neither a document nor a schema has a URI.
+    const document = hasOldSchemas(copy) ? copy : localizeReferences(copy);
+    return { kind: "document", document };
   } catch (error) {
     if (error instanceof ExcessError) return fault(error.message);
     throw error;
@@ -103,19 +107,8 @@ function copyPlain(value: unknown, budget: { left: number }, depth: number): unk
 }
 
 const MAX_NAMED = 10;
-/** Values of these are data, in which `$ref` is a name like any other. */
-const DATA_KEYWORDS: ReadonlySet<string> = new Set([
-  ...["example", "default", "enum", "const", "value"],
-]);
-/** Members of these have names that nobody can take for keywords. */
-const NAMING_KEYWORDS: ReadonlySet<string> = new Set([
-  ...["properties", "patternProperties", "$defs", "definitions", "schemas", "responses"],
-  ...["parameters", "requestBodies", "headers", "securitySchemes", "links", "callbacks"],
-  ...["pathItems", "paths", "webhooks", "content", "dependentSchemas", "examples"],
-]);
-
 /**
- * Decides whether a document is one that can be imported: OpenAPI 3.0 or 3.1, with operations, and
+ * Decides whether a document is one that can be imported: OpenAPI 3.0, 3.1 or 3.2, with operations, and
  * whole in itself. Another version, and a reference out of the document, are refused in words:
  * nothing that a document names is ever opened.
  */
@@ -134,12 +127,12 @@ export function checkDocument(document: JsonRecord): readonly string[] {
 function versionFault({ openapi, swagger }: JsonRecord): string | undefined {
   if (swagger !== undefined && openapi === undefined) {
     const version = quoteValue(swagger);
-    return `is Swagger ${version}, expected OpenAPI 3.0 or 3.1: convert the document to OpenAPI 3`;
+    return `is Swagger ${version}, expected OpenAPI 3.0 to 3.2: convert the document to OpenAPI 3`;
   }
   if (openapi === undefined) return "is no OpenAPI document: it has no member openapi";
   const text = typeof openapi === "number" ? openapi.toFixed(1) : openapi;
-  if (typeof text === "string" && /^3\.[01](?:\.|$)/.test(text)) return undefined;
-  return `is OpenAPI ${quoteValue(openapi)}, expected 3.0 or 3.1`;
+  if (typeof text === "string" && /^3\.[012](?:\.|$)/.test(text)) return undefined;
+  return `is OpenAPI ${quoteValue(openapi)}, expected 3.0, 3.1 or 3.2`;
 }
 
 /** Tells whether a document has the schemas of OpenAPI 3.0, which are a dialect of their own. */
@@ -162,9 +155,8 @@ function referenceFaults(document: JsonRecord): readonly string[] {
         dangling.set(reference, pointer);
     }
     for (const [name, member] of Object.entries(value)) {
-      const isData = DATA_KEYWORDS.has(name) || name.startsWith("x-");
-      if (!isNaming && (isData || (name === "examples" && Array.isArray(member)))) continue;
-      visit(member, `${pointer}/${escapeToken(name)}`, !isNaming && NAMING_KEYWORDS.has(name));
+      if (!isNaming && holdsData(name, member)) continue;
+      visit(member, `${pointer}/${escapeToken(name)}`, !isNaming && isNamingKeyword(name));
     }
   };
   visit(document, "", false);

@@ -13,16 +13,10 @@ import {
   type PlainValue,
   SCHEMA_TYPES,
 } from "../schema/schema-vocabulary.ts";
+import { discriminate, partsOf } from "./discriminator.ts";
 import { isDerived } from "./extension.ts";
 import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";
-import {
-  allowNull,
-  discriminate,
-  isAnnotation,
-  modernise,
-  partsOf,
-  withoutNulls,
-} from "./schema-dialect.ts";
+import { allowNull, isAnnotation, modernise, withoutNulls } from "./schema-dialect.ts";
 import { SchemaGraph } from "./schema-graph.ts";
 import { firstSentence, Notes } from "./words.ts";
 

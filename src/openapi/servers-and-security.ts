@@ -30,6 +30,8 @@ export interface Credentials {
   readonly scopes: readonly string[];
   /** Schemes that an external service cannot follow. */
   readonly unsupported: readonly string[];
+  /** Schemes that the document calls deprecated. */
+  readonly deprecated: readonly string[];
 }
 
 const NOTHING: Credentials = {
@@ -38,6 +40,7 @@ const NOTHING: Credentials = {
   variables: [],
   scopes: [],
   unsupported: [],
+  deprecated: [],
 };
 
 /** A security scheme by its name, with the variable that stands for its credential. */
@@ -62,7 +65,7 @@ export function readSchemes(
   );
 }
 
-/** The credentials of the first requirement that can be met. */
+/** The credentials of the first requirement that can be met, before any with schemes that are deprecated. */
 export function readCredentials(
   security: readonly unknown[],
   schemes: ReadonlyMap<string, NamedScheme>,
@@ -84,12 +87,17 @@ export function readCredentials(
   const named = alternatives.filter((parts) => parts.length > 0);
   const isMet = (parts: readonly Credentials[]): boolean =>
     parts.every(({ unsupported }) => unsupported.length === 0);
-  const chosen = named.find(isMet);
+  // Consumers should refrain from deprecated schemes.   OAS 3.2.0 §4.27
+  const [chosen] = named.filter(isMet).toSorted((a, b) => deprecatedIn(a) - deprecatedIn(b));
   if (chosen !== undefined) return chosen.reduce(join, NOTHING);
   // Where nothing is asked for, or nothing can be given, the request goes without.
   const isOptional = alternatives.some((parts) => parts.length === 0);
   const [first = []] = isOptional ? [] : named;
   return { ...NOTHING, unsupported: first.flatMap(({ unsupported }) => unsupported) };
+}
+
+function deprecatedIn(parts: readonly Credentials[]): number {
+  return parts.flatMap(({ deprecated }) => deprecated).length;
 }
 
 function readScheme({ name, scheme, variable }: NamedScheme, scopes: unknown): Credentials {
@@ -101,6 +109,7 @@ function readScheme({ name, scheme, variable }: NamedScheme, scopes: unknown): C
     ...part,
     variables: [{ name: variable, purpose }],
     scopes: asked,
+    deprecated: scheme["deprecated"] === true ? [name] : [],
   });
   const authorization = (word: string): Partial<Credentials> => ({
     headers: { Authorization: `${word} ${reference}` },
@@ -160,6 +169,7 @@ function join(first: Credentials, second: Credentials): Credentials {
     variables: [...first.variables, ...second.variables],
     scopes: [...first.scopes, ...second.scopes],
     unsupported: [...first.unsupported, ...second.unsupported],
+    deprecated: [...first.deprecated, ...second.deprecated],
   };
 }
 

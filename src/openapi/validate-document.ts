@@ -7,6 +7,7 @@
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { recordAt } from "./read-document.ts";
+import { asOpenApi31, breachesOf32, isOpenApi32 } from "./version-3-2.ts";
 
 const MAX_WARNINGS = 20;
 /** Values in one portion; a path of more is one that nobody wrote by hand. */
@@ -39,9 +40,14 @@ export async function validateDocument(document: JsonRecord): Promise<readonly s
     ...(schemes === undefined ? {} : { components: { securitySchemes: schemes } }),
   };
   const top = copyWithin(rest, document);
+  const isNew = isOpenApi32(document);
   for (const portion of portionsOf(recordIn(paths), document, warnings)) {
     if (warnings.length >= MAX_WARNINGS) break;
-    warnings.push(...(await validatePortion({ ...top?.copy, paths: portion })));
+    if (isNew) {
+      warnings.push(...Object.entries(portion).flatMap(([path, item]) => breachesOf32(path, item)));
+    }
+    const part = { ...top?.copy, paths: portion };
+    warnings.push(...(await validatePortion(isNew ? asOpenApi31(part) : part)));
   }
   return [...new Set(warnings)].slice(0, MAX_WARNINGS);
 }
@@ -67,7 +73,7 @@ function* portionsOf(
   paths: JsonRecord,
   document: JsonRecord,
   warnings: string[],
-): Generator<JsonRecord> {
+): Generator<Readonly<Record<string, JsonRecord>>> {
   let portion: Record<string, JsonRecord> = {};
   let size = 0;
   for (const [path, item] of Object.entries(paths)) {
@@ -119,7 +125,9 @@ function withoutReferences(value: unknown, budget: Budget, level: Level): unknow
   }
   if (!isRecord(value)) return value;
   const isReference = typeof value["$ref"] === "string";
-  const found = isReference ? recordAt(value, budget.document) : value;
+  // A reference may have a summary of its own also where its target can have none.   OAS 3.1.2 §4.23
+  const { summary: _summary, ...bare } = value;
+  const found = isReference ? recordAt(bare, budget.document) : value;
   const references = level.references + Number(isReference);
   if (references > MAX_REFERENCES) return {};
   const members = Object.entries(found)

@@ -414,7 +414,7 @@ describe("the program", () => {
 
   it.each([
     [{ swagger: "2.0", info: {}, paths: {} }, 1, "convert the document to OpenAPI 3"],
-    [spec({ openapi: "3.2.0" }), 1, 'is OpenAPI "3.2.0", expected 3.0 or 3.1'],
+    [spec({ openapi: "3.3.0" }), 1, 'is OpenAPI "3.3.0", expected 3.0, 3.1 or 3.2'],
     [spec({ paths: { "/x": { $ref: "paths.yaml" } } }), 1, "is outside the document"],
     [spec({ paths: { "/x": {} } }), 1, "has no operations"],
     [spec({ servers: [] }), 1, "give --base-url"],

@@ -86,14 +86,17 @@ const WHOLE = {
 };
 
 describe("checkDocument", () => {
-  it.each(["3.0.0", "3.0.4", "3.1.0", "3.1", 3.1, 3])("takes version %j", (openapi) => {
-    expect(checkDocument({ ...WHOLE, openapi })).toEqual([]);
-  });
+  it.each(["3.0.0", "3.0.4", "3.1.0", "3.1", 3.1, 3, "3.2.0", 3.2])(
+    "takes version %j",
+    (openapi) => {
+      expect(checkDocument({ ...WHOLE, openapi })).toEqual([]);
+    },
+  );
 
   it.each([
-    [{ swagger: "2.0", info: {} }, 'is Swagger "2.0", expected OpenAPI 3.0 or 3.1: convert'],
-    [{ ...WHOLE, openapi: "3.2.0" }, 'is OpenAPI "3.2.0", expected 3.0 or 3.1'],
-    [{ ...WHOLE, openapi: "4.0.0" }, 'is OpenAPI "4.0.0", expected 3.0 or 3.1'],
+    [{ swagger: "2.0", info: {} }, 'is Swagger "2.0", expected OpenAPI 3.0 to 3.2: convert'],
+    [{ ...WHOLE, openapi: "3.3.0" }, 'is OpenAPI "3.3.0", expected 3.0, 3.1 or 3.2'],
+    [{ ...WHOLE, openapi: "4.0.0" }, 'is OpenAPI "4.0.0", expected 3.0, 3.1 or 3.2'],
     [{ paths: {} }, "is no OpenAPI document: it has no member openapi"],
     [{ ...WHOLE, paths: {} }, "has no paths"],
     [{ ...WHOLE, paths: [] }, "has no paths"],

@@ -54,7 +54,7 @@ type ImportLine = Line<typeof ARGS, typeof OPTIONS>;
 /** The command. */
 export const importCommand: Command = command({
   name: "import",
-  description: "Drafts a deployment from an OpenAPI 3.0 or 3.1 document, JSON or YAML.",
+  description: "Drafts a deployment from an OpenAPI 3.0, 3.1 or 3.2 document, JSON or YAML.",
   args: ARGS,
   options: OPTIONS,
   run,
