@@ -45,17 +45,22 @@ const LIMITS = fc.record({
   workMsPerSecond: fc.constantFrom(0, 3, 200),
 });
 
+interface Limits {
+  readonly requestsPerSecond: number;
+  readonly workMsPerSecond: number;
+}
+
 /** One payer, and what it was told. */
 class Account {
   readonly #rates: Rates;
-  readonly #limits: { readonly requestsPerSecond: number; readonly workMsPerSecond: number };
+  readonly #limits: Limits;
   readonly #admittedAt: number[] = [];
   #now = 10_000;
   /** The work that is not paid off, as of a moment. */
   readonly #debt = { ms: 0, at: 0 };
   #refused: { readonly excess: RateExcess; readonly startedAt: number } | undefined;
 
-  constructor(limits: Account["#limits"]) {
+  constructor(limits: Limits) {
     this.#rates = new Rates(limits);
     this.#limits = limits;
   }
