@@ -14,8 +14,11 @@ export const RESPONSE_FORMATS = ["json", "text", "binary"] as const;
 /** A format in which an answer is read. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
-/** The style of a list or an object in a query or a form: `a,b`, `a b`, `a|b`, `name[key]=a`. */
-export const VALUE_STYLES = ["comma", "space", "pipe", "deep"] as const;
+/**
+ * The style of a list or an object in a query or a form: `a,b`, `a b`, `a|b`, `name[key]=a`, JSON, or a parameter for each
+ * member. In a path, the commas of a text stay commas.   RFC 6570 §3.2
+ */
+export const VALUE_STYLES = ["comma", "space", "pipe", "deep", "json", "explode"] as const;
 /** A style in which lists and objects are written. */
 export type ValueStyle = (typeof VALUE_STYLES)[number];
 

@@ -59,7 +59,9 @@ export function createExternalService(
       deadline.clear();
     }
   };
-  return { handler, precheck: (input) => checkUpstreamInput(url, binding.encoding, input) };
+  const fixedNames = queryNames(binding);
+  const precheck = (input: Input) => checkUpstreamInput({ ...binding, url, fixedNames }, input);
+  return { handler, precheck };
 }
 
 /** The operator gets what the caller does not: where the call went, and what the system said. */
@@ -79,25 +81,57 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  * violation is answered with 422.   AGTP-API §12.3
  */
 function checkUpstreamInput(
-  url: UpstreamUrl,
-  encoding: UpstreamEncoding | undefined,
+  { url, encoding: written = PLAIN_ENCODING, fixedNames }: RequestFacts,
   input: Input,
 ): readonly SchemaViolation[] | undefined {
-  const written = encoding ?? PLAIN_ENCODING;
   const violations = [
     ...(checkUrlInput(url, input) ?? []),
     ...checkHeaderFields(written, input),
     ...checkContent(written, input),
     ...checkNames(written, input),
+    ...checkMembers(written, fixedNames, input),
   ];
   return violations.length === 0 ? undefined : violations;
 }
 
-function checkHeaderFields({ headerFields }: UpstreamEncoding, input: Input): SchemaViolation[] {
+/** What an input becomes a part of. */
+interface RequestFacts {
+  readonly url: UpstreamUrl;
+  readonly encoding?: UpstreamEncoding;
+  /** Parameters of the query that have a meaning already. */
+  readonly fixedNames: ReadonlySet<string>;
+}
+
+function queryNames({ url, query }: ExternalServiceBinding): ReadonlySet<string> {
+  const [, written = ""] = url.split("?", 2);
+  return new Set([...Object.values(query), ...new URLSearchParams(written).keys()]);
+}
+
+/** Checks that no member that is a parameter of its own has the name of another parameter. */
+function checkMembers(
+  { styles }: UpstreamEncoding,
+  fixedNames: ReadonlySet<string>,
+  input: Input,
+): SchemaViolation[] {
+  return Object.entries(styles).flatMap(([field, style]) => {
+    const value = Object.hasOwn(input, field) ? input[field] : undefined;
+    if (style !== "explode" || !isRecord(value)) return [];
+    const taken = Object.keys(value).filter((name) => fixedNames.has(name));
+    const message = "must not have the name of another parameter";
+    return taken.map((name) => ({
+      ...{ path: `${pointerTo(field)}${pointerTo(name)}`, keyword: "propertyNames", message },
+    }));
+  });
+}
+
+function checkHeaderFields(
+  { headerFields, styles }: UpstreamEncoding,
+  input: Input,
+): SchemaViolation[] {
   return Object.entries(headerFields).flatMap(([field, name]) => {
     const value = Object.hasOwn(input, field) ? input[field] : undefined;
     if (value === undefined || value === null) return [];
-    if (checkHeader(name, headerText(value)) === undefined) return [];
+    if (checkHeader(name, headerText(value, styles[field])) === undefined) return [];
     const message = "must be text of one line that a header can carry";
     return [{ path: pointerTo(field), keyword: "format", message }];
   });

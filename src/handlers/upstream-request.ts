@@ -40,7 +40,7 @@ export function compileUpstreamRequest(
   return (input) => {
     const unused = Object.entries(input).filter(([name]) => !used.has(name));
     const rest = renameKeys(Object.fromEntries(unused), names);
-    const query = new URLSearchParams();
+    const query: string[] = [];
     for (const [field, parameter] of mapped) {
       if (Object.hasOwn(input, field)) {
         appendValue(query, parameter, input[field], styles.get(field));
@@ -57,7 +57,7 @@ export function compileUpstreamRequest(
         appendValue(query, name, value, upstreamStyles.get(name));
       }
     }
-    const path = joinQuery(fillUrl(url, input), query);
+    const path = joinQuery(fillUrl(url, input, encoding.styles), query);
     return { method, path, headers: buildHeaders(input, body.contentType), body: body.content };
   };
 }
@@ -84,7 +84,8 @@ function compileHeaders({
   return (input, contentType) => {
     const given = fields.flatMap(([field, name]): [string, string][] => {
       const value = Object.hasOwn(input, field) ? input[field] : undefined;
-      return value === undefined || value === null ? [] : [[name, headerText(value)]];
+      const style = encoding.styles[field];
+      return value === undefined || value === null ? [] : [[name, headerText(value, style)]];
     });
     const replaced = new Set(given.map(([name]) => name.toLowerCase()));
     const defaults = Object.entries({
@@ -95,16 +96,18 @@ function compileHeaders({
   };
 }
 
-/** The text of a field in a header. */
-export function headerText(value: unknown): string {
-  return typeof value === "object" && value !== null ? joinValues(value, ",") : textOf(value);
+/** The text of a field in a header, where nothing is percent-encoded. */
+export function headerText(value: unknown, style?: ValueStyle): string {
+  if (style === "json") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return textOf(value);
+  if (style !== "explode" || Array.isArray(value)) return partsOf(value).join(",");
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return members.map(([name, member]) => `${name}=${textOf(member)}`).join(",");
 }
 
-function joinQuery(path: string, query: URLSearchParams): string {
-  if (query.size === 0) return path;
-  // A plus is a space to some upstreams and a plus to others; %20 is a space to all.
-  const text = query.toString().replaceAll("+", "%20");
-  return `${path}${path.includes("?") ? "&" : "?"}${text}`;
+function joinQuery(path: string, query: readonly string[]): string {
+  if (query.length === 0) return path;
+  return `${path}${path.includes("?") ? "&" : "?"}${query.join("&")}`;
 }
 
 /** A body, and the type that it has unless the operator configured another one. */
@@ -157,11 +160,12 @@ function encodeJson(value: unknown): UpstreamBody {
 }
 
 function encodeForm(fields: JsonRecord, styles: ReadonlyMap<string, ValueStyle>): UpstreamBody {
-  const form = new URLSearchParams();
+  const form: string[] = [];
   for (const [name, value] of Object.entries(fields)) {
     appendValue(form, name, value, styles.get(name));
   }
-  return { content: form.toString(), contentType: "application/x-www-form-urlencoded" };
+  const content = form.join("&").replaceAll("%20", "+");
+  return { content, contentType: "application/x-www-form-urlencoded" };
 }
 
 /** RFC 7578. A value with a member `base64` is a file; a list is a part for each of its items. */
@@ -207,52 +211,66 @@ function quotable(text: string): string {
   return text.replace(/["\r\n]/g, encodeURIComponent);
 }
 
-const SEPARATORS: Readonly<Record<Exclude<ValueStyle, "deep">, string>> = {
+/** Separators as they are in a URL, where they separate; in a value each of them is percent-encoded. */
+const SEPARATORS: Readonly<Partial<Record<ValueStyle, string>>> = {
   comma: ",",
-  space: " ",
-  pipe: "|",
+  space: "%20",
+  pipe: "%7C",
 };
 
 /**
- * Values of an input as text for a query, a form or a header: lists and objects in the style that
- * the upstream reads.   AGTP-API §12.3
+ * Appends a value of an input to the pairs of a query or a form, percent-encoded: lists and objects in the style
+ * that the upstream reads.   AGTP-API §12.3, RFC 6570 §3.2.8
  */
-function appendValue(
-  target: URLSearchParams,
-  name: string,
-  value: unknown,
-  style?: ValueStyle,
-): void {
-  if (style === "deep") {
-    appendDeep(target, name, value);
+function appendValue(target: string[], name: string, value: unknown, style?: ValueStyle): void {
+  if (value === undefined || value === null) return;
+  if (style === "json") {
+    appendPair(target, name, JSON.stringify(value));
     return;
   }
-  if (style !== undefined && typeof value === "object" && value !== null) {
-    target.append(name, joinValues(value, SEPARATORS[style]));
+  if (typeof value !== "object") {
+    appendPair(target, name, textOf(value));
     return;
   }
-  for (const item of Array.isArray(value) ? value : [value]) {
-    if (item !== undefined && item !== null) target.append(name, textOf(item));
-  }
+  const separator = style && SEPARATORS[style];
+  if (style === "deep") appendDeep(target, name, value);
+  else if (separator !== undefined) {
+    target.push(`${encodeText(name)}=${partsOf(value).map(encodeText).join(separator)}`);
+  } else if (Array.isArray(value)) {
+    for (const item of value) if (item !== null) appendPair(target, name, textOf(item));
+  } else if (style === "explode") {
+    for (const [member, item] of Object.entries(value)) appendValue(target, member, item);
+  } else appendPair(target, name, textOf(value));
+}
+
+function appendPair(target: string[], name: string, text: string): void {
+  target.push(`${encodeText(name)}=${encodeText(text)}`);
+}
+
+/** As forms are encoded, with %20 for a space: a plus is a space to some upstreams and a plus to others. */
+function encodeText(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd")).replace(
+    /[!'()~]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A list or an object on one line: `a,b`, or `key,value,key,value`. */
-function joinValues(value: object, separator: string): string {
-  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.entries(value).flat();
-  return parts
-    .filter((part) => part !== null)
-    .map(textOf)
-    .join(separator);
+/** The parts of a list or an object on one line: `a`, `b`, or `key`, `value`, `key`, `value`. */
+function partsOf(value: object): readonly string[] {
+  if (Array.isArray(value)) return value.filter((part) => part !== null).map(textOf);
+  return Object.entries(value).flatMap(([name, member]) =>
+    member === null ? [] : [name, textOf(member)],
+  );
 }
 
 /** `name[key][0]=…`; an input is nested 64 levels at most. */
-function appendDeep(target: URLSearchParams, name: string, value: unknown): void {
+function appendDeep(target: string[], name: string, value: unknown): void {
   if (typeof value !== "object" || value === null) {
-    if (value !== undefined && value !== null) target.append(name, String(value));
+    if (value !== undefined && value !== null) appendPair(target, name, String(value));
     return;
   }
   for (const [key, member] of Object.entries(value)) appendDeep(target, `${name}[${key}]`, member);

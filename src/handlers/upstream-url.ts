@@ -6,6 +6,7 @@
 import { escapeToken } from "../base/dotted-key.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
+import type { ValueStyle } from "../endpoint/upstream-format.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 
 type Input = Readonly<Record<string, unknown>>;
@@ -90,16 +91,22 @@ function isDots(segment: string): boolean {
   return /^(?:\.|%2e){1,2}$/i.test(segment);
 }
 
+type Styles = Readonly<Record<string, ValueStyle>>;
+
 /** The path with its query, filled from an input that `checkUrlInput` accepts. */
-export function fillUrl(url: UpstreamUrl, input: Input): string {
-  const path = `/${url.segments.map((pieces) => fill(pieces, input)).join("/")}`;
-  return url.query.length === 0 ? path : `${path}?${fill(url.query, input)}`;
+export function fillUrl(url: UpstreamUrl, input: Input, styles: Styles = {}): string {
+  const path = `/${url.segments.map((pieces) => fill(pieces, input, styles)).join("/")}`;
+  return url.query.length === 0 ? path : `${path}?${fill(url.query, input, styles)}`;
 }
 
-function fill(pieces: readonly TemplatePiece[], input: Input): string {
+function fill(pieces: readonly TemplatePiece[], input: Input, styles: Styles = {}): string {
   return pieces
-    .map((piece) =>
-      piece.kind === "literal" ? piece.text : encodeURIComponent(String(input[piece.name])),
-    )
+    .map((piece) => {
+      if (piece.kind === "literal") return piece.text;
+      const text = String(input[piece.name]);
+      // A comma between the values of a list is there to separate them.   RFC 6570 §3.2.2
+      const parts = styles[piece.name] === "comma" ? text.split(",") : [text];
+      return parts.map(encodeURIComponent).join(",");
+    })
     .join("");
 }

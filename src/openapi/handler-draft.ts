@@ -60,8 +60,8 @@ function tableOf(name: string, table: Readonly<Record<string, string>>): JsonRec
 const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?{}]/gu;
 
 /**
- * The template; `fields` are the names of the path's parameters here, in their order, and `query` is
- * what the program itself adds, which alone may hold variables.
+ * The template; `fields` stand for the path's parameters, in their order, and `query` is what the program
+ * itself adds, which alone may hold variables.
  */
 function upstreamUrl(
   baseUrl: string,
@@ -74,7 +74,7 @@ function upstreamUrl(
   let index = 0;
   const renamed = fillTemplate(encode(plain), () => {
     index += 1;
-    return `{${fields[index - 1] ?? ""}}`;
+    return fields[index - 1] ?? "";
   });
   const filled = renamed.replace(/\{(?!\w+\})|(?<!\{\w+)\}/g, "");
   // A parameter in a query that is part of the path is none of the operation's.

@@ -15,7 +15,7 @@ import { firstSentence, snake } from "./words.ts";
 
 /** The fields that parameters go to: names here to names there. */
 export interface ParameterTargets {
-  /** The field of each path parameter, in the order of the path. */
+  /** What stands for each path parameter in the URL, in the order of the path: `{field}`, and its prefix. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
   /** Fields whose text is the query itself, without a name. */
@@ -45,8 +45,11 @@ export function addParameters(operation: Operation, context: ParameterContext): 
     operation.parameters.filter(({ place }) => place === "path").map((one) => [one.name, one]),
   );
   for (const [name, field] of context.pathParameters) {
-    const schema = pathSchema(declared.get(name), context);
-    targets.path.push(context.fields.add(field, "path", { schema, isRequired: true }));
+    const parameter = declared.get(name);
+    const { schema, isComposite } = pathSchema(parameter, context);
+    const added = context.fields.add(field, "path", { schema, isRequired: true });
+    targets.path.push(`${pathPrefix(name, parameter?.raw["style"])}{${added}}`);
+    if (isComposite) targets.styles[added] = "comma";
   }
   for (const parameter of operation.parameters) addParameter(parameter, context, targets);
   return targets;
@@ -85,18 +88,31 @@ function addParameter(
 }
 
 /** Text of a path can become a scalar and nothing else. */
-function pathSchema(parameter: Parameter | undefined, context: ParameterContext): JsonSchema {
-  if (parameter === undefined) return { type: "string" };
+function pathSchema(
+  parameter: Parameter | undefined,
+  context: ParameterContext,
+): { readonly schema: JsonSchema; readonly isComposite: boolean } {
+  if (parameter === undefined) return { schema: { type: "string" }, isComposite: false };
   const { name, raw } = parameter;
-  if (raw["style"] === "matrix" || raw["style"] === "label") {
-    context.notes.add(`the path parameter ${quoteValue(name)} is written without ${raw["style"]}`);
-  }
   const schema = schemaOf(parameter, context);
   const type = expandRoot(schema, context.reader)["type"];
   const isComposite = ["array", "object"].some((name) => [type].flat().includes(name));
-  if (!isComposite) return schema;
+  if (!isComposite) return { schema, isComposite };
   context.notes.add(`the path parameter ${quoteValue(name)} is text, with commas between`);
-  return { type: "string", description: "Values with commas between them." };
+  const isPrefixed = pathPrefix(name, raw["style"]) !== "";
+  if (isPrefixed && raw["explode"] === true) {
+    context.notes.add(`the path parameter ${quoteValue(name)} is written as if it did not explode`);
+  }
+  const text = { type: "string", description: "Values with commas between them." };
+  return { schema: text, isComposite };
+}
+
+/** RFC 6570 §3.2.5, §3.2.7 */
+function pathPrefix(name: string, style: unknown): string {
+  if (style === "label") return ".";
+  return style === "matrix"
+    ? `;${encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\ufffd"))}=`
+    : "";
 }
 
 function addQuery(parameter: Parameter, context: ParameterContext, targets: MutableTargets): void {
@@ -106,13 +122,7 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   const root = expandRoot(schema, context.reader);
   const shape = objectShape(root);
   const isForm = raw["style"] === undefined || raw["style"] === "form";
-  if (raw["content"] !== undefined && root["type"] === "array") {
-    context.notes.add(`the query parameter ${quoteValue(name)} is sent as a list, not as JSON`);
-  }
   const isExploded = isForm && raw["explode"] !== false && raw["content"] === undefined;
-  if (isExploded && shape === undefined && root["type"] === "object") {
-    context.notes.add(`the query parameter ${quoteValue(name)} is sent as one text of JSON`);
-  }
   if (isExploded && shape !== undefined) {
     if (shape.isOpen) {
       context.notes.add(
@@ -124,8 +134,20 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   }
   const field = context.fields.add(parameterName(name), "query", { schema, isRequired });
   targets.query[field] = name;
-  const style = styleOf(raw);
+  const isFree = isExploded && root["type"] === "object";
+  const style = contentStyle(raw, root, context) ?? (isFree ? "explode" : styleOf(raw));
   if (style !== undefined) targets.styles[field] = style;
+}
+
+/** The style of a parameter whose value is a document of JSON. */
+function contentStyle(
+  { content }: JsonRecord,
+  root: JsonSchema,
+  { reader }: ParameterContext,
+): ValueStyle | undefined {
+  const [only] = contentsOf(content, reader.document);
+  const isSame = ["integer", "number", "boolean"].some((type) => root["type"] === type);
+  return only?.kind === "json" && !isSame ? "json" : undefined;
 }
 
 interface ExplodedObject {
@@ -216,6 +238,11 @@ function addHeader(parameter: Parameter, context: ParameterContext, targets: Mut
   const wanted = snake(name) || "header";
   const field = context.fields.add(wanted, "header", { schema, isRequired });
   targets.headers[field] = name;
+  const { raw } = parameter;
+  const root = expandRoot(schema, context.reader);
+  const isExploded = raw["explode"] === true && root["type"] === "object";
+  const style = contentStyle(raw, root, context) ?? (isExploded ? "explode" : undefined);
+  if (style !== undefined) targets.styles[field] = style;
 }
 
 function schemaOf({ raw }: Parameter, { reader }: ParameterContext): JsonSchema {

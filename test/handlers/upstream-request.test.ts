@@ -188,15 +188,42 @@ describe("a body", () => {
 
 describe("the query", () => {
   it.each([
-    ["comma", "ids=1%2C2"],
-    ["space", "ids=1%202"],
-    ["pipe", "ids=1%7C2"],
-    ["deep", "ids%5B0%5D=1&ids%5B1%5D=2"],
-    [undefined, "ids=1&ids=2"],
+    ["comma", "ids=1,2%2C3"],
+    ["space", "ids=1%202%2C3"],
+    ["pipe", "ids=1%7C2%2C3"],
+    ["deep", "ids%5B0%5D=1&ids%5B1%5D=2%2C3"],
+    ["json", "ids=%5B1%2C%222%2C3%22%5D"],
+    ["explode", "ids=1&ids=2%2C3"],
+    [undefined, "ids=1&ids=2%2C3"],
   ] as const)("writes a list in the style %s", async (style, query) => {
     const styles = style === undefined ? {} : { list: style };
     const choice = { method: "GET", query: { list: "ids" }, how: { styles } } as const;
-    expect((await seen(choice, { list: [1, 2] })).url).toBe(`/things?${query}`);
+    expect((await seen(choice, { list: [1, "2,3"] })).url).toBe(`/things?${query}`);
+  });
+
+  it.each([
+    ["comma", "color=R,100,G,x%20%26"],
+    ["space", "color=R%20100%20G%20x%20%26"],
+    ["pipe", "color=R%7C100%7CG%7Cx%20%26"],
+    ["deep", "color%5BR%5D=100&color%5BG%5D=x%20%26"],
+    ["explode", "R=100&G=x%20%26"],
+    ["json", "color=%7B%22R%22%3A100%2C%22G%22%3A%22x%20%26%22%2C%22B%22%3Anull%7D"],
+  ] as const)("writes an object in the style %s", async (style, query) => {
+    const styles = { color: style };
+    const choice = { method: "GET", query: { color: "color" }, how: { styles } } as const;
+    const input = { color: { R: 100, G: "x &", ...(style === "json" ? { B: null } : {}) } };
+    expect((await seen(choice, input)).url).toBe(`/things?${query}`);
+  });
+
+  it("takes no member for another parameter", () => {
+    const url = `${upstream.origin}/things?key=1`;
+    const how = { styles: { free: "explode" } } as const;
+    const { precheck } = bind({ url, method: "GET", query: { free: "free", page: "p" }, how });
+    expect(precheck({ free: { key: "2", p: 3, page: 4 } })).toMatchObject([
+      { path: "/free/key", keyword: "propertyNames" },
+      { path: "/free/p", keyword: "propertyNames" },
+    ]);
+    expect(precheck({ free: { page: 4 } })).toBeUndefined();
   });
 });
 
@@ -207,6 +234,17 @@ describe("a field in a header", () => {
     const { headers, url } = await seen(choice, { key: ["a", "b"], page: 2 });
     expect(headers["idempotency-key"]).toBe("a,b");
     expect(url).toBe("/things?page=2");
+  });
+
+  it.each([
+    ["explode", "R=100,G=a b"],
+    ["json", '{"R":100,"G":"a b"}'],
+    [undefined, "R,100,G,a b"],
+  ] as const)("has its members in the style %s", async (style, text) => {
+    const styles = style === undefined ? {} : { key: style };
+    const how = { ...choice.how, styles };
+    const { headers } = await seen({ ...choice, how }, { key: { R: 100, G: "a b" } });
+    expect(headers["idempotency-key"]).toBe(text);
   });
 
   it.each(["a\r\nX-Admin: 1", "\u0000", "snow ☃"])("is refused with the value %j", (key) => {

@@ -117,19 +117,23 @@ describe("what an external service cannot write", () => {
   const query = (schema: object) => ({ parameters: [{ name: "filter", in: "query", schema }] });
   const member = { type: "object", properties: { a: { type: "string" } } };
 
-  it.each([
-    ["matrix", 'the path parameter "id" is written without matrix'],
-    ["label", 'the path parameter "id" is written without label'],
-  ])("is noted of a path in the style %s", (style, note) => {
-    const parameters = [{ name: "id", in: "path", required: true, style, schema: {} }];
-    expect(importOne({ parameters }, { path: "/things/{id}" }).notes).toEqual([note]);
+  it("is noted of a list in a path whose items have a prefix each", () => {
+    const list = { type: "array", items: {} };
+    const notesOf = (style: string, explode: boolean, schema: object) => {
+      const parameters = [{ name: "id", in: "path", required: true, style, explode, schema }];
+      return importOne({ parameters }, { path: "/things/{id}" }).notes.join();
+    };
+    for (const style of ["matrix", "label"]) {
+      expect(notesOf(style, true, list)).toContain("as if it did not explode");
+      expect(notesOf(style, false, list)).not.toContain("explode");
+      expect(notesOf(style, true, { type: "string" })).toBe("");
+    }
   });
 
   it("is noted of objects in the query, whose members are parameters", () => {
     const free = { type: "object", additionalProperties: { type: "string" } };
-    expect(importOne(query(free)).notes).toEqual([
-      'the query parameter "filter" is sent as one text of JSON',
-    ]);
+    const { table, notes } = importOne(query(free));
+    expect([table["handler"].styles, notes]).toEqual([{ filter: "explode" }, []]);
     expect(importOne(query({ ...member, additionalProperties: true })).notes).toEqual([
       'members of "filter" that the document does not name are refused',
     ]);
@@ -152,14 +156,8 @@ describe("what an external service cannot write", () => {
     ]);
   });
 
-  it("is noted of JSON in the query that is a list, and of calls of the API", () => {
-    const content = { "application/json": { schema: { type: "array", items: {} } } };
-    const operation = {
-      parameters: [{ name: "ids", in: "query", content }],
-      callbacks: { done: {} },
-    };
-    expect(importOne(operation).notes).toEqual([
-      'the query parameter "ids" is sent as a list, not as JSON',
+  it("is noted of calls of the API", () => {
+    expect(importOne({ callbacks: { done: {} } }).notes).toEqual([
       "its callbacks are left out, they are calls of the API to you",
     ]);
   });

@@ -71,6 +71,63 @@ function lastSeen(): SeenRequest {
 const PET_ENV = { IMPORT_PET_SHOP_SHOP_AUTH: "token-1", IMPORT_PET_SHOP_API_KEY: "key-1" };
 const REX = { id: 7, name: "Rex", nickname: null, mood: "good", category: { name: "dogs" } };
 
+/** The parameters of OAS 3.2.0 §4.12.4: styles by name, and what stands in the URL for the value of each. */
+describe("parameters", () => {
+  const text = { type: "string" };
+  const list = { type: "array", items: text };
+  const named = { type: "object", properties: { R: { type: "integer" }, G: text } };
+  const free = { type: "object", additionalProperties: text };
+  const json = (schema: object) => ({ content: { "application/json": { schema } } });
+  const COLORS = ["blue", "b,l&=+/?#é ~!*'()"];
+  const ENCODED = "b%2Cl%26%3D%2B%2F%3F%23%C3%A9%20%7E%21*%27%28%29";
+  const PATH_ENCODED = "b%2Cl%26%3D%2B%2F%3F%23%C3%A9%20~!*'()";
+
+  it.each([
+    [{ schema: list }, { color: COLORS }, `?color=blue&color=${ENCODED}`],
+    [{ schema: list, explode: false }, { color: COLORS }, `?color=blue,${ENCODED}`],
+    [{ schema: named }, { R: 100, G: "a b" }, "?R=100&G=a%20b"],
+    [{ schema: named, explode: false }, { color: { R: 100, G: "," } }, "?color=R,100,G,%2C"],
+    [{ schema: free }, { color: { page: "4", q: "é" } }, "?page=4&q=%C3%A9"],
+    [{ schema: list, style: "spaceDelimited" }, { color: ["a", "b"] }, "?color=a%20b"],
+    [{ schema: list, style: "pipeDelimited" }, { color: ["a", "b"] }, "?color=a%7Cb"],
+    [{ schema: named, style: "deepObject" }, { color: { R: 100 } }, "?color%5BR%5D=100"],
+    [json(named), { color: { R: 100 } }, "?color=%7B%22R%22%3A100%7D"],
+    [json(list), { color: ["a"] }, "?color=%5B%22a%22%5D"],
+    [json(text), { color: "a" }, "?color=%22a%22"],
+    [{ schema: text, allowReserved: true }, { color: "a/b" }, "?color=a%2Fb"],
+    [{ schema: text }, { color: "" }, "?color="],
+    [{ schema: list }, {}, ""],
+  ])("in the query, as %j, are sent as they should be", async (how, input, query) => {
+    const parameters = [{ name: "color", in: "query", ...how }];
+    const get = { parameters, responses: { "200": { description: "x" } } };
+    const ask = await serve(specOf({ "/colors": { get } }), {});
+    upstream.respondJson(200, {});
+    expect((await ask("FETCH", "/colors", input)).status).toBe(200);
+    expect(lastSeen().url).toBe(`/api/colors${query}`);
+  });
+
+  it.each([
+    [{ schema: text }, "blue", "blue"],
+    [{ schema: list }, "a,b c", "a,b%20c"],
+    [{ schema: text, style: "label" }, "blue", ".blue"],
+    [{ schema: list, style: "label" }, "a,b", ".a,b"],
+    [{ schema: text, style: "matrix" }, "blue", ";color=blue"],
+    [{ schema: list, style: "matrix" }, "a,b", ";color=a,b"],
+    [{ schema: text }, COLORS[1] ?? "", PATH_ENCODED],
+  ])("in the path, as %j, are sent as they should be", async (how, value, segment) => {
+    const parameters = [{ name: "color", in: "path", required: true, ...how }];
+    const get = { parameters, responses: { "200": { description: "x" } } };
+    const ask = await serve(specOf({ "/colors/{color}": { get } }), {});
+    upstream.respondJson(200, {});
+    expect((await ask("FETCH", `/colors/${encodeURIComponent(value)}`)).status).toBe(200);
+    expect(lastSeen().url).toBe(`/api/colors/${segment}`);
+  });
+
+  function specOf(paths: object): object {
+    return { openapi: "3.2.0", info: { title: "Colors", version: "1" }, paths };
+  }
+});
+
 describe("the pet shop", () => {
   it("is asked as its document says", async () => {
     const ask = await serve(PET_SHOP, PET_ENV);
@@ -91,7 +148,7 @@ describe("the pet shop", () => {
     const query = { status: "sold", ids: [1, 2], filter_max_price: 9.5, x_trace_id: "t-1" };
     expect((await ask("FIND", "/pet/findByStatus", query)).body).toEqual([REX]);
     expect(lastSeen().url).toBe(
-      "/api/pet/findByStatus?status=sold&ids=1%2C2&filter%5Bmax-price%5D=9.5",
+      "/api/pet/findByStatus?status=sold&ids=1,2&filter%5Bmax-price%5D=9.5",
     );
     expect(lastSeen().headers["x-trace-id"]).toBe("t-1");
 
