@@ -41,6 +41,8 @@ export class Audience {
   readonly #same = new SameTools();
   readonly #timer: ExpiryTimer;
   #front: Front | undefined;
+  /** Projections of deployments that are served no more. */
+  readonly #replaced = new WeakSet<Front["projection"]>();
   /** Agents whose listeners have to be looked at. */
   readonly #changed = new Set<string>();
   #isLooking = false;
@@ -53,6 +55,8 @@ export class Audience {
 
   /** This deployment is served from now on. */
   serve(front: Front): void {
+    if (this.#front !== undefined) this.#replaced.add(this.#front.projection);
+    this.#replaced.delete(front.projection);
     this.#front = front;
     for (const agentId of this.#listeners.keys()) this.#changed.add(agentId);
     this.#look();
@@ -74,6 +78,8 @@ export class Audience {
     };
     listeners.add(listener);
     this.#timer.set(agentId, projection.validUntil(agentId));
+    // Its request was begun before a reload, of which nobody else would tell it.
+    if (this.#replaced.has(projection)) this.changed(agentId);
     return listener;
   }
 

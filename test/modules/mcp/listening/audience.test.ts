@@ -95,6 +95,19 @@ describe("Audience", () => {
     expect(looks()).toBe(before);
   });
 
+  it("tells a client that comes by a deployment which is served no more", async () => {
+    const { audience, shown, heard, listen, settled } = openAudience();
+    shown.set("a", toolsCalled("one"));
+    const tools = toolsCalled("one", "two");
+    audience.serve({
+      projection: { toolsOf: () => tools, validUntil: () => Number.POSITIVE_INFINITY },
+    });
+    await settled();
+    listen("a");
+    await settled();
+    expect(heard).toEqual(["a"]);
+  });
+
   it("tells nobody once the server stops", async () => {
     const { audience, shown, heard, listen, settled, stopping } = openAudience();
     listen("a");
