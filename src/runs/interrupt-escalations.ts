@@ -211,7 +211,7 @@ export class InterruptEscalations<Subject> {
     const { escalations, kind } = this.#options;
     const fingerprint = markOf(kind, name);
     // The queue of the deployment before this one may open it in the same moment.
-    const opening = await escalations.open({ ...request, fingerprint }, { isOnce: true });
+    const opening = await escalations.open({ ...request, fingerprint }, { keptOutBy: () => true });
     if (opening.kind === "full") {
       this.#hadNoRoom = true;
       this.#lookForRoom.in(LOOK_FOR_ROOM_MS);

@@ -103,14 +103,8 @@ export class DefinitionWatch {
     const { escalations, pins } = this.#options;
     const changed: ChangedTool = { ...tool, offered: offered.pin };
     const fingerprint = changeFingerprint(changed);
-    // A definition that an operator refused is not asked about again.
-    const isAsked = escalations
-      .list()
-      .some((one) => one.fingerprint === fingerprint && isKept(one));
-    if (isAsked) return;
-    this.#warn(tool, "an MCP server has changed a tool");
     const before = pins.definitionOf(pin);
-    const opening = await escalations.open({
+    const request = {
       ...{ agentId: ownerOf(tool), priority: "normal", reason: "ambiguous_instruction" },
       deadlineAt: escalations.now() + DEADLINE_MS,
       fingerprint,
@@ -122,7 +116,10 @@ export class DefinitionWatch {
           ? { definition: offered.definition }
           : { differences: definitionDifferences(before, offered.definition) }),
       },
-    });
+    } as const;
+    // A definition that an operator refused is not asked about again; other processes see it, too.
+    const opening = await escalations.open(request, { keptOutBy: isKept });
+    if (opening.kind === "opened") this.#warn(tool, "an MCP server has changed a tool");
     if (opening.kind === "full") this.#warn(tool, "there is no room to ask operators about a tool");
   }
 

@@ -35,8 +35,8 @@ type Deciding =
 
 /** How one is opened. */
 interface OpenOptions {
-  /** Another with its fingerprint keeps it out as long as it is known, decided or not. */
-  readonly isOnce?: boolean;
+  /** Tells which other with its fingerprint keeps it out, decided or not. */
+  keptOutBy?(other: Escalation): boolean;
 }
 
 /** Options that only tests choose. */
@@ -257,10 +257,7 @@ export class EscalationRegister {
    * The escalation that keeps a new one out: that of the same call, or the one that its task waits
    * for.
    */
-  #exclusionOf(
-    request: EscalationRequest,
-    { isOnce = false }: OpenOptions,
-  ): AddOptions<Escalation> {
+  #exclusionOf(request: EscalationRequest, { keptOutBy }: OpenOptions): AddOptions<Escalation> {
     const { agentId, taskId, fingerprint, approval } = request;
     const now = (): number => this.#escalations.now();
     if (approval !== undefined) {
@@ -271,7 +268,13 @@ export class EscalationRegister {
         alters: () => superseded(find()),
       };
     }
-    if (isOnce) return { turn: `once ${fingerprint}`, unless: () => this.findAsked(fingerprint) };
+    if (keptOutBy !== undefined) {
+      return {
+        turn: `once ${fingerprint}`,
+        unless: () => only(this.findAsked(fingerprint), keptOutBy),
+        alters: () => superseded(this.#escalations.find("question", fingerprint)),
+      };
+    }
     if (taskId === undefined) return {};
     const turn = pauseName(agentId, taskId);
     return {

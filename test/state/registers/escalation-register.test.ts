@@ -76,7 +76,8 @@ describe("EscalationRegister", () => {
     const clock = { at: 0 };
     const [one, other] = [await openRegisters(store, clock), await openRegisters(store, clock)];
     const { taskId: _, ...question } = wish(ALICE, "t-1");
-    const ask = ({ escalations }: typeof one) => escalations.open(question, { isOnce: true });
+    const ask = ({ escalations }: typeof one) =>
+      escalations.open(question, { keptOutBy: () => true });
     const openings = await Promise.all([ask(one), ask(other), ask(one)]);
     const kinds = openings.map(({ kind }) => kind).toSorted();
     expect(kinds).toEqual(["opened", "repeated", "repeated"]);
