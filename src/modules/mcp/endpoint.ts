@@ -67,6 +67,8 @@ export class McpEndpoint {
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     const response = await this.#handle(http, request, body);
     if (response.status === 500) throw new Error("the library answered 500");
+    // A stream that was begun while the daemon stops has missed the end of the others.
+    if (request.front.stopping.aborted) this.endStreams();
     return response;
   }
 

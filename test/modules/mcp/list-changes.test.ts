@@ -1,5 +1,7 @@
 /** Which MCP clients hear that their tools are others, and which do not.   MCP "List Changed Notification" */
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -9,6 +11,7 @@ import { agentFile, endpointFile } from "../../support/deployment.ts";
 import { encodeRequest } from "../../support/dispatch.ts";
 import { type McpVersion, VERSIONS } from "../../support/mcp.ts";
 import { type NegotiatingMcp, openNegotiating } from "../../support/mcp-contracts.ts";
+import { current, currentFields } from "../../support/mcp-session.ts";
 import { JUDGE, NORA, OTTO } from "../../support/negotiation.ts";
 import { PATIENCE } from "../../support/patience.ts";
 
@@ -189,6 +192,31 @@ describe("streams that listen", () => {
     await server.daemon.drain();
     // Until then the client has left its stream open.
     stream.leave();
+  });
+
+  it("end also where they were begun while the daemon stops", async () => {
+    const server = await openNegotiating({ limits: { drain_timeout_ms: 600_000 } });
+    const body = JSON.stringify(
+      current("subscriptions/listen", { notifications: { toolsListChanged: true } }),
+    );
+    const asking = request(server.url, {
+      method: "POST",
+      headers: {
+        ...{ authorization: `Bearer ${await server.tokenOf(NORA)}`, expect: "100-continue" },
+        ...{ accept: "application/json, text/event-stream", "content-length": body.length },
+        ...{ ...currentFields("subscriptions/listen"), "content-type": "application/json" },
+      },
+    });
+    const answered = once(asking, "response");
+    asking.flushHeaders();
+    // Its head is there, and it is not answered before the rest is.
+    await once(asking, "continue");
+    const drained = server.daemon.drain();
+    asking.end(body);
+    const [response] = (await answered) as [IncomingMessage];
+    response.resume();
+    await drained;
+    expect(response.headers["content-type"]).toBe("text/event-stream");
   });
 
   it("are none for a filter that is none", async () => {
