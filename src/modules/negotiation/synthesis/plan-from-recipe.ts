@@ -26,7 +26,13 @@ import {
   type StepReaches,
 } from "./match-recipe.ts";
 import { membersOf } from "./object-members.ts";
-import { areDisjoint, kindOfSchema, type PropertySchema, type SchemaKind } from "./schema-kind.ts";
+import {
+  areDisjoint,
+  type KnownLists,
+  kindOfSchema,
+  type PropertySchema,
+  type SchemaKind,
+} from "./schema-kind.ts";
 import type { SynthesisBounds } from "./synthesis-task.ts";
 import { inputTypesOf, type StepWithTarget } from "./write-recipe.ts";
 
@@ -128,12 +134,13 @@ function refusedInputs(
 ): readonly string[] {
   const offered = membersOf(inputSchema);
   const inPath = new Set(templateParameters(path));
+  const lists: KnownLists = new Map();
   return Object.entries(parameters).flatMap(([parameter, source]) => {
     // Values of a path are texts, and are read as whatever the endpoint declares.
     if (source.kind !== "proposal" || inPath.has(parameter)) return [];
     const schema = offered.properties.get(source.value);
     if (schema === undefined || !offered.required.has(source.value)) return [];
-    const given = kindOfSchema(schema, inputSchema);
+    const given = kindOfSchema(schema, inputSchema, lists);
     const isRefused = (one: StepReach): boolean =>
       one.kind === "endpoint" && isMisfit(given, parameter, one.endpoint.inputSchema);
     return reached.length > 0 && reached.every(isRefused) ? [source.value] : [];
@@ -160,9 +167,10 @@ function findOutputMisfit(
     const others = [...required].filter((name) => name !== "results");
     return others.length === 0 ? undefined : `it gives "results", and not ${quoteNames(others)}`;
   }
+  const lists: KnownLists = new Map();
   const giving = aggregation === "last" ? steps.slice(-1) : steps;
   const names = [...properties].flatMap(([name, schema]) => {
-    const kind = kindOfSchema(schema, outputSchema);
+    const kind = kindOfSchema(schema, outputSchema, lists);
     return isNeverGiven(name, kind, giving.map(reaches)) ? [name] : [];
   });
   if (names.length === 0) return undefined;

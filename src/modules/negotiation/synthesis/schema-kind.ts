@@ -47,12 +47,19 @@ const ANY_KIND: SchemaKind = new Map<DisjointType, readonly TypedValues[]>([
   ["null", [{ formats: NO_FORMATS, values: new Set(["null"]) }]],
 ]);
 
+/** The kinds of lists of values that were read: thousands of references may lead to a long one. */
+export type KnownLists = Map<object, SchemaKind>;
+
 /**
- * The kind of a schema; its references are into `root`. Undefined: it has more branches than
- * are looked into, or refers to itself.
+ * The kind of a schema; its references are into `root`, all of whose properties may share `lists`.
+ * Undefined: it has more branches than are looked into, or refers to itself.
  */
-export function kindOfSchema(schema: PropertySchema, root: JsonSchema): SchemaKind | undefined {
-  return new KindReader(root).read(schema);
+export function kindOfSchema(
+  schema: PropertySchema,
+  root: JsonSchema,
+  lists: KnownLists = new Map(),
+): SchemaKind | undefined {
+  return new KindReader(root, lists).read(schema);
 }
 
 /** Tells whether no value is of both kinds; a kind that could not be worked out may be any. */
@@ -64,10 +71,12 @@ export function areDisjoint(one: SchemaKind | undefined, other: SchemaKind | und
 /** Reads one schema; it counts what it looked at. */
 class KindReader {
   readonly #root: JsonSchema;
+  readonly #lists: KnownLists;
   #schemas = 0;
 
-  constructor(root: JsonSchema) {
+  constructor(root: JsonSchema, lists: KnownLists) {
     this.#root = root;
+    this.#lists = lists;
   }
 
   read(schema: unknown): SchemaKind | undefined {
@@ -86,8 +95,9 @@ class KindReader {
   /** The facts that lists of values, and other schemas, tell about the same value. */
   *#limits(schema: JsonSchema): Generator<SchemaKind | undefined> {
     const { $ref, allOf, anyOf, oneOf } = schema;
-    if (Array.isArray(schema["enum"])) yield listedKind(schema["enum"]);
-    if (Object.hasOwn(schema, "const")) yield listedKind([schema["const"]]);
+    const { enum: values } = schema;
+    if (Array.isArray(values)) yield this.#listed(values, values);
+    if (Object.hasOwn(schema, "const")) yield this.#listed(schema, [schema["const"]]);
     if (typeof $ref === "string") yield this.read(resolveLocalReference($ref, this.#root));
     if (Array.isArray(allOf)) {
       for (const branch of allOf) yield this.read(branch);
@@ -95,6 +105,13 @@ class KindReader {
     for (const branches of [anyOf, oneOf]) {
       if (Array.isArray(branches)) yield this.#unite(branches);
     }
+  }
+
+  /** `list` is where the values are written. */
+  #listed(list: object, values: readonly unknown[]): SchemaKind {
+    const kind = this.#lists.get(list) ?? listedKind(values);
+    this.#lists.set(list, kind);
+    return kind;
   }
 
   #unite(branches: readonly unknown[]): SchemaKind | undefined {
@@ -187,7 +204,7 @@ function meetValues(
   left: ReadonlySet<string> | undefined,
   right: ReadonlySet<string> | undefined,
 ): ReadonlySet<string> | undefined {
-  if (left === undefined || right === undefined) return left ?? right;
+  if (left === undefined || right === undefined || left === right) return left ?? right;
   return new Set([...left].filter((text) => right.has(text)));
 }
 

@@ -7,7 +7,7 @@ import type { PlanLimits, Proposal, ScopeCheck } from "../../../endpoint/synthes
 import type { EndpointIndex, IndexedEndpoint, Input, Output } from "./endpoint-index.ts";
 import { isStronger } from "./impact.ts";
 import { isOpen, membersOf } from "./object-members.ts";
-import { isKindCovered, kindOfSchema, type SchemaKind } from "./schema-kind.ts";
+import { isKindCovered, type KnownLists, kindOfSchema, type SchemaKind } from "./schema-kind.ts";
 
 /** An output that the proposal names. */
 export interface Ask {
@@ -163,8 +163,9 @@ function readOffers(
   const { properties, required } = membersOf(inputSchema);
   const offers: string[] = [];
   const offered: OfferedInput[] = [];
+  const lists: KnownLists = new Map();
   for (const [name, property] of properties) {
-    const kind = kindOfSchema(property, inputSchema);
+    const kind = kindOfSchema(property, inputSchema, lists);
     // A property that may have no value is never sent.
     if (kind?.size === 0) continue;
     offers.push(name);
@@ -178,8 +179,9 @@ function readOffers(
 
 function readAsks({ outputSchema }: Proposal, index: EndpointIndex): readonly Ask[] {
   const { properties, required } = membersOf(outputSchema);
+  const lists: KnownLists = new Map();
   return Array.from(properties, ([name, property]): Ask & { kind: SchemaKind | undefined } => {
-    const kind = kindOfSchema(property, outputSchema);
+    const kind = kindOfSchema(property, outputSchema, lists);
     const fitting = (index.outputs.get(name) ?? []).filter((output) =>
       isKindCovered(output.kind, kind),
     );

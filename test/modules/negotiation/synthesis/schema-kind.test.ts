@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PropertySchema } from "../../../../src/modules/negotiation/synthesis/schema-kind.ts";
+import {
+  type KnownLists,
+  kindOfSchema,
+  type PropertySchema,
+} from "../../../../src/modules/negotiation/synthesis/schema-kind.ts";
 import type { JsonSchema } from "../../../../src/schema/json-schema.ts";
 import { createSchemaCompiler } from "../../../../src/schema/schema.ts";
 import { SCHEMA_TYPES } from "../../../../src/schema/schema-vocabulary.ts";
@@ -152,3 +156,34 @@ function anySchema(): fc.Arbitrary<JsonSchema> {
   const both = fc.record({ anyOf: branches, allOf: branches }, { requiredKeys: [] });
   return fc.tuple(keywords, both).map(([own, more]) => ({ ...own, ...more }));
 }
+
+describe("kindOfSchema", () => {
+  it("reads a list of values once, however many properties and branches refer to it", () => {
+    const values = ["a", "b"];
+    let reads = 0;
+    const countingReads = (): IterableIterator<string> => {
+      reads += 1;
+      return Array.prototype.values.call(values);
+    };
+    Object.defineProperty(values, Symbol.iterator, { value: countingReads });
+    const letters = { $ref: "#/$defs/letters" };
+    const root = {
+      properties: { one: letters, other: { allOf: [letters, letters] } },
+      $defs: { letters: { enum: values } },
+    };
+    const lists: KnownLists = new Map();
+    const kinds = Object.values(root.properties).map((one) => kindOfSchema(one, root, lists));
+    const texts = kinds.map((kind) => [...(kind?.get("string")?.[0]?.values ?? [])]);
+    expect(texts).toEqual([
+      ['"a"', '"b"'],
+      ['"a"', '"b"'],
+    ]);
+    expect(reads).toBe(1);
+  });
+
+  it("makes no more of a constant than of a list that has it alone", () => {
+    const root = { $defs: { one: { const: { x: 1 } } } };
+    const kind = kindOfSchema({ allOf: [{ $ref: "#/$defs/one" }, { $ref: "#/$defs/one" }] }, root);
+    expect(kind).toEqual(kindOfSchema({ enum: [{ x: 1 }] }, {}));
+  });
+});
