@@ -104,21 +104,23 @@ export class DefinitionWatch {
     const changed: ChangedTool = { ...tool, offered: offered.pin };
     const fingerprint = changeFingerprint(changed);
     const before = pins.definitionOf(pin);
-    const request = {
-      ...{ agentId: ownerOf(tool), priority: "normal", reason: "ambiguous_instruction" },
-      deadlineAt: escalations.now() + DEADLINE_MS,
-      fingerprint,
-      context: {
-        ...{ kind: "definition", server: tool.server, tool: tool.tool },
-        ...{ file_pin: tool.definition, pinned: pin, offered: offered.pin },
-        line: `definition = "${offered.pin}"`,
-        ...(before === undefined
-          ? { definition: offered.definition }
-          : { differences: definitionDifferences(before, offered.definition) }),
+    const opening = await escalations.open(
+      {
+        ...{ agentId: ownerOf(tool), priority: "normal", reason: "ambiguous_instruction" },
+        deadlineAt: escalations.now() + DEADLINE_MS,
+        fingerprint,
+        context: {
+          ...{ kind: "definition", server: tool.server, tool: tool.tool },
+          ...{ file_pin: tool.definition, pinned: pin, offered: offered.pin },
+          line: `definition = "${offered.pin}"`,
+          ...(before === undefined
+            ? { definition: offered.definition }
+            : { differences: definitionDifferences(before, offered.definition) }),
+        },
       },
-    } as const;
-    // A definition that an operator refused is not asked about again; other processes see it, too.
-    const opening = await escalations.open(request, { keptOutBy: isKept });
+      // A definition that an operator refused is not asked about again; other processes see it, too.
+      { keptOutBy: isKept },
+    );
     if (opening.kind === "opened") this.#warn(tool, "an MCP server has changed a tool");
     if (opening.kind === "full") this.#warn(tool, "there is no room to ask operators about a tool");
   }
