@@ -5,6 +5,7 @@
  * hold. With it what clients are told who need another token.   MCP "Authorization", RFC 6750, RFC 9728
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { networkOf } from "../../base/addresses.ts";
 import { recordIn, textsIn } from "../../base/json-value.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import { spokenFor } from "../../dispatch/rates/rates.ts";
@@ -91,7 +92,7 @@ function callerOf(
       ...{ address, port, speaksAs: agentId, isAnybody: isOwnAgent && isAgentIssued },
       ...(claims?.scopes === undefined ? {} : { scopes: claims.scopes }),
     },
-    key: claims === undefined ? `${agentId} at ${address}` : `${agentId} for ${claims.principalId}`,
+    key: `${agentId} ${claims === undefined ? `at ${networkOf(address)}` : `for ${claims.principalId}`}`,
   };
 }
 
