@@ -25,6 +25,8 @@ export function openSocket(peer: Peer): TLSSocket {
       minVersion: "TLSv1.3",
       ALPNProtocols: ["agtp"],
     });
+    // Node leaves a connection open whose TLS has failed, and nobody would hear of it any more.
+    socket.on("error", () => socket.destroy());
     return socket.setNoDelay(true);
   } catch (error) {
     throw new AgtpClientError(
@@ -75,8 +77,20 @@ export function connectionError(peer: Peer, error: unknown): AgtpClientError {
   return new AgtpClientError(code, `${what} ${at}: ${reason(error)}`, error);
 }
 
+/** Names of alerts about a client and its certificate.   RFC 8446 §6.2 */
+const TURNED_AWAY =
+  /_ALERT_(?:CERTIFICATE_(?:REQUIRED|EXPIRED|REVOKED|UNKNOWN)|(?:BAD|UNSUPPORTED)_CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE|DECRYPT_ERROR)$/;
+
+/**
+ * Tells whether a server has turned its client away, and so has read no request: a client's handshake is over
+ * before the server has looked at its certificate.   RFC 8446 §4.4.2.4
+ */
+export function isTurnedAway(error: unknown): boolean {
+  return TURNED_AWAY.test(codeOf(error));
+}
+
 /** Errors of the operating system are called ECONNREFUSED or EAI_AGAIN; those of TLS are not. */
-export function isTlsFault(error: unknown): boolean {
+function isTlsFault(error: unknown): boolean {
   if (error instanceof AgtpClientError) return false;
   const code = codeOf(error);
   return code !== "" && !/^E(?:AI_)?[A-Z]+$/.test(code);

@@ -10,7 +10,7 @@ import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
-import { connectionError, isTlsFault, openSocket, pinFault } from "./connect.ts";
+import { connectionError, isTurnedAway, openSocket, pinFault } from "./connect.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Options of a connection. */
@@ -177,7 +177,8 @@ export class ClientConnection {
     clearTimeout(this.#connectTimer);
     clearTimeout(this.#idleTimer);
     const pending = this.#pending.splice(0);
-    if (!this.#isSecure || isTlsFault(this.#error)) {
+    const isTurned = this.#answered === 0 && isTurnedAway(this.#error);
+    if (!this.#isSecure || isTurned) {
       const error = this.#connectError();
       for (const exchange of pending.splice(0)) exchange.fail(error);
     } else if (this.#parser.end() !== undefined) {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { jsonExcess } from "../../src/base/json-bounds.ts";
@@ -445,6 +445,28 @@ describe("trust", () => {
     const client = createClient({ host: "127.0.0.1", port: peer.port, ca: peer.cert });
     const refused = client.request({ method: "QUERY" });
     await expect(refused).rejects.toThrow(/asks for a certificate of the client$|closed before/);
+  });
+
+  it("is not what ended a connection that somebody put octets into: the request may have been done", async () => {
+    let toClient: Socket | undefined;
+    // A record of TLS that nobody has sealed.
+    const forged = Buffer.concat([Buffer.from([23, 3, 3, 0, 32]), Buffer.alloc(32, 7)]);
+    const peer = await startPeer(() => toClient?.write(forged));
+    cleanups.push(() => peer.close());
+    const relay = createServer((socket) => {
+      toClient = socket;
+      const onward = connect(peer.port, "127.0.0.1");
+      for (const one of [socket, onward]) one.on("error", () => undefined);
+      socket.pipe(onward).pipe(socket);
+    }).listen(0, "127.0.0.1");
+    cleanups.push(async () => void relay.close());
+    await once(relay, "listening");
+    const { port } = relay.address() as AddressInfo;
+    const client = createClient({ host: "127.0.0.1", port, ca: peer.cert });
+    const asked = client.request({ method: "DELEGATE" });
+    await expect(asked).rejects.toMatchObject({ code: "ERR_AGTP_CLOSED" });
+    expect(peer.requests).toHaveLength(1);
+    await client.close();
   });
 
   it("needs no word for a server that is not there", async () => {
