@@ -98,6 +98,21 @@ describe("signing in at a provider", () => {
     expect(body.name).toBe(`${"a".repeat(127)}\ufffd`);
   });
 
+  // OpenID Connect Core §5.1: whoever registers there may have written any address.
+  it.each([
+    [403, { email_verified: false }],
+    [403, { email_verified: "false" }],
+    [200, { email_verified: true }],
+    [200, {}],
+  ])("answers %d to an address in a list with %o", async (status, claims) => {
+    const there = await startForgingProvider();
+    const email = "chief@hotel.example";
+    const house = await openWith(there, { role_claim: "email", operators: [email] });
+    const begun = await begin(house);
+    there.forge({ claims: { email, ...claims } }, begun.nonce);
+    expect((await comeBack(house, there, begun)).status).toBe(status);
+  });
+
   it("is for the browser that began it, with its own state", async () => {
     const there = await startForgingProvider();
     const house = await openWith(there);

@@ -15,7 +15,7 @@ import type { ConsoleContext, OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import type { OidcAttempt, OidcProvider } from "./oidc-provider.ts";
 import { askedPage } from "./page-routes.ts";
-import { type Grant, type Person, personOf, roleOf } from "./person.ts";
+import { type Grant, type Person, personOf, roleFault, roleOf } from "./person.ts";
 import type { ConsolePlace } from "./place.ts";
 import type { Sessions } from "./sessions.ts";
 import { onwardPage, refusalPage, sendHtml } from "./sign-in-page.ts";
@@ -93,7 +93,7 @@ async function takeBack(
   const granted = roleOf(claims, oidc);
   if (granted === undefined) {
     const { id } = personOf(claims, "viewer");
-    throw new OidcFailure("no-role", `${oidc.roleClaim} has no value of the lists`, id);
+    throw new OidcFailure("no-role", roleFault(claims, oidc), id);
   }
   const person = personOf(claims, granted.role);
   const token = await parts.begin(person, granted.grant, attempt.session);

@@ -48,11 +48,26 @@ export function isOneLine(name: string): boolean {
 
 const NAME_CLAIMS = ["name", "preferred_username", "email"];
 
+const EMAIL = "email";
+
+/** Tells whether the provider says that the address may be anybody's; some write it as a text.   OpenID Connect Core §5.1 */
+function isUnverified({ email_verified: verified }: Claims): boolean {
+  return verified === false || verified === "false";
+}
+
+/** Why the lists give no role, for the log. */
+export function roleFault(claims: Claims, { roleClaim }: Pick<Lists, "roleClaim">): string {
+  return roleClaim === EMAIL && isUnverified(claims)
+    ? "the provider has not verified the email"
+    : `${roleClaim} has no value of the lists`;
+}
+
 /** The higher of the roles that the lists give, with the entry that gives it. */
 export function roleOf(
   claims: Claims,
   { issuer, roleClaim, viewers, operators }: Lists,
 ): { readonly role: Role; readonly grant: Grant } | undefined {
+  if (roleClaim === EMAIL && isUnverified(claims)) return undefined;
   const values = textsOf(claimOf(claims, roleClaim));
   const lists = [
     ["operator", operators],
