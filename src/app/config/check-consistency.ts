@@ -6,6 +6,9 @@ const HTTP_METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"],
 ]);
 
+/** A slash at the end is the path of every origin. */
+const ORIGIN = /^https?:\/\/[^\s/?#@]+\/?$/;
+
 /** Every rule of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
   rule(["policies"], ({ policies }, report) => {
@@ -33,6 +36,18 @@ export const consistencyChecks: readonly CrossCheck[] = [
     for (const [index, { name }] of processes.entries()) {
       if (names.has(name)) report(`processes[${index}].name`, `is "${name}" a second time`);
       names.add(name);
+    }
+  }),
+  // Its pages, links and cookies are those of a whole place, which browsers name by an origin.
+  rule(["console"], ({ console: { baseUrl, cert } }, report) => {
+    if (baseUrl === undefined) return;
+    const key = "console.base_url";
+    if (!ORIGIN.test(baseUrl) || !URL.canParse(baseUrl)) {
+      report(key, `must be a scheme, a host and at most a port, got "${baseUrl}"`, {
+        hint: "the console has a name or a port of its own, and no path below another's",
+      });
+    } else if (cert !== undefined && new URL(baseUrl).protocol !== "https:") {
+      report(key, `must be https where console.cert is given, got "${baseUrl}"`);
     }
   }),
   // Somebody must be able to sign in at the provider, and it must be one.

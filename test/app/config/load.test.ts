@@ -688,13 +688,41 @@ describe("[[peers]]", () => {
 
 const OIDC = { issuer: "https://login.example", client_id: "agtpd", operators: ["managers"] };
 
-function loadConsole(oidc: object) {
+function loadConsole(oidc: object | undefined, more: object = {}) {
+  const section = { enabled: true, ...(oidc && { oidc }), ...more };
   const directory = makeDirectory({
-    "agtp-server.toml": configFile({ console: { enabled: true, oidc } }),
+    "agtp-server.toml": configFile({ console: section }),
+    ...{ "cert.pem": "", "key.pem": "" },
   });
   const { config, problems } = loadConfig(join(directory, "agtp-server.toml"), { SECRET: "hush" });
   return { config, problems: problems.filter(({ key }) => key.startsWith("console")) };
 }
+
+describe("[console] base_url", () => {
+  const pair = { cert: "cert.pem", key: "key.pem" };
+
+  it.each([
+    ["https://console.hotel.example", {}],
+    ["https://Console.hotel.example:8443/", {}],
+    ["http://[::1]:4490", {}],
+    ["https://console.hotel.example", pair],
+  ])("is a place of its own: %s", (base_url, more) => {
+    expect(loadConsole(undefined, { base_url, ...more }).problems).toEqual([]);
+  });
+
+  // Pages, links and cookies are those of the root, and a browser that has a certificate before it says https.
+  it.each([
+    ["https://hotel.example/console", {}],
+    ["https://hotel.example?", {}],
+    ["https://nina@hotel.example", {}],
+    ["https://:x", {}],
+    ["https://hotel.example:70000", {}],
+    ["http://console.hotel.example", pair],
+  ])("is refused where nobody could sign in: %s", (base_url, more) => {
+    const { problems } = loadConsole(undefined, { base_url, ...more });
+    expect(problems.map(({ key }) => key)).toEqual(["console.base_url"]);
+  });
+});
 
 describe("[console.oidc]", () => {
   it("is a provider, and the people who may come in", () => {
