@@ -157,8 +157,9 @@ export async function listPasskeys(
   if (forget !== undefined && gone.length === 0) {
     throw new Error(`${JSON.stringify(forget)} has no passkey: expected a person that is listed`);
   }
-  await passkeys.delete(gone.map(({ id }) => id));
+  // None goes without a record that says so.
   for (const passkey of gone) await record("passkey_removed", passkey, undefined);
+  await passkeys.delete(gone.map(({ id }) => id));
   return {
     forgotten: gone.length,
     passkeys: passkeys.values().map((one) => ({ person: one.personId, ...passkeyView(one) })),

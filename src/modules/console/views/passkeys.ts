@@ -80,9 +80,10 @@ async function remove({ desk }: Sources, request: ApiRequest): Promise<object> {
   const own = findPasskey(desk.passkeys, signedIn.person.id, params["id"] ?? "");
   const passkey = found(own, "passkey of yours");
   await signatureIn(desk, request, removal(passkey.id));
-  await desk.passkeys.delete([passkey.id]);
   const operator = operatorOfPerson(signedIn.person);
+  // None goes without a record that says so.
   await desk.record("passkey_removed", passkey, { ...operator, via: "passkey" });
+  await desk.passkeys.delete([passkey.id]);
   return {};
 }
 
