@@ -184,9 +184,10 @@ export class HttpListener {
     if (connection === undefined || connection.turns.hasFailed) return;
     const { turns } = connection;
     connection.requests += 1;
-    if (lacksHost(request)) {
+    const fault = faultIn(request);
+    if (fault !== undefined) {
       request.resume();
-      this.#fail(NO_HOST, request.socket);
+      this.#fail(fault, request.socket);
       return;
     }
     const turn: Turn = {
@@ -209,7 +210,8 @@ export class HttpListener {
   #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
     // A client that has left while it waited is not answered.
     if (response.closed) return;
-    if (this.#isDraining) response.shouldKeepAlive = false;
+    // Of what came behind a request to change protocols, which nobody does here, Node reads nothing.
+    if (this.#isDraining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const gateway = this.#options.gateway();
     if (gateway === undefined) {
       const message = `${this.#options.subject} is switched off`;
@@ -274,9 +276,24 @@ const NO_TUNNEL: WireFault = {
   message: "this is no proxy: CONNECT is not served",
 };
 
-/** HTTP/1.0 had none.   RFC 9112 §3.2 */
-function lacksHost({ headers, httpVersion }: http.IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === "1.1";
+const STRANGE_CODING: WireFault = {
+  kind: "wire-fault",
+  code: "invalid-framing",
+  message: "the transfer encoding is not known",
+};
+
+const STRANGE_VERSION: WireFault = {
+  kind: "wire-fault",
+  code: "invalid-request-line",
+  message: "the version of HTTP is neither 1.1 nor 1.0",
+};
+
+/** Where Node's parser is content and the protocol is not: HTTP/1.0 had no Host.   RFC 9112 §2.3, §3.2, §6.1 */
+function faultIn({ headers, httpVersion }: http.IncomingMessage): WireFault | undefined {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return STRANGE_VERSION;
+  if (headers.host === undefined && httpVersion === "1.1") return NO_HOST;
+  const { "transfer-encoding": coding = "chunked" } = headers;
+  return coding.toLowerCase() === "chunked" ? undefined : STRANGE_CODING;
 }
 
 /** The limits that cannot change while it is bound; the target counts as part of the head. */

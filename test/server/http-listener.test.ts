@@ -125,6 +125,12 @@ describe("the sidecar's limits", () => {
       "a broken chunk",
       "PUT /orders/7 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
+    [
+      "a coding below the chunks",
+      "PUT /orders/7 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    ],
+    ["another major version", "GET /orders/7 HTTP/2.0\r\nHost: x\r\n\r\n"],
+    ["a request line without a version", "GET /orders/7\r\n\r\n"],
   ])("answer %s with 400 and close", async (_what, octets) => {
     const { port } = await openGateway();
     const client = await connectPlain(port);
@@ -150,6 +156,18 @@ describe("the sidecar's limits", () => {
     const older = await connectPlain(port);
     older.write("GET /orders/7 HTTP/1.0\r\n\r\n");
     expect(statusesIn(await older.closed())).toEqual([200]);
+  });
+
+  it.each(["websocket", "h2c"])("answer a request to change to %s, and close", async (protocol) => {
+    const { port } = await openGateway();
+    const client = await connectPlain(port);
+    const upgrade = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`;
+    // Node never reads what came with it: a client that waited for its answer would wait in vain.
+    const next = "GET /orders/9 HTTP/1.1\r\nHost: x\r\n\r\n";
+    client.write(`GET /orders/7 HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n${next}`);
+    const received = await client.closed();
+    expect(statusesIn(received)).toEqual([200]);
+    expect(received.toLowerCase()).toContain("connection: close");
   });
 
   it("refuse a tunnel behind what came before it", async () => {
