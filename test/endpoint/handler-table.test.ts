@@ -64,7 +64,8 @@ describe("the handler table of an upstream", () => {
     ]);
   });
 
-  const tool = (values: string): EndpointFile => {
+  const PIN = `sha256:${"0".repeat(64)}`;
+  const tool = (values: string, { pin = PIN, more = "" } = {}): EndpointFile => {
     const errors = [
       ...["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"],
       ...["upstream_authentication_failed", "upstream_error", "upstream_definition_changed"],
@@ -73,8 +74,9 @@ describe("the handler table of an upstream", () => {
 type = "mcp_tool"
 server = "desk"
 tool = "book"
-definition = "sha256:${"0".repeat(64)}"
+definition = "${pin}"
 arguments = { ${values} }
+${more}
 `;
     return parse(
       BOOK_ROOM.replace(/errors = .*/, `errors = ${JSON.stringify(errors)}`).replace(
@@ -97,6 +99,32 @@ arguments = { ${values} }
   it("refuses arguments that JSON has not", () => {
     expect(linesOf(tool('least = nan, who = { name = "{guest_id}" }'))).toEqual([
       "x.toml: endpoint.handler.arguments.least: is inf, nan or nested too deeply, expected a JSON value",
+    ]);
+  });
+
+  it("refuses arguments of fields that the input has not", () => {
+    expect(linesOf(tool('who = ["{guest_id}", { name = "Mr. {guest}" }]'))).toEqual([
+      "x.toml: endpoint.handler.arguments.who: {guest} is no field of the input schema",
+    ]);
+  });
+
+  it.each(["sha256:12", `SHA256:${"0".repeat(64)}`, `sha256:${"F".repeat(64)}`])(
+    "refuses %s as the pin of a tool",
+    (pin) => {
+      expect(linesOf(tool("n = 1", { pin }))).toEqual([
+        "x.toml: endpoint.handler.definition: is no pin, expected sha256: and 64 hexadecimal digits" +
+          " (agtp-mcp import names the pin of a tool, agtp-mcp pins lists all of them)",
+      ]);
+    },
+  );
+
+  it("names the error that a tool's failure is, of those that are declared", () => {
+    const failing = tool("n = 1", { more: 'error_map = { tool_error = "upstream_error" }' });
+    expect(failing.definition?.handler).toMatchObject({
+      errorMap: { tool_error: "upstream_error" },
+    });
+    expect(linesOf(tool("n = 1", { more: 'error_map = { tool_error = "sold_out" }' }))).toEqual([
+      'x.toml: endpoint.handler.error_map.tool_error: is "sold_out", which errors does not declare',
     ]);
   });
 });

@@ -47,6 +47,25 @@ describe("loadEndpoints", () => {
     ]);
   });
 
+  it("serves one tool of a name, the first, and says where the other is", () => {
+    const named = (path: string, tool: string): string =>
+      at(path).replace("[endpoint]", `[endpoint]\ntool = "${tool}"`);
+    const loaded = load(
+      makeDirectory({
+        "endpoints/a.toml": named("/a", "book"),
+        "endpoints/b.toml": named("/b", "book"),
+        "endpoints/c.toml": named("/c", "Book"),
+        "endpoints/d.toml": at("/d"),
+        "endpoints/e.toml": named("/e", "book it"),
+      }),
+    );
+    expect(linesOf(loaded)).toEqual([
+      'endpoints/e.toml: endpoint.tool: "book it" is no tool name, expected at most 64 letters, digits, "_" and "-"',
+      'endpoints/b.toml: endpoint.tool: another tool is called "book" (the other one is in endpoints/a.toml)',
+    ]);
+    expect(filesOf(loaded)).toEqual(["endpoints/a.toml", "endpoints/c.toml", "endpoints/d.toml"]);
+  });
+
   it("compiles both schemas and the shape of the input", () => {
     const [endpoint] = load(makeDirectory({ "endpoints/a.toml": FETCH_ARTICLE })).endpoints;
     expect(endpoint?.input.check({ article_id: 1 })).toBeUndefined();

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { isError } from "../../../src/base/problem.ts";
+import { formatProblem, isError } from "../../../src/base/problem.ts";
 import { compilePolicy, makePolicy } from "../../support/policy.ts";
 
 // AGTP-API §9.2
@@ -65,6 +65,19 @@ describe("compileMethodPolicy", () => {
     expect(policy.isAllowed("BOOK")).toBe(true);
     expect(policy.redirect("BOOK", "/room")).toBeUndefined();
     expect(JSON.stringify(policy.projection)).not.toContain("ZAP");
+  });
+
+  // AGTP-API §9.2
+  it("warns of a disallowed name that is an alias, and never judged", () => {
+    const { policy, problems } = compilePolicy({
+      aliases: { CANCEL: "BOOK" },
+      disallow: ["RESERVE", "CANCEL"],
+    });
+    expect(problems.map(formatProblem)).toEqual([
+      'agtp-server.toml: policies.methods.disallow: "CANCEL" has no effect: it is an alias, and judged as "BOOK"',
+    ]);
+    expect(problems).toMatchObject([{ severity: "warning" }]);
+    expect(policy.alias("CANCEL")?.method).toBe("BOOK");
   });
 
   it("publishes the policy as it applies", () => {
