@@ -3,6 +3,7 @@
  * is wrong with it or its file is a start-up problem, never an exception.
  */
 
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -38,11 +39,21 @@ export async function openStore(
   }
 }
 
+/** The name of a store, or of a journal, that is being imported; it takes the place of another at the end. */
+export function importingName(path: string): string {
+  return `${path}.importing`;
+}
+
 async function openSqliteStore(
   path: string,
   file: string,
   onNotice: OnStoreNotice | undefined,
 ): Promise<StoreOpening> {
+  if (!existsSync(path) && existsSync(importingName(path))) {
+    const message = `"${path}" is not there: an import was cut off before it took its place`;
+    const hint = `run agtpd state import again, with --replace, or delete "${importingName(path)}"`;
+    return { problems: [{ file, key: "store.path", message, hint }] };
+  }
   const driver = loadSqliteDriver();
   if (driver.fault !== undefined) return refuseDriver(file, driver.fault);
   // An absolute path cannot be taken for a URL, nor for `:memory:`.

@@ -1,9 +1,11 @@
 /** `agtpd state`: beside a daemon that is asked, without one, and what becomes of older copies. */
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -158,6 +160,21 @@ describe("agtpd state", () => {
     expect(aside.map((name) => name.replace(/\.replaced-.*/, ""))).toEqual(["journal", "state.db"]);
     const old = walkChain(readJournal(join(directory, ".agtp", aside[0] ?? "")), ALICE);
     expect(old).toHaveLength(5);
+  });
+
+  it("lets nothing begin anew where an import was killed before it took its place", async () => {
+    const { configPath, directory, ids } = await makeUsed(2);
+    const file = join(makeDirectory(), "state.ndjson");
+    await state(configPath, "export", file);
+    const store = join(directory, ".agtp/state.db");
+    renameSync(store, `${store}.replaced-then`);
+    cpSync(`${store}.replaced-then`, `${store}.importing`);
+    await expect(use(configPath, 1)).rejects.toThrow("an import was cut off");
+    expect((await state(configPath, "export", `${file}.more`)).err).toContain("run agtpd state");
+    expect(existsSync(store)).toBe(false);
+    expect((await state(configPath, "import", file, "--replace")).exitCode).toBe(0);
+    await use(configPath, 1);
+    expect(chainIn(directory).slice(0, 2)).toEqual(ids);
   });
 
   it("leaves what is there where it cannot all be set aside", async () => {

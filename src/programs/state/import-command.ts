@@ -12,6 +12,7 @@ import { ImportRefusal, importPostgres } from "../../state/moving/import-postgre
 import { importState } from "../../state/moving/import-state.ts";
 import type { ImportReport } from "../../state/moving/imported-chains.ts";
 import { StateFileError } from "../../state/moving/read-state-file.ts";
+import { importingName } from "../../state/open-store.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
 import { findStoreFault } from "../../state/store-fault.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
@@ -75,7 +76,7 @@ interface Imported {
 async function importFrom(source: string, config: Config): Promise<Imported> {
   const journalPlace = journalDirectory(config.directory);
   // Beside what they replace: both may be on disks of their own.
-  const [path, journal] = [`${config.store.path}.importing`, `${journalPlace}.importing`];
+  const [path, journal] = [importingName(config.store.path), importingName(journalPlace)];
   const clear = (): void => {
     for (const one of [path, `${path}-wal`, `${path}-shm`, journal]) {
       rmSync(one, { recursive: true, force: true });
