@@ -18,6 +18,13 @@ export function tooManyUnread(): Refusal {
   return refusal(429, "rate-limited", message, { carried: { scope: "notify" } });
 }
 
+/** 429: the issuer of an agent has revoked as many of its certificates as are taken from one. */
+export function tooManyRevocations(): Refusal {
+  const message =
+    "too many certificates of the agent are revoked, and only an operator revokes more";
+  return refusal(429, "rate-limited", message, { carried: { scope: "notify" } });
+}
+
 /** 429: not one recipient has room for more. */
 export function recipientsFull(receipts: readonly unknown[]): Refusal {
   const message = "no recipient of the notification has room for more";

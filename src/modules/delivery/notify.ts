@@ -7,12 +7,13 @@
 
 import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { Caller } from "../../dispatch/caller/caller.ts";
-import { refuseAuthority } from "../../dispatch/caller/operator.ts";
+import { operatorOf, refuseAuthority } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
 import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import {
   recipientsFull,
   tooManyNotifications,
+  tooManyRevocations,
   tooManyUnread,
 } from "../../dispatch/refusals/floor-refusals.ts";
 import {
@@ -41,7 +42,7 @@ import { type AddressBook, resolveRecipients } from "./recipients.ts";
 
 interface NotifyOptions {
   readonly directory: Pick<AgentDirectory, "find">;
-  readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;
+  readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked" | "hasRoom">;
   readonly policy: IdentityConfig;
   readonly register: NotificationRegister;
   readonly book: AddressBook;
@@ -159,6 +160,8 @@ async function revokeCertificate(
   }
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
+  const isOperator = operatorOf(exchange.peer, policy) !== undefined;
+  if (!isOperator && !certificates.hasRoom({ serial, agentId })) return tooManyRevocations();
   await certificates.revoke({
     serial,
     agentId,

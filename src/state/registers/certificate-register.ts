@@ -23,6 +23,9 @@ interface StoredRevocation {
   readonly revoked_at: string;
 }
 
+/** Nobody but an operator revokes more of one agent: certificates are good for ninety days at most. */
+const MOST = 1_000;
+
 const SERIAL = /^[0-9a-f]{1,40}$/;
 
 /** Lower-case hex without colons and leading zeros; undefined for what is no serial number. */
@@ -45,7 +48,8 @@ export class CertificateRegister {
   static async open(store: Store): Promise<CertificateRegister> {
     const name = "revoked-certificates";
     const read = recordReader<StoredRevocation>({});
-    return new CertificateRegister(await Collection.open(store, { name, read }));
+    const ownerOf = (_: StoredRevocation, key: string): string => agentOf(key);
+    return new CertificateRegister(await Collection.open(store, { name, read, ownerOf }));
   }
 
   /** Tells whether a certificate is revoked for the agent that it speaks for. */
@@ -53,6 +57,13 @@ export class CertificateRegister {
     if (this.#revoked.size + this.#announced.size === 0) return false;
     const key = keyOf(agentId, serialNumber);
     return this.#announced.has(key) || this.#revoked.get(key) !== undefined;
+  }
+
+  /** Tells whether one more of an agent is taken from its issuer; it is in any case where it holds already. */
+  hasRoom({ serial, agentId }: Pick<Revocation, "serial" | "agentId">): boolean {
+    const announced = [...this.#announced].filter((key) => agentOf(key) === agentId);
+    const isKnown = this.#revoked.get(keyOf(agentId, serial)) !== undefined;
+    return isKnown || this.#revoked.ofOwner(agentId).length + announced.length < MOST;
   }
 
   /** Revokes, from the next request on; resolves once it survives the process. */
@@ -63,6 +74,10 @@ export class CertificateRegister {
     this.#announced.delete(key);
     await this.#revoked.everywhere(key);
   }
+}
+
+function agentOf(key: string): string {
+  return key.slice(0, key.indexOf("/"));
 }
 
 function keyOf(agentId: string, serial: string): string {

@@ -79,6 +79,24 @@ describe("NOTIFY of a revoked certificate", () => {
     expect((await server.send({ method: "REVOKE", body }, renewed)).status).toBe(200);
   });
 
+  it("is taken a thousand times for one agent, and from operators however often", async () => {
+    const operator = { certificate: makeCertificate({ key: AGENT }) };
+    const fingerprint = operator.certificate.keyFingerprint;
+    const server = await openServer(hostedFiles({ operator_certificates: [fingerprint] }));
+    const revoke = async (serial: number, peer: Partial<Peer> = ISSUER_PEER) => {
+      const content = { ...CONTENT, certificate_serial: `abba${serial}` };
+      const { status, body } = await notify(server, content, peer);
+      return [status, body["error"]?.["code"]];
+    };
+    const serials = Array.from({ length: 1_000 }, (_, at) => at + 1);
+    const answers = await Promise.all(serials.map((serial) => revoke(serial)));
+    expect(answers.filter(([status]) => status !== 200)).toEqual([]);
+    expect(await revoke(1_001)).toEqual([429, "rate-limited"]);
+    // What holds already is no more than it was.
+    expect(await revoke(7)).toEqual([200, undefined]);
+    expect(await revoke(1_001, operator)).toEqual([200, undefined]);
+  });
+
   it("leaves an operator in office", async () => {
     const operator = makeCertificate({ key: AGENT, serialNumber: "1f" });
     const files = hostedFiles({ operator_certificates: [operator.spkiFingerprint] });
