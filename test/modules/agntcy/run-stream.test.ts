@@ -29,6 +29,25 @@ describe("EventStreamParser", () => {
     );
   });
 
+  // HTML §9.2.6: a CR ends a line by itself
+  it.each([
+    ["data:test\r\ndata\ndata:test\r\n\r", ["test\n\ntest"]],
+    ["data: x\r\rdata: y\r\r", ["x", "y"]],
+    [" data: x\rdata:  y\r: z\r\r", [" y"]],
+    ["data\r\r", [""]],
+    ["data: x\r", []],
+  ])(
+    "has the frames of %j as soon as they are there, in one piece and by characters",
+    (text, told) => {
+      for (const pieces of [[text], [...text]]) {
+        const parser = new EventStreamParser();
+        const frames = pieces.flatMap((piece) => [...parser.push(piece)]);
+        expect(frames.map(({ data }) => data)).toEqual(told);
+        expect(parser.push("\n")).toEqual([]);
+      }
+    },
+  );
+
   it("keeps no more than one frame of bounded length", () => {
     const parser = new EventStreamParser();
     for (let at = 0; at < 10 && !parser.isOverlong; at += 1)

@@ -126,8 +126,8 @@ const STUCK_KEEP_ALIVE = /^:+(?=(?:id|event|data|retry):)/;
 export class EventStreamParser {
   /** The beginning of a line. */
   #rest = "";
-  /** A CR that may be the first half of CR LF waits for the other. */
-  #end: "" | "\r" = "";
+  /** A CR has ended a line; the LF that may follow is its other half. */
+  #isBehindCr = false;
   #data: string[] = [];
   #length = 0;
   #event = "";
@@ -140,19 +140,25 @@ export class EventStreamParser {
 
   /** The frames that are complete with this chunk. */
   push(chunk: string): readonly StreamFrame[] {
+    if (this.#isOverlong || chunk === "") return [];
+    const text = this.#isBehindCr && chunk.startsWith("\n") ? chunk.slice(1) : chunk;
+    this.#isBehindCr = chunk.endsWith("\r");
+    const frames = this.#takeLines(text);
+    if (this.#rest.length + this.#length > MAX_FRAME_LENGTH) this.#isOverlong = true;
+    return frames;
+  }
+
+  #takeLines(text: string): readonly StreamFrame[] {
     const frames: StreamFrame[] = [];
-    if (this.#isOverlong) return frames;
     // The rest of earlier chunks, which may be of one character each, is not looked at again.
-    const lines = (this.#end + chunk).split(/\r\n|\n|\r(?!$)/);
+    const lines = /[\r\n]/.test(text) ? text.split(/\r\n|\n|\r/) : [text];
     const rest = lines.pop() ?? "";
     for (const line of lines) {
       const frame = this.#take(this.#rest + line);
       if (frame !== undefined) frames.push(frame);
       this.#rest = "";
     }
-    this.#end = rest.endsWith("\r") ? "\r" : "";
-    this.#rest += this.#end === "" ? rest : rest.slice(0, -1);
-    if (this.#rest.length + this.#length > MAX_FRAME_LENGTH) this.#isOverlong = true;
+    this.#rest += rest;
     return frames;
   }
 
