@@ -44,7 +44,7 @@ export const serverSection: Schema = table(
       "127.0.0.1",
       "Address to listen on; beyond loopback, [tls] and [policies.identity] must allow it",
     ),
-    port: port(4480, "TCP port to listen on; 0 takes any free one"),
+    port: port(4480),
     workers: {
       default: 1,
       description:

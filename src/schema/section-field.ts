@@ -51,9 +51,9 @@ export function seconds(value: number, description: string): Schema {
   return count(value, description, 315_360_000);
 }
 
-/** A TCP port; 0 asks the system for a free one. */
-export function port(value: number, description: string): Schema {
-  return count(value, description, 65_535, 0);
+/** A TCP port. */
+export function port(value: number): Schema {
+  return count(value, "TCP port to listen on; 0 takes any free one", 65_535, 0);
 }
 
 /** true or false. */

@@ -12,5 +12,5 @@ export interface MetricsConfig {
 export const metricsSection: Schema = table("Prometheus metrics over HTTP", {
   enabled: flag(false, "Whether metrics are served"),
   host: host("127.0.0.1", "Address to listen on"),
-  port: port(9464, "TCP port to listen on; 0 takes any free one"),
+  port: port(9464),
 });

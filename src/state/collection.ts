@@ -137,16 +137,16 @@ export class Collection<Item> extends CollectionView<Item> {
   }
 
   /** Deletes items; those that are not there are no fault. */
-  async delete(keys: readonly string[], options: WriteOptions = {}): Promise<void> {
-    await this.#delete(keys, options);
+  async delete(keys: readonly string[]): Promise<void> {
+    await this.#delete(keys, {});
   }
 
-  /** Deletes items, and waits until no node serves from them any more; answers the keys of those there were. */
-  async deleteEverywhere(
-    keys: readonly string[],
-    options: WriteOptions = {},
-  ): Promise<ReadonlySet<string>> {
-    const { revision, known } = await this.#delete(keys, options);
+  /**
+   * Deletes items, here at once, and waits until no node serves from them any more; answers the keys of those
+   * there were.
+   */
+  async deleteEverywhere(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    const { revision, known } = await this.#delete(keys, { isEarly: true });
     if (revision !== undefined) await this.#store.everywhere?.(revision);
     return known;
   }

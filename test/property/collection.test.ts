@@ -109,7 +109,7 @@ class Writer {
         await collection.put(key, { owner, count: 0 });
         return 0;
       case "delete":
-        await collection.delete([key], { isEarly });
+        await (isEarly ? collection.deleteEverywhere([key]) : collection.delete([key]));
         return 0;
       case "reopen":
         await this.open();

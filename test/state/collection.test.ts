@@ -100,7 +100,7 @@ function describeCollection(openStore: () => Promise<Store>): void {
     faulty.gate = new Promise((resolve) => {
       open = resolve;
     });
-    const deleting = notes.delete(["k"], { isEarly: true });
+    const deleting = notes.deleteEverywhere(["k"]);
     await Promise.resolve();
     expect(notes.get("k")).toBeUndefined();
     open();
@@ -120,7 +120,7 @@ function describeCollection(openStore: () => Promise<Store>): void {
       () => notes.change("k", edit),
       () => notes.change("k", edit, { isEarly: true }),
       () => notes.delete(["k"]),
-      () => notes.delete(["k"], { isEarly: true }),
+      () => notes.deleteEverywhere(["k"]),
       () => notes.put("k", note("ada", "lost")),
     ];
     for (const write of broken) await expect(write()).rejects.toThrow("the disk is full");

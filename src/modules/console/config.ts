@@ -80,7 +80,7 @@ export interface ConsoleConfig {
 export const consoleSection: Schema = table("The operator's console", {
   enabled: flag(false, "Whether the console is served"),
   host: host("127.0.0.1", "Address to listen on"),
-  port: port(4490, "TCP port to listen on; 0 takes any free one"),
+  port: port(4490),
   cert: optional(path("", "Certificate chain in PEM; needed beyond loopback")),
   key: optional(path("", "Private key of the certificate, in PEM")),
   base_url: optional(webUrl("Where people find it, if not at localhost and port")),

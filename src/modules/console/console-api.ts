@@ -18,10 +18,9 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   /** The object that asks for a change; empty for a question. */
   readonly body: JsonRecord;
-  /** Asks AGTP in the person's name. @throws ConsoleFault where it is refused. */
+  /** Asks AGTP for a floor method in the person's name. @throws ConsoleFault where it is refused. */
   act(
     method: string,
-    target: string,
     input: JsonRecord,
     /** Where the person signed it. */
     via?: "passkey",
@@ -85,8 +84,8 @@ function addRoute(
       await sessions.touch(signedIn.token);
       const { params } = request;
       const query = queryOf(request);
-      const act: ApiRequest["act"] = (method, target, input, via) =>
-        actFor(signedIn, actAs(), { method, target, input }, via);
+      const act: ApiRequest["act"] = (method, input, via) =>
+        actFor(signedIn, actAs(), { method, target: "/", input }, via);
       const asked = { signedIn, params: params as ApiRequest["params"], query, body, act };
       return reply.send((await route.answer(asked)) ?? {});
     },

@@ -93,11 +93,11 @@ export async function confirmSigned(
   const { act, signedIn } = request;
   const confirmation = { target_id: escalation.escalationId, status, ...input };
   if (status !== "accepted" || desk.passkeys.ofOwner(signedIn.person.id).length === 0) {
-    return act("CONFIRM", "/", confirmation);
+    return act("CONFIRM", confirmation);
   }
   const subject = signedDecision(escalation, status, input);
   const attestation = await signatureIn(desk, request, subject);
-  return act("CONFIRM", "/", { ...confirmation, attestation }, "passkey");
+  return act("CONFIRM", { ...confirmation, attestation }, "passkey");
 }
 
 /** The signature that a change brings as `assertion`. @throws ConsoleFault */

@@ -34,7 +34,7 @@ export interface GatewayConfig {
 export const gatewaySection: Schema = table("The HTTP sidecar", {
   enabled: flag(false, "Whether HTTP clients are served as well"),
   host: host("127.0.0.1", "Address to listen on"),
-  port: port(8080, "TCP port to listen on; 0 takes any free one"),
+  port: port(8080),
   agent: optional(text("", "Name of the agent it speaks as; without it, one the server issues")),
   cert: optional(path("", "Certificate chain in PEM; without cert and key, plain HTTP")),
   key: optional(path("", "Private key of the certificate, in PEM")),

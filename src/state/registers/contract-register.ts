@@ -195,7 +195,7 @@ export class ContractRegister {
    * those that were forgotten by this: another node may have been first.
    */
   evict(synthesisIds: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#contracts.deleteEverywhere(synthesisIds, { isEarly: true });
+    return this.#contracts.deleteEverywhere(synthesisIds);
   }
 
   #asTheyAre(contracts: readonly Contract[]): Contract[] {

@@ -101,13 +101,12 @@ export function tooMany(scope: "runs" | "threads"): HandlerSuccess {
   return refuse(refusal(429, "rate-limited", message, { carried: { scope } }));
 }
 
-/** 422: a value is not what the agent's manifest says. */
-export function invalidValue(
-  member: string,
+/** 422: a `resume_value` is not what the agent's manifest says. */
+export function invalidResumeValue(
   violations: Parameters<typeof schemaViolation>[0],
 ): HandlerSuccess {
   return refuse(
-    schemaViolation(violations.map((one) => ({ ...one, path: `/${member}${one.path}` }))),
+    schemaViolation(violations.map((one) => ({ ...one, path: `/resume_value${one.path}` }))),
   );
 }
 

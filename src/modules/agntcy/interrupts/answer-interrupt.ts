@@ -11,7 +11,7 @@ import type { AcpFailure } from "../acp/acp-call.ts";
 import {
   askServer,
   type HostedRuns,
-  invalidValue,
+  invalidResumeValue,
   runConflict,
   runNotFound,
   upstreamError,
@@ -96,7 +96,7 @@ function checkValue(
   const value = input["resume_value"];
   const isThere = Object.hasOwn(input, "resume_value");
   const fail = (path: string, keyword: string, message: string) =>
-    invalidValue("resume_value", [{ path, keyword, message }]);
+    invalidResumeValue([{ path, keyword, message }]);
   if (status === "deferred") {
     return isThere
       ? fail("", "not", "must be absent, because a deferred run goes on waiting")
@@ -106,7 +106,7 @@ function checkValue(
   const asked = agent.manifest.specs.interrupts.find(({ type }) => type === run.interrupt?.type);
   if (asked === undefined) return upstreamError(call, undeclared(run), run.runId);
   const violations = asked.resume.check(value);
-  if (violations !== undefined) return invalidValue("resume_value", violations);
+  if (violations !== undefined) return invalidResumeValue(violations);
   const approved = isRecord(value) ? value["approved"] : undefined;
   if (typeof approved !== "boolean" || approved === (status === "accepted")) return undefined;
   return fail("/approved", "const", `contradicts the status ${JSON.stringify(status)}`);

@@ -32,7 +32,7 @@ export function agentRoutes(parts: Sources): readonly ApiRoute[] {
     post("/agents/:id", async ({ params, body, act }) => {
       const { agentId } = find(parts, params["id"]);
       const method = METHODS[textIn(body, "action", Object.keys(METHODS))] ?? "";
-      return act(method, "/", { agent_id: agentId, ...reasonIn(body) });
+      return act(method, { agent_id: agentId, ...reasonIn(body) });
     }),
   ];
 }

@@ -68,7 +68,7 @@ export function contractRoutes({ state: { contracts } }: Sources): readonly ApiR
       textIn(body, "action", ["withdraw"]);
       const contract = found(contracts.find(params["id"] ?? ""), "contract");
       const named = { target: "contract", synthesis_id: contract.synthesisId };
-      return act("REVOKE", "/", { ...named, ...reasonIn(body) });
+      return act("REVOKE", { ...named, ...reasonIn(body) });
     }),
   ];
 }
