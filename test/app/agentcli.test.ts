@@ -157,6 +157,20 @@ describe("exposed workflows", () => {
       `${file}: workflows: task "t1" of workflow "w1" is not served: it is a prompt, and no prompt_runtime is configured`,
       `${file}: workflows: task "t2" of workflow "w1" is not served: it is not enabled`,
     ]);
+    const refusing = manifestOf(
+      [
+        promptTask({ evidence: { ref: "s", verify: { required: true } } }),
+        shellTask("x", [], { id: "t2", contract: { sandbox: "strict" } }),
+      ],
+      { evidence_profiles: [{ id: "s", provider: "ssh" }] },
+    );
+    const said = `${file}: workflows: task "t1" of workflow "w1" refuses every run`;
+    expect(await problemsOf(refusing, { prompt_runtime: "agntcy:/mail" })).toEqual(
+      expect.arrayContaining([
+        `${said}: it must give evidence, and of a prompt there is none`,
+        `${said.replace("t1", "t2")}: its contract's sandbox "strict" cannot be enforced`,
+      ]),
+    );
   });
 
   it("run nothing when they are asked what they would run", async () => {

@@ -16,8 +16,7 @@ import { compileOwn } from "../../schema/schema.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
-import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
-import { findUnenforceable } from "./compile/merge.ts";
+import { findRefusal, isProgram, planEndpoints, type PlannedEndpoint } from "./compile/endpoints.ts";
 import type { AgentcliConfig, AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
@@ -141,8 +140,11 @@ function taskRoutes(
       const reason = whyNot(endpoint, context, executor);
       if (reason === undefined) routes.push(taskRoute(exposed, task, endpoint, executor));
       else problems.push(warning(exposed, endpoint, `is not served: ${reason}`));
-      const unkept = reason === undefined ? unkeptContract(endpoint) : undefined;
-      if (unkept !== undefined) problems.push(warning(exposed, endpoint, unkept));
+      // A refusal of every run is said at the start, too.
+      const refusal = reason ?? findRefusal(endpoint.plan, exposed.manifest);
+      if (reason === undefined && refusal !== undefined) {
+        problems.push(warning(exposed, endpoint, `refuses every run: ${refusal}`));
+      }
     }
   }
   return { routes, problems };
@@ -158,12 +160,6 @@ function whyNot(
     return "it is a prompt, and no prompt_runtime is configured";
   }
   return checkTemplate(endpoint.path, names)?.message;
-}
-
-/** A refusal of every run is said at the start, too. */
-function unkeptContract({ plan: { contract } }: PlannedEndpoint): string | undefined {
-  const unkept = findUnenforceable(contract);
-  return unkept && `refuses every run: its contract's ${unkept} cannot be enforced here`;
 }
 
 function warning(

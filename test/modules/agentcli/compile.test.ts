@@ -453,12 +453,17 @@ describe("the target agtp", () => {
       shellTask("b", [], { id: "off", enabled: false }),
       shellTask("c", [], { id: "held", contract: { sandbox: "strict" } }),
       promptTask({ id: "asked", ...after }),
+      promptTask({ id: "proven", evidence: { ref: "s", verify: { required: true } } }),
     ];
-    const { endpoints, explain } = compile("agtp", manifestOf(tasks)) as unknown as {
+    const evidence_profiles = [{ id: "s", provider: "ssh" }];
+    const manifest = manifestOf(tasks, { evidence_profiles });
+    const { endpoints, explain } = compile("agtp", manifest) as unknown as {
       endpoints: readonly { path: string }[];
       explain: readonly { notes: readonly string[] }[];
     };
-    expect(endpoints.map(({ path }) => path.split(":").at(-1))).toEqual(["t1", "held", "asked"]);
+    expect(endpoints.map(({ path }) => path.split(":").at(-1))).toEqual([
+      ...["t1", "held", "asked", "proven"],
+    ]);
     expect(explain.map(({ notes }) => notes.join(" "))).toEqual([
       expect.stringMatching(
         /runs it on demand, once its workflow is listed in \[agentcli\] expose\./,
@@ -466,6 +471,7 @@ describe("the target agtp", () => {
       "It is not enabled, and so it is no endpoint.",
       expect.stringContaining('refuses every run: its contract\'s sandbox "strict"'),
       expect.stringMatching(/prompt_runtime is configured.*5 s later .* a scheduler's business/),
+      expect.stringContaining("refuses every run: it must give evidence, and of a prompt there is"),
     ]);
   });
 

@@ -6,7 +6,7 @@
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
-import { findUnenforceable } from "./merge.ts";
+import { applyEvidenceProfile, findUnenforceable } from "./merge.ts";
 import {
   type Compiled,
   expandWorkflows,
@@ -78,7 +78,7 @@ export function compileEndpoints(manifest: Manifest): Compiled {
       .map(({ endpoint }) => ({ ...endpoint, handler: { type: "registered_function" } })),
   };
   const explain = planned.map(({ plan, endpoint }) => {
-    return explainPlan(plan, "agtp", notesOf(plan, endpoint));
+    return explainPlan(plan, "agtp", notesOf(plan, endpoint, manifest));
   });
   return { output, explain };
 }
@@ -125,15 +125,24 @@ function endpointOf(plan: TaskPlan): TaskEndpoint {
   };
 }
 
-function notesOf(plan: TaskPlan, { path }: TaskEndpoint): readonly string[] {
+/** Why every run of a task is refused, as far as its manifest tells; undefined: nothing speaks against them. */
+export function findRefusal(plan: TaskPlan, manifest: Manifest): string | undefined {
+  const unkept = findUnenforceable(plan.contract);
+  if (unkept !== undefined) return `its contract's ${unkept} cannot be enforced`;
+  const evidence = plan.evidence && applyEvidenceProfile(manifest, plan.evidence);
+  if (isProgram(plan) || evidence?.verify.required !== true) return undefined;
+  return "it must give evidence, and of a prompt there is none";
+}
+
+function notesOf(plan: TaskPlan, { path }: TaskEndpoint, manifest: Manifest): readonly string[] {
   if (!plan.enabled) return ["It is not enabled, and so it is no endpoint."];
   const exposed = "its workflow is listed in [agentcli] expose";
   const wanted = isProgram(plan) ? exposed : `${exposed} and a prompt_runtime is configured`;
-  const unkept = findUnenforceable(plan.contract);
+  const refusal = findRefusal(plan, manifest);
   const runs =
-    unkept === undefined
+    refusal === undefined
       ? `EXECUTE ${path} runs it on demand, once ${wanted}.`
-      : `EXECUTE ${path} refuses every run: its contract's ${unkept} cannot be enforced there.`;
+      : `EXECUTE ${path} refuses every run: ${refusal}.`;
   return [runs, occasionOf(plan)];
 }
 
