@@ -11,10 +11,13 @@ export type FileText =
   | { readonly text: string; readonly fault?: undefined }
   | { readonly text?: undefined; readonly fault: string };
 
+/** The fault of a file that this user may not read. */
+export const PERMISSION_FAULT = "must be readable, permission denied";
+
 const FAULTS: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "does not exist"],
   ["ENOTDIR", "does not exist"],
-  ["EACCES", "must be readable, permission denied"],
+  ["EACCES", PERMISSION_FAULT],
   ["ELOOP", "is a loop of symbolic links"],
   ["EISDIR", "must be a file, is a directory"],
 ]);

@@ -4,7 +4,12 @@
  */
 import { existsSync, opendirSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { describeFileError, findDirectoryFault, readBoundedFile } from "../../base/bounded-file.ts";
+import {
+  describeFileError,
+  findDirectoryFault,
+  PERMISSION_FAULT,
+  readBoundedFile,
+} from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import { readPrivateKey } from "../../identity/ed25519.ts";
@@ -90,6 +95,8 @@ function checkPair(
   if (cert === undefined && key !== undefined) report(`${section}.cert`, "is required beside key");
 }
 
+const WAY_TO_READ = "it is for the user that agtpd runs as: chown it, or start agtpd as its owner";
+
 function checkFile(
   key: string,
   path: string | undefined,
@@ -99,7 +106,10 @@ function checkFile(
 ): string | undefined {
   if (path === undefined) return undefined;
   const { text, fault } = readBoundedFile(path, maxBytes);
-  if (fault !== undefined) report(key, `"${path}" ${fault}`, { hint });
+  if (fault !== undefined) {
+    const isDenied = fault === PERMISSION_FAULT;
+    report(key, `"${path}" ${fault}`, { hint: isDenied ? WAY_TO_READ : hint });
+  }
   return text;
 }
 

@@ -1,7 +1,7 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type LoadedConfig, loadConfig } from "../../../src/app/config/load.ts";
 import { formatProblem, type Problem } from "../../../src/base/problem.ts";
 import { serverKey } from "../../support/delegation.ts";
@@ -576,6 +576,23 @@ describe("loadConfig, for the files that a configuration names", () => {
       expect.stringContaining("must be an Ed25519 private key"),
     ]);
     expect(problemsOf(toml, { "signing.pem": makeKey("ed25519") })).toEqual([]);
+  });
+
+  // Root may read everything.
+  it.runIf(process.getuid?.() === 0)("asks for a key's owner where it may not read it", () => {
+    const directory = makeDirectory({
+      "agtp-server.toml": `${MINIMAL}[signing]\nkey = "signing.pem"`,
+      "signing.pem": makeKey("ed25519"),
+    });
+    chmodSync(directory, 0o755);
+    chmodSync(join(directory, "signing.pem"), 0o600);
+    process.seteuid?.(65_534);
+    onTestFinished(() => process.seteuid?.(0));
+    const { problems } = loadConfig(join(directory, "agtp-server.toml"), {});
+    expect(problems.find(({ key }) => key === "signing.key")).toMatchObject({
+      message: expect.stringContaining("permission denied"),
+      hint: expect.stringContaining("the user that agtpd runs as"),
+    });
   });
 });
 
