@@ -1,7 +1,7 @@
 /**
  * Sessions of 2025-11-25: each has a server of its own, belongs to the caller that began it, and is
- * over when that caller ends it, when nobody has used it for long, or when its caller has begun too
- * many others. To anybody else it does not exist.
+ * over when that caller ends it, when nobody has used it or listened to it for long, or when its caller has
+ * begun too many others. To anybody else it does not exist.
  * 400 no session is named · 404 it is gone, or was never this caller's.   MCP 2025-11-25 "Session Management"
  */
 import { randomUUID } from "node:crypto";
@@ -65,7 +65,8 @@ export class Sessions {
     this.#limits = limits;
     this.#open = new LRUCache<string, Session>({
       ...{ maxSize: limits.total, sizeCalculation: () => 1 },
-      ...{ ttl: limits.idleMs, updateAgeOnGet: true, ttlAutopurge: false },
+      // One with an open stream is in use, however long nothing was asked.
+      ...{ ttl: limits.idleMs, ttlAutopurge: false, allowStale: true },
       dispose: (session) => this.#forget(session),
     });
   }
@@ -77,8 +78,8 @@ export class Sessions {
     body: unknown,
   ): Promise<PlainAnswer | undefined> {
     const id = fields["mcp-session-id"];
-    const session = typeof id === "string" ? this.#open.get(id) : undefined;
-    if (session === undefined || session.key !== request.caller.key) return undefined;
+    const session = typeof id === "string" ? this.#use(id, request) : undefined;
+    if (session === undefined) return undefined;
     const plain = readPlainInSession(fields, body);
     if (plain === undefined) return undefined;
     session.listener.caller = request.caller;
@@ -93,10 +94,8 @@ export class Sessions {
     };
     const id = http.headers.get("mcp-session-id");
     if (id !== null) {
-      const session = this.#open.get(id);
-      if (session === undefined || session.key !== request.caller.key) {
-        return jsonError(404, NOT_FOUND, body);
-      }
+      const session = this.#use(id, request);
+      if (session === undefined) return jsonError(404, NOT_FOUND, body);
       session.listener.caller = request.caller;
       const asked = http.method === "POST" ? requestIdIn(body) : undefined;
       // The library would answer one of the two, and leave the other open.
@@ -105,10 +104,24 @@ export class Sessions {
       if (asked !== undefined && !response.ok) session.answers.settle(asked);
       endCancelled(session, body);
       const isNews = http.method === "GET" && response.status === 200;
-      return isNews ? session.news.watch(response) : response;
+      return isNews ? session.news.watch(response, () => this.#renew(session)) : response;
     }
     if (!isInitializeRequest(body)) return jsonError(400, NO_SESSION, body);
     return (await this.#connect(request)).handleRequest(http, options);
+  }
+
+  /** The session of a caller, whose time begins anew; undefined: there is none. */
+  #use(id: string, { caller }: McpRequest): Session | undefined {
+    const session = this.#open.peek(id);
+    if (session === undefined || session.key !== caller.key) return undefined;
+    if (session.news.isOpen || this.#open.getRemainingTTL(id) > 0) return this.#renew(session);
+    this.#open.delete(id);
+    return undefined;
+  }
+
+  #renew(session: Session): Session {
+    if (this.#open.peek(session.id) === session) this.#open.set(session.id, session);
+    return session;
   }
 
   /** Ends the streams that sessions hear news on. */

@@ -101,6 +101,12 @@ async function isOpen(sessions: Sessions, key: string, id: string): Promise<bool
   return response.status === 200;
 }
 
+/** Longer than a session of a test may be idle. */
+async function untilIdle(): Promise<void> {
+  const later = performance.now() + 5;
+  while (performance.now() < later) await new Promise((resolve) => setImmediate(resolve));
+}
+
 function asHttp(id?: string): Request {
   const accept = "application/json, text/event-stream";
   const headers = { accept, "content-type": "application/json", ...(id && inSession(id)) };
@@ -131,9 +137,25 @@ describe("Sessions", () => {
   it("ends one that nobody has used for long", async () => {
     const sessions = new Sessions(AUDIENCE, { total: 4, perCaller: 2, idleMs: 1 });
     const id = await begin(sessions, "idle");
-    const later = performance.now() + 5;
-    while (performance.now() < later) await new Promise((resolve) => setImmediate(resolve));
+    await untilIdle();
     expect(await isOpen(sessions, "idle", id)).toBe(false);
+  });
+
+  it("keeps one whose stream is open, and for as long again as nobody uses it then", async () => {
+    const sessions = new Sessions(AUDIENCE, { total: 4, perCaller: 2, idleMs: 1 });
+    const id = await begin(sessions, "listener");
+    const request = { front: { serverId: "test" }, caller: { key: "listener" } } as McpRequest;
+    const headers = { accept: "text/event-stream", ...inSession(id) };
+    const asked = new Request("http://localhost/mcp", { headers });
+    const stream = await sessions.handle(asked, request, undefined);
+    expect(stream.status).toBe(200);
+    await untilIdle();
+    expect(await isOpen(sessions, "listener", id)).toBe(true);
+    await untilIdle();
+    sessions.endStreams();
+    expect(await stream.text()).not.toContain("event: message");
+    await untilIdle();
+    expect(await isOpen(sessions, "listener", id)).toBe(false);
   });
 
   it("begins none for a message that begins none", async () => {

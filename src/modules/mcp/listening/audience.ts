@@ -232,6 +232,7 @@ export class BoundedNews {
   readonly #send: () => void;
   #unread = 0;
   #hasMissed = false;
+  #isOpen = false;
 
   constructor(send: () => void) {
     this.#send = send;
@@ -247,21 +248,37 @@ export class BoundedNews {
     this.#send();
   }
 
-  /** Wraps a response to watch its reader; a stream that begins has missed nothing. */
-  watch(response: Response): Response {
+  /** True while somebody reads a stream. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Wraps a response to watch its reader, whose end is told; a stream that begins has missed nothing. */
+  watch(response: Response, onEnd: () => void = () => undefined): Response {
     const reader = response.body?.getReader();
     if (reader === undefined) return response;
+    const end = (): void => {
+      this.#isOpen = false;
+      onEnd();
+    };
+    this.#isOpen = true;
     this.#unread = 0;
     this.#hasMissed = false;
     const body = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           const next = await reader.read();
-          if (next.done) return controller.close();
+          if (next.done) {
+            end();
+            return controller.close();
+          }
           controller.enqueue(next.value);
           this.#caughtUp();
         },
-        cancel: (reason) => reader.cancel(reason),
+        cancel: (reason) => {
+          end();
+          return reader.cancel(reason);
+        },
       },
       { highWaterMark: 0 },
     );
