@@ -10,7 +10,7 @@ import { mapSubschemas } from "../schema/local-reference.ts";
 /** Nobody reads a schema that needs more others than this. */
 const MAX_NEEDED = 400;
 /** Deeper than this, going down would end the stack; what is there counts as containing itself. */
-const MAX_CHAIN = 1500;
+const MAX_CHAIN = 800;
 const HUGE = 1e9;
 
 /** The graph of one reader's schemas. */

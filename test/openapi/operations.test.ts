@@ -468,6 +468,18 @@ describe("the document", () => {
     expect(baseUrls).toHaveLength(3);
   });
 
+  it.each([300, 5000])("may have %i schemas that are made of each other", (count) => {
+    const name = (index: number) => `S${index % count}`;
+    const ref = (index: number) => ({ $ref: `#/components/schemas/${name(index)}` });
+    const schemas = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [name(index), { allOf: [ref(index + 1)] }]),
+    );
+    const post = { requestBody: json(ref(0)), responses: OK };
+    expect(
+      importAll({ components: { schemas }, paths: { "/a": { post } } }).endpoints,
+    ).toHaveLength(1);
+  });
+
   it("is told what is left out of it", () => {
     const paths = { "/a": { get: { responses: OK }, trace: { responses: OK } } };
     const { notes, endpoints, leftOut } = importWhole({ paths, webhooks: { x: {} } });
