@@ -3,7 +3,7 @@
  * one of them leads into the document, so it is written as the JSON Pointer of its target before
  * anybody follows it; nothing is retrieved.   OAS 3.2.0 §4.1.2, Appendix F
  */
-import { atPointer, escapeToken } from "../base/dotted-key.ts";
+import { atPointer, escapeToken, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 
@@ -130,11 +130,10 @@ class DocumentUris {
     const schemes = this.#components("securitySchemes");
     const entries = Object.entries(requirement).map(([name, scopes]) => {
       if (Object.hasOwn(schemes, name)) return [name, scopes];
-      const located = this.#locate(name, base) ?? name;
-      const known = Object.keys(schemes).find(
-        (scheme) => located === `#/components/securitySchemes/${escapeToken(scheme)}`,
-      );
-      return [known ?? name, scopes];
+      const located = decodeFragment(this.#locate(name, base) ?? name) ?? name;
+      const [, token] = /^#\/components\/securitySchemes\/([^/]+)$/.exec(located) ?? [];
+      const known = token === undefined ? name : unescapeToken(token);
+      return [Object.hasOwn(schemes, known) ? known : name, scopes];
     });
     return Object.fromEntries(entries);
   }

@@ -41,9 +41,11 @@ const UNSENT_METHODS: readonly string[] = ["TRACE", "QUERY"];
 
 /** Every operation of a document that an external service can ask for. */
 export function operationsOf(document: JsonRecord): readonly Operation[] {
-  return findOperations(document).flatMap((found) =>
-    isUpstreamMethod(found.method) ? [readOperation(document, found, found.method)] : [],
-  );
+  const otherTags = namesOfOtherTags(document);
+  return findOperations(document).flatMap((found) => {
+    const { method } = found;
+    return isUpstreamMethod(method) ? [readOperation(document, found, { method, otherTags })] : [];
+  });
 }
 
 /** The others, as `QUERY /pets`: their HTTP methods are none that an external service has.   AGTP-API §12.3 */
@@ -86,12 +88,15 @@ function findOperations(document: JsonRecord): readonly Found[] {
 function readOperation(
   document: JsonRecord,
   { path, item, raw }: Found,
-  httpMethod: UpstreamMethod,
+  {
+    method,
+    otherTags,
+  }: { readonly method: UpstreamMethod; readonly otherTags: ReadonlySet<unknown> },
 ): Operation {
   const { operationId, requestBody, responses, tags } = raw;
   return {
     path,
-    httpMethod,
+    httpMethod: method,
     id: typeof operationId === "string" && operationId.trim() !== "" ? operationId : undefined,
     raw,
     parameters: readParameters(document, item["parameters"], raw["parameters"]),
@@ -103,22 +108,19 @@ function readOperation(
     ),
     servers: firstList(raw["servers"], item["servers"], document["servers"]),
     security: asList(raw["security"]) ?? asList(document["security"]) ?? [],
-    tags: groupingTags(tags, document),
+    tags: (asList(tags) ?? []).filter(
+      (tag): tag is string => typeof tag === "string" && !otherTags.has(tag),
+    ),
   };
 }
 
 /** Kinds of tags that say who may see an operation, or how it looks, and not what it is about. */
 const OTHER_KINDS: readonly unknown[] = ["audience", "badge"];
 
-/** Tags that group operations, in their order.   OAS 3.2.0 §4.22 */
-function groupingTags(tags: unknown, { tags: declared }: JsonRecord): readonly string[] {
-  const others = (asList(declared) ?? [])
-    .map(recordIn)
-    .filter(({ kind }) => OTHER_KINDS.includes(kind));
-  const names = new Set(others.map(({ name }) => name));
-  return (asList(tags) ?? []).filter(
-    (tag): tag is string => typeof tag === "string" && !names.has(tag),
-  );
+/** OAS 3.2.0 §4.22 */
+function namesOfOtherTags({ tags }: JsonRecord): ReadonlySet<unknown> {
+  const declared = (asList(tags) ?? []).map(recordIn);
+  return new Set(declared.filter(({ kind }) => OTHER_KINDS.includes(kind)).map(({ name }) => name));
 }
 
 /** Reads parameters; an operation's replaces its path's of the same name and place. */
