@@ -56,7 +56,7 @@ function literalText(piece: TemplatePiece): string {
 export function checkUrlInput(url: UpstreamUrl, input: Input): SchemaViolation[] | undefined {
   const violations = url.parameters.flatMap((name) => checkValue(name, input));
   if (violations.length > 0) return violations;
-  // Single values may be harmless and yet spell ".." together, as "{a}{b}" does with two dots.
+  // A value may be harmless and yet make a dot with what stands beside it, as "e" does in "%2{a}".
   const climbing = url.segments.find((pieces) => isDots(fill(pieces, input)));
   if (climbing === undefined) return undefined;
   return climbing.flatMap((piece) =>

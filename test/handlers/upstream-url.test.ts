@@ -102,6 +102,21 @@ describe("checkUrlInput", () => {
     expect(checkUrlInput(parse("https://h.example/.{a}"), { a: "x" })).toBeUndefined();
   });
 
+  it.each([
+    ["%2{a}", { a: "e" }, ["/a"]],
+    ["%{a}", { a: "2E" }, ["/a"]],
+    ["%2e%{a}{b}", { a: "2", b: "e" }, ["/a", "/b"]],
+  ])(
+    "refuses values that make dots of %s, where a server decodes them",
+    (segment, input, paths) => {
+      const url = parse(`https://h.example/v1/${segment}/x`);
+      expect(checkUrlInput(url, input)).toEqual(
+        paths.map((path) => ({ path, keyword: "not", message: 'must not make "." or ".."' })),
+      );
+      expect(checkUrlInput(url, { a: "f", b: "f" })).toBeUndefined();
+    },
+  );
+
   it("takes no inherited property for input", () => {
     const inherited = parse("https://h.example/{constructor}");
     expect(checkUrlInput(inherited, {})).toMatchObject([{ keyword: "required" }]);
