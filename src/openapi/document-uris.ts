@@ -130,7 +130,7 @@ class DocumentUris {
     const schemes = this.#components("securitySchemes");
     const entries = Object.entries(requirement).map(([name, scopes]) => {
       if (Object.hasOwn(schemes, name)) return [name, scopes];
-      const located = decodeFragment(this.#locate(name, base) ?? name) ?? name;
+      const located = decodePart(this.#locate(name, base) ?? name) ?? name;
       const [, token] = /^#\/components\/securitySchemes\/([^/]+)$/.exec(located) ?? [];
       const known = token === undefined ? name : unescapeToken(token);
       return [Object.hasOwn(schemes, known) ? known : name, scopes];

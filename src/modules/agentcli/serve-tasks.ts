@@ -16,7 +16,12 @@ import { compileOwn } from "../../schema/schema.ts";
 import type { HostedAgent } from "../../state/registers/hosted-identity.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
-import { findRefusal, isProgram, planEndpoints, type PlannedEndpoint } from "./compile/endpoints.ts";
+import {
+  findRefusal,
+  isProgram,
+  type PlannedEndpoint,
+  planEndpoints,
+} from "./compile/endpoints.ts";
 import type { AgentcliConfig, AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
