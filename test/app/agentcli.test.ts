@@ -161,14 +161,22 @@ describe("exposed workflows", () => {
       [
         promptTask({ evidence: { ref: "s", verify: { required: true } } }),
         shellTask("x", [], { id: "t2", contract: { sandbox: "strict" } }),
+        shellTask("x", [], {
+          id: "t3",
+          authorization_proof: { ref: "n", verify: { required: true } },
+        }),
       ],
-      { evidence_profiles: [{ id: "s", provider: "ssh" }] },
+      {
+        evidence_profiles: [{ id: "s", provider: "ssh" }],
+        authorization_proof_profiles: [{ id: "n" }],
+      },
     );
     const said = `${file}: workflows: task "t1" of workflow "w1" refuses every run`;
     expect(await problemsOf(refusing, { prompt_runtime: "agntcy:/mail" })).toEqual(
       expect.arrayContaining([
         `${said}: it must give evidence, and of a prompt there is none`,
         `${said.replace("t1", "t2")}: its contract's sandbox "strict" cannot be enforced`,
+        `${said.replace("t1", "t3")}: it must give an authorization proof, and method "none" verifies none`,
       ]),
     );
   });
@@ -759,16 +767,14 @@ describe("prompt tasks", () => {
   });
 
   it("are not sent where they need evidence, which only programs give, and warn of other checks", async () => {
-    const serve = (evidence: Members, verify?: Members) =>
-      openServer({
-        ...files(
-          manifestOf([promptTask({ evidence: { ref: "e", ...evidence }, verify })], {
-            evidence_profiles: [{ id: "e", provider: "ssh" }],
-          }),
-          { prompt_runtime: "agntcy:/mailcomposer" },
-        ),
-        ...agent(200),
+    const serve = (evidence: Members, verify?: Members) => {
+      const manifest = manifestOf([promptTask({ evidence: { ref: "e", ...evidence }, verify })], {
+        evidence_profiles: [{ id: "e", provider: "ssh" }],
       });
+      const served = files(manifest, { prompt_runtime: "agntcy:/mailcomposer" });
+      // A start warns of the one that is refused.
+      return openServer({ ...served, ...agent(200) }, { isClean: false });
+    };
     const refused = await run(await serve({ verify: { required: true } }));
     expect([refused.status, refused.body]).toMatchObject([
       422,

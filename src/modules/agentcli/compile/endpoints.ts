@@ -6,7 +6,7 @@
 import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
-import { applyEvidenceProfile, findUnenforceable } from "./merge.ts";
+import { applyEvidenceProfile, applyProofProfile, findUnenforceable } from "./merge.ts";
 import {
   type Compiled,
   expandWorkflows,
@@ -129,6 +129,10 @@ function endpointOf(plan: TaskPlan): TaskEndpoint {
 export function findRefusal(plan: TaskPlan, manifest: Manifest): string | undefined {
   const unkept = findUnenforceable(plan.contract);
   if (unkept !== undefined) return `its contract's ${unkept} cannot be enforced`;
+  const proof = plan.authorization_proof && applyProofProfile(manifest, plan.authorization_proof);
+  if (proof?.verify.required === true && (proof.method ?? "none") === "none") {
+    return 'it must give an authorization proof, and method "none" verifies none';
+  }
   const evidence = plan.evidence && applyEvidenceProfile(manifest, plan.evidence);
   if (isProgram(plan) || evidence?.verify.required !== true) return undefined;
   return "it must give evidence, and of a prompt there is none";

@@ -47,9 +47,6 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Those whose profiles a task may have to satisfy. */
-const GIVING = KINDS.filter(({ block }) => block === "authorization_proof" || block === "evidence");
-
 /** A block that says something, and where it stands. */
 type Layer = readonly [path: string, block: JsonRecord];
 
@@ -80,9 +77,7 @@ export function checkProfiles(findings: Findings, manifest: JsonRecord): void {
   for (const layers of scopes) {
     checkAutonomy(layers, profiles, fail);
     // A workflow is no task: for what it requires, each of its tasks may name a profile.
-    for (const kind of layers.length > 1 ? GIVING : []) {
-      checkGiven(kind, layersOf(layers, kind.block, profiles), fail);
-    }
+    if (layers.length > 1) checkEvidence(layersOf(layers, "evidence", profiles), fail);
   }
 }
 
@@ -184,12 +179,12 @@ function checkAuthorization(layers: readonly Layer[], fail: Fail): void {
   }
 }
 
-/** A proof or evidence that a task must give, where no profile is named or one that gives none: it could not, or in silence. */
-function checkGiven({ key }: Pick<Kind, "key">, layers: readonly Layer[], fail: Fail): void {
+/** Evidence that a task must give, where no profile is named or one that gives none: it would give none in silence. */
+function checkEvidence(layers: readonly Layer[], fail: Fail): void {
   const profile = layers.map(([, block]) => block).find(({ id }) => id !== undefined);
   const isNamed = layers.some(([, { ref }]) => (ref ?? null) !== null);
-  if (profile === undefined ? isNamed : (profile[key] ?? "none") !== "none") return;
-  const what = profile === undefined ? "no profile" : `${key} "none"`;
+  if (profile === undefined ? isNamed : profile["provider"] !== "none") return;
+  const what = profile === undefined ? "no profile" : 'provider "none"';
   for (const [path, { verify }] of layers) {
     if (recordIn(verify)["required"] !== true) continue;
     fail(`${path}.verify.required`, `${what} cannot satisfy verify.required: true`);

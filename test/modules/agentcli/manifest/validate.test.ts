@@ -315,36 +315,6 @@ describe("validateManifest", () => {
     expect(errorsOf(own)).toEqual([]);
   });
 
-  it("refuses a task that must give a proof and has nothing that proves, whoever says so", () => {
-    const verify = { required: true };
-    const authorization_proof_profiles = [
-      { id: "n", method: "none" },
-      { id: "m" },
-      {
-        id: "j",
-        method: "jwt",
-        jwks_uri: "https://x.example",
-        proof: { value_from: { env: "P" } },
-      },
-    ];
-    const place = "$.workflows[0]";
-    const refused = 'verify.required method "none" cannot satisfy verify.required: true';
-    const tasks = [
-      promptTask({ authorization_proof: { ref: "n", verify } }),
-      promptTask({ id: "t2", authorization_proof: { ref: "m", verify } }),
-      promptTask({ id: "t3", authorization_proof: { ref: "j", verify } }),
-    ];
-    expect(errorsOf(manifestOf(tasks, { authorization_proof_profiles }))).toEqual([
-      `${place}.tasks[0].authorization_proof.${refused}`,
-      `${place}.tasks[1].authorization_proof.${refused}`,
-    ]);
-    const inherited = manifestOf([promptTask({ authorization_proof: { ref: "n" } })], {
-      authorization_proof_profiles,
-      workflow: { authorization_proof: { ref: "j", verify } },
-    });
-    expect(errorsOf(inherited)).toEqual([`${place}.authorization_proof.${refused}`]);
-  });
-
   it("refuses settings that no provider reads, wherever they stand", () => {
     const manifest = manifestOf(
       [promptTask({ authorization: { ref: "z", provider_config: { timout: 1 } } })],
