@@ -11,7 +11,6 @@ Examples:
   agtpd --config shop/agtp-server.toml
   agtpd --config shop/agtp-server.toml --watch   the same, for who writes its endpoints
   agtpd --config shop/agtp-server.toml --check --json
-  agtpd doctor --config shop/agtp-server.toml
   agtpd status --config shop/agtp-server.toml    how the daemon is that runs there
 
 SIGHUP and "agtpd reload" read the deployment again, SIGTERM, SIGINT and "agtpd stop" drain and stop.

@@ -9,7 +9,8 @@ import { codeOf, reasonOf } from "../base/thrown.ts";
 import { askControl } from "../client/ask-control.ts";
 import { controlPath } from "../state/state-directory.ts";
 import { type Command, CommandRefusal, command, usage } from "./shell/command.ts";
-import { printJson, printProblems } from "./shell/findings.ts";
+import { printProblems } from "./shell/findings.ts";
+import { printJson } from "./shell/print-json.ts";
 import { defuseLine, type Terminal } from "./shell/terminal.ts";
 
 const CONFIG = {

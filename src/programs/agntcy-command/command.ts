@@ -14,7 +14,7 @@ import type { AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { readAccess, readAddress } from "../../modules/agntcy/upstream.ts";
 import { type Command, command, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { defuseLine } from "../shell/terminal.ts";
 import { exportCommand } from "./export-command.ts";
 

@@ -8,7 +8,8 @@ import { readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { loadPacks, readPackKeys } from "../../modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../modules/openwop/packs/peer-capabilities.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
-import { jsonText, printProblems } from "../shell/findings.ts";
+import { printProblems } from "../shell/findings.ts";
+import { jsonText } from "../shell/print-json.ts";
 import { serverUri } from "../shell/read-config.ts";
 import { writeOutput } from "../shell/write-files.ts";
 import {

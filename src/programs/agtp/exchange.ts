@@ -12,7 +12,7 @@ import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/fields.ts";
 import { askServer, isUntrusted } from "../shell/ask-server.ts";
 import { type Options, readText, usage } from "../shell/command.ts";
-import { printFailure } from "../shell/findings.ts";
+import { printFailure } from "../shell/print-json.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import { printResponse } from "./report.ts";
 

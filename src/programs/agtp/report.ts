@@ -11,7 +11,7 @@ import { isRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/exchange.ts";
 import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
-import { jsonText } from "../shell/findings.ts";
+import { jsonText } from "../shell/print-json.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 type Colours = ReturnType<typeof pc.createColors>;

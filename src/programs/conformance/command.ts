@@ -9,7 +9,7 @@ import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isUntrusted } from "../shell/ask-server.ts";
 import { type Command, command, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type Survey, surveyServer, type Target } from "./ask.ts";
 import { type ConformanceCase, loadCases, shippedCasesPath } from "./case.ts";

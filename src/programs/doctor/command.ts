@@ -12,11 +12,11 @@ import {
   countFindings,
   describeCounts,
   type Finding,
-  printJson,
   printProblems,
   type Severity,
   severityMark,
 } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
 import { type Check, loadSubject, type Observation, type Subject } from "./check.ts";
 import { CERTIFICATES_CHECKS } from "./checks/certificates.ts";

@@ -11,7 +11,7 @@ import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
 import type { Schema } from "../../schema/section-field.ts";
 import { type Command, command, usage } from "../shell/command.ts";
-import { jsonText } from "../shell/findings.ts";
+import { jsonText } from "../shell/print-json.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 
 const DIRECTORY = ".agtp/schema";

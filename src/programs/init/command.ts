@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { type Command, command, type Line, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { defuseLine, shellWord, type Terminal } from "../shell/terminal.ts";
 import {
   type Answers,

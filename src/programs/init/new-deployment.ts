@@ -13,7 +13,7 @@ import { publicKeyOf } from "../../identity/ed25519.ts";
 import { issueAgent, USUAL_ZONE } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
 import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
-import { jsonText } from "../shell/findings.ts";
+import { jsonText } from "../shell/print-json.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import { type Answers, ownerIdOf } from "./answers.ts";
 import { readmeFile, translatedReadme } from "./readme-file.ts";

@@ -7,7 +7,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { publicKeyOf, readPublicKey } from "../../identity/ed25519.ts";
 import { keyId } from "../../identity/jws.ts";
-import { printJson, severityMark } from "../shell/findings.ts";
+import { severityMark } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 /** One check. */

@@ -17,7 +17,7 @@ import {
 } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
 import { type Command, command, type Options, usage } from "../shell/command.ts";
-import { jsonText } from "../shell/findings.ts";
+import { jsonText } from "../shell/print-json.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import {

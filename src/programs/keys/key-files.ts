@@ -15,7 +15,7 @@ import {
   readPublicKey,
 } from "../../identity/ed25519.ts";
 import { readText, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 
 /** The text of a file that holds a private key. */

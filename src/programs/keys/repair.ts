@@ -6,7 +6,7 @@ import { setDamagedLogAside } from "../../state/journal/set-aside.ts";
 import { createRecordSigner, type RecordSigner } from "../../state/records/sealer.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
 import { CommandRefusal } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { withState, withStore } from "../shell/with-state.ts";

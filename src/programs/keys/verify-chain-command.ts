@@ -16,7 +16,7 @@ import {
 } from "../../state/records/verify-chain.ts";
 import { askServer, trustFlags } from "../shell/ask-server.ts";
 import { CommandRefusal, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { PasskeyChecks } from "./check-records.ts";
 import {

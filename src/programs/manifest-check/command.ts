@@ -20,7 +20,8 @@ import { parseBoundedJson } from "../../identity/json-document.ts";
 import { keyOfHeader } from "../../identity/jws.ts";
 import { trustFlags } from "../shell/ask-server.ts";
 import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
-import { describeCounts, printJson, severityMark } from "../shell/findings.ts";
+import { describeCounts, severityMark } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import {
   checkManifest,

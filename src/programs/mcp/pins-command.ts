@@ -21,7 +21,7 @@ import { readStoreCopy } from "../../state/moving/read-copy.ts";
 import type { Store } from "../../state/store.ts";
 import { loadDefinitions } from "../openapi/load-deployment.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";

@@ -27,8 +27,8 @@ import {
   readText,
   usage,
 } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
 import { firstCall, firstCallText } from "../shell/first-call.ts";
+import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
 

@@ -20,7 +20,7 @@ import {
 import type { MethodContext, MethodDefaults } from "../../modules/agentcli/methods/method.ts";
 import { findMethod } from "../../modules/agentcli/methods/method-table.ts";
 import { MANIFEST_BOUNDS } from "../../modules/agentcli/protocol/answer-line.ts";
-import { jsonText, printJson } from "../shell/findings.ts";
+import { jsonText, printJson } from "../shell/print-json.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { placeFile } from "../shell/write-files.ts";
 

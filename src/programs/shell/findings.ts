@@ -60,18 +60,3 @@ export function printProblems(problems: readonly Problem[], err: Output, program
   const prefix = program === "" ? "" : `${program}: `;
   for (const problem of problems) err.write(`${prefix}${defuseLine(describeProblem(problem))}\n`);
 }
-
-/** A JSON document as it is printed and written to files. */
-export function jsonText(document: unknown): string {
-  return `${JSON.stringify(document, undefined, 2)}\n`;
-}
-
-/** Prints a JSON document, as every `--json` does. */
-export function printJson(document: unknown, out: Output): void {
-  out.write(jsonText(document));
-}
-
-/** Prints why there is no result, in the form in which faults of files are told. */
-export function printFailure(failure: Pick<Problem, "message" | "hint">, out: Output): void {
-  printJson({ ok: false, problems: [{ file: "", key: "", ...failure }] }, out);
-}

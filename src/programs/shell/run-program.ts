@@ -21,7 +21,7 @@ import {
   type Outcome,
   type SubProgram,
 } from "./command.ts";
-import { printFailure } from "./findings.ts";
+import { printFailure } from "./print-json.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "./terminal.ts";
 
 export { InvalidArgumentError as InvalidValue };

@@ -13,7 +13,7 @@ import {
 } from "../../state/records/acknowledged-records.ts";
 import { acknowledgedPath } from "../../state/state-directory.ts";
 import { type Command, CommandRefusal, command } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState } from "../shell/with-state.ts";
 import { CONFIG, exportCommand } from "./export-command.ts";

@@ -20,7 +20,7 @@ import { readKnownChains } from "../../state/records/known-chains.ts";
 import { controlPath, journalDirectory } from "../../state/state-directory.ts";
 import { findStoreFault } from "../../state/store-fault.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
 

@@ -16,7 +16,7 @@ import { importingName } from "../../state/open-store.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
 import { findStoreFault } from "../../state/store-fault.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
-import { printJson } from "../shell/findings.ts";
+import { printJson } from "../shell/print-json.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
 import { CONFIG, checkDriver, summary, syncDirectory } from "./export-command.ts";

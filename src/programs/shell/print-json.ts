@@ -1,0 +1,18 @@
+/** JSON as programs print it: every `--json` in one form, also where there is no result. */
+import type { Problem } from "../../base/problem.ts";
+import type { Output } from "./terminal.ts";
+
+/** A JSON document as it is printed and written to files. */
+export function jsonText(document: unknown): string {
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+/** Prints a JSON document, as every `--json` does. */
+export function printJson(document: unknown, out: Output): void {
+  out.write(jsonText(document));
+}
+
+/** Prints why there is no result, in the form in which faults of files are told. */
+export function printFailure(failure: Pick<Problem, "message" | "hint">, out: Output): void {
+  printJson({ ok: false, problems: [{ file: "", key: "", ...failure }] }, out);
+}
