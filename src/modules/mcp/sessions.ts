@@ -60,13 +60,18 @@ export class Sessions {
   /** Ids by caller, the oldest first. */
   readonly #byCaller = new Map<string, Set<string>>();
 
-  constructor(audience: Pick<Audience, "add">, limits: SessionLimits = LIMITS) {
+  constructor(
+    audience: Pick<Audience, "add">,
+    limits: SessionLimits = LIMITS,
+    clock: Pick<typeof performance, "now"> = performance,
+  ) {
     this.#audience = audience;
     this.#limits = limits;
     this.#open = new LRUCache<string, Session>({
       ...{ maxSize: limits.total, sizeCalculation: () => 1 },
       // One with an open stream is in use, however long nothing was asked.
-      ...{ ttl: limits.idleMs, ttlAutopurge: false, allowStale: true },
+      ...{ ttl: limits.idleMs, ttlResolution: 0, ttlAutopurge: false, allowStale: true },
+      perf: clock,
       dispose: (session) => this.#forget(session),
     });
   }

@@ -101,10 +101,17 @@ async function isOpen(sessions: Sessions, key: string, id: string): Promise<bool
   return response.status === 200;
 }
 
-/** Longer than a session of a test may be idle. */
-async function untilIdle(): Promise<void> {
-  const later = performance.now() + 5;
-  while (performance.now() < later) await new Promise((resolve) => setImmediate(resolve));
+const IDLE_MS = 1_000;
+
+/** Sessions whose time passes as a test says. */
+function idling() {
+  let now = 1;
+  const limits = { total: 4, perCaller: 2, idleMs: IDLE_MS };
+  const sessions = new Sessions(AUDIENCE, limits, { now: () => now });
+  const pass = (ms: number): void => {
+    now += ms;
+  };
+  return { sessions, pass };
 }
 
 function asHttp(id?: string): Request {
@@ -135,26 +142,38 @@ describe("Sessions", () => {
   });
 
   it("ends one that nobody has used for long", async () => {
-    const sessions = new Sessions(AUDIENCE, { total: 4, perCaller: 2, idleMs: 1 });
+    const { sessions, pass } = idling();
     const id = await begin(sessions, "idle");
-    await untilIdle();
+    pass(IDLE_MS - 1);
+    expect(await isOpen(sessions, "idle", id)).toBe(true);
+    pass(IDLE_MS - 1);
+    expect(await isOpen(sessions, "idle", id)).toBe(true);
+    pass(IDLE_MS);
     expect(await isOpen(sessions, "idle", id)).toBe(false);
   });
 
   it("keeps one whose stream is open, and for as long again as nobody uses it then", async () => {
-    const sessions = new Sessions(AUDIENCE, { total: 4, perCaller: 2, idleMs: 1 });
+    const { sessions, pass } = idling();
     const id = await begin(sessions, "listener");
-    const request = { front: { serverId: "test" }, caller: { key: "listener" } } as McpRequest;
-    const headers = { accept: "text/event-stream", ...inSession(id) };
-    const asked = new Request("http://localhost/mcp", { headers });
-    const stream = await sessions.handle(asked, request, undefined);
-    expect(stream.status).toBe(200);
-    await untilIdle();
+    const listen = async () => {
+      const request = { front: { serverId: "test" }, caller: { key: "listener" } } as McpRequest;
+      const headers = { accept: "text/event-stream", ...inSession(id) };
+      const asked = new Request("http://localhost/mcp", { headers });
+      const stream = await sessions.handle(asked, request, undefined);
+      expect(stream.status).toBe(200);
+      return stream;
+    };
+    const stream = await listen();
+    pass(2 * IDLE_MS);
     expect(await isOpen(sessions, "listener", id)).toBe(true);
-    await untilIdle();
+    pass(2 * IDLE_MS);
     sessions.endStreams();
     expect(await stream.text()).not.toContain("event: message");
-    await untilIdle();
+    pass(IDLE_MS - 1);
+    const another = await listen();
+    pass(2 * IDLE_MS);
+    await another.body?.cancel();
+    pass(IDLE_MS);
     expect(await isOpen(sessions, "listener", id)).toBe(false);
   });
 
