@@ -8,7 +8,7 @@ const EVERY_MS = 500;
 interface WatchOptions {
   /** The deployment as it is served; a reload may have its handlers elsewhere. */
   readonly config: () => Parameters<typeof markFiles>[0];
-  /** Has the changes served; the next look waits for it. */
+  /** Serves the changes; the next look waits for it. */
   readonly onChange: (files: readonly string[]) => Promise<unknown>;
   readonly everyMs?: number | undefined;
 }

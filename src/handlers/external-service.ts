@@ -94,7 +94,7 @@ function checkUpstreamInput(
   return violations.length === 0 ? undefined : violations;
 }
 
-/** What an input becomes a part of. */
+/** The parts of a request that its input has to fit into. */
 interface RequestFacts {
   readonly url: UpstreamUrl;
   readonly encoding?: UpstreamEncoding;

@@ -15,7 +15,7 @@ import { firstSentence, snake } from "./words.ts";
 
 /** The fields that parameters go to: names here to names there. */
 export interface ParameterTargets {
-  /** What stands for each path parameter in the URL, in the order of the path: `{field}`, and its prefix. */
+  /** The text of each path parameter in the URL, in the order of the path: its prefix and `{field}`. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
   /** Fields whose text is the query itself, without a name. */

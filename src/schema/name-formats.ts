@@ -16,8 +16,8 @@ export function isHostname(text: string): boolean {
 }
 
 /**
- * What RFC 5892 disallows, and the platform, whose tables are those of UTS 46, takes: its exceptions, and characters
- * away from the ones that they need beside them.   RFC 5892 §2.6, Appendix A
+ * RFC 5892 disallows these, and the platform takes them by the tables of UTS 46: its exceptions, and characters away
+ * from the ones that they need beside them.   RFC 5892 §2.6, Appendix A
  */
 const DISALLOWED = [
   RESERVED,
@@ -31,7 +31,7 @@ const DISALLOWED = [
 function isALabel(label: string): boolean {
   const name = label.toLowerCase();
   const decoded = name.startsWith("xn--") ? domainToUnicode(name) : "";
-  // What decodes to ASCII alone, or to what is encoded otherwise, comes back as another one.
+  // A label is encoded anew as another one if it decodes to ASCII alone, or has another encoding.
   if (decoded === "" || domainToASCII(decoded) !== name) return false;
   return !DISALLOWED.some((one) => one.test(decoded));
 }

@@ -89,7 +89,7 @@ function isAuthority(text: string, strangers: Strangers): boolean {
   return isIpv6Address(literal) || IP_FUTURE.test(literal);
 }
 
-/** What stands before the first of this character, and after it. */
+/** Divides a text at the first of a character. */
 function divide(text: string, character: string): readonly [string, string] {
   const at = text.indexOf(character);
   return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];

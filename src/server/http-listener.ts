@@ -264,29 +264,17 @@ export class HttpListener {
   }
 }
 
-const NO_HOST: WireFault = {
-  kind: "wire-fault",
-  code: "invalid-framing",
-  message: "the request has no Host field",
-};
+const NO_HOST = refusedAs("invalid-framing", "the request has no Host field");
+const STRANGE_CODING = refusedAs("invalid-framing", "the transfer encoding is not known");
+const STRANGE_VERSION = refusedAs(
+  "invalid-request-line",
+  "the version of HTTP is neither 1.1 nor 1.0",
+);
+const NO_TUNNEL = refusedAs("invalid-request-line", "this is no proxy: CONNECT is not served");
 
-const NO_TUNNEL: WireFault = {
-  kind: "wire-fault",
-  code: "invalid-request-line",
-  message: "this is no proxy: CONNECT is not served",
-};
-
-const STRANGE_CODING: WireFault = {
-  kind: "wire-fault",
-  code: "invalid-framing",
-  message: "the transfer encoding is not known",
-};
-
-const STRANGE_VERSION: WireFault = {
-  kind: "wire-fault",
-  code: "invalid-request-line",
-  message: "the version of HTTP is neither 1.1 nor 1.0",
-};
+function refusedAs(code: WireFault["code"], message: string): WireFault {
+  return { kind: "wire-fault", code, message };
+}
 
 /** Where Node's parser is content and the protocol is not: HTTP/1.0 had no Host.   RFC 9112 §2.3, §3.2, §6.1 */
 function faultIn({ headers, httpVersion }: http.IncomingMessage): WireFault | undefined {

@@ -88,7 +88,7 @@ async function exitCodeOf(
     if (!isRefusal && !(error instanceof AgtpClientError)) throw error;
     const message = (program.hasLongMessages ? defuse : defuseLine)(error.message);
     err.write(`${program.name}: ${message}\n`);
-    // Who reads JSON finds nothing else; a document that was begun is not followed by another.
+    // A reader of JSON has one document: this one, unless another was begun.
     if (asksForJson && isSilent()) printFailure({ message }, out);
     return isRefusal ? 1 : 2;
   }

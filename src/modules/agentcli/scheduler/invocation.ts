@@ -115,7 +115,7 @@ export class SchedulerClient {
   }
 }
 
-/** What a call that succeeded put out. */
+/** The output of a call that succeeded. */
 interface Said {
   readonly stdout: string;
   /** The call, for people. */
