@@ -510,7 +510,10 @@ describe("a request that is under way when a reload comes", () => {
     held.letGo?.();
     expect((await waiting).status).toBe(200);
     await ask(house, "QUERY", "/looks");
-    await spansWith(house, "QUERY /looks");
+    // Each deployment sends its own, and one that ends waits two seconds for its collector.
+    await spansSoFar(house, "QUERY /waits");
+    await spansSoFar(house, "QUERY /looks");
+    await house.daemon.daemon.drain();
     const ids = house.collector.spans.map(({ name, spanId }) => `${name} ${spanId}`);
     expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
     const names = house.collector.spans.map(({ name }) => name).toSorted();
