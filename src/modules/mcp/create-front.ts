@@ -21,6 +21,7 @@ import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront, Projection, Protection } from "./front.ts";
 import { METADATA_PREFIX } from "./identify.ts";
 import { Audience } from "./listening/audience.ts";
+import type { OpenStreams } from "./listening/open-streams.ts";
 import { reportingTo } from "./report-fault.ts";
 import type { AskedCall, McpTasks } from "./tasks/task.ts";
 import { createToolListing, type VisibleTools, visibleTools } from "./tools/tool-listing.ts";
@@ -171,10 +172,11 @@ export class McpState {
   }
 
   /** The endpoint; the library is loaded with the first deployment that has one. */
-  open(serverId: string, kept: ProcessState): Promise<McpEndpoint> {
+  open(serverId: string, streams: OpenStreams, kept: ProcessState): Promise<McpEndpoint> {
     const audience = this.audience(kept);
     this.#endpoint ??= import("./endpoint.ts").then(
-      ({ McpEndpoint }) => new McpEndpoint(serverId, audience, () => this.#served),
+      ({ McpEndpoint }) =>
+        new McpEndpoint({ serverId, audience, streams, served: () => this.#served }),
     );
     return this.#endpoint;
   }

@@ -15,6 +15,7 @@ import { recentlyUsed } from "../../base/recently-used.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
 import type { Audience } from "./listening/audience.ts";
+import type { OpenStreams } from "./listening/open-streams.ts";
 import { Subscriptions } from "./listening/subscriptions.ts";
 import { canElicitBy } from "./opaque-server.ts";
 import { answerPlain, type OnLeave, type PlainAnswer } from "./plain-answer.ts";
@@ -28,6 +29,15 @@ import {
 import { jsonError, Sessions } from "./sessions.ts";
 import { disagreement } from "./tools/tool-description.ts";
 
+interface EndpointParts {
+  /** The name of the server for as long as the process runs. */
+  readonly serverId: string;
+  readonly audience: Audience;
+  readonly streams: OpenStreams;
+  /** The deployment of the moment. */
+  served(): McpFront | undefined;
+}
+
 /** Answers HTTP requests of MCP clients. */
 export class McpEndpoint {
   readonly #serverId: string;
@@ -38,12 +48,11 @@ export class McpEndpoint {
   readonly #sessions: Sessions;
   readonly #subscriptions: Subscriptions;
 
-  /** `serverId` is what the server is called for as long as the process runs. */
-  constructor(serverId: string, audience: Audience, served: () => McpFront | undefined) {
+  constructor({ serverId, audience, streams, served }: EndpointParts) {
     this.#serverId = serverId;
     this.#create = () => createMcpServer(serverId, "current");
-    this.#sessions = new Sessions(audience);
-    this.#subscriptions = new Subscriptions(this.#create, audience, served);
+    this.#sessions = new Sessions(audience, streams);
+    this.#subscriptions = new Subscriptions({ create: this.#create, audience, streams, served });
   }
 
   /** Answers one that needs no second look, with 200 and this; undefined: it is for `handle`. */

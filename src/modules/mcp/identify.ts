@@ -46,6 +46,20 @@ export async function identify(
   return callerOf(front, credentials, verdict);
 }
 
+/** True if a client that was let in before would be let in now, as the same. */
+export async function isAdmitted(
+  front: McpFront,
+  { fields, peer, key }: McpCaller,
+): Promise<boolean> {
+  const { address, port } = peer;
+  const again = await identify(front, {
+    authorization: fields.get("authorization"),
+    address,
+    port,
+  });
+  return "key" in again && again.key === key;
+}
+
 /** An audience that is configured was checked with the signature.   RFC 8707 */
 function isForUs({ audiences = [] }: TokenClaims, protection: Protection | undefined): boolean {
   if (protection === undefined || protection.audience !== undefined) return true;

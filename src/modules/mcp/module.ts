@@ -8,6 +8,7 @@ import { RequestStates } from "./contracts/front-contracts.ts";
 import { creatingFront, McpState } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
 import { createMetadataApi, METADATA_PREFIX, payerOfMessage } from "./identify.ts";
+import { OpenStreams } from "./listening/open-streams.ts";
 import { createMcpApi, type McpApiParts } from "./mcp-api.ts";
 import { openMcpTasks } from "./tasks/task.ts";
 
@@ -18,10 +19,11 @@ export const mcpModule: Module<McpSections> = {
   async provision(context) {
     const { mcp, server } = context.config;
     const { http } = context;
-    if (!mcp.enabled || http === undefined) return {};
+    const streams = await context.once(openStreams);
+    if (!mcp.enabled || http === undefined) return { start: () => streams.serve(undefined) };
     // The library is loaded late: only those wait for it who serve MCP.
     const kept = await context.once(openState);
-    const endpoint = await kept.open(server.serverId, context);
+    const endpoint = await kept.open(server.serverId, streams, context);
     let front: McpFront | undefined;
     const frontOf = (): McpFront => {
       if (front === undefined) throw new Error("the deployment is not put together yet");
@@ -40,6 +42,7 @@ export const mcpModule: Module<McpSections> = {
       start: () => {
         isServed = true;
         kept.serve(frontOf(), context);
+        streams.serve(frontOf());
       },
       // Streams and sessions are the process's: they end with the deployment that is served last.
       close: async () => {
@@ -52,6 +55,8 @@ export const mcpModule: Module<McpSections> = {
 const API: HttpApi = { name: "mcp", description: "MCP: the endpoints of this server as tools." };
 
 const SECRET = { collection: "mcp-secrets", key: "request-state" };
+
+const openStreams: OpenKept<OpenStreams> = () => new OpenStreams();
 
 const openState: OpenKept<McpState> = async (store, clock) => {
   const states = new RequestStates(await openSecret(store, SECRET), () => clock.now());

@@ -16,6 +16,7 @@ import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./library-server.ts";
 import { type Audience, BoundedNews, type Listener } from "./listening/audience.ts";
+import type { OpenStreams } from "./listening/open-streams.ts";
 import { knowsForms } from "./opaque-server.ts";
 import { answerPlain, type PlainAnswer } from "./plain-answer.ts";
 import {
@@ -55,6 +56,7 @@ const NOT_FOUND = { code: -32_001, message: "Session not found" };
 /** The sessions of a process; they outlive a reload. */
 export class Sessions {
   readonly #audience: Pick<Audience, "add">;
+  readonly #streams: Pick<OpenStreams, "add">;
   readonly #limits: SessionLimits;
   readonly #open: LRUCache<string, Session>;
   /** Ids by caller, the oldest first. */
@@ -62,10 +64,12 @@ export class Sessions {
 
   constructor(
     audience: Pick<Audience, "add">,
+    streams: Pick<OpenStreams, "add">,
     limits: SessionLimits = LIMITS,
     clock: Pick<typeof performance, "now"> = performance,
   ) {
     this.#audience = audience;
+    this.#streams = streams;
     this.#limits = limits;
     this.#open = new LRUCache<string, Session>({
       ...{ maxSize: limits.total, sizeCalculation: () => 1 },
@@ -109,10 +113,22 @@ export class Sessions {
       if (asked !== undefined && !response.ok) session.answers.settle(asked);
       endCancelled(session, body);
       const isNews = http.method === "GET" && response.status === 200;
-      return isNews ? session.news.watch(response, () => this.#renew(session)) : response;
+      return isNews ? this.#watch(session, response) : response;
     }
     if (!isInitializeRequest(body)) return jsonError(400, NO_SESSION, body);
     return (await this.#connect(request)).handleRequest(http, options);
+  }
+
+  /** The stream of news of a session, which lasts as long as its caller would be let in. */
+  #watch(session: Session, response: Response): Response {
+    const leave = this.#streams.add({
+      caller: () => session.listener.caller,
+      end: () => session.transport.closeStandaloneSSEStream(),
+    });
+    return session.news.watch(response, () => {
+      leave();
+      this.#renew(session);
+    });
   }
 
   /** The session of a caller, whose time begins anew; undefined: there is none. */

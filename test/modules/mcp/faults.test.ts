@@ -3,7 +3,7 @@ import { createMcpHandler, ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
 import { MODULES } from "../../../src/app/modules.ts";
 import type { AnyModule } from "../../../src/app/provision.ts";
-import type { McpState } from "../../../src/modules/mcp/create-front.ts";
+import { McpState } from "../../../src/modules/mcp/create-front.ts";
 import { mcpModule } from "../../../src/modules/mcp/module.ts";
 import { OpaqueServer } from "../../../src/modules/mcp/opaque-server.ts";
 import { reportingTo } from "../../../src/modules/mcp/report-fault.ts";
@@ -24,7 +24,8 @@ const failing: AnyModule = {
       ...context,
       once: async (open) => {
         const kept = await context.once(open);
-        const { tasks } = kept as unknown as McpState;
+        if (!(kept instanceof McpState)) return kept;
+        const { tasks } = kept;
         vi.spyOn(tasks, "add").mockRejectedValue(new Error(SECRET));
         vi.spyOn(tasks, "get").mockImplementation(() => {
           throw new TypeError(SECRET);

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { MODULES } from "../../../src/app/modules.ts";
 import type { AnyModule } from "../../../src/app/provision.ts";
-import type { McpState } from "../../../src/modules/mcp/create-front.ts";
+import { McpState } from "../../../src/modules/mcp/create-front.ts";
 import { mcpModule } from "../../../src/modules/mcp/module.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { createDaemon, openDaemon } from "../../support/daemon.ts";
@@ -268,7 +268,8 @@ describe("subscriptions/listen with taskIds", () => {
           ...context,
           once: async (open) => {
             const kept = await context.once(open);
-            const change = vi.spyOn((kept as unknown as McpState).tasks, "change");
+            if (!(kept instanceof McpState)) return kept;
+            const change = vi.spyOn(kept.tasks, "change");
             change.mockImplementationOnce(() => {
               failures += 1;
               return Promise.reject(fault);

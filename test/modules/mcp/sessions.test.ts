@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { McpRequest } from "../../../src/modules/mcp/front.ts";
 import type { Audience } from "../../../src/modules/mcp/listening/audience.ts";
+import type { OpenStreams } from "../../../src/modules/mcp/listening/open-streams.ts";
 import { Sessions } from "../../../src/modules/mcp/sessions.ts";
 import { mcpFiles, openMcp } from "../../support/mcp.ts";
 import { beginSession, inSession, message, messageOf, post } from "../../support/mcp-session.ts";
@@ -85,6 +86,8 @@ const INITIALIZE = message("initialize", {
 const AUDIENCE: Pick<Audience, "add"> = {
   add: (_front, caller) => ({ caller, end: () => undefined }),
 };
+/** Every caller is let in for ever. */
+const STREAMS: Pick<OpenStreams, "add"> = { add: () => () => undefined };
 
 /** One of a caller's sessions, begun by a message. */
 async function begin(sessions: Sessions, key: string): Promise<string> {
@@ -107,7 +110,7 @@ const IDLE_MS = 1_000;
 function idling() {
   let now = 1;
   const limits = { total: 4, perCaller: 2, idleMs: IDLE_MS };
-  const sessions = new Sessions(AUDIENCE, limits, { now: () => now });
+  const sessions = new Sessions(AUDIENCE, STREAMS, limits, { now: () => now });
   const pass = (ms: number): void => {
     now += ms;
   };
@@ -122,7 +125,7 @@ function asHttp(id?: string): Request {
 
 describe("Sessions", () => {
   it("ends the oldest of a caller that begins too many, and nobody else's", async () => {
-    const sessions = new Sessions(AUDIENCE, { total: 100, perCaller: 2, idleMs: 60_000 });
+    const sessions = new Sessions(AUDIENCE, STREAMS, { total: 100, perCaller: 2, idleMs: 60_000 });
     const other = await begin(sessions, "other");
     const ids = [];
     for (let count = 0; count < 5; count += 1) ids.push(await begin(sessions, "stranger"));
@@ -132,7 +135,7 @@ describe("Sessions", () => {
   });
 
   it("has so many in all, whoever begins them", async () => {
-    const sessions = new Sessions(AUDIENCE, { total: 4, perCaller: 2, idleMs: 60_000 });
+    const sessions = new Sessions(AUDIENCE, STREAMS, { total: 4, perCaller: 2, idleMs: 60_000 });
     const ids = [];
     for (let count = 0; count < 20; count += 1)
       ids.push(await begin(sessions, `stranger ${count}`));
@@ -178,7 +181,7 @@ describe("Sessions", () => {
   });
 
   it("begins none for a message that begins none", async () => {
-    const sessions = new Sessions(AUDIENCE);
+    const sessions = new Sessions(AUDIENCE, STREAMS);
     const request = { front: { serverId: "test" }, caller: { key: "a" } } as McpRequest;
     const response = await sessions.handle(asHttp(), request, message("tools/list"));
     expect(response.status).toBe(400);

@@ -1,12 +1,12 @@
 /**
  * `subscriptions/listen` of 2026-07-28: each stream has news of its own, since its caller's tools are.
- * It ends with its client, and when the daemon begins to stop.   MCP "Subscriptions"
+ * It ends with its client, with its caller's token, and when the daemon begins to stop.   MCP "Subscriptions"
  */
 
 import { createMcpHandler, type Server } from "@modelcontextprotocol/server";
 import { recordIn } from "../../../base/json-value.ts";
 import { Tally } from "../../../base/tally.ts";
-import type { McpFront, McpRequest } from "../front.ts";
+import type { McpCaller, McpFront, McpRequest } from "../front.ts";
 import { authInfoOf } from "../library-server.ts";
 import { jsonError } from "../sessions.ts";
 import {
@@ -19,6 +19,7 @@ import {
 import { declaresTasks, TASKS_EXTENSION } from "../tasks/task-requests.ts";
 import { createWebRequest } from "../web-request.ts";
 import { type Audience, BoundedNews } from "./audience.ts";
+import type { OpenStreams } from "./open-streams.ts";
 
 /** A client that hears of tasks has to say that it knows them. */
 const UNDECLARED = {
@@ -31,23 +32,27 @@ const UNDECLARED = {
 const MAX_OPEN = 1_024;
 const MAX_PER_CALLER = 64;
 
+interface SubscriptionParts {
+  readonly audience: Audience;
+  readonly streams: OpenStreams;
+  create(): Server;
+  /** The deployment of the moment. */
+  served(): McpFront | undefined;
+}
+
 /** The streams of a process. */
 export class Subscriptions {
-  readonly #create: () => Server;
-  readonly #audience: Audience;
+  readonly #parts: SubscriptionParts;
   readonly #open = new Set<AbortController>();
   readonly #byCaller = new Tally();
-  readonly #served: () => McpFront | undefined;
 
-  /** `served` is the deployment of the moment. */
-  constructor(create: () => Server, audience: Audience, served: () => McpFront | undefined) {
-    this.#create = create;
-    this.#audience = audience;
-    this.#served = served;
+  constructor(parts: SubscriptionParts) {
+    this.#parts = parts;
   }
 
   /** Answers one request to listen. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    const { audience, create, served } = this.#parts;
     const { front, caller } = request;
     const asked = askedTasks(body);
     if (asked !== undefined && !declaresTasks(envelopeOf(body))) {
@@ -57,15 +62,15 @@ export class Subscriptions {
     const hasTasks = taskIds.length > 0;
     const hearsTools = asksForTools(body);
     const hasRoom = this.#open.size < MAX_OPEN && this.#byCaller.of(caller.key) < MAX_PER_CALLER;
-    const handler = createMcpHandler(this.#create, {
+    const handler = createMcpHandler(create, {
       legacy: "reject",
       maxSubscriptions: hasRoom ? 1 : 0,
     });
-    const controller = this.#hold(http.signal, caller.key);
+    const controller = this.#hold(http.signal, caller);
     const { signal } = controller;
     const news = new BoundedNews(() => handler.notify.toolsChanged());
     if (hearsTools || !hasTasks) {
-      const listener = this.#audience.add(front, caller, () => news.tell());
+      const listener = audience.add(front, caller, () => news.tell());
       signal.addEventListener("abort", () => listener.end(), { once: true });
     }
     const parsedBody = hasTasks ? withoutTasks(body) : body;
@@ -79,7 +84,7 @@ export class Subscriptions {
     const heard = news.watch(response);
     if (!hasTasks) return heard;
     const { id } = body as { readonly id?: unknown };
-    return withTaskNews(heard, { request, taskIds, id, hearsTools, signal, front: this.#served });
+    return withTaskNews(heard, { request, taskIds, id, hearsTools, stream: controller, served });
   }
 
   /** Ends all of them. */
@@ -87,17 +92,19 @@ export class Subscriptions {
     for (const controller of this.#open) controller.abort();
   }
 
-  /** Counts a stream until it ends. */
-  #hold(leaving: AbortSignal, key: string): AbortController {
+  /** Counts a stream until it ends, which it does when its caller would not be let in. */
+  #hold(leaving: AbortSignal, caller: McpCaller): AbortController {
     const controller = new AbortController();
+    const end = (): void => controller.abort();
     this.#open.add(controller);
-    this.#byCaller.add(key);
+    this.#byCaller.add(caller.key);
+    const leave = this.#parts.streams.add({ caller: () => caller, end });
     const release = (): void => {
+      leave();
       this.#open.delete(controller);
-      this.#byCaller.remove(key);
+      this.#byCaller.remove(caller.key);
     };
     controller.signal.addEventListener("abort", release, { once: true });
-    const end = (): void => controller.abort();
     if (leaving.aborted) end();
     leaving.addEventListener("abort", end, { once: true });
     return controller;

@@ -7,6 +7,7 @@ import { pause } from "../../../base/back-off.ts";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { McpFront, McpRequest } from "../front.ts";
+import { isAdmitted } from "../identify.ts";
 import { advanceTask } from "./run-task.ts";
 import type { McpTask } from "./task.ts";
 import { POLL_INTERVAL_MS, taskView } from "./task-requests.ts";
@@ -50,9 +51,10 @@ interface TaskNews {
   /** The id of the message. */
   readonly id: unknown;
   readonly hearsTools: boolean;
-  readonly signal: AbortSignal;
+  /** It ends with this. */
+  readonly stream: AbortController;
   /** The deployment that is served now. */
-  front(): McpFront | undefined;
+  served(): McpFront | undefined;
 }
 
 /** The library's stream with news of tasks between its own. */
@@ -72,7 +74,7 @@ export function withTaskNews(response: Response, news: TaskNews): Response {
           return true;
         };
         void followTasks(news, tell).catch((error: unknown) => {
-          if (!news.signal.aborted) news.request.front.reportFault(error, news.id);
+          if (!news.stream.signal.aborted) news.request.front.reportFault(error, news.id);
         });
       },
     },
@@ -94,12 +96,15 @@ function acknowledgement(chunk: Uint8Array, { taskIds, hearsTools }: TaskNews): 
 }
 
 async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Promise<void> {
-  const { request, signal } = news;
+  const { request, stream, served } = news;
+  const { signal } = stream;
   const open = new Set(news.taskIds);
   const told = new Map<string, string>();
   while (open.size > 0 && !signal.aborted) {
     for (const taskId of open) {
-      const front = news.front() ?? request.front;
+      const front = served() ?? request.front;
+      // Its task may be over by another's token.
+      if (!(await isAdmitted(front, request.caller))) return stream.abort();
       const task = front.tasks.get(taskId);
       const now = task && (await advanceTask({ ...request, front }, task).catch(passing(task)));
       if (signal.aborted) return;
