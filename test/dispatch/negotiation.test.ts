@@ -531,6 +531,18 @@ describe("PROPOSE", () => {
     expect((await ask(server, NORA, propose(JUDGE))).status).toBe(263);
   });
 
+  it("has no more than three turns where they are taken at once", async () => {
+    const server = await openServer(negotiationFiles());
+    const output = { type: "object", properties: { moon: {} }, required: ["moon"] };
+    const rejected = propose({ ...JUDGE, output_schema: output });
+    const first = await ask(server, NORA, rejected);
+    const turn = { "Negotiation-ID": first.headers.get("negotiation-id") ?? "" };
+    const further = Array.from({ length: 5 }, () => ask(server, NORA, rejected, turn));
+    const answers = await Promise.all(further);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([463]));
+    expect(answers.filter(({ body }) => !("escalate" in (body ?? {})))).toHaveLength(2);
+  });
+
   it("is evaluated later where the operator says so", async () => {
     const server = await openServer(negotiationFiles({ synthesis: { async_evaluation: true } }));
     const pending = await ask(server, NORA, propose(JUDGE));

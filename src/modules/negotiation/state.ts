@@ -51,6 +51,8 @@ export interface NegotiationParts extends NegotiationState {
 interface NegotiationSoFar {
   readonly agentId: string;
   readonly rejections: number;
+  /** The proposals among them that were taken on, each of which may be evaluated again. */
+  readonly rejectedIds?: readonly string[];
   /** When it began, in milliseconds since the epoch. */
   readonly at: number;
 }
@@ -106,8 +108,22 @@ export class NegotiationTurns {
     return { kind: isExhausted ? "exhausted" : "open", negotiationId };
   }
 
-  /** Counts a rejection in a negotiation, where it is still known. */
-  async reject(negotiationId: string): Promise<void> {
-    await this.#kept.change(negotiationId, (one) => ({ ...one, rejections: one.rejections + 1 }));
+  /**
+   * Counts a rejection in a negotiation, where it is still known: that of a proposal that was taken on once,
+   * however often it is evaluated. True: of several turns at once, this is one too many.
+   */
+  async reject(negotiationId: string, proposalId?: string): Promise<boolean> {
+    let isBeyond = false;
+    await this.#kept.change(negotiationId, (one) => {
+      const { rejections, rejectedIds = [] } = one;
+      const isCounted = proposalId !== undefined && rejectedIds.includes(proposalId);
+      isBeyond = !isCounted && rejections >= MAX_REJECTIONS;
+      if (isCounted || isBeyond) return undefined;
+      const counted = { ...one, rejections: rejections + 1 };
+      return proposalId === undefined
+        ? counted
+        : { ...counted, rejectedIds: [...rejectedIds, proposalId] };
+    });
+    return isBeyond;
   }
 }

@@ -19,6 +19,20 @@ describe("NegotiationTurns", () => {
     expect(await turns.next("a", negotiationId)).toEqual({ kind: "exhausted", negotiationId });
   });
 
+  it("counts a proposal that is evaluated again once", async () => {
+    const turns = await open();
+    const begun = await turns.next("a", undefined);
+    if (begun.kind !== "open") throw new Error("a negotiation does not begin");
+    const { negotiationId } = begun;
+    for (let count = 0; count < 3; count += 1) await turns.reject(negotiationId, "prop-1");
+    expect(await turns.next("a", negotiationId)).toEqual({ kind: "open", negotiationId });
+    await turns.reject(negotiationId, "prop-2");
+    await turns.reject(negotiationId, "prop-3");
+    expect(await turns.next("a", negotiationId)).toEqual({ kind: "exhausted", negotiationId });
+    expect(await turns.reject(negotiationId, "prop-1")).toBe(false);
+    expect(await turns.reject(negotiationId, "prop-4")).toBe(true);
+  });
+
   it("knows nothing of another agent's, or of none", async () => {
     const turns = await open();
     const begun = await turns.next("a", undefined);

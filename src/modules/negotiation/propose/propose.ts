@@ -93,8 +93,9 @@ async function propose(
   const { negotiationId } = turn;
   if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
   const answer = await evaluate(parts, request, { negotiationId, isOffering });
-  if ("kind" in answer && answer.status === 463) await turns.reject(negotiationId);
-  return withNegotiation(answer, negotiationId);
+  const isRejected = "kind" in answer && answer.status === 463;
+  const isBeyond = isRejected && (await turns.reject(negotiationId));
+  return withNegotiation(isBeyond ? exhausted() : answer, negotiationId);
 }
 
 async function evaluate(
@@ -177,8 +178,8 @@ async function answerPending(
       ? await grantContract(parts, submitted, planned.plan, { proposalId })
       : planned;
   if (!("kind" in answer)) return { status: answer.status ?? 200, body: answer.body };
-  if (answer.status === 463) await parts.turns.reject(negotiationId);
-  const refused = carryMore(answer, { negotiation_id: negotiationId });
+  const isBeyond = answer.status === 463 && (await parts.turns.reject(negotiationId, proposalId));
+  const refused = carryMore(isBeyond ? exhausted() : answer, { negotiation_id: negotiationId });
   return { status: refused.status, body: refusalBody(refused) };
 }
 
