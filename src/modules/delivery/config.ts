@@ -47,7 +47,7 @@ export const groupsSection: Schema = map(
 );
 
 /** The sections that this module takes. */
-export interface DeliverySections extends Taking<"policies" | "server"> {
+export interface DeliverySections extends Taking<"agents" | "policies" | "server"> {
   readonly groups: GroupsConfig;
   readonly webhooks: WebhooksConfig;
 }

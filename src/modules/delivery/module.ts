@@ -4,6 +4,7 @@
  */
 import { relative } from "node:path";
 import type { Problem } from "../../base/problem.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import { RateWindow } from "../../dispatch/rates/rate-window.ts";
@@ -27,7 +28,7 @@ import { createWebhookSender, type WebhookSenderOptions } from "./webhook-sender
 
 export const deliveryModule: Module<DeliverySections> = {
   name: "delivery",
-  takes: { groups: true, policies: true, server: true, webhooks: true },
+  takes: { agents: true, groups: true, policies: true, server: true, webhooks: true },
   async provision(context) {
     const { config, directory, state, log } = context;
     const { notifications: register, webhooks: outbox, rate } = await context.once(openDelivery);
@@ -78,10 +79,12 @@ function webhooksOf({ webhooks, server }: DeliverySections): Omit<WebhookSenderO
   return { urls, serverId: server.serverId, secret };
 }
 
-function addressBook({ config, directory, state }: DeliveryContext): AddressBook {
+function addressBook(context: DeliveryContext): AddressBook {
+  const { config, directory, state } = context;
   return {
     directory,
     isRetired: (agent) => state.lifecycle.statusOf(agent) === "retired",
+    isDisclosedTo: (sender) => isDisclosedTo(context, sender),
     webhooks: config.webhooks.recipients,
     groups: config.groups,
     isOwnAddress: ownAddress(config.server),

@@ -9,6 +9,7 @@ import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module
 import { type InboxEntry, isRead } from "./inboxes.ts";
 import type { Delivery, Notification, Recipient } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
+import { isUnnamed } from "./recipients.ts";
 import type { DeliveryState } from "./webhook-delivery.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
@@ -73,10 +74,15 @@ export function acceptedState(delivery: Delivery): RecipientReceipt {
     case "none":
       return { recipient, state: "failed", reason: delivery.reason };
     case "inbox":
-      return { recipient, agent_id: delivery.agentId, state: "delivered" };
+      return { recipient, ...agentOf(delivery), state: "delivered" };
     case "webhook":
       return { recipient, state: "queued" };
   }
+}
+
+/** The agent that has it, unless its sender may not learn of that. */
+function agentOf(delivery: Extract<Delivery, { readonly kind: "inbox" }>): object {
+  return isUnnamed(delivery) ? {} : { agent_id: delivery.agentId };
 }
 
 function currentState(
@@ -96,7 +102,7 @@ function currentState(
     const delivered = { delivered_at: timeOf(sentAt) };
     const confirmed = said && { status: said.status, reason: said.reason, at: timeOf(said.at) };
     return {
-      ...{ recipient, agent_id: agentId, state: isExpired ? "expired" : "delivered" },
+      ...{ recipient, ...agentOf(delivery), state: isExpired ? "expired" : "delivered" },
       ...delivered,
       ...(confirmed === undefined ? {} : { confirmation: confirmed }),
     };

@@ -94,7 +94,7 @@ async function deliver(
   request: NotifyRequest & Pick<NotificationDraft, "sender" | "senderName">,
 ): Promise<HandlerSuccess | Refusal> {
   const { addresses, ...said } = request;
-  const recipients = resolveRecipients(addresses, book);
+  const recipients = resolveRecipients(addresses, book, request.sender);
   const nobody = refuseNobody(recipients);
   if (nobody !== undefined) return nobody;
   const acceptance = await register.accept({ ...said, recipients, serverId });

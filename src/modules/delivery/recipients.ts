@@ -14,6 +14,8 @@ import type { Recipient } from "./notification.ts";
 export interface AddressBook {
   readonly directory: Pick<AgentDirectory, "find" | "findByName" | "resolve">;
   isRetired(agent: AgentDocument): boolean;
+  /** Tells whether a sender may learn which agents there are. */
+  isDisclosedTo(sender: string): boolean;
   /** URL by name. */
   readonly webhooks: Readonly<Record<string, string>>;
   /** Agents and `webhook:NAME`, by the group's name. */
@@ -21,14 +23,24 @@ export interface AddressBook {
   readonly isOwnAddress: IsOwnAddress;
 }
 
-/** The recipients of the addresses, each of them once, in the order written. */
+/** Tells whether a sender may learn that there is an agent. */
+type IsShown = (agent: AgentDocument) => boolean;
+
+/**
+ * The recipients of the addresses, each of them once, in the order written. An agent that its sender may
+ * not learn of is reached by its Agent-ID, and in a group, under the name of that; without a sender,
+ * it is the operator who asks.
+ */
 export function resolveRecipients(
   addresses: readonly string[],
   book: AddressBook,
+  sender?: string,
 ): readonly Recipient[] {
+  const isDisclosed = sender === undefined || book.isDisclosedTo(sender);
+  const isShown: IsShown = ({ agentId }) => isDisclosed || agentId === sender;
   const recipients = new Map<string, Recipient>();
   for (const address of addresses) {
-    for (const recipient of resolveAddress(address, book)) {
+    for (const recipient of resolveAddress(address, book, isShown)) {
       // An agent that is retired has an id, too.
       const key = ("agentId" in recipient ? recipient.agentId : undefined) ?? recipient.name;
       if (!recipients.has(key)) recipients.set(key, recipient);
@@ -37,14 +49,28 @@ export function resolveRecipients(
   return [...recipients.values()];
 }
 
-function resolveAddress(address: string, book: AddressBook): readonly Recipient[] {
+function resolveAddress(
+  address: string,
+  book: AddressBook,
+  isShown: IsShown,
+): readonly Recipient[] {
   const group = /^group:(.*)$/.exec(address)?.[1];
-  if (group === undefined) return [resolveOne(address, book)];
+  if (group === undefined) return [resolveOne(address, book, isShown)];
   if (!Object.hasOwn(book.groups, group)) return [unknown(address)];
-  return (book.groups[group] ?? []).map((member) => resolveOne(member, book));
+  return (book.groups[group] ?? []).map((member) => resolveOne(member, book, isShown, address));
 }
 
-function resolveOne(address: string, book: AddressBook): Recipient {
+/** Tells whether it is somebody in a group whom the sender may not learn of. */
+export function isUnnamed({ name }: Pick<Recipient, "name">): boolean {
+  return name.startsWith("group:");
+}
+
+function resolveOne(
+  address: string,
+  book: AddressBook,
+  isShown: IsShown,
+  group?: string,
+): Recipient {
   const webhook = /^webhook:(.*)$/.exec(address)?.[1];
   if (webhook !== undefined) {
     const url = Object.hasOwn(book.webhooks, webhook) ? book.webhooks[webhook] : undefined;
@@ -52,7 +78,16 @@ function resolveOne(address: string, book: AddressBook): Recipient {
   }
   const agent = findAgent(address, book);
   if (agent === undefined) return unknown(address);
-  const { name, agentId } = agent;
+  const { agentId } = agent;
+  const isHidden = !isShown(agent);
+  if (isHidden && group !== undefined) {
+    return book.isRetired(agent)
+      ? { kind: "nobody", name: group, reason: "agent-retired" }
+      : { kind: "agent", name: group, agentId };
+  }
+  // Names can be guessed.
+  if (isHidden && !address.includes(agentId)) return unknown(address);
+  const name = isHidden ? address : agent.name;
   return book.isRetired(agent)
     ? { kind: "nobody", name: address, reason: "agent-retired", agentId }
     : { kind: "agent", name, agentId };

@@ -222,6 +222,28 @@ describe("NOTIFY", () => {
     expect(codeOf(await tell(shared(), recipient))).toEqual([404, "recipient-not-found"]);
   });
 
+  it("says nothing of agents that its sender is not shown", async () => {
+    const tables = { ...TABLES, agents: { disclosure: "private" } };
+    const server = await openServer(hostedFiles({}, tables), { isClean: false });
+    expect(codeOf(await tell(server, "bob"))).toEqual([404, "recipient-not-found"]);
+    const byId = await tell(server, BOB);
+    expect(byId.body["result"]).toMatchObject({
+      receipts: [{ recipient: BOB, agent_id: BOB, state: "delivered" }],
+    });
+    const grouped = await tell(server, "group:house", { notification_id: "boat" });
+    expect(grouped.status).toBe(200);
+    const inspect = { target: "notification", notification_id: "boat" };
+    const headers = { "Agent-ID": ALICE };
+    const inspected = await server.send({ method: "INSPECT", headers, body: inspect });
+    expect(inspected.status).toBe(200);
+    for (const { text } of [grouped, inspected]) {
+      expect(text).toContain('"recipient":"group:house"');
+      expect(text).not.toContain('"bob"');
+      expect(text).not.toContain(BOB);
+    }
+    expect(await inboxOf(server, BOB)).toHaveLength(2);
+  });
+
   it("is for agents of this server alone", async () => {
     const server = await openServer(hostedFiles({ unknown_agents: "accept" }));
     expect(codeOf(await tell(server, "bob", {}, UNKNOWN))).toEqual([401, "agent-unauthenticated"]);

@@ -7,6 +7,7 @@ import { type AddressBook, resolveRecipients } from "../../../src/modules/delive
 
 const ALICE = "a".repeat(64);
 const RITA = "b".repeat(64);
+const STRANGER = "d".repeat(64);
 
 const documents = [
   { agentId: ALICE, name: "alice" },
@@ -16,8 +17,13 @@ const documents = [
 const book: AddressBook = {
   directory: atOnce(creatingAgentDirectory(documents)),
   isRetired: ({ name }) => name === "rita",
+  isDisclosedTo: (sender) => sender !== STRANGER,
   webhooks: { desk: "https://desk.example/", constructor: "https://odd.example/" },
-  groups: { night: ["alice", "webhook:desk", "ghost"], pair: ["alice", ALICE] },
+  groups: {
+    night: ["alice", "webhook:desk", "ghost"],
+    pair: ["alice", ALICE],
+    all: ["alice", "rita"],
+  },
   isOwnAddress: ownAddress({ serverId: "s1", domain: "agents.example", host: "::1", port: 4480 }),
 };
 
@@ -64,6 +70,21 @@ describe("resolveRecipients", () => {
 
   it("knows the members of a group, each for itself", () => {
     expect(resolveRecipients(["group:night"], book)).toEqual([alice, desk, nobody("ghost")]);
+  });
+
+  it("knows an agent that its sender is not shown by its Agent-ID alone, and says nothing of it", () => {
+    const resolve = (address: string) => resolveRecipients([address], book, STRANGER);
+    for (const address of ["alice", "rita", "agtp://agents.example/agents/alice"]) {
+      expect(resolve(address)).toEqual([nobody(address)]);
+    }
+    for (const address of [ALICE, `agtp://${ALICE}`]) {
+      expect(resolve(address)).toEqual([{ kind: "agent", name: address, agentId: ALICE }]);
+    }
+    expect(resolve("group:all")).toEqual([
+      { kind: "agent", name: "group:all", agentId: ALICE },
+      { kind: "nobody", name: "group:all", reason: "agent-retired" },
+    ]);
+    expect(resolveRecipients(["alice"], book, ALICE)).toEqual([alice]);
   });
 
   it("names everybody once", () => {
