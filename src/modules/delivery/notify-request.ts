@@ -6,6 +6,7 @@ import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { canonicalTextOf } from "../../identity/canonical-form.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
 import {
@@ -30,6 +31,8 @@ export interface NotifyRequest
     | "content"
   > {
   readonly addresses: readonly string[];
+  /** As an earlier version kept it: by the order in which members are written. */
+  readonly earlierFingerprint: string;
 }
 
 interface NotifyContext {
@@ -86,9 +89,11 @@ export function readNotifyRequest(
   const { urgency, priority, delivery_guarantee, expiry, notification_id } = input;
   const guarantee = (delivery_guarantee as Guarantee | undefined) ?? "at_least_once";
   const said = [recipient, content, urgency, priority, guarantee, expiry];
+  const written = JSON.stringify(said);
   return {
     id: typeof notification_id === "string" ? notification_id : undefined,
-    fingerprint: hash("sha256", JSON.stringify(said)),
+    fingerprint: hash("sha256", canonicalTextOf(said) ?? written),
+    earlierFingerprint: hash("sha256", written),
     addresses: typeof recipient === "string" ? [recipient] : recipient,
     recipient,
     content,

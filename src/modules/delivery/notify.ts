@@ -93,7 +93,7 @@ async function deliver(
   call: Call,
   request: NotifyRequest & Pick<NotificationDraft, "sender" | "senderName">,
 ): Promise<HandlerSuccess | Refusal> {
-  const { addresses, ...said } = request;
+  const { addresses, earlierFingerprint: _, ...said } = request;
   const recipients = resolveRecipients(addresses, book, request.sender);
   const nobody = refuseNobody(recipients);
   if (nobody !== undefined) return nobody;
@@ -114,9 +114,10 @@ async function deliver(
 function repeated(
   call: Call,
   known: Notification,
-  { fingerprint }: Pick<NotifyRequest, "fingerprint">,
+  { fingerprint, earlierFingerprint }: NotifyRequest,
 ): HandlerSuccess | Refusal {
-  return known.fingerprint === fingerprint ? floorResult(call, acceptedReceipt(known)) : idTaken();
+  const isSame = [fingerprint, earlierFingerprint].includes(known.fingerprint);
+  return isSame ? floorResult(call, acceptedReceipt(known)) : idTaken();
 }
 
 /** Undefined as long as there is one recipient that may get it. */

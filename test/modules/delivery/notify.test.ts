@@ -359,6 +359,19 @@ describe("NOTIFY", () => {
     expect(await inboxOf(second, BOB)).toHaveLength(1);
   });
 
+  it("knows the same again, in whatever order its members are written", async () => {
+    const server = await openServer(hostedFiles());
+    const more = {
+      notification_id: "boat-1",
+      content: { boat: "nine", from: { pier: 1, side: 2 } },
+    };
+    const first = await tell(server, "bob", more);
+    const content = { from: { side: 2, pier: 1 }, boat: "nine" };
+    const again = await tell(server, "bob", { ...more, content });
+    expect(again.body["result"]).toEqual(first.body["result"]);
+    expect(await inboxOf(server, BOB)).toHaveLength(1);
+  });
+
   it("takes an id for one notification of one sender", async () => {
     const server = await openServer(hostedFiles());
     const more = { notification_id: "boat-1" };
