@@ -22,6 +22,7 @@ import type {
 } from "../../state/registers/suspension-register.ts";
 import { checkGiven } from "./escalate.ts";
 import { missingTarget } from "./escalation-endpoints.ts";
+import { isOwnSession } from "./own-session.ts";
 
 interface SessionEndOptions {
   readonly register: Pick<ContractRegister, "ofSession" | "change">;
@@ -82,9 +83,7 @@ function sessionOf(
   const known = suspensions.holdOf(sessionId) ?? sessions.find(sessionId);
   if (known === undefined) return undefined;
   const { agentId, tlsIdentity } = known;
-  const isOwn =
-    agentId === exchange.caller.agentId && tlsIdentity === exchange.peer.certificate?.fingerprint;
-  if (!isOwn && !isOperating(exchange, policy)) return undefined;
+  if (!isOwnSession(known, exchange) && !isOperating(exchange, policy)) return undefined;
   return { sessionId, agentId, ...(tlsIdentity === undefined ? {} : { tlsIdentity }) };
 }
 
@@ -103,14 +102,18 @@ export function inspectSession({
     if (typeof id !== "string") return missingTarget("session_id");
     const session = sessions.find(id);
     const hold = suspensions.holdOf(id);
-    const agentId = hold?.agentId ?? session?.agentId;
-    const isOwn = agentId !== undefined && agentId === exchange.caller.agentId;
-    if (agentId === undefined || !(isOwn || isOperating(exchange, policy))) {
+    const known = hold ?? session;
+    if (known === undefined || !(isOwnSession(known, exchange) || isOperating(exchange, policy))) {
       return notFound("record-not-found", "the caller has no session with this session_id");
     }
     const lastActivityAt = session?.lastActivityAt ?? hold?.suspendedAt ?? 0;
     return floorResult(call, {
-      ...{ target: "session", session_id: id, agent_id: agentId, state: hold?.state ?? "active" },
+      ...{
+        target: "session",
+        session_id: id,
+        agent_id: known.agentId,
+        state: hold?.state ?? "active",
+      },
       last_activity_at: new Date(lastActivityAt).toISOString(),
       ...(hold && {
         ...{ suspension_id: hold.suspensionId, reason: hold.reason ?? null },

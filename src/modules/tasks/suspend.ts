@@ -32,6 +32,7 @@ import type { SessionRegister } from "../../state/registers/session-register.ts"
 import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
 import { checkFuture, checkGiven, checkOctets } from "./escalate.ts";
+import { isOwnSession } from "./own-session.ts";
 
 interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
@@ -73,12 +74,13 @@ export function suspendMethod(options: SuspendOptions): FloorMethod {
 async function suspendSession(
   { sessions, suspensions, canResume }: SuspendOptions,
   call: Call,
-  { caller, peer }: ExchangeView,
+  exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
   if (!canResume) return notImplemented("suspend", "this server admits no RESUME of sessions");
   const now = suspensions.now();
   const violations = violationsOf(call, now);
   if (violations.length > 0) return schemaViolation(violations);
+  const { caller, peer } = exchange;
   const { agentId, document } = caller;
   // Sessions are kept, and nobody whom this server does not know makes it write.
   if (agentId === undefined || document === undefined) return unknownAgent("suspended for");
@@ -86,7 +88,7 @@ async function suspendSession(
   const tlsIdentity = peer.certificate?.fingerprint;
   const hold = suspensions.holdOf(sessionId);
   if (hold !== undefined)
-    return hold.agentId === agentId ? refuseHeldSession(hold) : notFoundHere();
+    return isOwnSession(hold, exchange) ? refuseHeldSession(hold) : notFoundHere();
   const user = { agentId, tlsIdentity, isHosted: true };
   if ((await sessions.admit(sessionId, user)) === false) return notFoundHere();
   const { reason, resume_by: resumeBy, checkpoint } = call.input;
@@ -204,9 +206,10 @@ export function resumeEndpoint(options: ResumeOptions): ProtocolEndpoint {
 async function resume(
   { sessions, suspensions }: ResumeOptions,
   call: Call,
-  { caller, peer }: ExchangeView,
+  exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const { agentId, isCertified, document } = caller;
+  const { caller, peer } = exchange;
+  const { agentId, document } = caller;
   if (agentId === undefined || document === undefined) return unknownAgent("resumed by");
   const tlsIdentity = peer.certificate?.fingerprint;
   const { resumption_nonce: nonce, session_id: sessionId, suspension_id: id } = call.input;
@@ -216,8 +219,7 @@ async function resume(
     isAdmitted: (one) =>
       (sessionId === undefined || sessionId === one.sessionId) &&
       (id === undefined || id === one.suspensionId) &&
-      // Certificates are renewed; a header alone is not the agent that came with one.
-      (one.tlsIdentity === tlsIdentity || isCertified),
+      isOwnSession(one, exchange),
   });
   switch (outcome.kind) {
     case "unknown":

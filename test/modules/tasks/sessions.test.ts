@@ -295,6 +295,25 @@ describe("REVOKE of a session", () => {
 });
 
 // AGTP "Sessions"
+describe("a session of a certificate", () => {
+  it("is ended by no header, and by a renewed certificate", async () => {
+    const session = newSession();
+    await askAs(shared(), NORA, callWithin(session), certified("1f"));
+    const revoke = { method: "REVOKE", body: { target: "session", session_id: session } };
+    expect((await askAs(shared(), NORA, revoke)).status).toBe(404);
+    expect((await askAs(shared(), NORA, revoke, certified("20"))).status).toBe(200);
+  });
+
+  it("that is suspended is suspended to no header", async () => {
+    const session = newSession();
+    await suspended(shared(), session, {}, certified("1f"));
+    expect((await askAs(shared(), NORA, suspension(session))).status).toBe(404);
+    const again = await askAs(shared(), NORA, suspension(session), certified("1f"));
+    expect(refusalOf(again)).toEqual([409, "session-suspended"]);
+  });
+});
+
+// AGTP "Sessions"
 describe("INSPECT of a session", () => {
   const inspect = (session: string) => ({
     method: "INSPECT",
@@ -320,6 +339,15 @@ describe("INSPECT of a session", () => {
     expect((await askAs(shared(), NORA, inspect(newSession()))).status).toBe(404);
     const missing = { method: "INSPECT", body: { target: "session" } };
     expect(refusalOf(await askAs(shared(), NORA, missing))).toEqual([400, "missing-target-id"]);
+  });
+
+  it("shows that of a certificate to no header, and to a renewed certificate", async () => {
+    const session = newSession();
+    await askAs(shared(), NORA, callWithin(session), certified("1f"));
+    const statusOf = async (peer: Partial<Peer>): Promise<number> =>
+      (await askAs(shared(), NORA, inspect(session), peer)).status;
+    expect([await statusOf({}), await statusOf(certified("1f"))]).toEqual([404, 200]);
+    expect(await statusOf(certified("20"))).toBe(200);
   });
 
   it("says how long a suspended one waits", async () => {
