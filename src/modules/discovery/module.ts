@@ -16,7 +16,8 @@ import { builtinEndpoints } from "./builtin-endpoints.ts";
 import type { DiscoveryContext, DiscoverySections } from "./config.ts";
 import { createDescription } from "./describe.ts";
 import { loadYaml } from "./describe-identity.ts";
-import { CurrentManifest, checkKeepable, manifestFile } from "./publish.ts";
+import { checkKeepable, KeptDates, manifestFile } from "./manifest-dates.ts";
+import { CurrentManifest } from "./publish.ts";
 
 /** It goes last: what it shows is what the others have contributed. */
 export const discoveryModule: Module<DiscoverySections> = {
@@ -25,7 +26,7 @@ export const discoveryModule: Module<DiscoverySections> = {
   async provision(context) {
     const { config } = context;
     const { overrides, problems } = await loadOverrides(config, context.loader);
-    const manifest = new CurrentManifest(context);
+    const manifest = new CurrentManifest(context, await context.once(KeptDates.open));
     const methods = await context.drive(filteringServed(context));
     const { method, endpoints } = createDescription(context, methods);
     const builtins = builtinEndpoints({ context, manifest, overrides });
@@ -36,7 +37,7 @@ export const discoveryModule: Module<DiscoverySections> = {
       blockers: problems,
       complete: async () => {
         // `keep` would find it only when the server is ready already.
-        foreseen = warningOf(config, () => checkKeepable(manifestFile(config.directory)));
+        foreseen = await warningOf(config, () => checkKeepable(manifestFile(config.directory)));
         return foreseen;
       },
       prepare: async () => {
@@ -68,9 +69,12 @@ async function loadOverrides(
 }
 
 /** A manifest that cannot be kept is a warning: it is the same, only newer than it need be. */
-function warningOf({ directory }: DiscoverySections, keep: () => void): readonly Problem[] {
+async function warningOf(
+  { directory }: DiscoverySections,
+  keep: () => void | Promise<void>,
+): Promise<readonly Problem[]> {
   try {
-    keep();
+    await keep();
     return [];
   } catch (error) {
     const file = relative(directory, manifestFile(directory));

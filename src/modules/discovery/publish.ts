@@ -5,18 +5,14 @@
  * AGTP-API §8.3, §8.5, §10.8
  */
 import { createHash } from "node:crypto";
-import { accessSync, constants, renameSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
-import { readBoundedFile } from "../../base/bounded-file.ts";
-import { isRecord, parseJson } from "../../base/json-value.ts";
 import { Latest } from "../../base/latest.ts";
 import type { Paced } from "../../base/paced.ts";
-import { makeDirectory } from "../../base/paths.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { whileServing } from "../../dispatch/process-state.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
+import type { AgentStanding } from "../../identity/agent-document.ts";
 import { agentReference, buildManifest } from "./build.ts";
 import type { DiscoveryContext } from "./config.ts";
 import {
@@ -27,10 +23,10 @@ import {
   hashingContent,
   LongList,
   type ManifestContent,
-  type ManifestDates,
   type ManifestDocument,
   type ManifestEncoding,
 } from "./document.ts";
+import { type KeptDates, manifestFile } from "./manifest-dates.ts";
 
 /** Both variants, encoded. */
 export interface PublishedManifest {
@@ -39,40 +35,48 @@ export interface PublishedManifest {
   readonly withheld: ManifestDocument;
   /** One of the two with an agent's own endpoints, which belong to nobody else's. */
   extend(isDisclosed: boolean, own: readonly EndpointDefinition[]): Promise<ManifestDocument>;
-  /** Keeps the dates across restarts; throws when the state directory cannot be written. */
-  keep(): void;
+  /** Keeps the dates, for restarts and for others; throws when they cannot be. */
+  keep(): Promise<void>;
 }
 
 interface Publishing extends ManifestEncoding {
   /** Those that every manifest of a deployment has. */
   readonly endpoints: EncodedItems;
-}
-
-/** The store of the dates. */
-export function manifestFile(directory: string): string {
-  return join(directory, ".agtp", "manifest.json");
+  readonly kept: KeptDates;
 }
 
 /** Builds both variants, signed where there is a key. Writes nothing before `keep`. */
 async function publishManifest(
   context: DiscoveryContext,
-  { endpoints: common, key, drive }: Publishing,
+  { endpoints: common, kept: datesKept, key, drive }: Publishing,
 ): Promise<PublishedManifest> {
   const { config, directory, state } = context;
   const file = manifestFile(config.directory);
   // A change that nobody is shown does not count as content.
   const agents = config.agents.disclosure === "private" ? [] : directory.list();
-  const references = await drive(
-    encodingItems(agents, (agent) => agentReference(agent, state.lifecycle.statusOf(agent))),
-  );
-  const contentOf = (isDisclosed: boolean, ...own: readonly EncodedItems[]): ManifestContent =>
+  const { lifecycle } = state;
+  const referring = async (statusOf: AgentStanding["statusOf"]): Promise<EncodedItems> =>
+    drive(encodingItems(agents, (agent) => agentReference(agent, statusOf(agent))));
+  const contentWith = (
+    references: readonly EncodedItems[],
+    ...own: readonly EncodedItems[]
+  ): ManifestContent =>
     buildManifest(context, {
       endpoints: new LongList(common, ...own),
-      agents: isDisclosed ? new LongList(references) : new LongList(),
+      agents: new LongList(...references),
     });
+  const references = await referring((agent) => lifecycle.statusOf(agent));
+  const contentOf = (isDisclosed: boolean, ...own: readonly EncodedItems[]): ManifestContent =>
+    contentWith(isDisclosed ? [references] : [], ...own);
   const whole = contentOf(true);
   const hash = await drive(hashingContent(whole));
-  const dates = resolveDates(file, hash, new Date());
+  // Where agents have come to is known to all nodes with its time, so that no date is kept of it.
+  const moved = agents.flatMap((agent) => lifecycle.statusSince(agent) ?? []);
+  const atRest =
+    moved.length === 0 ? whole : contentWith([await referring(({ status }) => status)]);
+  const hashAtRest = atRest === whole ? hash : await drive(hashingContent(atRest));
+  const kept = datesKept.of(hashAtRest, file, new Date());
+  const dates = { ...kept, updated: latestOf([kept.updated, ...moved]) };
   const encode = (content: ManifestContent, ownHash: string): Promise<ManifestDocument> => {
     const version = config.server.documentVersion ?? documentVersionOf(ownHash);
     return encodeManifest(content, dates, version, { key, drive });
@@ -90,61 +94,18 @@ async function publishManifest(
       const items = await drive(encodingItems(own, projectEndpoint));
       return encodeOther(contentOf(isDisclosed, items));
     });
-  return { disclosed, withheld, extend, keep: () => keepDates(file, hash, dates) };
+  return { disclosed, withheld, extend, keep: () => datesKept.keep(hashAtRest, file, kept) };
+}
+
+/** The latest of some times, RFC 3339 in UTC. */
+function latestOf(times: readonly string[]): string {
+  return times.reduce((latest, time) => (Date.parse(time) > Date.parse(latest) ? time : latest));
 }
 
 function nameOf(isDisclosed: boolean, own: readonly EndpointDefinition[]): string {
   return createHash("sha256")
     .update(JSON.stringify([isDisclosed, own]))
     .digest("hex");
-}
-
-interface KeptDates extends ManifestDates {
-  readonly content_hash: string;
-}
-
-const MAX_BYTES = 65_536;
-
-/** The dates that belong to this content: `updated` moves exactly when it does. */
-function resolveDates(file: string, contentHash: string, now: Date): ManifestDates {
-  const kept = readKept(file);
-  if (kept?.content_hash === contentHash) return { issued: kept.issued, updated: kept.updated };
-  const updated = now.toISOString();
-  return { issued: kept?.issued ?? updated, updated };
-}
-
-/** Keeps the dates; throws when the state directory cannot be written. */
-function keepDates(file: string, contentHash: string, dates: ManifestDates): void {
-  const kept: KeptDates = { ...dates, content_hash: contentHash };
-  if (readKept(file)?.content_hash === contentHash) return;
-  makeDirectory(dirname(file), 0o700);
-  const temporary = `${file}.${process.pid}`;
-  writeFileSync(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
-  renameSync(temporary, file);
-}
-
-/**
- * Throws when the dates could not be kept there: what is there is no file, or its directory cannot be
- * written. A directory that is not there is made with them.
- */
-export function checkKeepable(file: string): void {
-  const directory = dirname(file);
-  const [one, place] = [file, directory].map((path) => statSync(path, { throwIfNoEntry: false }));
-  if (one?.isFile() === false) throw new Error(`${file} is not a file`);
-  if (place?.isDirectory() === false) throw new Error(`${directory} is not a directory`);
-  if (place !== undefined) accessSync(directory, constants.W_OK);
-}
-
-/** Undefined when nothing was kept, or nothing readable: the manifest is then issued now. */
-function readKept(file: string): KeptDates | undefined {
-  const kept = parseJson(readBoundedFile(file, MAX_BYTES).text ?? "");
-  return isKept(kept) ? kept : undefined;
-}
-
-function isKept(value: unknown): value is KeptDates {
-  if (!isRecord(value)) return false;
-  const { issued, updated, content_hash: hash } = value;
-  return [issued, updated, hash].every((member) => typeof member === "string");
 }
 
 const MANIFESTS = 16;
@@ -181,20 +142,23 @@ export class ReadyManifests {
 }
 
 /**
- * The manifest as it is now: made anew when an agent has come to another status, or a port is known.
+ * The manifest as it is now: made anew when an agent has come to another status, a port is known, or
+ * others were sooner with its dates.
  * Its endpoints are encoded once, for the first.
  */
 export class CurrentManifest {
   readonly #context: DiscoveryContext;
+  readonly #kept: KeptDates;
   readonly #latest: Latest<PublishedManifest>;
   #listed: EncodedItems | undefined;
   #pairs: ReadonlySet<string> | undefined;
 
-  constructor(context: DiscoveryContext) {
+  constructor(context: DiscoveryContext, kept: KeptDates) {
     this.#context = context;
+    this.#kept = kept;
     this.#latest = new Latest(
       () => this.#publish(),
-      () => [context.state.lifecycle.revision, context.deployment().apis()],
+      () => [context.state.lifecycle.revision, context.deployment().apis(), kept.revision],
     );
   }
 
@@ -214,7 +178,9 @@ export class CurrentManifest {
     const { signingKey: key } = this.#context;
     const drive = whileServing(this.#context);
     this.#listed ??= await drive(this.#encoding());
-    return publishManifest(this.#context, { endpoints: this.#listed, key, drive });
+    return publishManifest(this.#context, {
+      ...{ endpoints: this.#listed, kept: this.#kept, key, drive },
+    });
   }
 
   #encoding(): Paced<EncodedItems> {

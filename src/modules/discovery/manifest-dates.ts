@@ -1,0 +1,125 @@
+/**
+ * The dates of manifests: of one content one pair, which is the first that was told of it. The store
+ * has them for all nodes and workers, a file of the state directory where the store forgets.
+ * AGTP-API §8.3
+ */
+import { accessSync, constants, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { isRecord, parseJson } from "../../base/json-value.ts";
+import { makeDirectory } from "../../base/paths.ts";
+import { Collection } from "../../state/collection.ts";
+import { recordReader } from "../../state/records/stored-record.ts";
+import type { Store } from "../../state/store.ts";
+import type { ManifestDates } from "./document.ts";
+
+/** Nodes that are brought to another configuration have two contents; the oldest are forgotten. */
+const QUOTA = { all: 64 };
+
+/** Those that a process tells, and what is kept of all. */
+export class KeptDates {
+  #stored: Collection<ManifestDates> | undefined;
+  #told: { readonly hash: string; readonly dates: ManifestDates } | undefined;
+  #revision = 0;
+
+  /** Opens those of a store. */
+  static async open(this: void, store: Store): Promise<KeptDates> {
+    const kept = new KeptDates();
+    kept.#stored = await Collection.open<ManifestDates>(store, {
+      name: "manifest-dates",
+      read: recordReader<ManifestDates>({ issued: "string", updated: "string" }),
+      orderOf: ({ updated }) => Date.parse(updated),
+      quota: QUOTA,
+      onChange: (_, after, hash) => kept.#hear(hash, after),
+    });
+    return kept;
+  }
+
+  /** Grows whenever others were sooner than this process with dates of what it tells. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** The dates that belong to this content: `updated` moves exactly when it does. */
+  of(hash: string, file: string, now: Date): ManifestDates {
+    const inFile = readKept(file);
+    const told = this.#told?.hash === hash ? this.#told.dates : undefined;
+    const dates = this.#stored?.get(hash) ?? told ?? datesOf(inFile, hash);
+    if (dates !== undefined) return this.#tell(hash, dates);
+    const known = [...(this.#stored?.values() ?? []), ...(inFile === undefined ? [] : [inFile])];
+    const updated = now.toISOString();
+    const [issued = updated] = known.map((one) => one.issued).toSorted();
+    return this.#tell(hash, { issued, updated });
+  }
+
+  /** Keeps dates that were told; throws when they cannot be stored, or the file cannot be written. */
+  async keep(hash: string, file: string, told: ManifestDates): Promise<void> {
+    const adding = await this.#stored?.add(hash, told);
+    const dates = adding?.kind === "taken" ? adding.item : told;
+    this.#hear(hash, dates);
+    keepInFile(file, { ...dates, content_hash: hash });
+  }
+
+  #tell(hash: string, dates: ManifestDates): ManifestDates {
+    this.#told = { hash, dates };
+    return dates;
+  }
+
+  #hear(hash: string, dates: ManifestDates | undefined): void {
+    if (dates === undefined || this.#told?.hash !== hash) return;
+    const { issued, updated } = this.#told.dates;
+    if (issued === dates.issued && updated === dates.updated) return;
+    this.#told = { hash, dates };
+    this.#revision += 1;
+  }
+}
+
+/** The file of the dates. */
+export function manifestFile(directory: string): string {
+  return join(directory, ".agtp", "manifest.json");
+}
+
+/** The dates in the file, of the content that was served last. */
+interface DatesInFile extends ManifestDates {
+  readonly content_hash: string;
+}
+
+const MAX_BYTES = 65_536;
+
+function datesOf(inFile: DatesInFile | undefined, hash: string): ManifestDates | undefined {
+  if (inFile?.content_hash !== hash) return undefined;
+  return { issued: inFile.issued, updated: inFile.updated };
+}
+
+function keepInFile(file: string, dates: DatesInFile): void {
+  const before = readKept(file);
+  if (before?.content_hash === dates.content_hash && before.updated === dates.updated) return;
+  makeDirectory(dirname(file), 0o700);
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, `${JSON.stringify(dates)}\n`, { mode: 0o600 });
+  renameSync(temporary, file);
+}
+
+/**
+ * Throws when the dates could not be kept there: what is there is no file, or its directory cannot be
+ * written. A directory that is not there is made with them.
+ */
+export function checkKeepable(file: string): void {
+  const directory = dirname(file);
+  const [one, place] = [file, directory].map((path) => statSync(path, { throwIfNoEntry: false }));
+  if (one?.isFile() === false) throw new Error(`${file} is not a file`);
+  if (place?.isDirectory() === false) throw new Error(`${directory} is not a directory`);
+  if (place !== undefined) accessSync(directory, constants.W_OK);
+}
+
+/** Undefined when nothing was kept, or nothing readable: the manifest is then issued now. */
+function readKept(file: string): DatesInFile | undefined {
+  const kept = parseJson(readBoundedFile(file, MAX_BYTES).text ?? "");
+  return isKept(kept) ? kept : undefined;
+}
+
+function isKept(value: unknown): value is DatesInFile {
+  if (!isRecord(value)) return false;
+  const { issued, updated, content_hash: hash } = value;
+  return [issued, updated, hash].every((member) => typeof member === "string");
+}
