@@ -1,10 +1,20 @@
 /**
- * Integers in JSON that a double does not keep: one that is read and written again is another one, and no reader is told.
- * RFC 8259 §6
+ * Numbers in JSON that a double does not keep: an integer that is read and written again is another one, one beyond all
+ * doubles is null, and no reader is told. Fractions are rounded, which is no more than they say.   RFC 8259 §6
  */
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { endOfText, isDigit, MINUS, QUOTE } from "./json-octets.ts";
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfText,
+  isDigit,
+  MINUS,
+  PLUS,
+  QUOTE,
+  SMALL_E,
+} from "./json-octets.ts";
 
 /** A safe integer may have as many digits; one that is lost has no fewer. */
 const DIGITS = 16;
@@ -12,31 +22,40 @@ const INTEGER = /^-?\d{16,}$/;
 /** The characters that a number has behind its first digit. */
 const OF_NUMBERS: ReadonlySet<number> = new Set(Buffer.from("0123456789.eE+-"));
 
-interface LostInteger {
+interface LostNumber {
   readonly token: string;
   /** Its octets. */
   readonly from: number;
   readonly to: number;
 }
 
-/** The integers that would not be kept, in order. Not by a regular expression: a text of megabytes overflows its stack. */
-function* lostIntegers(octets: Buffer): Generator<LostInteger> {
+/** The numbers that would not be kept, in order. Not by a regular expression: a text of megabytes overflows its stack. */
+function* lostNumbers(octets: Buffer): Generator<LostNumber> {
   for (let at = 0; at < octets.length; at += 1) {
     if (octets[at] === QUOTE) at = endOfText(octets, at + 1);
     if (!isDigit(octets[at] ?? 0)) continue;
     const from = octets[at - 1] === MINUS ? at - 1 : at;
-    while (OF_NUMBERS.has(octets[at + 1] ?? 0)) at += 1;
-    if (at - from + 1 < DIGITS) continue;
+    let isPower = false;
+    while (OF_NUMBERS.has(octets[at + 1] ?? 0)) {
+      at += 1;
+      isPower ||= isSmallE(octets[at]);
+    }
+    if (at - from + 1 < DIGITS && !isPower) continue;
     const token = octets.toString("latin1", from, at + 1);
     if (isLost(token)) yield { token, from, to: at + 1 };
   }
 }
 
+/** In either case. */
+function isSmallE(octet = 0): boolean {
+  return (octet | 0x20) === SMALL_E;
+}
+
 function isLost(token: string): boolean {
-  if (!INTEGER.test(token)) return false;
   const number = Number(token);
-  if (Number.isSafeInteger(number)) return false;
-  return !Number.isFinite(number) || BigInt(token) !== writtenInteger(number);
+  if (!Number.isFinite(number)) return true;
+  if (!INTEGER.test(token) || Number.isSafeInteger(number)) return false;
+  return BigInt(token) !== writtenInteger(number);
 }
 
 /** The integer that a double is written as: the fewest digits that read as it, then zeros. It may have others itself. */
@@ -46,28 +65,51 @@ function writtenInteger(number: number): bigint {
   return BigInt(whole + fraction.padEnd(Number(exponent), "0"));
 }
 
-/** Finds the first integer of JSON that would not be kept; undefined: all are. */
-export function findLostInteger(octets: Uint8Array): string | undefined {
-  if (!hasDigits(octets)) return undefined;
-  const [first] = lostIntegers(asBuffer(octets));
-  return first?.token;
+/** Tells whether JSON has a number that would not be kept. */
+export function hasLostNumbers(octets: Uint8Array): boolean {
+  return mayHaveLost(octets) && lostNumbers(asBuffer(octets)).next().done !== true;
+}
+
+/** The numbers of JSON that would not be kept, as they are written, by what they are read as; undefined: all are. */
+export function findLostNumbers(octets: Uint8Array): ReadonlyMap<number, string> | undefined {
+  if (!mayHaveLost(octets)) return undefined;
+  const tokens = new Map<number, string>();
+  for (const { token } of lostNumbers(asBuffer(octets))) {
+    const number = Number(token);
+    if (!tokens.has(number)) tokens.set(number, token);
+  }
+  return tokens.size === 0 ? undefined : tokens;
 }
 
 function asBuffer(octets: Uint8Array): Buffer {
   return Buffer.from(octets.buffer, octets.byteOffset, octets.length);
 }
 
-/** Tells whether there are so many digits in a row, by a look at every sixteenth octet: each request is asked. */
-function hasDigits(octets: Uint8Array): boolean {
-  for (let at = DIGITS - 1; at < octets.length; at += DIGITS) {
+/** A double is less than ten to the power of so many digits. */
+const POWER_DIGITS = 3;
+
+/** Tells whether there is a long row of digits or a large power, by a look at every third octet: each request is asked. */
+function mayHaveLost(octets: Uint8Array): boolean {
+  for (let at = POWER_DIGITS - 1; at < octets.length; at += POWER_DIGITS) {
     if (!isDigit(octets[at] ?? 0)) continue;
     let [from, to] = [at, at];
     while (isDigit(octets[from - 1] ?? 0)) from -= 1;
     while (isDigit(octets[to + 1] ?? 0)) to += 1;
-    if (to - from + 1 >= DIGITS) return true;
+    const count = to - from + 1;
+    if (count >= DIGITS || (count >= POWER_DIGITS && isPower(octets, from, to))) return true;
     at = to;
   }
   return false;
+}
+
+const CLOSING: ReadonlySet<number> = new Set([COMMA, CLOSE_BRACKET, CLOSE_BRACE]);
+
+/** As in a number, and not as in an identifier of hex digits. */
+function isPower(octets: Uint8Array, from: number, to: number): boolean {
+  const before = octets[from - 1] === PLUS ? from - 2 : from - 1;
+  if (!isSmallE(octets[before]) || !isDigit(octets[before - 1] ?? 0)) return false;
+  const next = octets[to + 1] ?? 0;
+  return next <= 0x20 || CLOSING.has(next);
 }
 
 /** Stands in a text for a number: no text of anybody's has it. */
@@ -78,7 +120,7 @@ const MARKED = new RegExp(
 );
 
 /**
- * Writes JSON again as it is after `change`, its integers to the digit.
+ * Writes JSON again as it is after `change`, numbers that a double does not keep to the digit.
  *
  * @param change takes the value, in which texts may stand for numbers
  */
@@ -91,7 +133,7 @@ export function rewriteExactly(
   const tokens: string[] = [];
   let marked = "";
   let done = 0;
-  for (const { token, from, to } of lostIntegers(json)) {
+  for (const { token, from, to } of lostNumbers(json)) {
     marked += json.toString("utf8", done, from) + JSON.stringify(`${MARK}${tokens.length}`);
     tokens.push(token);
     done = to;

@@ -4,7 +4,7 @@
  */
 
 export const QUOTE = 0x22;
-const PLUS = 0x2b;
+export const PLUS = 0x2b;
 export const COMMA = 0x2c;
 export const MINUS = 0x2d;
 const DOT = 0x2e;
@@ -14,7 +14,7 @@ export const COLON = 0x3a;
 export const OPEN_BRACKET = 0x5b;
 export const BACKSLASH = 0x5c;
 export const CLOSE_BRACKET = 0x5d;
-const SMALL_E = 0x65;
+export const SMALL_E = 0x65;
 const SMALL_U = 0x75;
 export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;

@@ -6,7 +6,7 @@
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { escapeToken } from "../base/dotted-key.ts";
-import { findLostInteger } from "../base/exact-numbers.ts";
+import { findLostNumbers } from "../base/exact-numbers.ts";
 import {
   excessInWords,
   type JsonBounds,
@@ -268,28 +268,34 @@ const QUOTED_DIGITS = 40;
 const MANY = 1e21;
 
 /**
- * Finds the integer of a body that the input does not have as it was sent; undefined: it has all of them. A handler
- * would act on another one, such as the order of the next number.   RFC 7493 §2.2
+ * Finds a number of a body that the input does not have as it was sent; undefined: it has all of them. A handler
+ * would act on another one, such as the order of the next number, or on none.   RFC 7493 §2.2
  */
 export function findLost(
   body: Uint8Array,
   input: JsonRecord,
 ): readonly SchemaViolation[] | undefined {
-  const token = findLostInteger(body);
-  if (token === undefined) return undefined;
-  const number = Number(token);
+  const lost = findLostNumbers(body);
+  if (lost === undefined) return undefined;
+  let token = "";
   // An envelope's members beside its parameters are nobody's input.
-  return lossAt(
-    pathOf((value) => value === number, input),
-    clip(token, QUOTED_DIGITS),
-  );
+  const path = pathOf((value) => {
+    const found = typeof value === "number" ? lost.get(value) : undefined;
+    token = found ?? token;
+    return found !== undefined;
+  }, input);
+  return lossAt(path, clip(token, QUOTED_DIGITS));
 }
 
-/** Finds an integer of an input that may have been rounded, in an answer that it was taken from. */
+/** Finds a number of an input that is not as it was written, in an answer that it was taken from, or is none. */
 export function findRounded(input: JsonRecord): readonly SchemaViolation[] | undefined {
-  const isRounded = (value: unknown): boolean =>
-    Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(Number(value)) < MANY;
-  return lossAt(pathOf(isRounded, input), "an integer beyond 2^53");
+  let what = "an integer beyond 2^53";
+  const path = pathOf((value) => {
+    if (typeof value !== "number" || Number.isSafeInteger(value)) return false;
+    if (!Number.isFinite(value)) what = "a number beyond what a double has";
+    return !Number.isFinite(value) || (Number.isInteger(value) && Math.abs(value) < MANY);
+  }, input);
+  return lossAt(path, what);
 }
 
 function lossAt(path: string | undefined, what: string): readonly SchemaViolation[] | undefined {

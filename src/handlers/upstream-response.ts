@@ -4,7 +4,7 @@
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
-import { findLostInteger, rewriteExactly } from "../base/exact-numbers.ts";
+import { hasLostNumbers, rewriteExactly } from "../base/exact-numbers.ts";
 import { ANSWER_BOUNDS, jsonExcess } from "../base/json-bounds.ts";
 import { isRecord, parseJson } from "../base/json-value.ts";
 import { shareEncoded } from "../base/kept-text.ts";
@@ -95,9 +95,8 @@ function readJson(
     return fail(`is nested deeper than ${ANSWER_BOUNDS.depth} levels`);
   }
   const body = renameOutput(value, names);
-  const isExact = text === undefined || findLostInteger(bytes) === undefined;
-  if (isExact || !isStructure(body)) return { body };
-  // The caller has the integers as the upstream wrote them.
+  if (!hasLostNumbers(bytes) || !isStructure(body)) return { body };
+  // The caller has the numbers as the upstream wrote them.
   return {
     body: shareEncoded(
       body,

@@ -156,6 +156,7 @@ describe("a function of a process", () => {
     "undeclared",
     "nonsense",
     "log",
+    "long",
   ];
   const daemon = shareDaemon(
     filesOf([...functions, "dispatch", "stranger", "unknown"], {
@@ -193,6 +194,13 @@ describe("a function of a process", () => {
     if (reply === undefined) throw new Error("the connection was closed");
     return reply;
   };
+
+  // RFC 8259 §6
+  it("answers with numbers as the process wrote them, also those that no double has", async () => {
+    const { status, text } = await ask(daemon(), "long");
+    expect(status).toBe(200);
+    expect(text).toContain('{"id":9007199254740993,"far":1e400}');
+  });
 
   it("is told of the call, and its result is the answer", async () => {
     const { status, body } = await ask(daemon(), "echo", { text: "hello" });

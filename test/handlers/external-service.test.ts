@@ -164,7 +164,7 @@ describe("the result of createExternalService", () => {
   });
 
   // RFC 8259 §6
-  it("has the integers of the upstream to the digit, under whatever name", async () => {
+  it("has the numbers of the upstream to the digit, under whatever name", async () => {
     const encodingOf = async (choice: BindingChoice): Promise<unknown> => {
       const result = await call(choice);
       const { body } = result as { body: object };
@@ -178,6 +178,8 @@ describe("the result of createExternalService", () => {
     expect(await encodingOf({ outputTransform: { number: "id" } })).toBe(
       '{"list":[1,1234567890123456789],"id_text":"é","number":9007199254740993}',
     );
+    upstream.respond((response) => response.end('{"far": [-1E+400], "near": 1e300}'));
+    expect(await encodingOf({})).toBe('{"far":[-1E+400],"near":1e+300}');
     upstream.respond((response) => response.end('{"id": 9007199254740992}'));
     expect(await encodingOf({})).toBeUndefined();
   });

@@ -45,6 +45,11 @@ const functions = {
       result: { error: "room_unavailable", message: "none left", details: { nights: 2 } },
     }),
   undeclared: ({ id }) => send({ id, result: { error: "never_declared" } }),
+  // As a program writes whose language has longer numbers.
+  long: ({ id }) =>
+    process.stdout.write(
+      `{"jsonrpc":"2.0","id":${id},"result":{"body":{"id":9007199254740993,"far":1e400}}}\n`,
+    ),
   nonsense: ({ id }) => send({ id, result: 7 }),
   created: ({ id }) =>
     send({ id, result: { status: 202, body: {}, headers: { "X-Made": "yes" } } }),

@@ -2,7 +2,9 @@
  * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
  * writes is read member by member, since it may be anything.   docs/processes.md
  */
-import { isRecord, type JsonRecord, parseJson, recordIn } from "../../base/json-value.ts";
+import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
+import { isRecord, type JsonRecord, parseJson, recordIn, valueAt } from "../../base/json-value.ts";
+import { shareEncoded } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 
 /** The version of the protocol. */
@@ -65,7 +67,15 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
   if (octets.length > SHORT && isTooDeep(result)) {
     return error(id, "the result is nested too deeply");
   }
+  if (isRecord(result)) keepNumbers(octets, result["body"]);
   return { kind: "result", id, result };
+}
+
+/** The caller has the numbers of a body as the process wrote them: other languages have longer ones. */
+function keepNumbers(octets: Buffer, body: unknown): void {
+  if (typeof body !== "object" || body === null || !hasLostNumbers(octets)) return;
+  const bodyOf = (message: unknown): unknown => valueAt(message, ["result", "body"]);
+  shareEncoded(body, rewriteExactly(octets, bodyOf));
 }
 
 function readRequest(method: string, id: unknown, params: JsonRecord): ProcessMessage {

@@ -76,6 +76,23 @@ describe("bodyGate, and inputGate behind it", () => {
     ]);
     const enveloped = '{"parameters": {"nights": 1}, "context": {"at": 9007199254740993}}';
     expect(judged(enveloped)).toEqual([undefined, undefined]);
+    const both =
+      '{"context": {"at": 9007199254740993}, "parameters": {"nights": 9007199254740995}}';
+    expect(judged(both)).toMatchObject([422, [{ path: "/nights" }]]);
+  });
+
+  it.each([
+    ["a power", "1e400"],
+    ["a negative one", "-1E+0309"],
+    ["digits", `${"9".repeat(309)}.5`],
+  ])("refuses a number that a handler would have as none: %s", (_, number) => {
+    const { refusal } = judge({
+      body: `{"parameters": {"a": [1e300, ${number}]}, "city": "Oslo"}`,
+    });
+    expect(refusal).toMatchObject({
+      status: 422,
+      details: { errors: [{ path: "/parameters/a/1", keyword: "precision" }] },
+    });
   });
 
   it("refuses what a composition has taken from a rounded answer", () => {
@@ -93,6 +110,8 @@ describe("bodyGate, and inputGate behind it", () => {
     expect(judged({ parameters: { loop, at: [2 ** 53] } })).toMatchObject({
       path: "/parameters/at/0",
     });
+    const beyond = { parameters: { at: Number.POSITIVE_INFINITY } };
+    expect(judged(beyond)).toMatchObject({ path: "/parameters/at", keyword: "precision" });
   });
 
   it("merges query, body and path: the path wins over the body, the body over the query", () => {
