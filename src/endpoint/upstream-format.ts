@@ -10,9 +10,14 @@ export const BODY_FORMATS = ["json", "form", "multipart", "text", "binary"] as c
 export type BodyFormat = (typeof BODY_FORMATS)[number];
 
 /** The formats of a response body. */
-export const RESPONSE_FORMATS = ["json", "text", "binary"] as const;
+export const RESPONSE_FORMATS = ["json", "text", "binary", "json_lines", "events"] as const;
 /** A format in which an answer is read. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+
+/** Tells whether what is answered in a format is a list. */
+export function isList(format: ResponseFormat): boolean {
+  return format === "json_lines" || format === "events";
+}
 
 /**
  * The style of a list or an object in a query or a form: `a,b`, `a b`, `a|b`, `name[key]=a`, JSON, or a parameter for each

@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord, quoteValue, textsIn } from "../base/json-val
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
+import { isList } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 
 /** Everything that does not go together, in words. */
@@ -96,18 +97,27 @@ export function checkFixedResult(
   if (handler.method === "HEAD") return checkMembers({}, outputSchema, "HEAD");
   const format = handler.encoding?.responseFormat ?? "json";
   if (format === "json") return [];
-  const content = format === "text" ? "text" : "base64";
   const who = `response_format = "${format}"`;
+  if (isList(format)) return checkType({ type: "array" }, outputSchema, who);
+  const content = format === "text" ? "text" : "base64";
   return checkMembers({ [content]: TEXT, media_type: TEXT }, outputSchema, who);
 }
 
 /** A result of just these members. */
 function checkMembers(properties: JsonSchema, schema: JsonSchema, who: string): readonly string[] {
   const signature = { type: "object", properties, required: Object.keys(properties) };
-  const fault = typeFault(signature, signature, schema, schema);
-  if (fault !== undefined) return [`${who} gives ${fault[0]}, and output_schema wants ${fault[1]}`];
+  const faults = checkType(signature, schema, who);
+  if (faults.length > 0) return faults;
   const words = { gives: `${who} gives`, lacks: `${who} does not give` };
   return checkOutput(signature, schema, words);
+}
+
+/** A result of just this type. */
+function checkType(signature: JsonSchema, schema: JsonSchema, who: string): readonly string[] {
+  const fault = typeFault(signature, signature, schema, schema);
+  return fault === undefined
+    ? []
+    : [`${who} gives ${fault[0]}, and output_schema wants ${fault[1]}`];
 }
 
 /**

@@ -6,7 +6,12 @@
 import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { ExternalServiceBinding, UpstreamMethod } from "../endpoint/endpoint.ts";
-import { type BodyFormat, PLAIN_ENCODING, type ValueStyle } from "../endpoint/upstream-format.ts";
+import {
+  type BodyFormat,
+  PLAIN_ENCODING,
+  type ResponseFormat,
+  type ValueStyle,
+} from "../endpoint/upstream-format.ts";
 import { fillUrl, type UpstreamUrl } from "./upstream-url.ts";
 
 type Input = Readonly<Record<string, unknown>>;
@@ -69,13 +74,22 @@ function renameStyles(
   return new Map(Array.from(styles, ([field, style]) => [names.get(field) ?? field, style]));
 }
 
+/** The media types to ask for. */
+const ACCEPTED: Readonly<Record<ResponseFormat, string>> = {
+  json: "application/json",
+  text: "*/*",
+  binary: "*/*",
+  json_lines: "application/jsonl, application/x-ndjson, application/json-seq",
+  events: "text/event-stream",
+};
+
 /** Configured fields replace ours and are sent as they are written. */
 function compileHeaders({
   headers,
   encoding = PLAIN_ENCODING,
 }: ExternalServiceBinding): (input: Input, contentType?: string) => Record<string, string> {
   const own: Record<string, string> = {
-    accept: encoding.responseFormat === "json" ? "application/json" : "*/*",
+    accept: ACCEPTED[encoding.responseFormat],
     "accept-encoding": "identity",
     "user-agent": "agtpd",
   };

@@ -12,10 +12,11 @@ import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
 import { decodeUtf8 } from "../base/utf8.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
-import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
+import { isList, PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
 import { discardBody, readBoundedBody } from "./connection-options.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./upstream-request.ts";
+import { joinTexts, readEvents } from "./upstream-sequence.ts";
 
 /** Compiles a binding into what turns its upstream's responses into results. */
 export function compileUpstreamResponse(
@@ -64,7 +65,7 @@ async function readResult(
     const message = `the upstream's response is longer than ${maxResponseBytes} bytes`;
     return { error: "upstream_error", message, details };
   }
-  if (bytes.length === 0) return { body: {} };
+  if (bytes.length === 0) return { body: isList(written.responseFormat) ? [] : {} };
   const mediaType = String(response.headers["content-type"] ?? "application/octet-stream");
   switch (written.responseFormat) {
     case "binary":
@@ -77,6 +78,18 @@ async function readResult(
     }
     case "json":
       return readJson(bytes, names, (fault) => malformed(response, fault));
+    case "json_lines": {
+      const { list, fault } = joinTexts(bytes);
+      return list === undefined
+        ? malformed(response, fault)
+        : readJson(list, names, (excess) => malformed(response, excess));
+    }
+    case "events": {
+      const text = decodeUtf8(bytes);
+      if (text === undefined) return malformed(response, "is not UTF-8");
+      const { list, fault } = readEvents(text);
+      return list === undefined ? malformed(response, fault) : { body: renameOutput(list, names) };
+    }
   }
 }
 

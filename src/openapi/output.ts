@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
-import type { ResponseFormat } from "../endpoint/upstream-format.ts";
+import { isList, type ResponseFormat } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Operation } from "./operations.ts";
 import { recordAt } from "./read-document.ts";
@@ -55,14 +55,16 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
   }
   if (format !== "json") {
     const mediaType = contents.find(Boolean)?.mediaType ?? "";
-    notes.add(`it answers ${mediaType}, which is in the member ${format}`);
+    if (!isList(format)) notes.add(`it answers ${mediaType}, which is in the member ${format}`);
     if (isSequential(mediaType)) {
       notes.add(
         "it answers one item after another, all of which are awaited: the answer has to end",
       );
     }
   }
-  const accept = contents.find((content) => content?.kind === "json")?.mediaType;
+  const accept = contents.find(
+    (content) => content?.kind === "json" || (content && isList(toFormat(content))),
+  )?.mediaType;
   const isUsual = accept === undefined || accept === "application/json" || accept.includes("*");
   return {
     schema: anyOf(read),
@@ -80,8 +82,11 @@ function successesOf({ responses }: Operation): readonly JsonRecord[] {
   return sorted.length > 0 || fallback === undefined ? sorted : [fallback];
 }
 
-function toFormat({ kind }: Content): ResponseFormat {
+function toFormat({ kind, mediaType, raw }: Content): ResponseFormat {
   if (kind === "json") return "json";
+  if (mediaType === EVENTS && raw["itemSchema"] !== undefined) return "events";
+  const isLines = mediaType !== EVENTS && isSequential(mediaType);
+  if (isLines && listSchemasOf(raw).length > 0) return "json_lines";
   return kind === "text" ? "text" : "binary";
 }
 
@@ -99,7 +104,23 @@ function schemaOf(
   if (content === undefined) return EMPTY;
   if (toFormat(content) !== format) return {};
   if (format === "text") return TEXT;
-  return format === "binary" ? BYTES : reader.read(content.raw["schema"]);
+  if (format === "binary") return BYTES;
+  if (format === "json") return reader.read(content.raw["schema"]);
+  const schemas = listSchemasOf(content.raw).map((schema) => reader.read(schema));
+  const [only = {}] = schemas;
+  return schemas.length > 1 ? { allOf: schemas } : only;
+}
+
+/**
+ * What a document says of the list that a sequence is: of its items, or of the whole. A schema of anything else is, before
+ * 3.2, of an item or of the text, and nobody knows which.   OAS 3.2.0 §4.14.2.1
+ */
+function listSchemasOf({ schema, itemSchema }: JsonRecord): readonly JsonRecord[] {
+  const isOfList = isRecord(schema) && schema["type"] === "array";
+  return [
+    ...(isOfList ? [schema] : []),
+    ...(itemSchema === undefined ? [] : [{ type: "array", items: itemSchema }]),
+  ];
 }
 
 /** One schema for all of them; what answers nothing answers an empty object here. */
@@ -137,10 +158,13 @@ export function contentsOf(content: unknown, document: JsonRecord): readonly Con
 
 /** Tells whether content is items without anything around them, as JSON lines and events are.   OAS 3.2.0 §4.14.2.1 */
 function isSequential(mediaType: string): boolean {
-  return /^text\/event-stream$|[/+-](?:jsonl|jsonlines|json-lines|ndjson|json-seq)$|\/stream\+json$/.test(
-    mediaType,
+  return (
+    mediaType === EVENTS ||
+    /[/+-](?:jsonl|jsonlines|json-lines|ndjson|json-seq)$|\/stream\+json$/.test(mediaType)
   );
 }
+
+const EVENTS = "text/event-stream";
 
 function kindOf(mediaType: string): ContentKind {
   if (isSequential(mediaType)) return "text";

@@ -253,6 +253,7 @@ describe("a result that has one form whoever answers", () => {
   const written = { headerFields: {}, styles: {} };
   const text = { ...UPSTREAM, encoding: { ...written, responseFormat: "text" } } as const;
   const binary = { ...UPSTREAM, encoding: { ...written, responseFormat: "binary" } } as const;
+  const lines = { ...UPSTREAM, encoding: { ...written, responseFormat: "json_lines" } } as const;
   const head = { ...UPSTREAM, method: "HEAD" } as const;
   const fits = { type: "object", required: ["text"], properties: { text: { type: "string" } } };
 
@@ -261,6 +262,7 @@ describe("a result that has one form whoever answers", () => {
     [text, { type: "string" }, 'response_format = "text" gives object, and output_schema wants st'],
     [text, { ...fits, additionalProperties: false }, 'gives "media_type", which output_schema doe'],
     [binary, fits, 'response_format = "binary" does not give "text", which output_schema requires'],
+    [lines, fits, 'response_format = "json_lines" gives array, and output_schema wants object'],
     [head, { required: ["etag"] }, 'HEAD does not give "etag", which output_schema requires'],
   ])("is told where no call could fit the schema, of %j", async (binding, outputSchema, told) => {
     const handler = makeUpstreamBinding(binding);

@@ -1,5 +1,6 @@
 /** How values travel to an external service: formats of bodies, styles, fields in headers. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sharedEncoding } from "../../src/base/kept-text.ts";
 import type { ExternalServiceBinding } from "../../src/endpoint/endpoint.ts";
 import { PLAIN_ENCODING, type UpstreamEncoding } from "../../src/endpoint/upstream-format.ts";
 import { createExternalService } from "../../src/handlers/external-service.ts";
@@ -269,6 +270,30 @@ describe("a response", () => {
       body: { text: "a;b", media_type: "text/csv" },
     });
     expect(upstream.seen.at(-1)?.headers.accept).toBe("*/*");
+  });
+
+  it("is the list of its lines, or of its events, as they were written", async () => {
+    const ours = { outputTransform: { id: "ID" } };
+    upstream.respond((response) => response.end('{"ID":9007199254740993}\n7\n'));
+    const lines = await ask({ method: "GET", how: { responseFormat: "json_lines" }, ...ours }, {});
+    const { body } = lines as { body: object };
+    expect(sharedEncoding(body)).toBe('[{"id":9007199254740993},7]');
+    expect(upstream.seen.at(-1)?.headers.accept).toContain("application/x-ndjson");
+    upstream.respond((response) => response.end('{"a":1}\n{"a"'));
+    expect(await ask({ method: "GET", how: { responseFormat: "json_lines" } }, {})).toMatchObject({
+      error: "upstream_malformed_response",
+      message: "the upstream's response has a line that is not JSON",
+    });
+    upstream.respond((response) => response.end("event: up\ndata: 1\n\ndata: 2\n\n"));
+    const how = { responseFormat: "events" } as const;
+    expect(await ask({ method: "GET", how, outputTransform: { text: "data" } }, {})).toEqual({
+      body: [{ event: "up", text: "1" }, { text: "2" }],
+    });
+    expect(upstream.seen.at(-1)?.headers.accept).toBe("text/event-stream");
+    upstream.respond((response) => response.end());
+    for (const responseFormat of ["events", "json_lines"] as const) {
+      expect(await ask({ method: "GET", how: { responseFormat } }, {})).toEqual({ body: [] });
+    }
   });
 
   it("is bytes as base64", async () => {

@@ -187,8 +187,35 @@ describe("content", () => {
   it.each([
     ...["text/event-stream", "application/jsonl", "application/x-ndjson", "application/json-seq"],
     ...["application/geo+json-seq", "application/stream+json"],
-  ])("of %s is awaited whole, as text, and that is said", async (type) => {
-    const content = { [type]: { itemSchema: { type: "object" } } };
+  ])("of %s is a list of its items, awaited whole, and that is said", async (type) => {
+    const itemSchema = { $ref: "#/components/schemas/Item" };
+    const Item = { type: "object", properties: { data: { type: "string" } } };
+    const operation = { responses: { "200": { content: { [type]: { itemSchema } } } } };
+    const { table, notes } = await importOne(operation, { components: { schemas: { Item } } });
+    expect(table["output_schema"]).toEqual({ type: "array", items: Item });
+    const format = type === "text/event-stream" ? "events" : "json_lines";
+    expect(table["handler"]).toMatchObject({ response_format: format, headers: { Accept: type } });
+    expect(notes).toEqual([expect.stringContaining("the answer has to end")]);
+  });
+
+  it("of lines is a list as its schema has it, and of its items", async () => {
+    const schema = { type: "array", maxItems: 9 };
+    const list = { type: "array", items: { type: "object" } };
+    const outputOf = async (mediaType: object): Promise<unknown> => {
+      const content = { "application/jsonl": mediaType };
+      const { table } = await importOne({ responses: { "200": { content } } });
+      expect(table["handler"].response_format).toBe("json_lines");
+      return table["output_schema"];
+    };
+    expect(await outputOf({ schema })).toEqual(schema);
+    expect(await outputOf({ schema, itemSchema: list.items })).toEqual({ allOf: [schema, list] });
+  });
+
+  it.each([
+    ["text/event-stream", { schema: { type: "array", items: { type: "object" } } }],
+    ["application/x-ndjson", { schema: { type: "object" } }],
+  ])("of %s whose items nobody describes is awaited whole, as text", async (type, mediaType) => {
+    const content = { [type]: mediaType };
     const { table, notes } = await importOne({ responses: { "200": { content } } });
     expect(table["handler"].response_format).toBe("text");
     expect(notes).toEqual([

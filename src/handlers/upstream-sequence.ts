@@ -1,0 +1,103 @@
+/**
+ * Answers that are one item after another, as one list: lines of JSON, JSON text sequences, and the events of a
+ * stream. An item that is cut off, or none, spoils the answer: nobody is given a part of it for the whole.
+ * RFC 7464, HTML "Server-sent events", OAS 3.2.0 §4.14.2.1
+ */
+import { ANSWER_BOUNDS, excessInWords } from "../base/json-bounds.ts";
+import { CLOSE_BRACKET, COMMA, mayBeJson, OPEN_BRACKET } from "../base/json-octets.ts";
+
+/** What the octets are a list of, or why they are none. */
+type Sequence<Listed> =
+  | { readonly list: Listed; readonly fault?: undefined }
+  | { readonly list?: undefined; readonly fault: string };
+
+const LINE_FEED = 0x0a;
+/** Stands before each text of a sequence of RFC 7464, and in no other JSON. */
+const RECORD_SEPARATOR = 0x1e;
+
+/** Lines of JSON, or a JSON text sequence, as the octets of one list of JSON. */
+export function joinTexts(octets: Buffer): Sequence<Buffer> {
+  const isMarked = octets[0] === RECORD_SEPARATOR;
+  const separator = isMarked ? RECORD_SEPARATOR : LINE_FEED;
+  const list = Buffer.allocUnsafe(octets.length + 2);
+  let length = list.writeUInt8(OPEN_BRACKET);
+  let end = 0;
+  for (let from = 0; from < octets.length; from = end + 1) {
+    const found = octets.indexOf(separator, from);
+    end = found === -1 ? octets.length : found;
+    const text = octets.subarray(from, end);
+    if (text.every(isBlank)) continue;
+    // Of a number that was cut off the beginning is one as well.   RFC 7464 §2.4
+    if (isMarked && !isBlank(text.at(-1) ?? 0)) return { fault: "ends within an item" };
+    if (!mayBeJson(text, ANSWER_BOUNDS.depth)) {
+      return { fault: isMarked ? "has an item that is not JSON" : "has a line that is not JSON" };
+    }
+    if (length > 1) length = list.writeUInt8(COMMA, length);
+    length += text.copy(list, length);
+  }
+  length = list.writeUInt8(CLOSE_BRACKET, length);
+  return { list: list.subarray(0, length) };
+}
+
+function isBlank(octet: number): boolean {
+  return octet === 0x20 || octet === 0x0a || octet === 0x0d || octet === 0x09;
+}
+
+/** An event with the fields that it was sent with. */
+interface StreamEvent {
+  readonly event?: string;
+  readonly data?: string;
+  readonly id?: string;
+  readonly retry?: number;
+}
+
+/** The events of a stream that has ended; one without data is none, nor is one that no empty line ends. */
+export function readEvents(text: string): Sequence<readonly StreamEvent[]> {
+  const list: StreamEvent[] = [];
+  let event: StreamEvent = {};
+  let fields = 0;
+  for (const line of linesOf(text)) {
+    if (line !== "") {
+      event = withField(event, line);
+      continue;
+    }
+    if (event.data !== undefined) {
+      list.push(event);
+      fields += Object.keys(event).length;
+      const isMore = fields > ANSWER_BOUNDS.members;
+      if (isMore) return { fault: excessInWords("members", ANSWER_BOUNDS) ?? "" };
+    }
+    event = {};
+  }
+  return { list };
+}
+
+/** The lines that have ended. */
+function* linesOf(text: string): Generator<string> {
+  const ending = /\r\n|\n|\r/g;
+  let from = 0;
+  for (let found = ending.exec(text); found !== null; found = ending.exec(text)) {
+    yield text.slice(from, found.index);
+    from = ending.lastIndex;
+  }
+}
+
+const RETRY = /^\d{1,15}$/;
+
+function withField(event: StreamEvent, line: string): StreamEvent {
+  const colon = line.indexOf(":");
+  const name = colon === -1 ? line : line.slice(0, colon);
+  const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+  switch (name) {
+    case "data":
+      return { ...event, data: event.data === undefined ? value : `${event.data}\n${value}` };
+    case "event":
+      return { ...event, event: value };
+    case "id":
+      return value.includes("\0") ? event : { ...event, id: value };
+    case "retry":
+      return RETRY.test(value) ? { ...event, retry: Number(value) } : event;
+    default:
+      return event;
+  }
+}
