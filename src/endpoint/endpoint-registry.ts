@@ -27,17 +27,6 @@ interface RouteConflict<E> {
   readonly message: string;
 }
 
-/** The router; it never changes. */
-export interface EndpointRegistry<E extends Pair> {
-  find(method: string, path: string): RouteMatch<E> | undefined;
-  /** The entry of a path without parameters. */
-  findLiteral(method: string, path: string): E | undefined;
-  /** Sorted; empty for an unknown path. Mostly the same list each time. */
-  methodsFor(path: string): readonly string[];
-  /** The entries that are served, in their order. */
-  readonly entries: readonly E[];
-}
-
 /** A registry, and the entries that it refused. */
 interface RegistryResult<E extends Pair> {
   readonly registry: EndpointRegistry<E>;
@@ -67,7 +56,7 @@ export function* creatingRegistry<E extends Pair>(entries: readonly E[]): Paced<
     else conflicts.push({ entry, other, message: describeConflict(entry, other) });
     yield;
   }
-  return { registry: new Registry(literals, templates, served), conflicts };
+  return { registry: new EndpointRegistry(literals, templates, served), conflicts };
 }
 
 function describeConflict(entry: Pair, other: Pair): string {
@@ -76,7 +65,9 @@ function describeConflict(entry: Pair, other: Pair): string {
   return `${pair} and ${other.method} ${other.path} match the same paths equally well`;
 }
 
-class Registry<E extends Pair> implements EndpointRegistry<E> {
+/** The router; it never changes. */
+export class EndpointRegistry<E extends Pair> {
+  /** The entries that are served, in their order. */
   readonly entries: readonly E[];
   readonly #literals: LiteralIndex<E>;
   readonly #templates: TemplateIndex<E>;
@@ -97,10 +88,12 @@ class Registry<E extends Pair> implements EndpointRegistry<E> {
     return found && { entry: found.entry, values: valuesOf(found.template, segments) };
   }
 
+  /** The entry of a path without parameters. */
   findLiteral(method: string, path: string): E | undefined {
     return this.#literals.find(method, path);
   }
 
+  /** Sorted; empty for an unknown path. Mostly the same list each time. */
   methodsFor(path: string): readonly string[] {
     const literal = this.#literals.methods(path);
     const segments = this.#segmentsOf(path);

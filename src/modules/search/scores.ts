@@ -28,15 +28,6 @@ export function questionWork(): SearchWork {
   return { inexactRows: 150_000, comparisons: 6_000 };
 }
 
-/** The scores of the words, by the number of the entry. */
-export interface Scores {
-  /** The entries that have any of the words. */
-  readonly found: Uint32Array;
-  /** In thousandths. */
-  confidenceOf(entry: number): number;
-  scoreOf(entry: number): number;
-}
-
 /** A synonym beside the word itself makes nothing a better answer. */
 const INEXACT_BOOST = 0.05;
 /** A longer word is a worse answer the longer it is. */
@@ -64,7 +55,7 @@ export function* scoringWords(
   words: readonly QuestionWord[],
   work: SearchWork,
 ): Paced<Scores> {
-  const scores = new Accumulator(index);
+  const scores = new Scores(index);
   // The order must not matter: what tells most comes first.
   const sorted = words.toSorted(
     (one, other) => other.weight - one.weight || (one.word < other.word ? -1 : 1),
@@ -118,8 +109,8 @@ function meaningsOf(
   return meanings;
 }
 
-/** By entry, in arrays: a question may find all of them. */
-class Accumulator implements Scores {
+/** The scores of the words, by the number of the entry, in arrays: a question may find all of them. */
+export class Scores {
   readonly #found: Uint32Array;
   #foundCount = 0;
   readonly #index: SearchIndex;
@@ -148,6 +139,7 @@ class Accumulator implements Scores {
     this.#bestOf = new Uint16Array(length);
   }
 
+  /** The entries that have any of the words. */
   get found(): Uint32Array {
     return this.#found.subarray(0, this.#foundCount);
   }
@@ -211,6 +203,7 @@ class Accumulator implements Scores {
     }
   }
 
+  /** In thousandths. */
   confidenceOf(entry: number): number {
     if (this.#total === 0) return 0;
     return Math.round(((this.#answered[entry] ?? 0) / this.#total) * CONFIDENCE_STEPS);

@@ -12,18 +12,6 @@ import { type Failure, failure, isFailure } from "../failure.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import type { Binding } from "../manifest/manifest.ts";
 
-/** The credentials of a program, and how to take them back. */
-interface PresentedCredentials {
-  readonly env: Readonly<Record<string, string>>;
-  readonly stdin: string | null;
-  /** The secrets that must not be seen in the output. */
-  readonly secrets: readonly string[];
-  /** The directory of the files that the manifest has left where a task ends so. */
-  leftAfter(isSuccess: boolean): string | undefined;
-  /** Never throws: answers what was in the way, such as what the program has put beside them. */
-  remove(): unknown;
-}
-
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const FILE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,200}$/;
 /** Parts of a session that are for the record alone. */
@@ -38,7 +26,7 @@ export function presentCredentials(
   if (handoff !== null && handoff !== "none") {
     return failure("presentation_target_invalid", `handoff "${handoff}" is not supported here`);
   }
-  const presented = new Presentation(cleanup ?? "always");
+  const presented = new PresentedCredentials(cleanup ?? "always");
   for (const binding of bindings ?? []) {
     const value = textFor(binding, session);
     if (value === undefined) continue;
@@ -69,9 +57,11 @@ function textFor(
 
 type Cleanup = NonNullable<ResolvedIdentity["effective"]["presentation"]["cleanup"]>;
 
-class Presentation implements PresentedCredentials {
+/** The credentials of a program, and how to take them back. */
+class PresentedCredentials {
   env: Readonly<Record<string, string>> = {};
   stdin: string | null = null;
+  /** The secrets that must not be seen in the output. */
   readonly secrets: string[] = [];
   readonly #cleanup: Cleanup;
   #directory: string | undefined;
@@ -102,11 +92,13 @@ class Presentation implements PresentedCredentials {
     }
   }
 
+  /** The directory of the files that the manifest has left where a task ends so. */
   leftAfter(isSuccess: boolean): string | undefined {
     const removing = isSuccess ? "on-success" : "on-failure";
     return this.#cleanup === "always" || this.#cleanup === removing ? undefined : this.#directory;
   }
 
+  /** Never throws: answers what was in the way, such as what the program has put beside them. */
   remove(): unknown {
     if (this.#directory === undefined) return undefined;
     try {
