@@ -132,7 +132,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     suspensions: await SuspensionRegister.open(store, { now }),
     exported: async function* (serverId) {
       await sessions.save();
-      await lifecycle?.save();
+      await lifecycle.save();
       if (options.shared?.exported !== undefined) {
         yield* options.shared.exported(serverId);
         return;

@@ -32,11 +32,7 @@ class TracedRoute {
 
   constructor({ method, path, tier, definition }: Route) {
     this.#route = { method, path, tier };
-    const type = definition?.handler.type;
-    this.handlerShape = spanShape(
-      "handler",
-      type === undefined ? {} : { [ATTRIBUTES.handler]: type },
-    );
+    this.handlerShape = spanShape("handler", { [ATTRIBUTES.handler]: definition.handler.type });
     this.staysInside = staysInside(definition);
   }
 
@@ -56,9 +52,7 @@ class TracedRoute {
   }
 }
 
-function staysInside(definition: Route["definition"]): boolean {
-  if (definition === undefined) return false;
-  const { handler, file } = definition;
+function staysInside({ handler, file }: Route["definition"]): boolean {
   if (handler.type === "composition") return true;
   const isModules = handler.type === "registered_function" && !handler.function.includes(":");
   return isModules && file.endsWith(".toml");

@@ -72,7 +72,7 @@ export const agentCaCommand: Command = command({
   },
   run: async (line, terminal) => {
     const { name, days, outDir } = line;
-    const issued = unwrap(await makeAgentCa({ name, days: readDays(days) }));
+    const issued = unwrap(makeAgentCa({ name, days: readDays(days) }));
     const paths = {
       certificate: join(outDir, "agents-ca.pem"),
       key: join(outDir, "agents-ca-key.pem"),
@@ -88,7 +88,7 @@ export const agentCertCommand: Command = command({
   options: CERTIFICATE_OPTIONS,
   run: async (line, terminal) => {
     const request = readRequest(line, terminal);
-    const issued = unwrap(await issueAgentCertificate(request));
+    const issued = unwrap(issueAgentCertificate(request));
     const name = readName(request.name);
     const paths = {
       certificate: join(line.outDir, `${name}.cert.pem`),
@@ -164,7 +164,7 @@ function readRequest(
 function readGenesis(file: string, terminal: Terminal): Genesis {
   const { genesis, problems } = readGenesisFile(readText(terminal.directory, file), file, []);
   if (genesis !== undefined) return genesis;
-  throw usage(`${problems.filter(isError).map(formatProblem).join("; ")}`);
+  throw usage(problems.filter(isError).map(formatProblem).join("; "));
 }
 
 /** The members of a Genesis that a certificate can carry; no scopes in it are no commitment. */
