@@ -6,7 +6,6 @@
 /** The limits of unread notifications in one inbox. */
 export interface InboxLimits {
   readonly perInbox: number;
-  /** Of one sender. */
   readonly perSender: number;
 }
 

@@ -48,7 +48,6 @@ export class UndeclaredMembers implements SentNames {
     this.#hasQuery = hasQuery;
   }
 
-  /** The first of them. */
   get first(): string | undefined {
     return this.#names[0];
   }

@@ -25,7 +25,6 @@ type EndedRequest = Dispatcher.RequestOptions & {
   readonly onSent?: () => void;
 };
 
-/** The connections to one upstream. */
 interface UpstreamPool {
   /**
    * Sends a request; rejects once its signal fires, also before there is a connection for it. A GET or HEAD is

@@ -22,7 +22,6 @@ import {
 } from "./bearer-syntax.ts";
 import { sha256Hex } from "./canonical-form.ts";
 
-/** The parts of a verifier. */
 interface TokenVerifierParts {
   readonly oauth: TokenPolicy;
   readonly keys: KeySource;

@@ -39,7 +39,6 @@ interface CertificateContent {
   readonly extensions: readonly EncodedExtension[];
 }
 
-/** The signer of a certificate. */
 interface CertificateIssuer {
   readonly signer: CertificateSigner;
   /** The Name in DER, byte by byte as in its own certificate. */
@@ -150,7 +149,6 @@ function encodeExtension({ oid, isCritical, value }: EncodedExtension): Buffer {
 /** The kind of key that is made for an agent. */
 export type KeyKind = "p256" | "ed25519";
 
-/** Signs certificates. */
 interface CertificateSigner {
   readonly key: KeyObject;
   /** The AlgorithmIdentifier of its signatures, in DER. */

@@ -15,7 +15,6 @@ import { type Archetype, readGenesisFile, signedOctets } from "./genesis.ts";
 /** The content of a Genesis, and its issuer. */
 interface GenesisOptions {
   readonly name: string;
-  /** An Owner-ID. */
   readonly ownerId: string;
   /** `assistant` unless given. */
   readonly archetype?: Archetype | undefined;

@@ -44,7 +44,6 @@ const ASKING_TIMEOUT_MS = 5_000;
 const READING_TIMEOUT_MS = 60_000;
 const LAST_ANSWERS_MS = 1_000;
 
-/** The command of a name. */
 type FindCommand = (name: string) => ControlCommand | undefined;
 
 /** Serves commands at a path. Throws where nothing can listen there. */

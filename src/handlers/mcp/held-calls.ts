@@ -41,7 +41,6 @@ export class HeldCalls {
     return this.#waiting.has(id);
   }
 
-  /** Begins a call. */
   begin(run: RunCall, caller: string | undefined, listener: CallListener): Promise<CallOutcome> {
     const call = new HeldCall();
     return this.#follow(call, caller, () => call.begin(run, listener));

@@ -27,7 +27,6 @@ export interface McpServerOptions {
   now?(): number;
 }
 
-/** The listener of a connection. */
 interface ConnectionListener {
   /** Its tools may be others: it is new, it was lost, or it said so. */
   onStale(): void;

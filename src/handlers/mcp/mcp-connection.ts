@@ -43,7 +43,6 @@ export interface InputRequired {
 /** A question that a server of the older protocol asks in the middle of a call. */
 type AnswerQuestion = (question: JsonRecord) => Promise<JsonRecord>;
 
-/** The events of a connection. */
 interface ConnectionEvents {
   /** The server's tools may be others now. */
   onListChanged(): void;

@@ -101,7 +101,6 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
   };
 }
 
-/** An agent, and what it is served by. */
 interface ServedAgent {
   readonly agent: ConnectedAgent;
   readonly document: AgentDocument;

@@ -27,7 +27,6 @@ import {
 import type { ConsolePlace } from "./place.ts";
 import type { SignedIn } from "./sessions.ts";
 
-/** The parts of the ceremonies. */
 interface CeremonyParts {
   readonly passkeys: Passkeys;
   readonly challenges: PasskeyChallenges;

@@ -88,7 +88,6 @@ export class Sessions {
       );
   }
 
-  /** Ends it. */
   async end(token: string): Promise<void> {
     await this.#kept.delete([sha256Hex(token)]);
   }

@@ -13,7 +13,6 @@ import { recordReader } from "../../state/records/stored-record.ts";
 
 type RunState = "running" | "completed" | "refused" | "failed";
 
-/** One run. */
 interface RecentRun {
   readonly runId: string;
   readonly agentId: string;

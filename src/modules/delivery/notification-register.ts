@@ -62,7 +62,6 @@ export class NotificationRegister {
     this.now = parts.now;
   }
 
-  /** Opens the register of a store. */
   static async open(options: NotificationRegisterOptions): Promise<NotificationRegister> {
     const { store, outbox, now = Date.now } = options;
     const limits = { ...DEFAULT_LIMITS, ...options.limits };

@@ -47,7 +47,6 @@ interface BuiltinOptions {
   readonly overrides: ReadonlyMap<string, Handler>;
 }
 
-/** The endpoints, and what they answer with. */
 interface BuiltinEndpoints {
   readonly endpoints: readonly ProtocolEndpoint[];
   /** Makes the long answers, so that nobody has to wait for them. */

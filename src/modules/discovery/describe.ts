@@ -37,7 +37,6 @@ import {
   type IdentityReply,
 } from "./describe-identity.ts";
 
-/** All that there is to describe. */
 interface DescribeOptions extends DescribedAgents {
   readonly context: DiscoveryContext;
   readonly standing: AgentStanding;
@@ -208,7 +207,6 @@ function refuseLapsed(
   return method === "DESCRIBE" ? undefined : refuseInactive(agent, standing);
 }
 
-/** The agents there are to describe. */
 interface DescribedAgents {
   readonly directory: AgentDirectory;
   /** Addressed by requests that name no agent. */

@@ -17,7 +17,6 @@ import type { NegotiationContext } from "./config.ts";
 import type { LateSynthesis } from "./late-synthesis.ts";
 import { PendingProposals } from "./propose/pending-proposals.ts";
 
-/** The state of negotiation. */
 interface NegotiationState {
   readonly proposals: PendingProposals;
   /** Of agents that this server knows. */

@@ -151,7 +151,6 @@ export interface InventoryEntry {
   readonly degradedMemoryDimensions?: readonly string[];
 }
 
-/** The entry of an installed agent. */
 function inventoryEntry(agent: InstalledAgent, redactor: Redactor): InventoryEntry {
   const { description, memoryShape, confidenceThreshold, degraded, pack } = agent;
   const dimensions = unmetDimensions(memoryShape);

@@ -110,7 +110,6 @@ function listed(tools: readonly string[]): string {
   return `${shown}${others} ${tools.length === 1 ? "names" : "name"}`;
 }
 
-/** The agents that there are. */
 interface InstalledNames {
   readonly all: readonly Pick<InstalledAgent, "agentId">[];
   reference(agentId: string, tenant: string): AgentRef | undefined;

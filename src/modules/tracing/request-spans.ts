@@ -28,7 +28,6 @@ import {
 import type { Spans } from "./spans.ts";
 import { readParent, tracedRoute } from "./traced-route.ts";
 
-/** The parts that spans of requests are made with. */
 interface RequestSpansParts {
   readonly spans: Spans;
   readonly places: AsyncLocalStorage<Place>;

@@ -179,7 +179,6 @@ interface ManifestReport {
 /** The draft speaks of faults. */
 const WORDS = { error: "fault", warning: "warning" } as const;
 
-/** Prints a report. */
 function printReport(report: ManifestReport, json: boolean, { out }: Terminal): void {
   if (json) printJson(toJson(report), out);
   else printForPeople(report, out);

@@ -37,7 +37,6 @@ const OPTIONS = {
 
 type ExportLine = Line<typeof ARGS, typeof OPTIONS>;
 
-/** The command. */
 const exportCommand: Command = command({
   name: "export",
   description: "Writes the endpoints of a deployment, or of a server, as OpenAPI 3.1.",

@@ -28,7 +28,6 @@ export interface CutHeadsFile {
   readonly chains: number;
 }
 
-/** The facts of a cut. */
 interface CutFacts {
   readonly serverId: string;
   /** Milliseconds since the epoch. */

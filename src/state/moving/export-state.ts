@@ -27,7 +27,6 @@ export interface RecordsSource {
   begin(): Promise<ExportedRecords>;
 }
 
-/** The records of one export. */
 interface ExportedRecords {
   /** Numbers below were used before. */
   readonly firstSegment: number;

@@ -80,7 +80,6 @@ interface OpenRecords {
   close(): Promise<void>;
 }
 
-/** A ledger that is open. */
 interface OpenLedger extends OpenRecords {
   readonly ledger: Ledger;
 }

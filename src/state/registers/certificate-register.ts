@@ -44,7 +44,6 @@ export class CertificateRegister {
     this.#revoked = revoked;
   }
 
-  /** Opens the register of a store. */
   static async open(store: Store): Promise<CertificateRegister> {
     const name = "revoked-certificates";
     const read = recordReader<StoredRevocation>({});

@@ -60,7 +60,6 @@ export class ContractRegister {
     this.#watchers = watchers;
   }
 
-  /** Opens the register of a store. */
   static async open(options: ContractRegisterOptions): Promise<ContractRegister> {
     const { store, tombstoneMs, now = Date.now } = options;
     const followed: Followed = { revisions: new Map(), watchers: new Set() };

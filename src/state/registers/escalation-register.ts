@@ -82,7 +82,6 @@ export class EscalationRegister {
     this.#watchers = watchers;
   }
 
-  /** Opens the register of a store. */
   static async open(store: Store, options: EscalationOptions = {}): Promise<EscalationRegister> {
     const { limits, now = () => Date.now() } = options;
     const watchers = new Set<EscalationWatcher>();

@@ -95,7 +95,6 @@ export class SessionRegister {
     this.#onFault = onFault;
   }
 
-  /** Opens the register of a store. */
   static async open(store: Store, options: SessionOptions = {}): Promise<SessionRegister> {
     const { limits, now = Date.now } = options;
     const inUse = new Map<string, SessionInUse>();

@@ -71,7 +71,6 @@ export class SuspensionRegister {
     this.#suspensions = suspensions;
   }
 
-  /** Opens the register of a store. */
   static async open(store: Store, options: SuspensionOptions = {}): Promise<SuspensionRegister> {
     const { limits, now = Date.now } = options;
     const suspensions = await Collection.open(store, {

@@ -90,7 +90,6 @@ export class KeySets {
     this.#now = now;
   }
 
-  /** The keys at a URL. */
   async find(url: string): Promise<KeySet> {
     const cache = this.#cacheOf(url);
     if (cache.fresh !== undefined)

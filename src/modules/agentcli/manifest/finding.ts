@@ -59,7 +59,6 @@ export class Findings implements DocumentReader {
     return this.#errors.length > 0;
   }
 
-  /** The verdict. */
   verdict(): Validation {
     return { ok: !this.hasErrors, errors: this.#errors, warnings: this.#warnings };
   }

@@ -22,7 +22,6 @@ type RequiredOf<Fields> = {
     : never;
 }[keyof Fields];
 
-/** The value of a field. */
 type ValueOf<Field> = Field extends keyof Words
   ? Words[Field]
   : Field extends `#${infer Name extends keyof Blocks}` | { whole: infer Name extends keyof Blocks }

@@ -45,7 +45,6 @@ export class ManifestLibrary {
     this.#shelf = shelf;
   }
 
-  /** The manifest in a file. */
   read(path: string): ReadManifest {
     const known = this.#byPath.get(path);
     if (known !== undefined) return known;

@@ -87,7 +87,6 @@ export class Subscriptions {
     return withTaskNews(heard, { request, taskIds, id, hearsTools, stream: controller, served });
   }
 
-  /** Ends all of them. */
   end(): void {
     for (const controller of this.#open) controller.abort();
   }

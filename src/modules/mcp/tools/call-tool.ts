@@ -87,7 +87,6 @@ async function taskFor(
   return task && ({ resultType: "task", ...taskView(task) } as unknown as Result);
 }
 
-/** A call, and what it is called on. */
 interface ResolvedCall {
   readonly asking: Asking;
   /** Undefined: it is none that has a description of its own. */

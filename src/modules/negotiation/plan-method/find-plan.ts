@@ -70,7 +70,6 @@ export function* findPlan(
   return request.outputSchema === undefined ? yield* search.forWords() : search.forOutputs();
 }
 
-/** Searches the plan of one request. */
 class PlanSearch {
   readonly #request: PlanRequest;
   readonly #authority: Caller["authority"];

@@ -89,7 +89,6 @@ function isWhatWasAsked({ kind, recipe }: SynthesisPlan, method: string): boolea
   return kind === "passthrough" && recipe.steps[0]?.method === method;
 }
 
-/** The request as a proposal. */
 function proposalOfRequest({ input, query }: Call, { method, path }: ExchangeView): Proposal {
   const names = Object.keys(input);
   const properties = names.map((name) => [

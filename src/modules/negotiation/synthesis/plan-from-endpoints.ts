@@ -47,7 +47,6 @@ function passthroughAggregation(task: SynthesisTask, endpoint: IndexedEndpoint):
   return task.isOpen && isFree ? "last" : pickAsked(task, [endpoint]);
 }
 
-/** The plan that a chain is. */
 function planOfChain(
   kind: "passthrough" | "planner",
   chain: readonly IndexedEndpoint[],

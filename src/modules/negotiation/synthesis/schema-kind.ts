@@ -35,7 +35,6 @@ const MAX_ALTERNATIVES = 64;
 const NO_FORMATS: ReadonlySet<string> = new Set();
 const ANYTHING: readonly TypedValues[] = [{ formats: NO_FORMATS }];
 
-/** The kind of every value there is. */
 const ANY_KIND: SchemaKind = new Map<DisjointType, readonly TypedValues[]>([
   ["string", ANYTHING],
   ["integer", ANYTHING],
@@ -86,7 +85,7 @@ class KindReader {
     if (!isRecord(schema)) return ANY_KIND;
     let kind: SchemaKind | undefined = describedKind(schema);
     for (const limit of this.#limits(schema)) {
-      kind = kind && limit && intersect(kind, limit);
+      kind = limit && intersect(kind, limit);
       if (kind === undefined) return undefined;
     }
     return kind;

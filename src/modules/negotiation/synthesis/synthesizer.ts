@@ -71,7 +71,6 @@ function boundsOf(
   return allows === undefined ? bounds : { ...bounds, allows };
 }
 
-/** The sources of plans: recipes, and the endpoints. */
 interface PlanSources {
   readonly planFromRecipes: RecipePlanner;
   readonly index: EndpointIndex;

@@ -224,7 +224,6 @@ export class EffectLedger {
     this.#now = now;
   }
 
-  /** Records an effect, and answers with its id. */
   async record(run: Run, nodeId: string, startedSequence: number): Promise<string> {
     const { runId, owner } = run;
     const effectId = idOf([owner.tenant, runId, nodeId, String(startedSequence)]);

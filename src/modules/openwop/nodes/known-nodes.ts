@@ -51,7 +51,6 @@ export function nodeTypes(options: {
 
 const MAX_HANDOFFS = 8;
 
-/** The node type of agents. */
 function agentNode(executor: AgentExecutor): NodeType {
   return {
     isEffectful: true,

@@ -11,7 +11,6 @@ import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 import type { Run } from "./run.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
-/** The fault of a pin. */
 interface PinFault {
   /** The member of the pin. */
   readonly member: keyof PinnedAgent;
@@ -19,7 +18,6 @@ interface PinFault {
   readonly details: JsonRecord;
 }
 
-/** The agents that there are. */
 type Agents = Pick<AgentCatalog, "reference">;
 
 /** The members of a pin that an author may leave out, and must not get wrong. */

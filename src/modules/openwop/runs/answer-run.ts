@@ -277,7 +277,6 @@ function nothingAsked(): RunRefusal {
   return refuseRun("interrupt_not_found", "the node of this run waits for nothing");
 }
 
-/** The events of a decision that has its answer. */
 function decisionAnswered(
   interrupt: Interrupt,
   answer: InterruptAnswer,

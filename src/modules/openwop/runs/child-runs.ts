@@ -14,7 +14,6 @@ import type { RunLog } from "./run-log.ts";
 import type { StandingRun } from "./run-state.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
-/** One execution of a node. */
 interface NodeExecution {
   readonly run: Run;
   readonly nodeId: string;

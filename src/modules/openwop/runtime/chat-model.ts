@@ -183,7 +183,6 @@ export function boundedBody(source: BodySource): ReadableStream<Uint8Array> {
   );
 }
 
-/** Of one document. */
 class DocumentBounds {
   readonly isOver = false;
   #length = 0;

@@ -7,7 +7,6 @@
 import { firstIndex } from "../../../base/first-index.ts";
 import { wordsOf } from "../words.ts";
 
-/** A sentence of a source. */
 interface Sentence {
   readonly text: string;
   /** The number of its source, from 0. */
