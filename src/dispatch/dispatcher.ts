@@ -35,7 +35,7 @@ import { scopeGate } from "./gates/17-scope.ts";
 import { approvalGate } from "./gates/18-approval.ts";
 import { type Gates, Pipeline, type PipelineParts } from "./pipeline.ts";
 import type { MethodPolicy } from "./policy/method-policy.ts";
-import type { PoliciesConfig } from "./policy/policies-config.ts";
+import type { PoliciesConfig } from "./policy/policies-section.ts";
 import type { Rates } from "./rates/rates.ts";
 import { createEndpointLookup } from "./routes/endpoint-lookup.ts";
 import { listingMethods } from "./routes/floor.ts";

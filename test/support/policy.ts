@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../src/base/problem.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../../src/dispatch/policy/method-policy.ts";
-import type { MethodPolicyConfig } from "../../src/dispatch/policy/policies-config.ts";
+import type { MethodPolicyConfig } from "../../src/dispatch/policy/policies-section.ts";
 import { smallCatalog, smallVocabulary } from "./vocabulary.ts";
 
 const DEFAULTS: MethodPolicyConfig = {

@@ -12,8 +12,7 @@ import {
   type HostedProtocolEntry,
   hostedProtocolsSection,
 } from "../../dispatch/module/listing-sections.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
-import { policiesSection } from "../../dispatch/policy/policies-section.ts";
+import { type PoliciesConfig, policiesSection } from "../../dispatch/policy/policies-section.ts";
 import {
   endpointsSection,
   type FilesConfig,

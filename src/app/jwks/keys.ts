@@ -6,7 +6,7 @@
 import { statSync } from "node:fs";
 import type { ForwardClock } from "../../base/forward-clock.ts";
 import { isError, type Problem } from "../../base/problem.ts";
-import type { OauthConfig } from "../../dispatch/policy/policies-config.ts";
+import type { OauthConfig } from "../../dispatch/policy/policies-section.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import {
   checkKeyFile,

@@ -10,7 +10,7 @@ import { projectEndpoint } from "../../endpoint/project.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
 import type { Caller } from "../caller/caller.ts";
-import type { ApprovalRule } from "../policy/policies-config.ts";
+import type { ApprovalRule } from "../policy/policies-section.ts";
 import type { Route } from "../routes/route.ts";
 
 /** The approval that a call needs. */

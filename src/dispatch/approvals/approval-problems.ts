@@ -13,7 +13,7 @@ import { covers } from "../../identity/authority-scope.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import type { TlsConfig } from "../../identity/identity-sections.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
-import type { ApprovalRule, IdentityConfig } from "../policy/policies-config.ts";
+import type { ApprovalRule, IdentityConfig } from "../policy/policies-section.ts";
 import type { Route } from "../routes/route.ts";
 import { ApprovalPolicy } from "./approval-policy.ts";
 

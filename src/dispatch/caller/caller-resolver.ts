@@ -16,7 +16,7 @@ import {
 } from "../../identity/authority-scope.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
-import type { IdentityConfig } from "../policy/policies-config.ts";
+import type { IdentityConfig } from "../policy/policies-section.ts";
 import {
   agentUnauthenticated,
   authorizationRequired,

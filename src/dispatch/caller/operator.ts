@@ -8,7 +8,7 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
 import type { Operator } from "../../state/registers/operator.ts";
-import type { IdentityConfig } from "../policy/policies-config.ts";
+import type { IdentityConfig } from "../policy/policies-section.ts";
 import { agentUnauthenticated, forbidden, type Refusal } from "../refusals/refusal.ts";
 import type { ExchangeView } from "../routes/route.ts";
 import type { Peer } from "./peer.ts";

@@ -17,7 +17,7 @@ import {
 import type { CallerState } from "../caller/caller-state.ts";
 import type { Delegation } from "../caller/delegation.ts";
 import type { Exchange } from "../exchange.ts";
-import type { IdentityConfig } from "../policy/policies-config.ts";
+import type { IdentityConfig } from "../policy/policies-section.ts";
 import {
   agentUnauthenticated,
   badRequest,

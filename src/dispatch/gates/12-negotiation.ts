@@ -10,7 +10,7 @@ import type { Attempts } from "../contracts/attempts.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
-import type { RcnsConfig } from "../policy/policies-config.ts";
+import type { RcnsConfig } from "../policy/policies-section.ts";
 import { authorizationRequired, notFound, type Refusal, sameForAll } from "../refusals/refusal.ts";
 import { type Locks, refuseContract } from "../refusals/refuse-contract.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";

@@ -3,7 +3,7 @@ import type { ConfigPlace } from "../../base/deployment-files.ts";
 import type { AgentsConfig, ServerConfig } from "../../identity/identity-sections.ts";
 import type { StoreConfig } from "../../state/state-sections.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
-import type { PoliciesConfig } from "../policy/policies-config.ts";
+import type { PoliciesConfig } from "../policy/policies-section.ts";
 
 interface SharedSections extends ConfigPlace {
   readonly agents: AgentsConfig;

@@ -11,7 +11,7 @@ import { fillTemplate } from "../../base/template.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
-import type { MethodPolicyConfig, Redirect } from "./policies-config.ts";
+import type { MethodPolicyConfig, Redirect } from "./policies-section.ts";
 
 /** The policy as lookups. */
 export interface MethodPolicy {

@@ -8,7 +8,7 @@
 import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { Caller } from "../../dispatch/caller/caller.ts";
 import { operatorOf, refuseAuthority } from "../../dispatch/caller/operator.ts";
-import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
+import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
 import type { RateWindow } from "../../dispatch/rates/rate-window.ts";
 import {
   recipientsFull,

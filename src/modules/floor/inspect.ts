@@ -7,7 +7,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { operatorOf } from "../../dispatch/caller/operator.ts";
-import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
+import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
 import {
   agentUnauthenticated,

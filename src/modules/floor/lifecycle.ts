@@ -5,7 +5,7 @@
  * AGTP "Lifecycle Methods"
  */
 import { operatorOf, refuseAuthority } from "../../dispatch/caller/operator.ts";
-import type { IdentityConfig } from "../../dispatch/policy/policies-config.ts";
+import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
 import {
   badRequest,
   lifecycleConflict,

@@ -5,7 +5,7 @@
  */
 
 import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
-import type { PoliciesConfig } from "../../dispatch/policy/policies-config.ts";
+import type { PoliciesConfig } from "../../dispatch/policy/policies-section.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Access, Asker } from "./entry.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
 import { createCallerResolver } from "../../../src/dispatch/caller/caller-resolver.ts";
-import type { IdentityConfig } from "../../../src/dispatch/policy/policies-config.ts";
+import type { IdentityConfig } from "../../../src/dispatch/policy/policies-section.ts";
 import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
 import { agentFile } from "../../support/deployment.ts";

@@ -5,7 +5,7 @@ import type { Exchange } from "../../../src/dispatch/exchange.ts";
 import { callerGate } from "../../../src/dispatch/gates/00-caller.ts";
 import { authorityGate } from "../../../src/dispatch/gates/02-authority.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
-import type { IdentityConfig } from "../../../src/dispatch/policy/policies-config.ts";
+import type { IdentityConfig } from "../../../src/dispatch/policy/policies-section.ts";
 import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
 import { agentFile } from "../../support/deployment.ts";

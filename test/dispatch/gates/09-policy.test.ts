@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { policyGate } from "../../../src/dispatch/gates/09-policy.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
-import type { MethodPolicyConfig } from "../../../src/dispatch/policy/policies-config.ts";
+import type { MethodPolicyConfig } from "../../../src/dispatch/policy/policies-section.ts";
 import { refusalBody, refusalText } from "../../../src/dispatch/refusals/refusal.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange, makeRoute } from "../../support/exchange.ts";

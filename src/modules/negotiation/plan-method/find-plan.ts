@@ -10,7 +10,7 @@ import type { Paced } from "../../../base/paced.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import type { Caller } from "../../../dispatch/caller/caller.ts";
 import type { MethodPolicy } from "../../../dispatch/policy/method-policy.ts";
-import type { PoliciesConfig } from "../../../dispatch/policy/policies-config.ts";
+import type { PoliciesConfig } from "../../../dispatch/policy/policies-section.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { decodeValues, mergeInput } from "../../../endpoint/input.ts";
 import type {
