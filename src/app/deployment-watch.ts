@@ -1,6 +1,84 @@
-/** Looks again and again for files of a deployment that have changed, for somebody who is writing them. */
+/**
+ * Tells which files of a deployment have changed since they were read: to somebody who is writing them, again and
+ * again, and to operators where a worker is replaced between two reloads.
+ */
+import { type Dirent, promises } from "node:fs";
+import { extname, join, relative, sep } from "node:path";
 import { pause } from "../base/back-off.ts";
-import { changedFiles, type FileMarks, markFiles } from "./file-marks.ts";
+import { isWithin } from "../base/paths.ts";
+import type { Problem } from "../base/problem.ts";
+import type { Config } from "./config/config.ts";
+
+/** By path, relative to the deployment, what tells a file from a later one. */
+export type FileMarks = ReadonlyMap<string, string>;
+
+/** The files that a deployment may be made of; what its handlers write is none of them. */
+const KINDS: ReadonlySet<string> = new Set(
+  ".toml .json .yaml .yml .js .mjs .cjs .ts .mts .py .pem .crt .cer .key .cedar".split(" "),
+);
+/** More are not looked at. */
+const MAX_FILES = 50_000;
+/** So many are looked at together. */
+const STRIDE = 32;
+
+/** Looks at the files of a deployment, but not at what it keeps or has installed. */
+export async function markFiles({
+  directory,
+  handlers: { root },
+}: Pick<Config, "directory" | "handlers">): Promise<FileMarks> {
+  const marks = new Map<string, string>();
+  const directories = isWithin(directory, root) ? [directory] : [directory, root];
+  for (let next = directories.pop(); next !== undefined; next = directories.pop()) {
+    const entries = await promises.readdir(next, { withFileTypes: true }).catch((): Dirent[] => []);
+    const paths: string[] = [];
+    for (const entry of entries) {
+      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+      const path = join(next, entry.name);
+      if (entry.isDirectory()) directories.push(path);
+      else if (KINDS.has(extname(entry.name))) paths.push(path);
+    }
+    for (let from = 0; from < paths.length; from += STRIDE) {
+      if (marks.size > MAX_FILES) return marks;
+      await Promise.all(
+        paths.slice(from, from + STRIDE).map(async (path) => {
+          const found = await promises.stat(path).catch(() => undefined);
+          if (found === undefined) return;
+          const { ino, size, mtimeMs, ctimeMs } = found;
+          const name = relative(directory, path).split(sep).join("/");
+          marks.set(name, `${ino} ${size} ${mtimeMs} ${ctimeMs}`);
+        }),
+      );
+    }
+  }
+  return marks;
+}
+
+/** The names of the files that have come, gone or changed, in order. */
+function changedFiles(before: FileMarks, now: FileMarks): readonly string[] {
+  return [...new Set([...before.keys(), ...now.keys()])]
+    .filter((name) => before.get(name) !== now.get(name))
+    .toSorted();
+}
+
+/** More are only counted. */
+const MAX_NAMED = 5;
+
+/**
+ * The warnings about files that one worker has read as the others have not: one that is replaced reads them
+ * as they are then.
+ */
+export function changesOf(node: string, before: FileMarks, now: FileMarks): readonly Problem[] {
+  const names = changedFiles(before, now);
+  const more = names.length - MAX_NAMED;
+  return names.slice(0, MAX_NAMED).map((file, index): Problem => {
+    const others = index === MAX_NAMED - 1 && more > 0 ? `, and so have ${more} more files` : "";
+    return {
+      ...{ file, key: "", severity: "warning" },
+      message: `has changed since the last reload${others}: ${node}, which is replaced, serves it, and the others do not`,
+      hint: "agtpd reload has all of them serve what the files say",
+    };
+  });
+}
 
 /** A file that is saved in several writes, or several of them, are there within it. */
 const EVERY_MS = 500;

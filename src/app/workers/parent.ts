@@ -14,7 +14,7 @@ import { type OpenSharedState, openSharedState } from "../../state/sharing/open-
 import { type DaemonOptions, loadFor, type Refused } from "../build-daemon.ts";
 import type { Config } from "../config/config.ts";
 import { countWorkers, hostAndPort, nodeName, type StatusSource } from "../control.ts";
-import { type FileMarks, markFiles } from "../file-marks.ts";
+import { changesOf, type FileMarks, markFiles } from "../deployment-watch.ts";
 import { loadSigningKey } from "../foundation.ts";
 import { RunningDaemon, type StartResult } from "../running-daemon.ts";
 import {
@@ -33,7 +33,6 @@ import type {
   PrepareOrder,
   WholeFacts,
 } from "./orders.ts";
-import { changesOf } from "./served-files.ts";
 import {
   commandLead,
   documentVersionOf,
