@@ -5,7 +5,6 @@
  * that this server knows have the store asked, and only about names that are whole; a handler that says
  * 404 has done nothing.
  */
-import type { Call } from "../../handlers/handler.ts";
 import type { ViewLease } from "../../state/state.ts";
 import type { ExchangeView, RouteHandler } from "./route.ts";
 
@@ -22,7 +21,8 @@ export function withSecondLook(
   return async (call, exchange) => {
     const answer = await handler(call, exchange);
     if (!("status" in answer) || answer.status !== 404) return answer;
-    if (!isKnown(exchange) || !members.some((member) => isWhole(call, member))) return answer;
+    if (!isKnown(exchange) || !members.some((member) => isWholeName(call.input[member])))
+      return answer;
     await view.catchUp?.();
     return handler(call, exchange);
   };
@@ -31,10 +31,6 @@ export function withSecondLook(
 /** A stranger does not make the store work. */
 function isKnown({ caller, peer }: ExchangeView): boolean {
   return caller.document !== undefined || peer.certificate !== undefined;
-}
-
-function isWhole({ input }: Call, member: string): boolean {
-  return isWholeName(input[member]);
 }
 
 /** Tells whether this is how something that this server makes may be named. */
