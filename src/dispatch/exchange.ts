@@ -9,17 +9,33 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Operator } from "../state/registers/operator.ts";
 import type { Request } from "../wire/message.ts";
-import type { ApprovalStep, PresentedApproval } from "./approvals/approval-step.ts";
 import { ANONYMOUS, type Caller } from "./caller/caller.ts";
 import type { Delegation, PriorAction } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Refusal } from "./refusals/refusal.ts";
+import type { Reply } from "./reply.ts";
 import type { ContractReference, Route } from "./routes/route.ts";
 
 /** A composition's own request: the caller is known, the input is a value. */
 export interface InnerOrigin {
   readonly parent: Exchange;
   readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** An approval that a request is about, as its record names it. */
+interface PresentedApproval {
+  readonly escalationId: string;
+  /** Undefined: there is none of this id, or not for this caller. */
+  readonly digest: string | undefined;
+  /** A handler was called under it. */
+  readonly isUsed: boolean;
+}
+
+/** The use or question of an approval that has to be kept before the handler may be called. */
+export interface ApprovalStep {
+  readonly kind: "step";
+  /** Resolves to undefined where the handler may be called now. */
+  take(): Promise<Refusal | Reply | undefined>;
 }
 
 /** A record stays one header field. */

@@ -10,7 +10,7 @@ import type { ApprovalUse } from "../../state/registers/approval.ts";
 import { type Escalation, isUsable } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
-import type { Exchange } from "../exchange.ts";
+import type { ApprovalStep, Exchange } from "../exchange.ts";
 import type { StepsAhead } from "../handling/steps-ahead.ts";
 import { recordOf } from "../recorded.ts";
 import {
@@ -26,7 +26,6 @@ import { authorizationRequired, type Refusal, schemaViolation } from "../refusal
 import { tooManyWaiting } from "../refusals/task-refusals.ts";
 import type { Route } from "../routes/route.ts";
 import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
-import type { ApprovalStep } from "./approval-step.ts";
 import {
   approvedCall,
   differences,
