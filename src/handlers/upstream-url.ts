@@ -94,7 +94,7 @@ function isDots(segment: string): boolean {
 type Styles = Readonly<Record<string, ValueStyle>>;
 
 /** The path with its query, filled from an input that `checkUrlInput` accepts. */
-export function fillUrl(url: UpstreamUrl, input: Input, styles: Styles = {}): string {
+export function fillUrl(url: UpstreamUrl, input: Input, styles: Styles): string {
   const path = `/${url.segments.map((pieces) => fill(pieces, input, styles)).join("/")}`;
   return url.query.length === 0 ? path : `${path}?${fill(url.query, input, styles)}`;
 }

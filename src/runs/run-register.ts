@@ -46,7 +46,7 @@ type TakeUp<Run> = (runs: readonly Run[]) => void;
 export async function openRegister<Run extends object, Event extends NumberedEvent = NumberedEvent>(
   store: Store,
   kind: RunKind<Run>,
-  options: RunRegisterOptions = {},
+  options: RunRegisterOptions,
 ): Promise<RunRegister<Run, Event>> {
   return new RunRegister<Run, Event>(await openParts<Run, Event>(store, kind, options));
 }
@@ -322,7 +322,7 @@ export interface RegisterParts<Run extends object, Event extends NumberedEvent> 
 export async function openParts<Run extends object, Event extends NumberedEvent = NumberedEvent>(
   store: Store,
   kind: RunKind<Run>,
-  { now = Date.now, holders = SOLE_HOLDER }: RunRegisterOptions = {},
+  { now = Date.now, holders = SOLE_HOLDER }: RunRegisterOptions,
 ): Promise<RegisterParts<Run, Event>> {
   const { statuses, statusOf, idOf, entriesOf, ownerOf } = kind;
   const log = kind.log && new EventLog<Event>(store, kind.log);

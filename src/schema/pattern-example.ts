@@ -27,7 +27,7 @@ const LOOK_AROUND = /^\(\?<?[=!]/;
 const PROPERTY = /^\\p\{(?:L|Letter|Ll|Lu|N|Nd)\}/;
 
 /** A text of at least `minLength` where repetitions allow it. */
-export function patternExample(pattern: string, minLength = 0): string | undefined {
+export function patternExample(pattern: string, minLength: number): string | undefined {
   if (pattern.length > MAX_PATTERN_LENGTH) return undefined;
   const shortest = new PatternReader(pattern, 0).read();
   if (shortest === undefined || shortest.length >= minLength) return shortest;

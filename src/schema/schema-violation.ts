@@ -39,8 +39,8 @@ const MAX_LISTED_LENGTH = 200;
 /** At most twenty violations, in the order in which they were found. */
 export function toViolations(
   errors: readonly SchemaError[],
-  word: Wording = toViolation,
-  sent?: SentNames,
+  word: Wording,
+  sent: SentNames | undefined,
 ): readonly SchemaViolation[] {
   const first = errors.length > MAX_VIOLATIONS ? errors.slice(0, MAX_VIOLATIONS) : errors;
   return first.map((error) => word(error, sent));

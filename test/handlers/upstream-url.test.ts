@@ -62,7 +62,7 @@ describe("fillUrl", () => {
     ["https://h.example/x?a={b}&c=1", { b: "1&c=2" }, "/x?a=1%26c%3D2&c=1"],
   ])("fills %s", (url, input, path) => {
     expect(checkUrlInput(parse(url), input)).toBeUndefined();
-    expect(fillUrl(parse(url), input)).toBe(path);
+    expect(fillUrl(parse(url), input, {})).toBe(path);
   });
 
   it("lets no value add, leave or climb a segment", () => {
@@ -71,7 +71,7 @@ describe("fillUrl", () => {
     fc.assert(
       fc.property(value, value, value, (a, b, c) => {
         if (checkUrlInput(url, { a, b, c }) !== undefined) return;
-        const filled = fillUrl(url, { a, b, c });
+        const filled = fillUrl(url, { a, b, c }, {});
         expect(filled).toMatch(/^\/v1\/[^/?#]+\/x[^/?#]+\/[^/?#]+\?q=[^&?#]*$/);
         expect(new URL(filled, "https://h.example").pathname).toBe(filled.split("?")[0]);
       }),

@@ -70,7 +70,7 @@ const openWindow: OpenLimit = ({ perMinute, rates, now }) => {
 };
 
 const openBucket: OpenLimit = ({ perMinute, rates, now }) => {
-  const buckets = rates.map((one) => new ToolRates(now, one));
+  const buckets = rates.map((one) => new ToolRates(one, now));
   for (const bucket of buckets) bucket.limit(perMinute);
   const leftAt = (turns: readonly number[], now: number): number => {
     let [left, since] = [perMinute, 0];

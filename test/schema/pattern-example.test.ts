@@ -21,7 +21,7 @@ describe("patternExample", () => {
     "^zone:[a-z-]+$",
     "^/[a-z/]*$",
   ])("gives a text that %s matches", (pattern) => {
-    expect(patternExample(pattern)).toMatch(new RegExp(pattern, "u"));
+    expect(patternExample(pattern, 0)).toMatch(new RegExp(pattern, "u"));
   });
 
   it("gives a text that is long enough, where it can", () => {
@@ -33,7 +33,7 @@ describe("patternExample", () => {
   it.each(["^(?=a)b$", "(", "[", "a)", "\\1", "^(a", "\\", "a{9999}", "x".repeat(600)])(
     "gives nothing for %s",
     (pattern) => {
-      expect(patternExample(pattern)).toBeUndefined();
+      expect(patternExample(pattern, 0)).toBeUndefined();
     },
   );
 

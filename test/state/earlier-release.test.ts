@@ -107,7 +107,7 @@ describe("the state of the release before", () => {
   it("has its tokens, its revoked certificates and its secrets", async () => {
     const server = await openEarlier();
     const { store, certificates } = server.state;
-    const seenTokens = await SeenTokens.open(store);
+    const seenTokens = await SeenTokens.open(store, Date.now);
     const until = FIXTURE.madeAt + 3_600_000;
     expect(await seenTokens.take("home.example", "token-1", until)).toBe("seen");
     expect(await seenTokens.take("home.example", "token-2", until)).toBe("fresh");

@@ -148,7 +148,7 @@ describe("the state of the last release", () => {
     });
     const { delegationId } = expected.delegation;
     expect(told).toMatchObject({ delegation_id: delegationId, task_id: "t-7", outcome: "unknown" });
-    const seen = await SeenTokens.open(state.store);
+    const seen = await SeenTokens.open(state.store, Date.now);
     const until = FIXTURE.madeAt + 7_200_000;
     expect(await seen.take("home.example", "token-1", until)).toBe("seen");
   });
@@ -176,7 +176,7 @@ describe("the state of the last release", () => {
   });
 
   it("has its Idempotency-Keys, with answers and without", async () => {
-    const register = await IdempotencyRegister.open(await openStore());
+    const register = await IdempotencyRegister.open(await openStore(), {});
     const claim = (key: string) => register.claim({ agentId: ALICE, key, fingerprint: "f" });
     const answered = claim("answered");
     expect(answered).toMatchObject({ kind: "answered", status: 200 });

@@ -11,6 +11,7 @@ import { fastify } from "fastify";
 import { expect, onTestFinished } from "vitest";
 import type { JsonRecord } from "../../src/base/json-value.ts";
 import { LoopTime } from "../../src/dispatch/rates/loop-time.ts";
+import { MinuteRates } from "../../src/dispatch/rates/minute-rates.ts";
 import { Rates } from "../../src/dispatch/rates/rates.ts";
 import { createToll } from "../../src/dispatch/rates/toll.ts";
 import type { AgentCatalog } from "../../src/modules/openwop/agent-catalog.ts";
@@ -212,7 +213,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     stopping: new AbortController().signal,
   });
   if (watcher !== undefined) host.watch(watcher);
-  const toolRates = new ToolRates(now);
+  const toolRates = new ToolRates(new MinuteRates(), now);
   toolRates.limit(toolCallsPerMinute);
   const state = {
     idempotency: await Idempotency.open(store, { now }),

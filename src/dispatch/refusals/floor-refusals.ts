@@ -57,6 +57,6 @@ export function sourceUnreadable(message: string, details?: unknown): Refusal {
 }
 
 /** 422: nothing that the caller may call leads to its goal. */
-export function noPlan(explanation: string, more: Readonly<Record<string, unknown>> = {}): Refusal {
+export function noPlan(explanation: string, more: Readonly<Record<string, unknown>>): Refusal {
   return refuseFor(422, "no-plan", explanation, { explanation, ...more });
 }

@@ -20,7 +20,7 @@ import {
 } from "../../schema/section-field.ts";
 
 /** Notes what is wrong with a key of the configuration. */
-type ReportSetting = (key: string, message: string, more?: Pick<Problem, "hint">) => void;
+type ReportSetting = (key: string, message: string, more: Pick<Problem, "hint">) => void;
 
 /** The servers that can be reached; what is wrong with the others is reported. */
 export function readMcpSettings(

@@ -71,7 +71,7 @@ export class Traffic {
   }
 
   /** The newest first, a bounded number. */
-  list(filter: TrafficFilter = {}, most: number = MAX_SHOWN): readonly TrafficEntry[] {
+  list(filter: TrafficFilter, most: number = MAX_SHOWN): readonly TrafficEntry[] {
     const found: TrafficEntry[] = [];
     for (const fact of this.#ring.newest(filter.after)) {
       if (meets(fact, filter)) found.push(entryOf(fact));
@@ -184,7 +184,7 @@ class History {
   }
 
   /** The steps that ended behind a moment, in seconds since the epoch. */
-  points(after = 0): readonly HistoryPoint[] {
+  points(after: number): readonly HistoryPoint[] {
     return this.#points.filter(([at]) => at > after);
   }
 

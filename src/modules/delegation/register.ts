@@ -83,8 +83,8 @@ const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
 export type DelegationRegister = RunRegister<KeptDelegation>;
 
 /** Opens the register of a store. */
-export function openDelegations(store: Store, holders?: Holders): Promise<DelegationRegister> {
-  return openRegister(store, KIND, holders === undefined ? {} : { holders });
+export function openDelegations(store: Store, holders: Holders): Promise<DelegationRegister> {
+  return openRegister(store, KIND, { holders });
 }
 
 /** Does a task. */

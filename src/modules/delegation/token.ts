@@ -187,7 +187,7 @@ export class SeenTokens {
   }
 
   /** Opens the register of a store; by `now`, tokens are believed as well as forgotten. */
-  static async open(store: Store, now: () => number = Date.now): Promise<SeenTokens> {
+  static async open(store: Store, now: () => number): Promise<SeenTokens> {
     const seen = await Collection.open(store, {
       name: "delegation-tokens",
       read: recordReader<SeenToken>({ issuer: "string", until: "number" }),

@@ -31,7 +31,7 @@ export async function openOpenwop(
     idempotency: await Idempotency.open(store),
     tokens: await InterruptTokens.open(store, now),
     audience: new Audience(),
-    toolRates: new ToolRates(undefined, minuteRates),
+    toolRates: new ToolRates(minuteRates),
     effects: new EffectLedger(store),
   };
 }

@@ -18,7 +18,7 @@ export async function archiveSegment(
   archive: string,
   { file, sha256 }: Pick<CutSegment, "file" | "sha256">,
   records: () => AsyncIterable<JournalRecord>,
-  onStep: (step: "part-written" | "segment-archived") => void = () => undefined,
+  onStep: (step: "part-written" | "segment-archived") => void,
 ): Promise<void> {
   const path = join(archive, file);
   if (await isThere(path)) {

@@ -81,7 +81,7 @@ export class Retention {
   #isClosed = false;
   #failure = "";
 
-  constructor(records: RetainedRecords, options: RetentionOptions = {}) {
+  constructor(records: RetainedRecords, options: RetentionOptions) {
     this.#records = records;
     this.#options = options;
     this.#now = options.now ?? Date.now;

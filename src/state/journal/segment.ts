@@ -143,7 +143,7 @@ export class ActiveSegment {
   }
 
   /** Appends records, a line each and packed ones last, all of them or none; throws when it cannot. */
-  append(records: readonly JournalRecord[], packed: readonly PackedRecords[] = []): void {
+  append(records: readonly JournalRecord[], packed: readonly PackedRecords[]): void {
     if (this.#isTorn) this.#cut();
     try {
       let octets = this.#writeLines(records);

@@ -30,7 +30,7 @@ const LOOK_UP_PAUSE_MS = 100;
 const IDLE_MS = 3_000;
 
 /** The revisions of a transaction's commits begin here. */
-export function revisionOf(transaction: number, index = 0): number {
+export function revisionOf(transaction: number, index: number): number {
   return transaction * COMMITS_A_TRANSACTION + index;
 }
 

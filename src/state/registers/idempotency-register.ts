@@ -67,7 +67,7 @@ export class IdempotencyRegister {
   /** Opens the register of a store, and clears away what has expired. */
   static async open(
     store: Store,
-    { limits, now = Date.now }: IdempotencyOptions = {},
+    { limits, now = Date.now }: IdempotencyOptions,
   ): Promise<IdempotencyRegister> {
     const running = new Map<string, Running>();
     // An older request under the key is not the one that runs.

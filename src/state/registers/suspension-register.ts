@@ -71,7 +71,7 @@ export class SuspensionRegister {
     this.#suspensions = suspensions;
   }
 
-  static async open(store: Store, options: SuspensionOptions = {}): Promise<SuspensionRegister> {
+  static async open(store: Store, options: SuspensionOptions): Promise<SuspensionRegister> {
     const { limits, now = Date.now } = options;
     const suspensions = await Collection.open(store, {
       name: "suspended-sessions",

@@ -45,7 +45,7 @@ async function makeBench(handler: RouteHandler, options: BenchOptions = {}) {
     dispatch: () => Promise.reject(new Error("not in this test")),
   };
   const answerOnce = createAnswerOnce({
-    register: await IdempotencyRegister.open(store),
+    register: await IdempotencyRegister.open(store, {}),
     directory: { find: () => undefined },
     services,
     callHandler: createCallHandler(() => undefined, services),

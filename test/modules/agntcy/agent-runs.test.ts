@@ -6,6 +6,7 @@ import {
   type WantedRun,
 } from "../../../src/modules/agntcy/runs/agent-runs.ts";
 import { RunFollower } from "../../../src/modules/agntcy/runs/run-follower.ts";
+import { SOLE_HOLDER } from "../../../src/state/holders.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openTestStore } from "../../support/store.ts";
 
@@ -17,7 +18,7 @@ const wanted = (runId: string, more: Partial<WantedRun> = {}): WantedRun => {
 
 async function openTwo(): Promise<readonly [AgentRuns, AgentRuns]> {
   const store = await openTestStore("memory");
-  return [await openAgentRuns(store), await openAgentRuns(store)];
+  return [await openAgentRuns(store, SOLE_HOLDER), await openAgentRuns(store, SOLE_HOLDER)];
 }
 
 async function takeAll(registers: readonly AgentRuns[], most: number, more: Partial<WantedRun>) {
@@ -85,14 +86,14 @@ describe("AgentRuns", () => {
 describe("RunFollower", () => {
   it("gives back the places of runs that a gone process was about to begin, and none of its own", async () => {
     const store = await openTestStore("memory");
-    const gone = await openAgentRuns(store);
+    const gone = await openAgentRuns(store, SOLE_HOLDER);
     const begun = wanted("begun");
     await gone.take(begun);
     await gone.keep(begun.runId, BEGUN);
     expect(await takeAll([gone], 70, { owner: "ada" })).toBe(63);
     expect(await gone.take(wanted("of bob", { owner: "bob", threadId: "thread" }))).toBe("added");
 
-    const register = await openAgentRuns(store);
+    const register = await openAgentRuns(store, SOLE_HOLDER);
     expect(await register.take(wanted("too many"))).toBe("full");
     const reportFault = vi.fn();
     const follower = new RunFollower({ register, log: { info: vi.fn(), warn: reportFault } });

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { InterruptDesk } from "../../../src/modules/agntcy/interrupts/interrupt-desk.ts";
 import type { RemoteAgent } from "../../../src/modules/agntcy/remote-agent.ts";
 import { type AgentRuns, openAgentRuns } from "../../../src/modules/agntcy/runs/agent-runs.ts";
+import { SOLE_HOLDER } from "../../../src/state/holders.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import type { Store } from "../../../src/state/store.ts";
@@ -30,11 +31,11 @@ describe("a desk that has heard of a question, and not that its run asks it", ()
   it("leaves it to people", async () => {
     // Others write to it, and nobody hears of that by itself.
     const store = alterStore(createMemoryStore(), { watch: () => undefined });
-    const runs = await openAgentRuns(store);
+    const runs = await openAgentRuns(store, SOLE_HOLDER);
     const place = { runId: "r", base: "/mail", owner: "ada", deadlineAt: 9e15 };
     await runs.take(place);
     await runs.keep("r", { upstreamAgentId: "a", upstreamRunId: "u", deadlineAt: 9e15 });
-    const behind = await openAgentRuns(store);
+    const behind = await openAgentRuns(store, SOLE_HOLDER);
     const interrupt = { interruptId: "i", type: "approval" };
     await runs.change("r", { status: "interrupted", interrupt }, { expected: ["pending"] });
     await openDesk(store, runs);

@@ -50,7 +50,7 @@ async function rig(
 ): Promise<Rig> {
   const acted: Acting[] = [];
   const warned: object[] = [];
-  const register = await openDelegations(store, holders);
+  const register = await openDelegations(store, holders ?? SOLE_HOLDER);
   const runs = await RecentRuns.open();
   const memory = { tasks: new Map(), outcomes: new Map() };
   const background = new Background({
@@ -201,7 +201,7 @@ describe("Background", () => {
 
   it("does not run again what ran when the process ended: nobody knows what became of it", async () => {
     const store = createMemoryStore();
-    await (await openDelegations(store)).add({ run: kept() });
+    await (await openDelegations(store, SOLE_HOLDER)).add({ run: kept() });
     const one = await rig([200], { store });
     one.background.start();
     await vi.advanceTimersByTimeAsync(0);

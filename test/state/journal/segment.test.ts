@@ -25,10 +25,10 @@ describe("a segment that is closed", () => {
   it("writes nothing into what has its descriptor by then", async () => {
     const directory = makeDirectory();
     const segment = new ActiveSegment(directory, 1);
-    segment.append([RECORD]);
+    segment.append([RECORD], []);
     await segment.close();
     const others = openOthers(directory);
-    expect(() => segment.append([RECORD])).toThrow("is closed");
+    expect(() => segment.append([RECORD], [])).toThrow("is closed");
     expect(() => segment.probe()).toThrow("is closed");
     for (const { path } of others) expect(readFileSync(path, "utf8")).toBe("");
     expect(readFileSync(join(directory, "00000001.jws"), "utf8")).toBe(`${RECORD.jws}\n`);

@@ -213,9 +213,8 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
 }
 
 /** Opens what an earlier process kept. */
-export async function openAgentRuns(store: Store, holders?: Holders): Promise<AgentRuns> {
-  const options = holders === undefined ? {} : { holders };
-  return new AgentRuns(store, await openParts<AgentRun, KeptEvent>(store, AGENT_RUNS, options));
+export async function openAgentRuns(store: Store, holders: Holders): Promise<AgentRuns> {
+  return new AgentRuns(store, await openParts<AgentRun, KeptEvent>(store, AGENT_RUNS, { holders }));
 }
 
 function withEvents(run: AgentRun, told: readonly RunEvent[]): RunStep<AgentRun, KeptEvent> {

@@ -52,7 +52,7 @@ const SIZES = { charactersPerOwner: 8_388_608, characters: 67_108_864 };
 export type McpTasks = Collection<McpTask>;
 
 /** Opens the tasks of a store. */
-export function openMcpTasks(store: Store, clock: { now(): number } = Date): Promise<McpTasks> {
+export function openMcpTasks(store: Store, clock: { now(): number }): Promise<McpTasks> {
   return Collection.open<McpTask>(store, {
     name: "mcp-tasks",
     read: recordReader<McpTask>({

@@ -86,7 +86,7 @@ export class Idempotency {
   async run(
     request: KeyedRequest,
     execute: Execute,
-    view: Pick<ViewLease, "catchUp"> = {},
+    view: Pick<ViewLease, "catchUp">,
   ): Promise<ApiAnswer> {
     const id = idOf(request);
     const running = this.#running.get(id);

@@ -32,18 +32,18 @@ export class InterruptTokens {
   readonly #secret: Buffer;
   readonly #now: () => number;
 
-  constructor(secret: Buffer, now: () => number = Date.now) {
+  constructor(secret: Buffer, now: () => number) {
     this.#secret = secret;
     this.#now = now;
   }
 
   /** With the secret of this store, which is made once. */
-  static async open(store: Store, now: () => number = Date.now): Promise<InterruptTokens> {
+  static async open(store: Store, now: () => number): Promise<InterruptTokens> {
     return new InterruptTokens(await openSecret(store, SECRET), now);
   }
 
   /** `end`: when nobody waits any more for what it is issued for. */
-  issue({ runId, nodeId, interruptId }: TokenSubject, end: number = Infinity): string {
+  issue({ runId, nodeId, interruptId }: TokenSubject, end: number): string {
     const expiresAt = Math.min(this.#now() + LIFE_MS, end);
     const text = JSON.stringify({ runId, nodeId, interruptId, expiresAt });
     const payload = Buffer.from(text).toString("base64url");

@@ -4,7 +4,7 @@
  */
 import { recentlyUsed } from "../../../base/recently-used.ts";
 import {
-  MinuteRates,
+  type MinuteRates,
   minuteAccount,
   type TellTaking,
 } from "../../../dispatch/rates/minute-rates.ts";
@@ -24,7 +24,7 @@ export class ToolRates {
   /** 0: none. */
   #perMinute = 0;
 
-  constructor(now: () => number = () => performance.now(), rates: MinuteRates = new MinuteRates()) {
+  constructor(rates: MinuteRates, now: () => number = () => performance.now()) {
     this.#now = now;
     this.#tell = rates.join(this);
   }

@@ -8,7 +8,7 @@ const SEAM = "/v1/host/sample/toolhooks/invoke";
 
 function clock(perMinute: number) {
   let now = 0;
-  const rates = new ToolRates(() => now);
+  const rates = new ToolRates(new MinuteRates(), () => now);
   rates.limit(perMinute);
   return {
     rates,
@@ -44,7 +44,7 @@ describe("the rate of a tool", () => {
   it("is one for all processes, each of which hears of the others' calls", () => {
     const [here, there] = [new MinuteRates(), new MinuteRates()];
     here.share((taking) => there.add(taking));
-    const [one, other] = [here, there].map((rates) => new ToolRates(() => 0, rates));
+    const [one, other] = [here, there].map((rates) => new ToolRates(rates, () => 0));
     for (const rates of [one, other]) rates?.limit(3);
     const take = (rates = one) => rates?.take("ann", "tool");
     expect([take(), take(), take(other), take(other)]).toEqual([
