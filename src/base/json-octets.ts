@@ -4,7 +4,7 @@
  */
 
 export const QUOTE = 0x22;
-export const PLUS = 0x2b;
+const PLUS = 0x2b;
 export const COMMA = 0x2c;
 export const MINUS = 0x2d;
 const DOT = 0x2e;

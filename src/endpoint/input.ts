@@ -275,7 +275,7 @@ export function findLost(
   body: Uint8Array,
   input: JsonRecord,
 ): readonly SchemaViolation[] | undefined {
-  const lost = findLostNumbers(body);
+  const lost = findLostNumbers(body, input);
   if (lost === undefined) return undefined;
   let token = "";
   // An envelope's members beside its parameters are nobody's input.

@@ -108,7 +108,7 @@ function readJson(
     return fail(`is nested deeper than ${ANSWER_BOUNDS.depth} levels`);
   }
   const body = renameOutput(value, names);
-  if (!hasLostNumbers(bytes) || !isStructure(body)) return { body };
+  if (!isStructure(body) || !hasLostNumbers(bytes, body)) return { body };
   // The caller has the numbers as the upstream wrote them.
   return {
     body: shareEncoded(

@@ -73,7 +73,7 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
 
 /** The caller has the numbers of a body as the process wrote them: other languages have longer ones. */
 function keepNumbers(octets: Buffer, body: unknown): void {
-  if (typeof body !== "object" || body === null || !hasLostNumbers(octets)) return;
+  if (typeof body !== "object" || body === null || !hasLostNumbers(octets, body)) return;
   const bodyOf = (message: unknown): unknown => valueAt(message, ["result", "body"]);
   shareEncoded(body, rewriteExactly(octets, bodyOf));
 }
