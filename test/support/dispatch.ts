@@ -73,6 +73,8 @@ export interface TestServerOptions {
   readonly isClean?: boolean;
   /** Another state than one in memory. */
   readonly state?: ServerState;
+  /** The process of an earlier deployment, whose place this one takes. */
+  readonly kept?: ProcessState;
   /** Others than all of them. */
   readonly modules?: readonly AnyModule[];
 }
@@ -109,14 +111,14 @@ export function shareServer(files: DeploymentFiles): () => TestServer {
 /** Opens a deployment that the caller closes. */
 export async function createServer(
   { configPath, directory }: TestDeployment,
-  { env = {}, isClean = true, state: given, modules }: TestServerOptions = {},
+  { env = {}, isClean = true, state: given, kept: before, modules }: TestServerOptions = {},
 ): Promise<TestServer> {
   const faults: Fault[] = [];
   const warnings: object[] = [];
   const { config, problems } = loadConfig(configPath, env);
   if (config === undefined) throw new Error(problems.map(formatProblem).join("\n"));
   const observer = recordingObserver(faults, warnings);
-  const outside = await outsideOf(observer, given);
+  const outside = await outsideOf(observer, given, before);
   const loaded = await loadDeployment(config, {
     ...{ ...outside, env },
     ...(modules === undefined ? {} : { modules }),
@@ -158,6 +160,7 @@ export async function createServer(
 export async function outsideOf(
   observer: Observer,
   given?: ServerState,
+  before?: ProcessState,
 ): Promise<Omit<DeploymentOptions, "env">> {
   const inMemory = {
     store: createMemoryStore(),
@@ -166,7 +169,7 @@ export async function outsideOf(
       throw error;
     },
   };
-  const kept = createProcessState(given ?? (await openState(inMemory)));
+  const kept = before ?? createProcessState(given ?? (await openState(inMemory)));
   const log = { info: ignore, warn: ignore, error: ignore };
   return { observer, kept, log, drive: atOnce };
 }

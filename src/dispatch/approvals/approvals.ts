@@ -6,7 +6,7 @@
  */
 import { type Holders, holding, mayHold } from "../../state/holders.ts";
 import type { Ledger } from "../../state/records/ledger.ts";
-import type { ApprovalUse } from "../../state/registers/approval.ts";
+import type { ApprovalOutcome, ApprovalUse } from "../../state/registers/approval.ts";
 import { type Escalation, isUsable } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
@@ -129,17 +129,18 @@ export class Approvals {
     const { escalations, ledger } = this.#parts;
     const { escalationId } = approval;
     const { status } = response;
-    escalations.conclude(escalationId, { status });
+    let outcome: ApprovalOutcome = { status };
+    escalations.claims.conclude(escalationId, outcome);
     try {
       await ledger.settled().catch(() => undefined);
       const record = recordOf(response);
-      const outcome = { status, ...(record === undefined ? {} : { auditId: record.auditId }) };
-      escalations.conclude(escalationId, outcome);
+      if (record !== undefined) outcome = { status, auditId: record.auditId };
+      escalations.claims.conclude(escalationId, outcome);
       await escalations.settleUse(escalationId, outcome);
     } catch {
-      // The record of the answer tells it to whoever asks.
+      this.#leave(escalationId, outcome);
     } finally {
-      escalations.release(escalationId);
+      escalations.claims.release(escalationId);
     }
   }
 
@@ -172,7 +173,7 @@ export class Approvals {
     if (resume !== undefined && !mayHold(this.#parts.holders, resume)) {
       return approvalElsewhere(escalation);
     }
-    if (!escalations.claim(escalationId)) return approvalUsed(escalation, true);
+    if (!escalations.claims.claim(escalationId)) return approvalUsed(escalation, true);
     return { kind: "step", take: () => this.#use(exchange, escalation) };
   }
 
@@ -181,7 +182,7 @@ export class Approvals {
     const { escalations } = this.#parts;
     const { approval, escalationId } = escalation;
     if (approval?.use === undefined) return undefined;
-    const isRunning = escalations.isRunning(escalationId) || this.#isElsewhere(approval.use);
+    const isRunning = escalations.claims.isRunning(escalationId) || this.#isElsewhere(approval.use);
     if (isRunning || approval.use.outcome !== undefined) return approvalUsed(escalation, isRunning);
     return { kind: "step", take: () => this.#lookUp(escalation) };
   }
@@ -208,8 +209,12 @@ export class Approvals {
       const { responseId } = exchange;
       const use = holding(this.#parts.holders, { at: Date.now(), responseId });
       isUsed = await escalations.use(escalationId, use);
+    } catch (error) {
+      // Used or not, no call has begun under it here.
+      this.#leave(escalationId, {});
+      throw error;
     } finally {
-      if (!isUsed) escalations.release(escalationId);
+      if (!isUsed) escalations.claims.release(escalationId);
     }
     if (isUsed) {
       exchange.noteApproval({ escalationId, digest: approval?.digest, isUsed });
@@ -223,6 +228,13 @@ export class Approvals {
     const use = now.approval?.use;
     if (use !== undefined) return approvalUsed(now, this.#isElsewhere(use));
     return this.#refuseClosed(now) ?? approvalRequired(now);
+  }
+
+  /** Other processes do not look for the outcome of a call that this one has; it knows by the record itself. */
+  #leave(escalationId: string, outcome: ApprovalOutcome): void {
+    const { escalations, holders } = this.#parts;
+    if (holders.self !== undefined)
+      escalations.claims.leave(escalationId, holding(holders, { outcome }));
   }
 
   #refuseClosed(escalation: Escalation): Refusal | undefined {

@@ -9,6 +9,7 @@ import type { AddOptions } from "../collection-write.ts";
 import type { Quota, Rank } from "../quota.ts";
 import type { Store } from "../store.ts";
 import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";
+import { ApprovalClaims } from "./approval-claims.ts";
 import {
   closedAt,
   type Decision,
@@ -72,8 +73,7 @@ type EscalationWatcher = (escalation: Escalation) => void;
 
 export class EscalationRegister {
   readonly #escalations: Collection<Escalation>;
-  /** Approvals that a call of this process has, until what became of it is kept. */
-  readonly #claims = new Map<string, ApprovalOutcome | undefined>();
+  readonly claims: ApprovalClaims = new ApprovalClaims();
   readonly #watchers: Set<EscalationWatcher>;
   #teller: EscalationTeller | undefined;
 
@@ -197,23 +197,6 @@ export class EscalationRegister {
     });
   }
 
-  /** Takes an approval for one call, of all that want it at once; false: another has it. */
-  claim(escalationId: string): boolean {
-    if (this.#claims.has(escalationId)) return false;
-    this.#claims.set(escalationId, undefined);
-    return true;
-  }
-
-  /** Ends a claim: the call did not begin, or what became of it is kept. */
-  release(escalationId: string): void {
-    this.#claims.delete(escalationId);
-  }
-
-  /** Tells whether a call has the approval, and is not answered yet. */
-  isRunning(escalationId: string): boolean {
-    return this.#claims.has(escalationId) && this.#claims.get(escalationId) === undefined;
-  }
-
   /** Uses an approval up, before its call begins; false: it cannot be used, or not any more. */
   async use(escalationId: string, use: ApprovalUse): Promise<boolean> {
     const { isChanged } = await this.#escalations.change(escalationId, (one) => {
@@ -224,17 +207,17 @@ export class EscalationRegister {
     return isChanged;
   }
 
-  /** The outcome of a call that has an approval is seen from now on, and kept by `settleUse`. */
-  conclude(escalationId: string, outcome: ApprovalOutcome): void {
-    if (this.#claims.has(escalationId)) this.#claims.set(escalationId, outcome);
-  }
-
-  /** Keeps what became of the call that used an approval. */
-  async settleUse(escalationId: string, outcome: ApprovalOutcome): Promise<void> {
+  /** Keeps what became of the call that used an approval, where that is the use which is meant. */
+  async settleUse(
+    escalationId: string,
+    outcome: ApprovalOutcome,
+    isMeant: (use: ApprovalUse) => boolean = () => true,
+  ): Promise<void> {
     await this.#escalations.change(escalationId, (one) => {
       const { approval } = one;
       if (approval?.use === undefined || approval.use.outcome?.status !== undefined)
         return undefined;
+      if (!isMeant(approval.use)) return undefined;
       return { ...one, approval: { ...approval, use: { ...approval.use, outcome } } };
     });
   }
@@ -244,8 +227,13 @@ export class EscalationRegister {
     await this.#escalations.change(escalationId, (one) => ({ ...one, toldId }));
   }
 
-  /** Stores what has expired, and answers it; forgets what has been over for long. */
-  sweep(): Promise<readonly Escalation[]> {
+  /** Stores what has expired, and answers it; forgets what has been over for long, and keeps what was left to keep. */
+  async sweep(): Promise<readonly Escalation[]> {
+    if (this.claims.hasLeft) {
+      // A use whose commit failed may be in the store, and not be seen here.
+      await this.catchUp();
+      await this.claims.settle((...left) => this.settleUse(...left));
+    }
     return this.#escalations.sweep((one) => {
       const status = statusAt(one, this.#escalations.now());
       return status === one.status ? undefined : { ...one, status };
@@ -296,7 +284,7 @@ export class EscalationRegister {
     const status = statusAt(escalation, this.#escalations.now());
     const current = status === escalation.status ? escalation : { ...escalation, status };
     const { approval, escalationId } = escalation;
-    const outcome = this.#claims.get(escalationId);
+    const outcome = this.claims.outcomeOf(escalationId);
     if (approval?.use === undefined || outcome === undefined) return current;
     return { ...current, approval: { ...approval, use: { ...approval.use, outcome } } };
   }
