@@ -120,6 +120,7 @@ export class Exchange {
   /** Something was done that may have changed something. */
   hasActed = false;
 
+  #isAnswered = false;
   #approval: PresentedApproval | undefined;
   /** Hears of everything that its handler dispatches, once it is answered. */
   onPart: ((part: string) => void) | undefined;
@@ -185,6 +186,15 @@ export class Exchange {
   /** The approval that the request on the wire waits for, brings, or was begun under. */
   get approval(): PresentedApproval | undefined {
     return this.inner === undefined ? this.#approval : this.inner.parent.approval;
+  }
+
+  /** The request on the wire has its answer: what its handler still dispatches stands in no record. */
+  get isAnswered(): boolean {
+    return this.inner === undefined ? this.#isAnswered : this.inner.parent.isAnswered;
+  }
+
+  markAnswered(): void {
+    this.#isAnswered = true;
   }
 
   /** Names it in the record of the request on the wire; one that was used stays. */

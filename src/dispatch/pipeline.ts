@@ -283,6 +283,7 @@ export class Pipeline {
       sent = this.#fault(exchange, "the body cannot be encoded", error);
       response = this.#stamp(sent, exchange);
     }
+    exchange.markAnswered();
     this.#parts.observer.end(exchange, response, sent);
     if (exchange.approval?.isUsed === true)
       void this.#parts.approvals.keepOutcome(exchange, response);

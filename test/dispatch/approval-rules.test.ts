@@ -1,5 +1,6 @@
 /** Which calls wait for an operator, and what is wrong with rules that say it. */
-import { describe, expect, it } from "vitest";
+import { type Channel, channel } from "node:diagnostics_channel";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   ALMA,
   approvedEndpoint,
@@ -280,6 +281,38 @@ value = "BOOK /rooms/9"
   });
 });
 
+const LATE = channel("test:late-dispatch");
+/** Dispatch once their own time is over, or before. */
+const LATE_HANDLERS = `
+import { channel } from "node:diagnostics_channel";
+export const book = ({ input }) => ({ body: { booked: input.room } });
+export const early = async ({ dispatch, input: { method, path, input } }) => {
+  channel("${String(LATE.name)}").publish(await dispatch(method, path, input));
+  return { body: {} };
+};
+export const relay = async (call) => {
+  await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+  return early(call);
+};
+export const [slow, fail, throwing, look] = [book, book, book, book];
+`;
+
+async function lateFiles(): Promise<Readonly<Record<string, string>>> {
+  const files = await approvingFiles([], { limits: { handler_timeout_ms: 50 } });
+  const relays = files["endpoints/relay.toml"] ?? "";
+  const early = relays.replace("/relays", "/early").replace("handlers.relay", "handlers.early");
+  return { ...files, "handlers.mjs": LATE_HANDLERS, "endpoints/early.toml": early };
+}
+
+/** The next message of a channel. */
+function nextOf(told: Channel): Promise<unknown> {
+  return new Promise((resolve) => {
+    const take = (message: unknown): void => resolve(message);
+    told.subscribe(take);
+    onTestFinished(() => void told.unsubscribe(take));
+  });
+}
+
 describe("what a handler dispatches", () => {
   const relay = (room: string): TestRequest => ({
     ...{ method: "CREATE", path: "/relays" },
@@ -310,6 +343,39 @@ describe("what a handler dispatches", () => {
     });
     expect(done.body["body"]?.["escalation_id"]).toBeUndefined();
     expect(ranIn(server)).toEqual(["relay"]);
+  });
+
+  it("brings no approval once the request is answered: no record would name it", async () => {
+    const server = await openServer(await lateFiles());
+    const id = await approvedFor(server, booking("7"));
+    const dispatched = nextOf(LATE);
+    const reply = await askAs(server, ALMA, under(id, relay("7")));
+    expect(refusalOf(reply)).toEqual([500, "handler-timeout"]);
+    expect(await dispatched).toMatchObject({ status: 262 });
+    expect((await askAs(server, ALMA, under(id, booking("7")))).status).toBe(200);
+  });
+
+  it("does not begin where the request was answered while its approval was used up", async () => {
+    const server = await openServer(await lateFiles());
+    const { escalations } = server.state;
+    const id = await approvedFor(server, booking("7"));
+    const use = escalations.use.bind(escalations);
+    let answer: (value: unknown) => void = () => undefined;
+    const answered = new Promise((resolve) => {
+      answer = resolve;
+    });
+    vi.spyOn(escalations, "use").mockImplementationOnce(async (...args) => {
+      await answered;
+      return use(...args);
+    });
+    const dispatched = nextOf(LATE);
+    const early = { ...relay("7"), path: "/early" };
+    expect((await askAs(server, ALMA, under(id, early))).status).toBe(500);
+    answer(undefined);
+    expect(await dispatched).toMatchObject({ status: 409 });
+    const again = await askAs(server, ALMA, under(id, booking("7")));
+    expect(refusalOf(again)).toEqual([409, "approval-used"]);
+    expect(again.body).toMatchObject({ outcome: "unknown" });
   });
 });
 

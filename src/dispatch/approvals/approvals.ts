@@ -81,7 +81,11 @@ export class Approvals {
       return authorizationRequired("credentials-missing", message);
     }
     if (cannotComeBack(exchange)) {
-      return approvalImpossible("a part of a call cannot wait for an approval of its own");
+      return approvalImpossible(
+        exchange.isAnswered
+          ? "the request is answered already, and no record would name its approval"
+          : "a part of a call cannot wait for an approval of its own",
+      );
     }
     const unreadable = refuseUnreadable(exchange);
     if (unreadable !== undefined) return unreadable;
@@ -216,6 +220,7 @@ export class Approvals {
     } finally {
       if (!isUsed) escalations.claims.release(escalationId);
     }
+    if (isUsed && exchange.isAnswered) return this.#refuseLate(escalation);
     if (isUsed) {
       exchange.noteApproval({ escalationId, digest: approval?.digest, isUsed });
       exchange.markActed();
@@ -228,6 +233,20 @@ export class Approvals {
     const use = now.approval?.use;
     if (use !== undefined) return approvalUsed(now, this.#isElsewhere(use));
     return this.#refuseClosed(now) ?? approvalRequired(now);
+  }
+
+  /** The request was answered while its approval was used up: nothing begins that no record names. */
+  async #refuseLate(escalation: Escalation): Promise<Refusal> {
+    const { escalations } = this.#parts;
+    const { escalationId } = escalation;
+    try {
+      await escalations.settleUse(escalationId, {});
+    } catch {
+      this.#leave(escalationId, {});
+    } finally {
+      escalations.claims.release(escalationId);
+    }
+    return approvalUsed(escalations.find(escalationId) ?? escalation, false);
   }
 
   /** Other processes do not look for the outcome of a call that this one has; it knows by the record itself. */
@@ -253,9 +272,10 @@ function stillOpen(escalation: Escalation): Refusal | ApprovalStep {
   return { kind: "step", take: async () => replyToUnanswered(escalation) };
 }
 
-/** Tells whether a call is a part of another one, which goes on without it. */
-function cannotComeBack({ inner, approval }: Exchange): boolean {
-  return inner !== undefined && (isPart(inner.parent) || approval?.isUsed === true);
+/** Tells whether a call is a part of another one, which goes on without it or is over. */
+function cannotComeBack({ inner, approval, isAnswered }: Exchange): boolean {
+  if (inner === undefined) return false;
+  return isAnswered || approval?.isUsed === true || isPart(inner.parent);
 }
 
 /** Tells whether a request, or what it was dispatched by, is a composition. */
