@@ -26,7 +26,6 @@ import { confirmableInterrupts } from "./interrupts/confirmable-interrupts.ts";
 import { type ApprovalsUnderWay, InterruptDesk } from "./interrupts/interrupt-desk.ts";
 import type { AgentUnavailable } from "./remote-agent.ts";
 import { type AgentRuns, type AgentThread, openAgentRuns, openThreads } from "./runs/agent-runs.ts";
-import { PATIENCE } from "./runs/await-verdict.ts";
 import { RunFollower } from "./runs/run-follower.ts";
 import { agentRunSource, markDocuments, upstreamView } from "./shown-agents.ts";
 import { lookAgain, type SearchOptions } from "./verification/readiness.ts";
@@ -56,7 +55,7 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
     ),
   });
   const runs: Omit<HostedRuns, "agent" | "findInactive"> = {
-    ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE, desk },
+    ...{ register: kept.runs, threads: kept.threads, follower, desk },
     maxWaitMs: longestWaitMs(config.limits),
     ...{ closing: closing.signal, stopping: context.stopping.signal },
   };

@@ -78,7 +78,7 @@ async function begin(
   call: Call,
   { runId, upstreamThreadId: threadId }: WantedRun,
 ): Promise<Begun | HandlerResult> {
-  const { agent, register, patience, closing } = hosted;
+  const { agent, register, closing } = hosted;
   const { client, timeoutMs } = agent;
   const { input, config, metadata } = call.input;
   const isStreaming = streams(agent.manifest);
@@ -89,7 +89,7 @@ async function begin(
           ...{ agentId, input, config, threadId },
           metadata: isRecord(metadata) ? metadata : {},
         },
-        ...{ client, isStreaming, runId, patience, signal, timeoutMs, closing },
+        ...{ client, isStreaming, runId, signal, timeoutMs, closing },
       }),
     ),
   );

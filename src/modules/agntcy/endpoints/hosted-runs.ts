@@ -23,7 +23,6 @@ import type { AcpFailure } from "../acp/acp-call.ts";
 import type { InterruptDesk } from "../interrupts/interrupt-desk.ts";
 import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns, AgentThread } from "../runs/agent-runs.ts";
-import type { Patience } from "../runs/await-verdict.ts";
 import { type AgentRun, errorView, runView } from "../runs/run.ts";
 import type { RunFollower } from "../runs/run-follower.ts";
 
@@ -33,7 +32,6 @@ export interface HostedRuns {
   readonly register: AgentRuns;
   readonly threads: Collection<AgentThread>;
   readonly follower: RunFollower;
-  readonly patience: Patience;
   /** The place where questions of runs are answered. */
   readonly desk: InterruptDesk;
   /** A handler has to be done by then. */

@@ -7,31 +7,20 @@ import type { Verdict } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpClient, RunAddress } from "../acp/acp-client.ts";
 
-/** The pause between two looks. */
-export interface Patience {
-  /** One request that waits is open for as long. */
-  readonly waitMs: number;
-  /** After an answer that nothing has happened yet. */
-  readonly pendingMs: number;
-  /** After each `error`, before it is looked at again; then it is believed. */
-  readonly errorsMs: readonly number[];
-  /** After each call that came to nothing; then the server is given up. */
-  readonly failuresMs: readonly number[];
-}
-
 /** The message about a run that its server has lost. */
 export const FORGOTTEN = "the upstream knows nothing of the run any more";
 
 /** An answer that means nothing may be one that broke on the way. */
 const MEANINGLESS_LOOKS = 2;
 
-/** As servers of today need it. */
-export const PATIENCE: Patience = {
-  waitMs: 30_000,
-  pendingMs: 500,
-  errorsMs: [300, 700, 1500],
-  failuresMs: [200, 400, 800, 1600, 3200],
-};
+/** One request that waits is open for as long. */
+export const WAIT_MS = 30_000;
+/** The pause after an answer that nothing has happened yet. */
+export const PENDING_MS = 500;
+/** After each `error`, before it is looked at again; then it is believed. */
+const ERRORS_MS: readonly number[] = [300, 700, 1500];
+/** After each call that came to nothing; then the server is given up. */
+export const FAILURES_MS: readonly number[] = [200, 400, 800, 1600, 3200];
 
 /** The verdict, or the failure that is left. Rejects when the signal ends it. */
 type FinalVerdict = Exclude<Verdict, { readonly kind: "pending" }> | AcpFailure;
@@ -40,22 +29,21 @@ type FinalVerdict = Exclude<Verdict, { readonly kind: "pending" }> | AcpFailure;
 export async function awaitVerdict(
   client: AcpClient,
   address: RunAddress,
-  patience: Patience,
   signal: AbortSignal,
 ): Promise<FinalVerdict> {
   let errors = 0;
   let failures = 0;
   for (;;) {
     signal.throwIfAborted();
-    const answer = await client.waitForRun(address, patience.waitMs, signal);
+    const answer = await client.waitForRun(address, WAIT_MS, signal);
     signal.throwIfAborted();
     if (answer.kind === "ok") {
       failures = 0;
       const verdict = answer.value;
-      if (verdict.kind === "pending") await delay(patience.pendingMs, undefined, { signal });
+      if (verdict.kind === "pending") await delay(PENDING_MS, undefined, { signal });
       else if (verdict.kind !== "error") return verdict;
       else {
-        const pauseMs = patience.errorsMs[errors++];
+        const pauseMs = ERRORS_MS[errors++];
         if (pauseMs === undefined) return verdict;
         await delay(pauseMs, undefined, { signal });
       }
@@ -63,11 +51,11 @@ export async function awaitVerdict(
     }
     const known = await lookUp(client, address, answer, signal);
     if (known === "pending") {
-      await delay(patience.pendingMs, undefined, { signal });
+      await delay(PENDING_MS, undefined, { signal });
       continue;
     }
     if (known !== undefined) return known;
-    const pauseMs = patience.failuresMs[failures++];
+    const pauseMs = FAILURES_MS[failures++];
     const isHopeless = failures > MEANINGLESS_LOOKS && isMeaningless(answer);
     if (pauseMs === undefined || isHopeless) return answer;
     await delay(pauseMs, undefined, { signal });

@@ -12,7 +12,7 @@ import { Deadline } from "../../../base/deadline.ts";
 import type { AcpOutcome, AcpRunStatus } from "../acp/acp-answers.ts";
 import { type AcpFailure, type AcpResponse, isFailure, malformed } from "../acp/acp-call.ts";
 import type { AcpClient, RunCreation } from "../acp/acp-client.ts";
-import type { Patience } from "./await-verdict.ts";
+import { FAILURES_MS, PENDING_MS, WAIT_MS } from "./await-verdict.ts";
 import { RunStream } from "./run-stream.ts";
 
 /** The member of a run's metadata that holds this server's id of it. */
@@ -28,7 +28,6 @@ interface Beginning {
   readonly isStreaming: boolean;
   /** This server's id of the run. */
   readonly runId: string;
-  readonly patience: Patience;
   /** Of whoever waits for the beginning. */
   readonly signal: AbortSignal;
   /**
@@ -96,12 +95,11 @@ async function beginByWaiting(
 
 /** Looks until the run is there; a server that does not list it may still answer when it is over. */
 async function keepLooking(beginning: Beginning, threadId: string): Promise<AcpOutcome<string>> {
-  const { failuresMs, pendingMs } = beginning.patience;
-  let pausesMs = failuresMs;
+  let pausesMs = FAILURES_MS;
   while (!beginning.signal.aborted) {
     const begun = await findOnThread(beginning, threadId, pausesMs);
     if (begun !== undefined) return begun;
-    pausesMs = [Math.max(pendingMs, ...failuresMs)];
+    pausesMs = [Math.max(PENDING_MS, ...FAILURES_MS)];
   }
   return malformed("does not tell which run of the thread was begun");
 }
@@ -144,15 +142,11 @@ const UNABLE: ReadonlySet<number> = new Set([400, 404, 405, 422, 500, 501]);
 
 /** Begins it. Undefined: the server cannot do it so, and nothing has begun. */
 async function beginByStreaming(beginning: Beginning): Promise<AcpOutcome<BegunRun> | undefined> {
-  const { client, creation, patience, signal } = beginning;
+  const { client, creation, signal } = beginning;
   if (!(await isAble(client, creation.agentId, signal))) return undefined;
   let failure: AcpFailure | undefined;
   const stream = new RunStream(client, async (closing) => {
-    const answer: AcpResponse | AcpFailure = await client.streamNewRun(
-      creation,
-      patience.waitMs,
-      closing,
-    );
+    const answer: AcpResponse | AcpFailure = await client.streamNewRun(creation, WAIT_MS, closing);
     if (isFailure(answer)) failure = answer;
     return answer;
   });
@@ -217,9 +211,9 @@ async function nameOf(
 
 /** Looks among the runs that are under way, and then among all; undefined only when it is ended. */
 async function lookFor(beginning: Beginning): Promise<string | undefined> {
-  const { signal, patience } = beginning;
+  const { signal } = beginning;
   let statuses: readonly AcpRunStatus[] = ["pending"];
-  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, patience.waitMs)) {
+  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, WAIT_MS)) {
     await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return undefined;
     const found = await findRun(beginning, statuses);

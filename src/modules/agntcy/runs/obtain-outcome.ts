@@ -11,14 +11,13 @@ import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpSpecs, Interrupt } from "../manifest/manifest.ts";
 import { type RemoteAgent, streams } from "../remote-agent.ts";
 import type { AgentRuns, RunChange } from "./agent-runs.ts";
-import { awaitVerdict, type Patience } from "./await-verdict.ts";
+import { awaitVerdict, WAIT_MS } from "./await-verdict.ts";
 import { type AgentRun, addressOf, type RunError, type RunResult } from "./run.ts";
 import { RunStream } from "./run-stream.ts";
 
 interface OutcomeContext {
   readonly register: Pick<AgentRuns, "record">;
   readonly log: Pick<CallLog, "warn">;
-  readonly patience: Patience;
   /** Ends it; then this rejects. */
   readonly signal: AbortSignal;
 }
@@ -36,13 +35,13 @@ export async function obtainOutcome(
   begun: RunStream | undefined,
 ): Promise<RunOutcome> {
   const { client, manifest } = agent;
-  const { log, patience, signal } = context;
+  const { log, signal } = context;
   const stream = begun ?? joinStream(run, agent, context);
   try {
     if (begun === undefined && stream !== undefined) {
       await atMost(STREAM_OPENING_MS, stream.opened, signal);
     }
-    const verdict = await awaitVerdict(client, addressOf(run), patience, signal);
+    const verdict = await awaitVerdict(client, addressOf(run), signal);
     const hasEnded = stream && (await atMost(STREAM_GRACE_MS, stream.ended, signal));
     const isWhole = begun !== undefined && hasEnded === true;
     if (verdict.kind !== "failed") return withWhole(takeVerdict(verdict, manifest.specs), isWhole);
@@ -59,11 +58,11 @@ export async function obtainOutcome(
 function joinStream(
   { runId, upstreamRunId }: AgentRun,
   { client, manifest }: RemoteAgent,
-  { register, patience, signal }: OutcomeContext,
+  { register, signal }: OutcomeContext,
 ): RunStream | undefined {
   if (!streams(manifest)) return undefined;
   const stream = new RunStream(client, (closing) =>
-    client.streamRun(upstreamRunId, patience.waitMs, closing),
+    client.streamRun(upstreamRunId, WAIT_MS, closing),
   );
   void stream.recordBy((events) => register.record(runId, events, { isHolders: true }));
   signal.addEventListener("abort", () => stream.close(), { once: true });

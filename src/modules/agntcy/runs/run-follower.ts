@@ -8,7 +8,6 @@ import type { CallLog } from "../../../handlers/handler.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRuns } from "./agent-runs.ts";
-import { PATIENCE, type Patience } from "./await-verdict.ts";
 import { obtainOutcome } from "./obtain-outcome.ts";
 import { type AgentRun, addressOf, isSettled, type RunEvent } from "./run.ts";
 import { RunReview } from "./run-review.ts";
@@ -17,7 +16,6 @@ import type { RunStream } from "./run-stream.ts";
 interface FollowerOptions {
   readonly register: AgentRuns;
   readonly log: Pick<CallLog, "info" | "warn">;
-  readonly patience?: Patience;
 }
 
 const CANCEL_TIMEOUT_MS = 5_000;
@@ -32,17 +30,15 @@ export class RunFollower implements RunExecutor {
   readonly review: RunReview;
   readonly #register: AgentRuns;
   readonly #log: FollowerOptions["log"];
-  readonly #patience: Patience;
   readonly #closing = new AbortController();
   #agents: ReadonlyMap<string, RemoteAgent> = new Map();
   #stop: () => void = () => undefined;
   /** By run, the stream that it was begun by. */
   readonly #streams = new Map<string, RunStream>();
 
-  constructor({ register, log, patience = PATIENCE }: FollowerOptions) {
+  constructor({ register, log }: FollowerOptions) {
     this.#register = register;
     this.#log = log;
-    this.#patience = patience;
     const follow = (run: AgentRun): void => this.follow(run);
     this.review = new RunReview({ register, follow, closing: this.#closing.signal });
   }
@@ -122,7 +118,7 @@ export class RunFollower implements RunExecutor {
   }
 
   #context({ signal }: Deadline) {
-    return { register: this.#register, log: this.#log, patience: this.#patience, signal };
+    return { register: this.#register, log: this.#log, signal };
   }
 
   async #giveUp(run: AgentRun, { client, canCancel }: RemoteAgent): Promise<void> {
