@@ -46,7 +46,9 @@ export function transition(
       return status === "retired" ? NOOP : change("retired", "agent-genesis-revoked");
     case "DEPRECATE":
       if (status === "retired") return invalid("a retired agent cannot be deprecated");
-      if (status === "suspended") return conflict("a suspended agent cannot be deprecated");
+      if (status === "suspended") {
+        return { kind: "conflict", message: "a suspended agent cannot be deprecated" };
+      }
       return status === "deprecated" ? NOOP : change("deprecated", "agent-lifecycle-deprecated");
   }
 }
@@ -57,8 +59,4 @@ function change(status: AgentStatus, eventType: string): Transition {
 
 function invalid(message: string): Transition {
   return { kind: "invalid", message };
-}
-
-function conflict(message: string): Transition {
-  return { kind: "conflict", message };
 }
