@@ -88,7 +88,7 @@ interface WatchOptions {
   readonly config: () => Parameters<typeof markFiles>[0];
   /** Serves the changes; the next look waits for it. */
   readonly onChange: (files: readonly string[]) => Promise<unknown>;
-  readonly everyMs?: number | undefined;
+  readonly everyMs: number | undefined;
 }
 
 /** Tells of changes once they have stopped: two looks in a row have found the same. Ends when it is closed. */

@@ -11,7 +11,7 @@ import { AgtpClientError } from "./client-error.ts";
 
 interface Deadline {
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Owns a timer and a listener on the signal, which end with it. */

@@ -24,7 +24,7 @@ export type RawAnswer =
 interface RawConnectionOptions {
   /** Milliseconds of `performance.now()`. */
   readonly deadline: number;
-  readonly limits?: ResponseLimits;
+  readonly limits: ResponseLimits;
 }
 
 /** A connection, or why there is none: for people. */
@@ -78,7 +78,7 @@ export class RawConnection {
   #isOver = false;
   #wake: () => void = () => {};
 
-  constructor(socket: TLSSocket, limits?: ResponseLimits) {
+  constructor(socket: TLSSocket, limits: ResponseLimits) {
     this.#socket = socket;
     this.#parser = new ResponseParser(limits);
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));

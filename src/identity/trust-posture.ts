@@ -11,7 +11,7 @@ export type PostureSource = Readonly<Record<string, unknown>>;
 /** The sources of one agent, in order of precedence. */
 interface PostureSources {
   readonly document: PostureSource;
-  readonly genesis?: PostureSource | undefined;
+  readonly genesis: PostureSource | undefined;
 }
 
 /** The trust that an agent is served with. */

@@ -14,7 +14,7 @@ export interface ProcessCall {
   /** `performance.now()` when its time is over; undefined: nothing but its signal ends it. */
   readonly endsAt: number | undefined;
   /** The request that it answers, below those that have dispatched it. */
-  readonly request?: CallSurroundings | undefined;
+  readonly request: CallSurroundings | undefined;
   readonly signal: Call["signal"];
   readonly log: ProcessLog & Partial<CallLog>;
   dispatch(

@@ -8,7 +8,7 @@ interface SignInView {
   readonly link: string | undefined;
   readonly person: Person | undefined;
   /** The host of the provider; undefined where there is none. */
-  readonly provider?: string | undefined;
+  readonly provider: string | undefined;
 }
 
 /** The way in, as a whole document. */

@@ -33,7 +33,7 @@ export interface Performance {
   /** The approval that the request brings for what is done. */
   readonly escalationId: string | undefined;
   /** The request, where it is not answered before. */
-  readonly waitedForBy?: CallSurroundings | undefined;
+  readonly waitedForBy: CallSurroundings | undefined;
   readonly time: TaskTime;
 }
 

@@ -41,7 +41,7 @@ export interface CaseVerdict {
   readonly case: ConformanceCase;
   readonly outcome: Outcome;
   readonly standing: Standing;
-  readonly knownReason?: string | undefined;
+  readonly knownReason: string | undefined;
   readonly durationMs: number;
 }
 

@@ -25,7 +25,7 @@ interface InspectedChain {
   readonly agentId: string;
   readonly callerId: string;
   readonly keys: readonly Ed25519PublicKey[];
-  readonly trustedHead?: string | undefined;
+  readonly trustedHead: string | undefined;
   readonly judge?: JudgePayload | undefined;
 }
 

@@ -76,7 +76,7 @@ function isRefused({ status }: AcpFailure): boolean {
 /** A run with its server. */
 export interface RunAddress {
   readonly runId: string;
-  readonly threadId?: string | undefined;
+  readonly threadId: string | undefined;
 }
 
 const MAX_RUNS_LISTED = 1000;

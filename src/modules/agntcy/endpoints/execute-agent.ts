@@ -69,7 +69,7 @@ export async function executeAgent(
 
 interface Begun {
   readonly run: AgentRun;
-  readonly stream?: RunStream | undefined;
+  readonly stream: RunStream | undefined;
 }
 
 /** The run once it is kept, or why there is none. A caller that leaves does not undo it. */

@@ -41,7 +41,7 @@ export async function loadAgentRuntime(
       const timeoutMs = requestTimeoutSeconds * 1000;
       const { ca, problems } = readConfiguredCa(runtime.ca, "openwop.runtime.ca", parts.config);
       const server = createModelConnection({ baseUrl, apiKey, ca, timeoutMs });
-      server.prepare?.();
+      server.prepare();
       loadSdk.prepare();
       // One answer more than calls, and one for words beside them.
       const maxRounds = runtime.maxToolCalls + 1;

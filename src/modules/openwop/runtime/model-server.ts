@@ -24,7 +24,7 @@ export interface ModelResponse {
 /** The way there. */
 export interface ModelServer {
   /** Loads what asking takes, while nobody waits for it. */
-  prepare?(): void;
+  prepare(): void;
   /** Posts a request of chat completions; rejects when there is no answer in time. */
   ask(
     body: string,
