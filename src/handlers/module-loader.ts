@@ -48,6 +48,8 @@ export interface ModuleLoader {
 interface ModuleLoaderOptions {
   /** Absolute path of `[handlers] root`. */
   readonly root: string;
+  /** The longest that a module's top level may wait for something; 30 seconds unless given. */
+  readonly importTimeoutMs?: number;
   /** Hears of a module that has not loaded after so long, in words: a reload waits for it. */
   readonly onSlow?: { readonly afterMs: number; tell(message: string): void };
   /** Takes what modules have for their end. */
@@ -64,7 +66,7 @@ type Attempt<T> =
 /** A loader for one configuration; a reload creates another. */
 export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   const root = resolveRoot(options.root);
-  const { onSlow, ends } = options;
+  const { importTimeoutMs: timeoutMs = 30_000, onSlow, ends } = options;
   const generation = randomBytes(6).toString("hex");
   const imports = new Map<string, Promise<Attempt<ModuleExports>>>();
   const handlers = new Map<string, Promise<Attempt<Handler>>>();
@@ -73,7 +75,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   function importOnce(path: string, below: string): Promise<Attempt<ModuleExports>> {
     let imported = imports.get(path);
     if (imported === undefined) {
-      imported = importModule(path, { root: below, generation, onSlow }).then((one) =>
+      imported = importModule(path, { root: below, generation, timeoutMs, onSlow }).then((one) =>
         one.value === undefined ? one : withEnd(one.value, relativePath(path, below), ends),
       );
       imports.set(path, imported);
@@ -137,12 +139,10 @@ function forgetRequired(root: string): void {
   }
 }
 
-/** The longest that a module's top level may wait for something. */
-const IMPORT_TIMEOUT_MS = 30_000;
-
 interface ImportContext {
   readonly root: string;
   readonly generation: string;
+  readonly timeoutMs: number;
   readonly onSlow: ModuleLoaderOptions["onSlow"];
 }
 
@@ -151,12 +151,11 @@ async function importModule(path: string, context: ImportContext): Promise<Attem
   if (!isPlainModule(path)) registerModuleHooks();
   const url = `${pathToFileURL(path).href}?agtpd=${context.generation}`;
   const { onSlow } = context;
-  const slow =
-    onSlow && setTimeout(() => onSlow.tell(slowWords(path, context.root)), onSlow.afterMs);
+  const slow = onSlow && setTimeout(() => onSlow.tell(slowWords(path, context)), onSlow.afterMs);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const message = `its top level was not done within ${IMPORT_TIMEOUT_MS} ms`;
-    timer = setTimeout(() => reject(new Error(message)), IMPORT_TIMEOUT_MS);
+    const message = `its top level was not done within ${context.timeoutMs} ms`;
+    timer = setTimeout(() => reject(new Error(message)), context.timeoutMs);
   });
   try {
     return { value: (await Promise.race([import(url), late])) as ModuleExports };
@@ -168,9 +167,9 @@ async function importModule(path: string, context: ImportContext): Promise<Attem
   }
 }
 
-function slowWords(path: string, root: string): string {
+function slowWords(path: string, { root, timeoutMs }: ImportContext): string {
   const where = relativePath(path, root);
-  return `the top level of "${where}" waits for something: it has ${IMPORT_TIMEOUT_MS / 1000} s in all`;
+  return `the top level of "${where}" waits for something: it has ${timeoutMs / 1000} s in all`;
 }
 
 /** The export that a module has called at its end. */
