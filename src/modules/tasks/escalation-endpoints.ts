@@ -50,6 +50,7 @@ export function escalationEndpoints(
         properties: {
           status: { enum: ["open", "all", ...ESCALATION_STATUSES] },
           limit: { type: "integer", minimum: 1, maximum: MOST },
+          after: ID,
         },
       },
       handler: listHandler(options),
@@ -82,13 +83,23 @@ export function escalationEndpoints(
 
 function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteHandler {
   return (call, exchange) => {
-    const { status = "open", limit = USUAL_LIMIT } = call.input;
+    const { status = "open", limit = USUAL_LIMIT, after } = call.input;
     const seen = escalations
       .list()
       .filter((one) => maySee(one, exchange, policy))
-      .filter((one) => status === "all" || isWanted(one.status, status));
-    const shown = seen.slice(0, Number(limit)).map(escalationView);
-    return floorResult(call, { escalations: shown, count: shown.length, total: seen.length });
+      .filter((one) => status === "all" || isWanted(one.status, status))
+      // Ids sort as they were made, on whichever node.
+      .toSorted((one, other) => (one.escalationId < other.escalationId ? 1 : -1));
+    const isFurther = ({ escalationId }: Escalation): boolean =>
+      typeof after !== "string" || escalationId < after;
+    const further = seen.filter(isFurther);
+    const shown = further.slice(0, Number(limit));
+    return floorResult(call, {
+      escalations: shown.map(escalationView),
+      ...{ count: shown.length, total: seen.length },
+      // Older than the last one shown, where there are any.
+      next: further.length > shown.length ? shown.at(-1)?.escalationId : null,
+    });
   };
 }
 

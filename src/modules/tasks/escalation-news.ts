@@ -7,6 +7,7 @@
 import type { WebhookQueue } from "../../dispatch/module/webhook-queue.ts";
 import { type Escalation, escalationView } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
+import { isStoreUnavailable } from "../../state/store-fault.ts";
 
 interface NewsOptions {
   readonly escalations: Pick<EscalationRegister, "list" | "told">;
@@ -14,7 +15,8 @@ interface NewsOptions {
   readonly queue: WebhookQueue | undefined;
   readonly url: string | undefined;
   readonly serverId: string;
-  onFault(error: unknown): void;
+  /** Hears once that there are some that cannot be told now, until all of them are. */
+  onUntold(error: unknown, count: number): void;
 }
 
 /** The time during which people can be told that an escalation is over. */
@@ -27,8 +29,14 @@ interface News {
   readonly expiresAt: number;
 }
 
+interface Fault {
+  readonly error: unknown;
+}
+
 export class EscalationNews {
   readonly #options: NewsOptions;
+  /** Somebody has heard that some cannot be told. */
+  #isBehind = false;
 
   constructor(options: NewsOptions) {
     this.#options = options;
@@ -36,11 +44,37 @@ export class EscalationNews {
 
   /** Tells how an escalation stands, unless that was told. Never rejects. */
   async tell(escalation: Escalation): Promise<void> {
-    const { queue, url, serverId, escalations, onFault } = this.#options;
+    const fault = await this.#tell(escalation);
+    if (fault !== undefined) this.#fallBehind([fault]);
+  }
+
+  /** Tells whatever was not told, the oldest first. */
+  async catchUp(): Promise<void> {
+    const { queue, url, escalations } = this.#options;
     if (queue === undefined || url === undefined) return;
+    const faults: Fault[] = [];
+    for (const escalation of escalations.list().toReversed()) {
+      const fault = await this.#tell(escalation);
+      if (fault !== undefined) faults.push(fault);
+    }
+    if (faults.length === 0) this.#isBehind = false;
+    else this.#fallBehind(faults);
+  }
+
+  #fallBehind(faults: readonly Fault[]): void {
+    const [first] = faults;
+    if (first === undefined || this.#isBehind) return;
+    this.#isBehind = true;
+    this.#options.onUntold(first.error, faults.length);
+  }
+
+  /** Undefined: there is no more to tell, or the store fails, which is said elsewhere. */
+  async #tell(escalation: Escalation): Promise<Fault | undefined> {
+    const { queue, url, serverId, escalations } = this.#options;
+    if (queue === undefined || url === undefined) return undefined;
     const now = Date.now();
     const { id, type, expiresAt } = newsOf(escalation);
-    if (escalation.toldId === id || expiresAt <= now) return;
+    if (escalation.toldId === id || expiresAt <= now) return undefined;
     const { escalationId } = escalation;
     const view = escalationView(escalation);
     const at = new Date(now).toISOString();
@@ -48,16 +82,10 @@ export class EscalationNews {
     try {
       await queue.enqueue({ id, url, body, expiresAt, owner: escalation.agentId });
       await escalations.told(escalationId, id);
+      return undefined;
     } catch (error) {
-      onFault(error);
+      return isStoreUnavailable(error) ? undefined : { error };
     }
-  }
-
-  /** Tells whatever was not told, the oldest first. */
-  async catchUp(): Promise<void> {
-    const { queue, url, escalations } = this.#options;
-    if (queue === undefined || url === undefined) return;
-    for (const escalation of escalations.list().toReversed()) await this.tell(escalation);
   }
 }
 

@@ -3,6 +3,8 @@
  * and RESUME of sessions; and the clock that closes what nobody came back to.
  * AGTP "ESCALATE", "CONFIRM", "SUSPEND"
  */
+
+import { reasonOf } from "../../base/thrown.ts";
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { createContractRecorder } from "../../dispatch/contracts/contract-events.ts";
@@ -90,7 +92,12 @@ function closing(
   );
   return repeatedly(onFault, () => {
     const news = new EscalationNews({
-      ...{ escalations, onFault, queue: context.deployment().webhooks },
+      ...{ escalations, queue: context.deployment().webhooks },
+      onUntold: (error, count) =>
+        log.warn(
+          { event: "escalations-untold", reason: reasonOf(error), count },
+          "people cannot be told of escalations yet",
+        ),
       url: config.webhooks.escalations,
       serverId: config.server.serverId,
     });

@@ -31,7 +31,7 @@ async function openNews({
     queue: hasQueue ? queue : undefined,
     url: url === "" ? undefined : url,
     serverId: "agents.example",
-    onFault: (error) => faults.push(error),
+    onUntold: (error, count) => faults.push([error, count]),
   });
   const open = async (task: string) => {
     const opening = await escalations.open(wish(ALICE, task, { deadlineAt: later }));
@@ -100,6 +100,20 @@ describe("EscalationNews", () => {
       "att-accepted",
       `${three.escalationId}.escalation.opened`,
     ]);
+  });
+
+  it("says once how many cannot be told, and once more only after all were", async () => {
+    const { news, open, faults, queue } = await openNews({ isBroken: true });
+    for (const task of ["t-1", "t-2", "t-3"]) await open(task);
+    for (let run = 0; run < 3; run += 1) await news.catchUp();
+    expect(faults).toEqual([[new Error("the outbox is full"), 3]]);
+    queue.isBroken = false;
+    await news.catchUp();
+    queue.isBroken = true;
+    const another = await open("t-4");
+    await news.catchUp();
+    await news.tell(another);
+    expect(faults.slice(1)).toEqual([[new Error("the outbox is full"), 1]]);
   });
 
   it("tells that nobody has decided in time, and nothing that is long over", async () => {

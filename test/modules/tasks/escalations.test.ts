@@ -403,6 +403,26 @@ describe("QUERY /escalations", () => {
     expect((await askAs(server, OTTO, inspect)).status).toBe(404);
   });
 
+  it("shows them page by page, each once, whatever is opened or decided meanwhile", async () => {
+    const server = await openServer(negotiationFiles());
+    const page = async (query: string) => {
+      const reply = await askAs(server, NORA, { ...list(), query });
+      const { escalations, next } = reply.body["result"] as unknown as {
+        readonly escalations: readonly { readonly escalation_id: string }[];
+        readonly next: string | null;
+      };
+      return { ids: escalations.map((one) => one.escalation_id), next };
+    };
+    const ids: string[] = [];
+    for (const task of ["t-1", "t-2", "t-3"]) ids.unshift(await escalated(server, task));
+    const first = await page("limit=2");
+    expect(first).toEqual({ ids: ids.slice(0, 2), next: ids[1] });
+    await escalated(server, "t-4");
+    await askAs(server, OPAL, confirmation(String(first.next), "rejected"));
+    const second = await page(`limit=2&after=${first.next}`);
+    expect(second).toEqual({ ids: ids.slice(2), next: null });
+  });
+
   it("shows what is open unless it is asked for more", async () => {
     const server = await openServer(negotiationFiles());
     const id = await escalated(server, "t-1");
