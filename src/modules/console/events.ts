@@ -3,6 +3,7 @@
  * for anybody: one that does not read gets the newest once there is room, and how much it missed.
  */
 import type { FastifyReply } from "fastify";
+import { Tally } from "../../base/tally.ts";
 import type { Events } from "./console-api.ts";
 import { ConsoleFault } from "./console-fault.ts";
 import type { SignedIn } from "./sessions.ts";
@@ -27,6 +28,8 @@ const TICK_MS = 500;
 const OVERVIEW_EVERY = 4;
 const MAX_SAMPLE = 50;
 const MAX_ONLOOKERS = 64;
+/** The pages of one person leave places for others. */
+const MAX_PER_PERSON = 16;
 /** Beyond it, an onlooker has not read what it was told before. */
 const MAX_BUFFERED = 65_536;
 
@@ -41,11 +44,12 @@ interface Onlooker {
 /** `GET /api/events`: server-sent events. */
 export function createEvents(parts: EventParts): Events {
   const onlookers = new Set<Onlooker>();
+  const byPerson = new Tally();
   let timer: NodeJS.Timeout | undefined;
   let ticks = 0;
   const tick = async (): Promise<void> => {
     ticks += 1;
-    for (const one of onlookers) if (!parts.isStanding(one.signedIn)) one.response.end();
+    for (const one of onlookers) if (!parts.isStanding(one.signedIn)) sendAway(one);
     const overview = ticks % OVERVIEW_EVERY === 1 ? await parts.overview() : undefined;
     const news = newsOf(parts, overview);
     for (const one of onlookers) tell(one, news);
@@ -56,6 +60,7 @@ export function createEvents(parts: EventParts): Events {
   };
   const leave = (one: Onlooker): void => {
     onlookers.delete(one);
+    byPerson.remove(one.signedIn.person.id);
     if (onlookers.size > 0) return;
     clearInterval(timer);
     timer = undefined;
@@ -65,7 +70,8 @@ export function createEvents(parts: EventParts): Events {
       // Nobody is to be told nothing for as long as a stream lasts.
       app.get("/api/events", { exposeHeadRoute: false }, (request, reply) => {
         const signedIn = admit(request, false);
-        if (onlookers.size >= MAX_ONLOOKERS) {
+        const { id } = signedIn.person;
+        if (onlookers.size >= MAX_ONLOOKERS || byPerson.of(id) >= MAX_PER_PERSON) {
           throw new ConsoleFault(429, "too-many-onlookers", "too many pages are looking on");
         }
         const fields = { ...reply.getHeaders(), "content-type": "text/event-stream" };
@@ -75,6 +81,7 @@ export function createEvents(parts: EventParts): Events {
         response.write(": news\n\n");
         const one = { response, signedIn, seen: parts.traffic.last, told: undefined };
         onlookers.add(one);
+        byPerson.add(id);
         response.once("close", () => leave(one));
         begin();
         void tick().catch(parts.reportFault);
@@ -115,6 +122,12 @@ function newsOf(parts: EventParts, overview: object | undefined): News {
       return event;
     },
   };
+}
+
+/** One that has not read the end by the next news is not waited for. */
+function sendAway({ response }: Onlooker): void {
+  if (response.writableEnded) response.destroy();
+  else response.end();
 }
 
 function tell(one: Onlooker, { last, state, approvals, overview, trafficAfter }: News): void {

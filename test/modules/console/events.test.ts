@@ -66,6 +66,58 @@ describe("an onlooker that never reads", () => {
   });
 });
 
+describe("onlookers", () => {
+  /** Those of whichever person a request names, each by a connection of its own. */
+  async function openEvents() {
+    const sessions = { areStanding: true };
+    const events = createEvents({
+      ...{ traffic: new Traffic(), tickMs: 1, overview: async () => OVERVIEW },
+      ...{ waiting: () => 1, changes: () => 0, isStanding: () => sessions.areStanding },
+      reportFault: (error) => {
+        throw error;
+      },
+    });
+    const app = fastify();
+    const sockets: Socket[] = [];
+    app.server.on("connection", (socket) => sockets.push(socket));
+    events.register(app, ({ headers }) => {
+      const { name = "Nina" } = headers as { readonly name?: string };
+      return { ...NINA, person: { ...NINA.person, id: `link:${name}` } };
+    });
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    onTestFinished(async () => {
+      events.close();
+      app.server.closeAllConnections();
+      await app.close();
+    });
+    const { port } = app.server.address() as AddressInfo;
+    return { port, sockets, sessions };
+  }
+
+  it("leave places for other people", async () => {
+    const { port } = await openEvents();
+    const begin = async (name: string): Promise<number> => {
+      const gone = new AbortController();
+      onTestFinished(() => gone.abort());
+      const init = { headers: { name }, signal: gone.signal };
+      return (await fetch(`http://127.0.0.1:${port}/api/events`, init)).status;
+    };
+    const statuses: number[] = [];
+    for (let count = 0; count < 17; count += 1) statuses.push(await begin("Nina"));
+    expect(statuses).toEqual([...Array.from({ length: 16 }, () => 200), 429]);
+    expect(await begin("Otto")).toBe(200);
+  });
+
+  it("that do not read leave their places once their session is over", async () => {
+    const { port, sockets, sessions } = await openEvents();
+    await ask(port, (socket) => void socket.pause());
+    await vi.waitFor(() => expect(sockets[0]?.writableLength).toBeGreaterThan(65_536), 60_000);
+    const closed = once(sockets[0] as Socket, "close");
+    sessions.areStanding = false;
+    await closed;
+  });
+});
+
 describe("an onlooker", () => {
   it("is told that escalations are others, be there as many as before", async () => {
     let changes = 0;
