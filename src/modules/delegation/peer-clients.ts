@@ -224,9 +224,14 @@ export function createPeerManifests(): PeerManifests {
       const agents = readAgents(pool.find(peer), peer);
       const entry: Asked = { agents, expiresAt: Number.POSITIVE_INFINITY };
       asked.set(peer.name, entry);
-      void agents.then((shown) => {
-        entry.expiresAt = performance.now() + (shown === undefined ? FAILURE_KEPT_MS : KEPT_MS);
-      });
+      const keepFor = (ms: number): void => {
+        entry.expiresAt = performance.now() + ms;
+      };
+      // Whoever has asked hears of a fault.
+      void agents.then(
+        (shown) => keepFor(shown === undefined ? FAILURE_KEPT_MS : KEPT_MS),
+        () => keepFor(FAILURE_KEPT_MS),
+      );
       return agents;
     },
     close: () => pool.close(),
