@@ -83,11 +83,16 @@ const BODY_BOUNDS: JsonBounds = {
   ...{ members: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY },
 };
 
+const TEXT = new TextDecoder("utf-8", { ignoreBOM: true });
+const BYTE_ORDER_MARK = /^\ufeff/;
+
 /** Reads the body once, for a caller that would do it anyway. */
 export function readResponse(received: ReceivedResponse): ClientResponse {
   const { status, statusText, headers, body: bytes } = received;
-  const text = new TextDecoder().decode(bytes);
-  const body = scanJson(bytes, BODY_BOUNDS).excess === undefined ? parseJson(text) : undefined;
+  const text = TEXT.decode(bytes);
+  const isJson = scanJson(bytes, BODY_BOUNDS).excess === undefined;
+  // RFC 8259 §8.1: a mark of the byte order may be passed over.
+  const body = isJson ? parseJson(text.replace(BYTE_ORDER_MARK, "")) : undefined;
   return { status, statusText, headers, body, text, bytes };
 }
 

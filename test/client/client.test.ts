@@ -42,6 +42,12 @@ describe("a request", () => {
     expect(response).toMatchObject({ body: { a: [1] }, text: '{"a":[1]}' });
   });
 
+  it("has the text as it came, with the mark of its byte order, which JSON is read without", async () => {
+    const text = '\ufeff{"a":[1]}';
+    const { client } = await start((socket) => socket.write(reply(text)));
+    expect(await client.request({ method: "QUERY" })).toMatchObject({ body: { a: [1] }, text });
+  });
+
   it("has no JSON body when the text is none", async () => {
     const { client } = await start((socket) => socket.write(reply("plain")));
     expect(await client.request({ method: "QUERY" })).toMatchObject({
