@@ -1,6 +1,6 @@
 /** Runs of a whole daemon: over AGTP, over the sidecar, through reloads and kills, and nowhere a secret. */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -27,14 +27,19 @@ const KEY = "hk_of_the_desk";
 const RUN_SCOPES = ["runs:create", "runs:read", "runs:cancel", "approvals:respond"];
 const SECRET = "sk-canary-rfc0064-do-not-leak-xyz789";
 
+const API_KEY = {
+  sha256: createHash("sha256").update(KEY).digest("hex"),
+  tenant: "default",
+  scopes: ["manifest:read", ...RUN_SCOPES],
+  agtp_scopes: [],
+};
+
 function files(
   openwop: object = {},
   more: DeploymentFiles = {},
   tables: Readonly<Record<string, object>> = {},
 ): DeploymentFiles {
-  const scopes = ["manifest:read", "runs:create", "runs:read", "runs:cancel", "approvals:respond"];
-  const sha256 = createHash("sha256").update(KEY).digest("hex");
-  const api_keys = [{ sha256, tenant: "default", scopes, agtp_scopes: [] }];
+  const api_keys = [API_KEY];
   const agent = (agent_id: string, name: string, scopes_accepted = RUN_SCOPES): string =>
     agentFile({ agent_id, name, scopes_accepted });
   return {
@@ -699,6 +704,28 @@ describe("a reload", () => {
     for (const runId of [before, after]) {
       expect((await until(again, runId, "completed")).body["status"]).toBe("completed");
     }
+  });
+});
+
+describe("a stream of events whose key is good for it no more after a reload", () => {
+  it.each([
+    ["since it was taken away", { api_keys: [] }],
+    ["since it reads no runs", { api_keys: [{ ...API_KEY, scopes: ["runs:create"] }] }],
+    ["since it is another tenant's", { api_keys: [{ ...API_KEY, tenant: "other" }] }],
+  ])("ends, %s", async (_, openwop) => {
+    const server = await openDaemon(files());
+    const ask = await callerOf(server);
+    const delayed = { workflowId: "conformance-delay", inputs: { delayMs: 60_000 } };
+    const runId = String((await ask("EXECUTE", "/runs", delayed)).body["runId"]);
+    const headers = { accept: "text/event-stream", authorization: `Bearer ${KEY}` };
+    const stream = await http(server, `/v1/runs/${runId}/events`, { headers });
+    expect(stream.status).toBe(200);
+    const configPath = join(server.directory, "agtp-server.toml");
+    writeFileSync(configPath, String(files(openwop)["agtp-server.toml"]));
+    expect(await server.daemon.reload()).toEqual([]);
+    const told = await stream.text();
+    expect(told).not.toContain("event: run.completed");
+    expect(told).not.toContain("the server is stopping");
   });
 });
 

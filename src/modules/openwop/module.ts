@@ -14,6 +14,7 @@ import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agen
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
+import { ApiKeys } from "./http/api-keys.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import { runEndpoints } from "./run-endpoints.ts";
 import type { RunHost } from "./runs/run-host.ts";
@@ -45,7 +46,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { openwop, kept, runs } = parts;
   const { host, escalations } = runs;
   const { registry, redactor } = openwop;
-  const { tenant, runtime } = context.config.openwop;
+  const { tenant, runtime, apiKeys } = context.config.openwop;
   let forgetGone = (): void => undefined;
   const maxWaitMs = longestWaitMs(context.config.limits);
   const dispatching = { host, tenant, maxWaitMs, redactor };
@@ -68,6 +69,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
       return openwop.findLostTools();
     },
     start: () => {
+      kept.audience.serve(new ApiKeys(apiKeys));
       kept.toolRates.limit(runtime.toolCallsPerMinute);
       void escalations.start();
       host.start();

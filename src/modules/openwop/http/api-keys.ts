@@ -64,6 +64,14 @@ export class ApiKeys {
     }
     return found;
   }
+
+  /** Tells whether a key that was known before may still read runs, of the same tenant. */
+  mayRead({ name, tenant }: ApiKey): boolean {
+    for (const key of this.#keys.values()) {
+      if (key.name === name) return key.tenant === tenant && key.scopes.has("runs:read");
+    }
+    return false;
+  }
 }
 
 /** Bounds of an audience. */
@@ -74,24 +82,44 @@ export interface AudienceLimits {
 
 const LIMITS: AudienceLimits = { all: 1024, perTenant: 256 };
 
+/** Somebody who listens to runs. */
+export interface Listening {
+  /** Gives the place back; to be called once. */
+  leave(): void;
+  /** Aborted when the key is not good for it any more. */
+  readonly ended: AbortSignal;
+}
+
 export class Audience {
   readonly #limits: AudienceLimits;
   readonly #byTenant = new Tally();
-  #all = 0;
+  readonly #listeners = new Map<AbortController, ApiKey>();
+  #keys: ApiKeys | undefined;
 
   constructor(limits: AudienceLimits = LIMITS) {
     this.#limits = limits;
   }
 
-  /** Undefined: there is no place left. Whoever got one gives it back once. */
-  enter(tenant: string): (() => void) | undefined {
+  /** Undefined: there is no place left. */
+  enter(key: ApiKey): Listening | undefined {
+    const { tenant } = key;
     const { all, perTenant } = this.#limits;
-    if (this.#all >= all || this.#byTenant.of(tenant) >= perTenant) return undefined;
-    this.#all += 1;
+    if (this.#listeners.size >= all || this.#byTenant.of(tenant) >= perTenant) return undefined;
+    const ending = new AbortController();
+    this.#listeners.set(ending, key);
+    // Its request was begun before a reload.
+    if (this.#keys?.mayRead(key) === false) ending.abort();
     this.#byTenant.add(tenant);
-    return () => {
-      this.#all -= 1;
+    const leave = (): void => {
+      this.#listeners.delete(ending);
       this.#byTenant.remove(tenant);
     };
+    return { leave, ended: ending.signal };
+  }
+
+  /** These keys are known from now on: whoever listens by another hears no more. */
+  serve(keys: ApiKeys): void {
+    this.#keys = keys;
+    for (const [ending, key] of this.#listeners) if (!keys.mayRead(key)) ending.abort();
   }
 }

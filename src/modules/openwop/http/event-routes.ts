@@ -65,14 +65,14 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   }
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
-  const leave = parts.state.audience.enter(key.tenant);
-  if (leave === undefined) return tooMany();
+  const listening = parts.state.audience.enter(key);
+  if (listening === undefined) return tooMany();
   try {
     const waitMs = Math.min(seconds, MAX_TIMEOUT_S) * 1000;
     await log.changed(after, parts.host.whileServing(signal, waitMs));
     return answer(await log.page(after));
   } finally {
-    leave();
+    listening.leave();
   }
 }
 
@@ -104,11 +104,11 @@ export async function openStream(
     if (query["streamMode"] === undefined) return answer(await log.page(after));
     return answer(await log.page(after, (event) => isShown(event, modes)));
   }
-  const leave = parts.state.audience.enter(key.tenant);
-  if (leave === undefined) return tooMany();
+  const listening = parts.state.audience.enter(key);
+  if (listening === undefined) return tooMany();
   const frames = new Frames(log.run, modes);
   const isResumed = lastEventId !== undefined;
-  return { host: parts.host, log, frames, after, isResumed, bufferMs, leave };
+  return { host: parts.host, log, frames, after, isResumed, bufferMs, ...listening };
 }
 
 /**

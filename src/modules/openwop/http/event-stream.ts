@@ -1,7 +1,7 @@
 /**
  * A run's log as server-sent events: from where the listener was, as fast as the listener reads, and
  * closed after the last event, or when the server stops: then it says when to come back, and the
- * listener goes on where it was. Who does not read is let go.   OpenWOP "stream-modes", HTML "SSE"
+ * listener goes on where it was. Who does not read, or may not any more, is let go.   OpenWOP "stream-modes", HTML "SSE"
  */
 import { once } from "node:events";
 import type { Writable } from "node:stream";
@@ -146,6 +146,8 @@ export interface EventStream {
   readonly response: Writable;
   /** Aborted when the listener is gone. */
   readonly signal: AbortSignal;
+  /** Aborted when the listener may hear no more. */
+  readonly ended: AbortSignal;
 }
 
 const READ_AT_ONCE = 100;
@@ -158,14 +160,17 @@ const SLOW_READER_MS = 30_000;
 
 /** Sends until there is nothing more to send; the response is ended by then. */
 export async function sendEvents(stream: EventStream): Promise<void> {
-  await within(stream.host.whileServing(stream.signal), async (signal) => {
+  const { signals } = stream.host.whileServing(stream.signal);
+  const ends = { signals: [...(signals ?? []), stream.ended] };
+  await within(ends, async (signal) => {
     let isOver = false;
     try {
       isOver = await new Sender({ ...stream, signal }).run();
     } catch (error) {
       if (!(error instanceof SlowReader) && !signal.aborted) throw error;
     } finally {
-      stream.response.end(signal.aborted && !isOver ? FAREWELL : undefined);
+      const isCutOff = signal.aborted && !isOver && !stream.ended.aborted;
+      stream.response.end(isCutOff ? FAREWELL : undefined);
     }
   });
 }
