@@ -3,7 +3,7 @@
  * the URL and `ca` say, bounded waits, and no statement that a pooler between could not carry.
  */
 import { createRequire } from "node:module";
-import type { Pool, PoolClient, PoolConfig } from "pg";
+import type { Client, Pool, PoolClient, PoolConfig } from "pg";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { reasonOf } from "../../base/thrown.ts";
 
@@ -73,7 +73,7 @@ export function makePool(location: PostgresLocation): PostgresPool {
     const driver = createRequire(import.meta.url)("pg") as typeof import("pg");
     // Reads the URL, which a pool does not before it connects.
     new driver.Client(config);
-    const pool = new driver.Pool(config);
+    const pool = new driver.Pool({ ...config, Client: notingClient(driver) });
     // An idle connection that ends is replaced when the next is needed.
     pool.on("error", () => undefined);
     // So is one that ends between two statements of a transaction, or more than once: the next fails.
@@ -83,6 +83,32 @@ export function makePool(location: PostgresLocation): PostgresPool {
     const hint = "in a name or a password %2F stands for /, %3A for :, %40 for @";
     return faulty("url", `cannot be read: ${reasonOf(error)}; ${hint}`);
   }
+}
+
+/** The reasons for which connections were not made. */
+const reasons = new WeakSet<object>();
+
+/** A client that notes why it was not connected: a server, or a pooler before it, may refuse by any code. */
+function notingClient(driver: typeof import("pg")): new () => Client {
+  return class extends driver.Client {
+    override connect(): Promise<Client>;
+    override connect(callback: (error: Error) => void): void;
+    override connect(callback?: (error: Error) => void): Promise<Client> | undefined {
+      if (callback === undefined) return super.connect();
+      super.connect((error: Error) => {
+        if (error instanceof Error) reasons.add(error);
+        callback(error);
+      });
+      return undefined;
+    }
+  };
+}
+
+/** Tells whether no connection was made, so that nothing can have been asked. */
+export function isUnconnected(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isLate = error.message === "timeout exceeded when trying to connect";
+  return isLate || reasons.has(error) || isUnconnected(error.cause);
 }
 
 /** The words of `ssl`, which stands for `sslmode` in the URLs of some providers. */

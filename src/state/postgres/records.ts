@@ -26,6 +26,7 @@ import {
   oneRecordValues,
 } from "./append-statements.ts";
 import type { CutEnds } from "./cut-rows.ts";
+import { isUnconnected } from "./driver.ts";
 import { isAnswer, isRace, postgresFaultKind } from "./fault.ts";
 import { PreparedStatement } from "./prepared-statement.ts";
 
@@ -93,7 +94,7 @@ export class PostgresRecords implements RecordStore {
         return appended;
       } catch (error) {
         if (isAnswer(error) && !isRace(error) && !isRepeated) throw this.#unavailable(error);
-        if (!isAnswer(error)) isRepeated ||= wasSent(error);
+        if (!isAnswer(error)) isRepeated ||= !isUnconnected(error);
         if (performance.now() > until || this.#options.pool.ending) {
           const fault = this.#unavailable(error);
           if (!isRepeated) throw fault;
@@ -291,12 +292,6 @@ async function ask<Answer>(read: () => Promise<Answer>): Promise<Answer> {
   } catch (error) {
     throw unavailable(error);
   }
-}
-
-/** False where no connection was made, and so nothing was asked. */
-function wasSent(error: unknown): boolean {
-  const code = error instanceof Error && "syscall" in error ? error.syscall : undefined;
-  return code !== "connect" && !/timeout exceeded when trying to connect/.test(String(error));
 }
 
 function unavailable(error: unknown): StoreUnavailableError {
