@@ -31,6 +31,16 @@ export function openStateFile(path: string, flags: number): number {
   }
 }
 
+/** Returns once a file is on the disk as it is, or the names in a directory are. */
+export function syncPath(path: string): void {
+  const opened = openSync(path, "r");
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+}
+
 /** Replaces a file in one piece; a link under its name is replaced as well, not followed. */
 export function replaceStateFile(path: string, content: string | Uint8Array): void {
   const temporary = temporaryOf(path);

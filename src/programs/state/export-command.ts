@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { Readable } from "node:stream";
 import type { Config } from "../../app/config/config.ts";
 import { isRecord } from "../../base/json-value.ts";
+import { syncPath } from "../../base/state-files.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { openControlLines } from "../../client/ask-control.ts";
 import { compareJournal } from "../../state/journal/journal-comparison.ts";
@@ -64,7 +65,7 @@ async function exportTo(target: string, config: Config): Promise<Totals> {
     written(target, () => {
       fsyncSync(file);
       renameSync(part, target);
-      syncDirectory(dirname(target));
+      syncPath(dirname(target));
     });
     return totals;
   } catch (error) {
@@ -171,14 +172,4 @@ async function write(
 export function checkDriver({ store }: Config, what: string): void {
   if (store.driver === "sqlite") return;
   throw new CommandRefusal(`${what}, and store.driver is "${store.driver}"`);
-}
-
-/** Returns once the names in a directory are on the disk. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, "r");
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }

@@ -6,6 +6,7 @@
 import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
+import { syncPath } from "../../base/state-files.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { segmentsIn } from "../../state/journal/segment.ts";
 import { ImportRefusal, importPostgres } from "../../state/moving/import-postgres.ts";
@@ -19,7 +20,7 @@ import { type Command, CommandRefusal, command, usage } from "../shell/command.t
 import { printJson } from "../shell/print-json.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
-import { CONFIG, checkDriver, summary, syncDirectory } from "./export-command.ts";
+import { CONFIG, checkDriver, summary } from "./export-command.ts";
 
 /** Imports, and says how much it was. */
 export const importCommand: Command = command({
@@ -155,7 +156,7 @@ function moveIn(moves: readonly Move[], suffix: string): readonly string[] {
         aside.push(kept);
       }
       move(from, to);
-      syncDirectory(dirname(to));
+      syncPath(dirname(to));
     }
     return aside;
   } catch (error) {

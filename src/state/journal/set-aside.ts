@@ -4,8 +4,8 @@
  * AGTP-IDENTIFIERS "Audit Log"
  */
 import { chmodSync, constants, copyFileSync, readFileSync, rmSync, truncateSync } from "node:fs";
-import { basename, join } from "node:path";
-import { replaceStateFile } from "../../base/state-files.ts";
+import { basename, dirname, join } from "node:path";
+import { replaceStateFile, syncPath } from "../../base/state-files.ts";
 import { findLogDamage, logOf } from "../sqlite/log.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readChainRecord } from "./journal-replay.ts";
@@ -21,12 +21,20 @@ export interface SetAside {
   readonly copies: readonly string[];
 }
 
-/** Cuts a store's log at the first octet that does not hold, so that SQLite reads what is left. */
-export function setDamagedLogAside(path: string, now: number): SetAside {
+/**
+ * Cuts a store's log at the first octet that does not hold, so that SQLite reads what is left.
+ *
+ * @param sync returns once a file, or the names in a directory, are on the disk
+ */
+export function setDamagedLogAside(
+  path: string,
+  now: number,
+  sync: typeof syncPath = syncPath,
+): SetAside {
   const damage = findLogDamage(path);
   if (damage === undefined) return { damages: [], copies: [] };
   const log = logOf(path);
-  const copy = copyAside(log, now);
+  const copy = copyAside(log, now, sync);
   truncateSync(log, damage.offset);
   const lost = { kind: "lost-commits", file: basename(log), offset: damage.offset } as const;
   return { damages: [lost], copies: [copy] };
@@ -40,7 +48,7 @@ export async function copyStrayLines(directory: string, now: number): Promise<Se
     const stray = await findStrayLines(directory, number);
     if (stray.length === 0) continue;
     damages.push(...stray);
-    copies.push(copyAside(join(directory, segmentName(number)), now));
+    copies.push(copyAside(join(directory, segmentName(number)), now, syncPath));
   }
   return { damages, copies };
 }
@@ -55,6 +63,7 @@ export async function takeStrayLinesOut(
     const file = segmentName(number);
     if (files.has(file)) takeOut(join(directory, file), await findStrayLines(directory, number));
   }
+  syncPath(directory);
   await forgetSegments(directory, [...files]);
 }
 
@@ -82,9 +91,11 @@ function takeOut(path: string, stray: readonly StrayLine[]): void {
 }
 
 /** Copies a file to its own directory, and answers the copy's name. */
-function copyAside(path: string, now: number): string {
+function copyAside(path: string, now: number, sync: typeof syncPath): string {
   const copy = `${path}.damaged-${new Date(now).toISOString().replaceAll(":", "-")}`;
   copyFileSync(path, copy, constants.COPYFILE_EXCL);
   chmodSync(copy, 0o600);
+  // What it was copied from is cut next, and a power cut must not have that alone.
+  for (const written of [copy, dirname(copy)]) sync(written);
   return basename(copy);
 }
