@@ -17,7 +17,12 @@ const KEY_VALUE = { key: 1, value: 2 } as const;
 const ANY_VALUE = { string: 1, int: 3, double: 4 } as const;
 
 const FAILED = 2;
-const FLAGS = { isSampled: 0x1, tellsOfParent: 0x100, isParentRemote: 0x200 } as const;
+const FLAGS = {
+  isSampled: 0x1,
+  isRandom: 0x2,
+  tellsOfParent: 0x100,
+  isParentRemote: 0x200,
+} as const;
 const OWN_FLAGS = FLAGS.isSampled | FLAGS.tellsOfParent;
 
 /** Writes a span that has ended, as a member of the spans of a scope. */
@@ -41,7 +46,8 @@ export function writeSpan(octets: ProtobufOctets, span: SpanRecord): void {
     octets.number(STATUS.code, FAILED);
     octets.end(status);
   }
-  octets.word(SPAN.flags, span.isParentRemote ? OWN_FLAGS | FLAGS.isParentRemote : OWN_FLAGS);
+  const ofParent = span.isParentRemote ? FLAGS.isParentRemote : 0;
+  octets.word(SPAN.flags, OWN_FLAGS | ofParent | (span.isRandom ? FLAGS.isRandom : 0));
   octets.end(start);
 }
 

@@ -7,6 +7,8 @@ export interface SpanLink {
   /** 16 hex digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
+  /** Whoever began the trace says that its id is random.   W3C Trace Context Level 2 §3.2.2.5.2 */
+  readonly isRandom: boolean;
   /** `tracestate`, as it is handed on. */
   readonly state: string | undefined;
 }
@@ -23,6 +25,7 @@ export class SpanRecord implements SpanLink {
   readonly spanId: string;
   readonly state: string | undefined;
   readonly isSampled = true;
+  readonly isRandom: boolean;
   /** Empty: it is the first of its trace. */
   readonly parentId: string;
   /** The parent is another server's. */
@@ -52,6 +55,7 @@ export class SpanRecord implements SpanLink {
     this.spanId = spanId;
     this.traceId = typeof trace === "string" ? trace : trace.traceId;
     this.state = parent?.state;
+    this.isRandom = parent?.isRandom === true;
     this.parentId = parent?.spanId ?? "";
     this.isParentRemote = parent !== undefined && !(parent instanceof SpanRecord);
     this.kind = kind;

@@ -33,7 +33,13 @@ export class Spans {
 
   /** A name for others to follow, in a trace that is not sampled. */
   unsampled(traceId: string): SpanLink {
-    return { traceId, spanId: this.#ids.newSpan(), isSampled: false, state: undefined };
+    return {
+      traceId,
+      spanId: this.#ids.newSpan(),
+      isSampled: false,
+      isRandom: false,
+      state: undefined,
+    };
   }
 
   /** Ends a span; the id of its record may be known later, by `late`. */

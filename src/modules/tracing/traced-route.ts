@@ -61,6 +61,7 @@ function staysInside({ handler, file }: Route["definition"]): boolean {
 /** A longer one is cut off by nobody, so it is not taken. */
 const MAX_STATE = 512;
 const SAMPLED = 1;
+const RANDOM = 2;
 
 /**
  * Trace context as it comes in and goes out: `traceparent` and `tracestate`, and no baggage, which is
@@ -73,7 +74,8 @@ export function readParent(field: (name: string) => string | undefined): SpanLin
   if (named === null) return undefined;
   const { traceId, spanId, traceFlags } = named;
   const isSampled = (traceFlags & SAMPLED) !== 0;
-  return { traceId, spanId, isSampled, state: readState(field("tracestate")) };
+  const isRandom = (traceFlags & RANDOM) !== 0;
+  return { traceId, spanId, isSampled, isRandom, state: readState(field("tracestate")) };
 }
 
 const BLANKS = /^[ \t]+|[ \t]+$/g;
@@ -91,7 +93,9 @@ function readState(field: string | undefined): string | undefined {
 }
 
 /** The fields that name a span. */
-export function fieldsOf({ traceId, spanId, isSampled, state }: SpanLink): TraceFields {
-  const traceparent = `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`;
+export function fieldsOf(link: SpanLink): TraceFields {
+  const { traceId, spanId, isSampled, isRandom, state } = link;
+  const flags = (isSampled ? SAMPLED : 0) | (isRandom ? RANDOM : 0);
+  const traceparent = `00-${traceId}-${spanId}-0${flags}`;
   return state === undefined ? { traceparent } : { traceparent, tracestate: state };
 }

@@ -48,6 +48,7 @@ const parent: fc.Arbitrary<SpanLink> = fc.record({
   traceId: hex(16),
   spanId: hex(8),
   isSampled: fc.constant(true),
+  isRandom: fc.boolean(),
   state: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
 });
 /** Whole microseconds; a number has no finer ones so long after 1970. */
@@ -83,7 +84,10 @@ describe("writeSpan", () => {
             ...{ spanId: one.spanId, traceId: isRoot ? trace : trace.traceId, kind: one.kind },
             parentSpanId: isRoot ? "" : trace.spanId,
             traceState: isRoot ? "" : (trace.state ?? ""),
-            ...{ flags: isRoot ? 0x101 : 0x301, status: one.hasFailed ? 2 : 0 },
+            ...{
+              flags: isRoot ? 0x101 : trace.isRandom ? 0x303 : 0x301,
+              status: one.hasFailed ? 2 : 0,
+            },
             name: shape === undefined ? one.name : shape.name,
             attributes: { ...shape?.attributes, ...one.attributes },
           });

@@ -27,7 +27,10 @@ function openThread(url: string, script: string = BUILT): ThreadSender {
 
 /** So many spans that are alike. */
 function makeBatch(count = 1): SpanBatch {
-  const parent = { traceId: TRACE, spanId: "b7ad6b7169203331", isSampled: true, state: "vendor=1" };
+  const parent = {
+    ...{ traceId: TRACE, spanId: "b7ad6b7169203331", state: "vendor=1" },
+    ...{ isSampled: true, isRandom: false },
+  };
   const options = { name: "AGTP", kind: SPAN_KINDS.server, at: AT };
   const span = new SpanRecord("00f067aa0ba902b7", parent, options);
   span.name = "QUERY /rooms/{room}";

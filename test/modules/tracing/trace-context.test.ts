@@ -14,6 +14,24 @@ function members(count: number): string {
   return Array.from({ length: count }, (_, at) => `bar${at}=${at}`).join(",");
 }
 
+// W3C Trace Context Level 2 §3.2.2.5
+describe("traceparent", () => {
+  it.each([
+    ["00", "00"],
+    ["01", "01"],
+    ["02", "02"],
+    ["03", "03"],
+    ["ff", "03"],
+    ["fc", "00"],
+  ])("goes on with the flags that have a meaning: %s as %s", (flags, want) => {
+    const parent = readParent((name) =>
+      name === "traceparent" ? `${PARENT.slice(0, -2)}${flags}` : undefined,
+    );
+    if (parent === undefined) throw new Error("the parent was not read");
+    expect(fieldsOf(parent).traceparent).toBe(`${PARENT.slice(0, -2)}${want}`);
+  });
+});
+
 // W3C Trace Context §3.3.1
 describe("tracestate", () => {
   it.each([
