@@ -1,4 +1,5 @@
 /** Octets as text, strictly: what is not UTF-8 is no text, and nothing stands in for it. */
+import { Buffer } from "node:buffer";
 import { TextDecoder } from "node:util";
 
 const DECODER = new TextDecoder("utf-8", { fatal: true });
@@ -12,6 +13,14 @@ export function decodeUtf8(octets: Uint8Array): string | undefined {
 /** The text with its byte order mark, which is a character where octets were signed. */
 export function decodeExactUtf8(octets: Uint8Array): string | undefined {
   return decode(EXACT_DECODER, octets);
+}
+
+const MARK = Buffer.from("\ufeff");
+
+/** The octets without the byte order mark that they may begin with. */
+export function withoutMark(octets: Buffer): Buffer {
+  const hasMark = octets.subarray(0, MARK.length).equals(MARK);
+  return hasMark ? octets.subarray(MARK.length) : octets;
 }
 
 function decode(decoder: TextDecoder, octets: Uint8Array): string | undefined {

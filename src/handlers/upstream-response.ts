@@ -10,7 +10,7 @@ import { isRecord, parseJson } from "../base/json-value.ts";
 import { shareEncoded } from "../base/kept-text.ts";
 import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
-import { decodeUtf8 } from "../base/utf8.ts";
+import { decodeUtf8, withoutMark } from "../base/utf8.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { isList, PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
 import { discardBody, readBoundedBody } from "./connection-options.ts";
@@ -77,9 +77,9 @@ async function readResult(
         : { body: { text, media_type: mediaType } };
     }
     case "json":
-      return readJson(bytes, names, (fault) => malformed(response, fault));
+      return readJson(withoutMark(bytes), names, (fault) => malformed(response, fault));
     case "json_lines": {
-      const { list, fault } = joinTexts(bytes);
+      const { list, fault } = joinTexts(withoutMark(bytes));
       return list === undefined
         ? malformed(response, fault)
         : readJson(list, names, (excess) => malformed(response, excess));

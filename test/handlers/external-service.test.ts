@@ -178,6 +178,9 @@ describe("the result of createExternalService", () => {
     expect(await encodingOf({ outputTransform: { number: "id" } })).toBe(
       '{"list":[1,1234567890123456789],"id_text":"é","number":9007199254740993}',
     );
+    // RFC 8259 §8.1
+    upstream.respond((response) => response.end('\ufeff{"id": 9007199254740993}'));
+    expect(await encodingOf({})).toBe('{"id":9007199254740993}');
     upstream.respond((response) => response.end('{"far": [-1E+400], "near": 1e300}'));
     expect(await encodingOf({})).toBe('{"far":[-1E+400],"near":1e+300}');
     upstream.respond((response) => response.end('{"id": 9007199254740992}'));

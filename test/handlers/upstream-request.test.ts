@@ -274,7 +274,7 @@ describe("a response", () => {
 
   it("is the list of its lines, or of its events, as they were written", async () => {
     const ours = { outputTransform: { id: "ID" } };
-    upstream.respond((response) => response.end('{"ID":9007199254740993}\n7\n'));
+    upstream.respond((response) => response.end('\ufeff{"ID":9007199254740993}\n7\n'));
     const lines = await ask({ method: "GET", how: { responseFormat: "json_lines" }, ...ours }, {});
     const { body } = lines as { body: object };
     expect(sharedEncoding(body)).toBe('[{"id":9007199254740993},7]');
