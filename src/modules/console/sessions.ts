@@ -29,8 +29,9 @@ export interface SignedIn extends Session {
   readonly token: string;
 }
 
-/** The use of a session is noted no more often. */
+/** The use of a session is noted no more often, and four times in the time that it may go unused. */
 const NOTED_EVERY_MS = 60_000;
+const NOTES = 4;
 const QUOTA = { perOwner: 32, all: 1_000 };
 
 export class Sessions {
@@ -58,12 +59,14 @@ export class Sessions {
     return new Sessions(kept, rules);
   }
 
-  /** Begins one, and answers the cookie's value. */
+  /** Begins one, which every node has then, and answers the cookie's value. */
   async begin(person: Person, grant?: Grant): Promise<string> {
     const token = randomBytes(32).toString("base64url");
     const csrf = randomBytes(32).toString("base64url");
     const session = { person, csrf, usedAt: Date.now(), ...(grant && { grant }) };
-    await this.#kept.add(sha256Hex(token), session);
+    const key = sha256Hex(token);
+    await this.#kept.add(key, session);
+    await this.#kept.everywhere(key);
     return token;
   }
 
@@ -78,7 +81,9 @@ export class Sessions {
   async touch(token: string): Promise<void> {
     const now = Date.now();
     const session = this.find(token);
-    if (session === undefined || now - session.usedAt < NOTED_EVERY_MS) return;
+    if (session === undefined) return;
+    const notedEvery = Math.min(NOTED_EVERY_MS, unusedMs(this.#rules) / NOTES);
+    if (now - session.usedAt < notedEvery) return;
     await this.#kept
       .change(sha256Hex(token), (known) => ({ ...known, usedAt: now }))
       .catch(
@@ -88,8 +93,9 @@ export class Sessions {
       );
   }
 
+  /** Ends it; no node has it any more then. */
   async end(token: string): Promise<void> {
-    await this.#kept.delete([sha256Hex(token)]);
+    await this.#kept.deleteEverywhere([sha256Hex(token)]);
   }
 
   /** Ends for good those that the rules end, which other rules could let stand again. */
@@ -99,10 +105,20 @@ export class Sessions {
 }
 
 /** When a session is over; at once where nobody has its role for that reason any more. */
-function overAt({ person, grant, usedAt }: Session, { current }: SessionRules): number {
+function overAt({ person, grant, usedAt }: Session, rules: SessionRules): number {
+  const { oidc } = inForce(rules);
+  const isStanding = person.via !== "oidc" || (grant && isGranted(person, grant, oidc));
+  return isStanding === true ? usedAt + unusedMs(rules) : 0;
+}
+
+/** How long a session stands that is not used. */
+function unusedMs(rules: SessionRules): number {
+  return inForce(rules).sessionMinutes * 60_000;
+}
+
+function inForce({ current }: SessionRules): Rules {
   if (current === undefined) throw new Error("no rules are in force yet");
-  const isStanding = person.via !== "oidc" || (grant && isGranted(person, grant, current.oidc));
-  return isStanding === true ? usedAt + current.sessionMinutes * 60_000 : 0;
+  return current;
 }
 
 function readSession(value: unknown): Session | undefined {
