@@ -176,10 +176,11 @@ export class WebhookOutbox implements WebhookQueue {
     return isChanged;
   }
 
-  /** Tries it no earlier; forgotten with the process. */
+  /** Tries it no earlier, unless another node has it by now; forgotten with the process. */
   postpone(id: string, at: number): void {
     const delivery = this.#find(id);
-    if (delivery !== undefined && isQueued(delivery)) this.#ahead.set(id, { ...delivery, at });
+    if (delivery === undefined || !holds(this.#holders, delivery)) return;
+    if (isQueued(delivery)) this.#ahead.set(id, { ...delivery, at });
   }
 
   /** From now on this sends, until the function that is answered was called and has resolved. */

@@ -406,6 +406,41 @@ describe("an outbox of which a node is gone", () => {
   });
 });
 
+describe("what another node has taken over", () => {
+  it("is sent by the first once it is its own again, though that could not keep its state before", async () => {
+    const { clock, webhook, store } = setUp();
+    const gone = new Set<string>();
+    const watchers = new Map<string, () => void>();
+    const node = (self: string): Holders => ({
+      self,
+      isGone: (process) => gone.has(process),
+      watch: (onGone) => {
+        watchers.set(self, onGone);
+        return () => undefined;
+      },
+    });
+    const over = { store, clock, webhook };
+    const first = await openDelivery({ ...over, holders: node("a") });
+    const second = await openDelivery({ ...over, holders: node("b") });
+    await first.outbox.keep([message(clock)], []);
+    await second.outbox.refresh();
+    const end = second.start();
+    webhook.fail(1);
+    gone.add("a");
+    watchers.get("b")?.();
+    await settle();
+    await first.outbox.refresh();
+    first.outbox.postpone("m-1", clock.now());
+    gone.delete("a");
+    gone.add("b");
+    await end();
+    first.start();
+    watchers.get("a")?.();
+    await clock.advance(60_000);
+    expect(first.outbox.find("m-1")?.state).toBe("delivered");
+  });
+});
+
 describe("an outbox whose clock steps back", () => {
   it("waits no longer than for a pause, not until the clock has caught up", async () => {
     const { clock, webhook, open } = setUp();
