@@ -3,9 +3,9 @@
  * again, and to operators where a worker is replaced between two reloads.
  */
 import { type Dirent, promises } from "node:fs";
-import { extname, join, relative, sep } from "node:path";
+import { extname, join } from "node:path";
 import { pause } from "../base/back-off.ts";
-import { isWithin } from "../base/paths.ts";
+import { isWithin, relativePath } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Config } from "./config/config.ts";
 
@@ -44,7 +44,7 @@ export async function markFiles({
           const found = await promises.stat(path).catch(() => undefined);
           if (found === undefined) return;
           const { ino, size, mtimeMs, ctimeMs } = found;
-          const name = relative(directory, path).split(sep).join("/");
+          const name = relativePath(directory, path);
           marks.set(name, `${ino} ${size} ${mtimeMs} ${ctimeMs}`);
         }),
       );

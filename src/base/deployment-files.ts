@@ -4,10 +4,10 @@
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
 import { type Dir, type Dirent, opendirSync, realpathSync, statSync } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+import { join, resolve } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced, sortPaced } from "./paced.ts";
-import { isWithin, realPath } from "./paths.ts";
+import { isWithin, realPath, relativePath } from "./paths.ts";
 import type { Problem } from "./problem.ts";
 import { codeOf } from "./thrown.ts";
 
@@ -94,7 +94,7 @@ class Listing {
 
   /** Relative to the deployment directory. */
   nameOf(path: string): string {
-    return relative(this.#location.directory, path).split(sep).join("/");
+    return relativePath(this.#location.directory, path);
   }
 
   /** Adds the files of a directory, and of those below it. */

@@ -4,7 +4,7 @@
  */
 
 import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
-import { dirname, sep } from "node:path";
+import { dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { codeOf } from "./thrown.ts";
 
@@ -51,6 +51,11 @@ export function realPath(path: string): string | undefined {
 /** Tells whether a path is a directory, or lies below it. */
 export function isWithin(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+/** A path relative to a directory, with slashes as URLs and files of a deployment have them. */
+export function relativePath(directory: string, path: string): string {
+  return relative(directory, path).split(sep).join("/");
 }
 
 /** The path of a file or a folder, by its path in the package. */

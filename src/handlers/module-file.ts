@@ -6,12 +6,12 @@
  */
 
 import { readdirSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import { clip } from "../base/json-value.ts";
-import { isWithin } from "../base/paths.ts";
+import { isWithin, relativePath } from "../base/paths.ts";
 import { codeOf } from "../base/thrown.ts";
 import { path, type Schema, table } from "../schema/section-field.ts";
 import { loadTranspiler, MODULE_EXTENSIONS, type TranspilerFault } from "./transpiler.ts";
@@ -67,7 +67,7 @@ const MAX_MESSAGE_LENGTH = 500;
  * TypeError: …, at endpoints/rooms.ts:12`. Paths are given relative to the handlers root.
  */
 export function describeImportFault(error: unknown, modulePath: string, root: string): string {
-  const name = `"${relativePath(modulePath, root)}"`;
+  const name = `"${relativePath(root, modulePath)}"`;
   if (!(error instanceof Error)) return `${name} threw on import: ${brief(String(error))}`;
   const message = brief(relativize(error.message, root));
   const place = placeOf(error, modulePath, root);
@@ -75,11 +75,6 @@ export function describeImportFault(error: unknown, modulePath: string, root: st
   const where = place === undefined || message.includes(place) ? "" : `, at ${place}`;
   if (error instanceof SyntaxError) return `${name} does not parse: ${message}${where}`;
   return `${name} threw on import: ${error.name}: ${message}${where}`;
-}
-
-/** A path below the root, with forward slashes. */
-export function relativePath(path: string, root: string): string {
-  return relative(root, path).split(sep).join("/");
 }
 
 /** A module, package or export; for the latter Node has a SyntaxError. */
@@ -95,7 +90,7 @@ function placeOf(error: Error, modulePath: string, root: string): string | undef
   const frame = /(?:^|\(|at (?:async )?)([^\s(]+:\d+)(?::\d+)?\)?$/.exec(line ?? "")?.[1];
   if (frame !== undefined || !(error instanceof SyntaxError)) return frame;
   const fault = findSyntaxFault(modulePath);
-  return fault && `${relativePath(fault.path, root)}:${fault.line}`;
+  return fault && `${relativePath(root, fault.path)}:${fault.line}`;
 }
 
 /** Absolute paths and URLs below the root, made relative; generations taken off. */

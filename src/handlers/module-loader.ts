@@ -11,16 +11,11 @@ import { pathToFileURL } from "node:url";
 import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
 import { suggest } from "../base/close-matches.ts";
 import type { JsonRecord } from "../base/json-value.ts";
-import { isWithin } from "../base/paths.ts";
+import { isWithin, relativePath } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Handler } from "./handler.ts";
 import type { ModuleEnds, OnClose } from "./module-ends.ts";
-import {
-  describeImportFault,
-  findModuleFile,
-  parseFunctionReference,
-  relativePath,
-} from "./module-file.ts";
+import { describeImportFault, findModuleFile, parseFunctionReference } from "./module-file.ts";
 import type { CallProcess } from "./processes/process-call.ts";
 
 /** The place where a reference was written. */
@@ -76,7 +71,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     let imported = imports.get(path);
     if (imported === undefined) {
       imported = importModule(path, { root: below, generation, timeoutMs, onSlow }).then((one) =>
-        one.value === undefined ? one : withEnd(one.value, relativePath(path, below), ends),
+        one.value === undefined ? one : withEnd(one.value, relativePath(below, path), ends),
       );
       imports.set(path, imported);
     }
@@ -93,7 +88,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     if (file.path === undefined) return file;
     const imported = await importOnce(file.path, root.value);
     if (imported.value === undefined) return imported;
-    const where = relativePath(file.path, root.value);
+    const where = relativePath(root.value, file.path);
     if (parsed.exportName === ON_CLOSE) {
       return {
         fault: `"${ON_CLOSE}" is called when "${where}" is needed no more: it is no handler`,
@@ -168,7 +163,7 @@ async function importModule(path: string, context: ImportContext): Promise<Attem
 }
 
 function slowWords(path: string, { root, timeoutMs }: ImportContext): string {
-  const where = relativePath(path, root);
+  const where = relativePath(root, path);
   return `the top level of "${where}" waits for something: it has ${timeoutMs / 1000} s in all`;
 }
 

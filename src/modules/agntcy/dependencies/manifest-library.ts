@@ -5,12 +5,12 @@
  */
 
 import { existsSync, realpathSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
 import { readDeploymentFiles } from "../../../base/deployment-files.ts";
 import { quoteValue } from "../../../base/json-value.ts";
-import { isWithin } from "../../../base/paths.ts";
+import { isWithin, relativePath } from "../../../base/paths.ts";
 import type { AgentManifest, Dependency } from "../manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, type ReadManifest, readManifest } from "../manifest/read-manifest.ts";
 
@@ -60,7 +60,7 @@ export class ManifestLibrary {
 
   /** As problems name a file. */
   nameOf(path: string): string {
-    return relative(this.#directory, path).split(sep).join("/");
+    return relativePath(this.#directory, path);
   }
 
   /** The target of a dependency: a file beside the manifest, or one that is known by its name. */
@@ -125,8 +125,8 @@ export class ManifestLibrary {
 
 /** `file://./name` is not a URL that names a file, and the tools mean the manifest's directory by it. */
 function filePath(url: string): string | undefined {
-  const [, relativePath] = /^file:(?:\/\/)?(?!\/)(?!localhost\/)(.*)$/i.exec(url) ?? [];
-  if (relativePath !== undefined) return relativePath;
+  const [, within] = /^file:(?:\/\/)?(?!\/)(?!localhost\/)(.*)$/i.exec(url) ?? [];
+  if (within !== undefined) return within;
   try {
     return fileURLToPath(url);
   } catch {

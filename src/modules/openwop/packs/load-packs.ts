@@ -11,7 +11,7 @@ import { describeFileError, readBoundedFile } from "../../../base/bounded-file.t
 import { joinKey } from "../../../base/dotted-key.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import { atOnce, type Paced } from "../../../base/paced.ts";
-import { realPath } from "../../../base/paths.ts";
+import { realPath, relativePath } from "../../../base/paths.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { codeOf } from "../../../base/thrown.ts";
 import { type Ed25519PublicKey, readPublicKey } from "../../../identity/ed25519.ts";
@@ -153,7 +153,7 @@ class Listing {
   }
 
   #nameOf(path: string): string {
-    return relative(this.#location.directory, path).split(sep).join("/");
+    return relativePath(this.#location.directory, path);
   }
 }
 
