@@ -37,6 +37,11 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Tells whether a value is an object or an array. */
+export function isStructure(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 /** A value that should be an object; any other is one without members. */
 export function recordIn(value: unknown): JsonRecord {
   return isRecord(value) ? value : {};
@@ -45,6 +50,11 @@ export function recordIn(value: unknown): JsonRecord {
 /** A value that should be a text; undefined for any other. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
+}
+
+/** The items of a value that should be a list; any other has none. */
+export function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** The texts of a value that should be a list of them. */

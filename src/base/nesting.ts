@@ -2,7 +2,7 @@
  * The depth of a value: code that walks it later need not fear for the stack.
  */
 
-import type { JsonRecord } from "./json-value.ts";
+import { isStructure, type JsonRecord } from "./json-value.ts";
 
 /** More than any message or manifest needs. */
 export const MAX_DEPTH = 64;
@@ -15,24 +15,20 @@ export function isTooDeep(
   maxDepth: number = MAX_DEPTH,
   passedOver: ReadonlySet<string> = NONE,
 ): boolean {
-  return isObject(value) && isDeeperThan(value, maxDepth, passedOver);
+  return isStructure(value) && isDeeperThan(value, maxDepth, passedOver);
 }
 
 /** It calls itself no oftener than the bound says. */
 function isDeeperThan(value: object, depth: number, passedOver: ReadonlySet<string>): boolean {
   if (depth <= 0) return true;
   if (Array.isArray(value)) {
-    return value.some((one) => isObject(one) && isDeeperThan(one, depth - 1, passedOver));
+    return value.some((one) => isStructure(one) && isDeeperThan(one, depth - 1, passedOver));
   }
   // To list the entries takes twice as long with many members, and five times with few.
   for (const name of Object.keys(value)) {
     const member = (value as JsonRecord)[name];
-    if (!isObject(member) || passedOver.has(name)) continue;
+    if (!isStructure(member) || passedOver.has(name)) continue;
     if (isDeeperThan(member, depth - 1, passedOver)) return true;
   }
   return false;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

@@ -6,7 +6,7 @@
 import type { Dispatcher } from "undici";
 import { hasLostNumbers, rewriteExactly } from "../base/exact-numbers.ts";
 import { ANSWER_BOUNDS, jsonExcess } from "../base/json-bounds.ts";
-import { isRecord, parseJson } from "../base/json-value.ts";
+import { isRecord, isStructure, parseJson } from "../base/json-value.ts";
 import { shareEncoded } from "../base/kept-text.ts";
 import { isTooDeep } from "../base/nesting.ts";
 import { codeOf } from "../base/thrown.ts";
@@ -116,10 +116,6 @@ function readJson(
       rewriteExactly(bytes, (exact) => renameOutput(exact, names)),
     ),
   };
-}
-
-function isStructure(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 function malformed(response: Dispatcher.ResponseData, fault: string): HandlerError {

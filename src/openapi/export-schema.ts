@@ -4,7 +4,7 @@
  * have the same definition under the same name.   AGTP-API §14.2
  */
 import { unescapeToken } from "../base/dotted-key.ts";
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, recordIn } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { relocateSchema, resolveLocalReference } from "../schema/local-reference.ts";
@@ -24,7 +24,7 @@ export class SchemaComponents {
 
   /** Rewrites the schemas inside a root; `name` is for a root that refers to itself. */
   adopt(root: JsonSchema, name: string): (schema: JsonSchema) => JsonSchema {
-    const definitions = definitionsOf(root);
+    const definitions = recordIn(root["$defs"]);
     const components = new Map<string, string>();
     let self: string | undefined;
     const locate = (reference: string): string => {
@@ -57,10 +57,6 @@ export class SchemaComponents {
 
 type Definitions = Readonly<Record<string, unknown>>;
 
-function definitionsOf({ $defs }: JsonSchema): Definitions {
-  return isRecord($defs) ? $defs : {};
-}
-
 /** A reference as the definition it leads into and the rest of the way. */
 function splitPointer(
   reference: string,
@@ -69,7 +65,7 @@ function splitPointer(
   const fragment = reference.slice(1);
   if (fragment !== "" && !fragment.startsWith("/")) {
     const target = resolveLocalReference(reference, root);
-    const named = Object.entries(definitionsOf(root)).find(([, schema]) => schema === target);
+    const named = Object.entries(recordIn(root["$defs"])).find(([, schema]) => schema === target);
     return named === undefined ? { rest: "" } : { key: named[0], rest: "" };
   }
   const [, token, rest = ""] = /^\/\$defs\/([^/]*)(\/.*)?$/.exec(fragment) ?? [];

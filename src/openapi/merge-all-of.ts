@@ -4,7 +4,7 @@
  * `allOf`.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, recordIn } from "../base/json-value.ts";
+import { isRecord, listIn, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { isAnnotation } from "./schema-dialect.ts";
 import type { SchemaReader } from "./schema-reader.ts";
@@ -138,7 +138,7 @@ export function objectShape(schema: JsonSchema, keepsAll = false): ObjectShape |
   if (!keepsAll && !more.every(([keyword, value]) => isRequirement(keyword, value))) {
     return undefined;
   }
-  const names: readonly unknown[] = Array.isArray(required) ? required : [];
+  const names = listIn(required);
   return {
     properties,
     required: names.filter(
@@ -153,7 +153,7 @@ export function objectShape(schema: JsonSchema, keepsAll = false): ObjectShape |
 function isRequirement(keyword: string, value: unknown): boolean {
   if (keyword === "dependentRequired") return true;
   if (keyword !== "anyOf" && keyword !== "oneOf") return false;
-  const branches: readonly unknown[] = Array.isArray(value) ? value : [];
+  const branches = listIn(value);
   return branches.every(
     (branch) => isRecord(branch) && Object.keys(branch).every((name) => name === "required"),
   );

@@ -3,7 +3,7 @@
  * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
  * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
  */
-import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, listIn, quoteValue, recordIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { FORMATS } from "../schema/keywords-and-formats.ts";
 import {
@@ -180,7 +180,7 @@ export class SchemaReader {
  */
 function isNullable({ nullable, allOf }: JsonRecord): boolean {
   if (nullable === true) return true;
-  const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
+  const parts = listIn(allOf);
   return parts.some((part) => isRecord(part) && part["nullable"] === true && isWords(part));
 }
 

@@ -1,5 +1,6 @@
 /** The keywords that judge a value by itself: its type, the values listed, numbers and texts. */
 
+import { listIn } from "../base/json-value.ts";
 import type { Judge, JudgeMaker, Judgement } from "./judgement.ts";
 import {
   compileFormatTest,
@@ -57,7 +58,7 @@ function membership(
   keyword: string,
   params: Readonly<Record<string, unknown>>,
 ): Judge {
-  const listed: readonly unknown[] = Array.isArray(values) ? values : [];
+  const listed = listIn(values);
   const isMember = compileMembership(listed);
   const hasStructures = listed.some((one) => typeof one === "object" && one !== null);
   return (value, at) => {

@@ -2,6 +2,7 @@
  * Keywords and formats of JSON Schema that mean here what the validator's own do not, or cost less:
  * they stand in the place of its own, and the interpreter of strangers' schemas has the same.
  */
+
 import {
   _,
   type CodeKeywordDefinition,
@@ -13,6 +14,7 @@ import {
   stringify,
 } from "ajv";
 import { fullFormats } from "ajv-formats/dist/formats.js";
+import { isStructure } from "../base/json-value.ts";
 import { parseUrl } from "../base/url-text.ts";
 import { isEmail, isHostname, isIpv6Address } from "./name-formats.ts";
 import { isPattern } from "./schema-vocabulary.ts";
@@ -100,10 +102,6 @@ export function hasUniqueItems(items: readonly unknown[]): boolean {
     else scalars.add(item);
   }
   return scalars.size + structures.size === items.length;
-}
-
-function isStructure(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 /** JSON with sorted members, the same for equal values. Not RFC 8785, which refuses texts that JSON can hold. */

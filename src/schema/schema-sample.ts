@@ -4,7 +4,7 @@
  * The same schema always gives the same value. It is a guess, to be checked before it is used.
  * AGTP-API §6.4 "input_schema"
  */
-import { isRecord, type JsonRecord, recordIn, textsIn } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, listIn, recordIn, textsIn } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import { patternExample } from "./pattern-example.ts";
@@ -114,7 +114,7 @@ class Sampler {
 
   #array(schema: JsonRecord, depth: number): readonly unknown[] {
     const { prefixItems, items, contains, minItems, minContains = 1 } = schema;
-    const first: readonly unknown[] = Array.isArray(prefixItems) ? prefixItems : [];
+    const first = listIn(prefixItems);
     const wanted = [
       minItems,
       contains === undefined ? 0 : minContains,

@@ -2,7 +2,7 @@
  * The facets whose values are the same whoever asks, and however often: they are listed when an index
  * is built. Those that are the same under two names are listed once.
  */
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, listIn } from "../../base/json-value.ts";
 import type { Caller } from "../../dispatch/caller/caller.ts";
 import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -76,7 +76,7 @@ function namesIn(value: unknown): readonly string[] {
   return value.flatMap((item: unknown) => {
     if (!isRecord(item)) return typeof item === "string" ? [item] : [];
     const { name, id, tags } = item;
-    const others: readonly unknown[] = Array.isArray(tags) ? tags : [];
+    const others = listIn(tags);
     return [name, id, ...others].filter((one): one is string => typeof one === "string");
   });
 }
@@ -102,7 +102,7 @@ function zonesOf(agent: AgentDocument | undefined): readonly string[] {
   if (agent === undefined) return [];
   const { governanceZone, document } = agent;
   const accepted: unknown = document["zones_accepted"];
-  const others: readonly unknown[] = Array.isArray(accepted) ? accepted : [];
+  const others = listIn(accepted);
   return [governanceZone, ...others].filter((zone): zone is string => typeof zone === "string");
 }
 

@@ -9,7 +9,14 @@ import { isAbsolute } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
-import { isRecord, type JsonRecord, recordIn, textIn, textsIn } from "../../base/json-value.ts";
+import {
+  isRecord,
+  type JsonRecord,
+  listIn,
+  recordIn,
+  textIn,
+  textsIn,
+} from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import {
@@ -117,7 +124,7 @@ function exportManifest(
 ): ExportedAgent {
   const raw = readRaw(path);
   const deployment = deploymentOf(raw);
-  const written = listOf(deployment["deployment_options"] ?? raw["deployments"]);
+  const written = listIn(deployment["deployment_options"] ?? raw["deployments"]);
   const options = written
     .flatMap(optionPart)
     .filter(({ type }) => showsUpstream || type !== "remote_service");
@@ -127,9 +134,9 @@ function exportManifest(
   return {
     ...{ name, version, description, options },
     authors: authors.length === 0 ? authorsOf(config) : authors,
-    skills: listOf(raw["skills"]).flatMap(skillPart),
+    skills: listIn(raw["skills"]).flatMap(skillPart),
     specs: specsOf(specs),
-    environment: listOf(deployment["env_vars"] ?? raw["env_vars"]).flatMap(variablePart),
+    environment: listIn(deployment["env_vars"] ?? raw["env_vars"]).flatMap(variablePart),
     dependencies: manifest.dependencies.map(dependencyOf),
     locators: locatorsOf(raw, options),
     uri: `${serverUri(config)}${base}`,
@@ -145,7 +152,7 @@ function readRaw(path: string): JsonRecord {
 }
 
 function deploymentOf(raw: JsonRecord): JsonRecord {
-  const extensions = listOf(raw["extensions"] ?? raw["modules"]).map(recordIn);
+  const extensions = listIn(raw["extensions"] ?? raw["modules"]).map(recordIn);
   const runtime = extensions.find(({ name }) => isRuntimeExtension(name));
   return recordIn((runtime === undefined ? raw : recordIn(runtime["data"]))["deployment"]);
 }
@@ -174,7 +181,7 @@ function dependencyOf({ name, ref, option }: AgentManifest["dependencies"][numbe
 }
 
 function locatorsOf(raw: JsonRecord, options: readonly JsonRecord[]): ExportedAgent["locators"] {
-  const written = listOf(raw["locators"]).flatMap(locatorPart);
+  const written = listIn(raw["locators"]).flatMap(locatorPart);
   if (written.length > 0) return written;
   return options.flatMap(({ type, url, image }) => {
     if (type === "source_code" && typeof url === "string") return [{ type: "source-code", url }];
@@ -182,11 +189,6 @@ function locatorsOf(raw: JsonRecord, options: readonly JsonRecord[]): ExportedAg
       return [{ type: "docker-image", url: image }];
     return [];
   });
-}
-
-/** The items of an array in a document; none where there is no array. */
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** A deployment option; none for one that is somewhere that only its own directory knows. */
@@ -251,7 +253,7 @@ const LOCATOR_TYPES: ReadonlyMap<string, string> = new Map([
 function locatorPart(locator: unknown): readonly { readonly type: string; readonly url: string }[] {
   const { type, url, urls } = recordIn(locator);
   const known = LOCATOR_TYPES.get(String(type)) ?? "unspecified";
-  return [url, ...listOf(urls)].flatMap((one) =>
+  return [url, ...listIn(urls)].flatMap((one) =>
     typeof one === "string" ? [{ type: known, url: one }] : [],
   );
 }

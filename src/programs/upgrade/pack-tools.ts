@@ -2,7 +2,7 @@
  * The operator's endpoints that agents of packs have as tools: an agent whose tool has no method any more
  * goes on without it, and nobody is told.   OpenWOP RFC 0072 §D
  */
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, listIn } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
@@ -45,12 +45,8 @@ export function packTools(
 const ANY = "*";
 
 function toolsOf({ table }: DeploymentText) {
-  return listOf(table["agents"]).flatMap((agent, at) => {
-    const tools = isRecord(agent) ? listOf(agent["toolAllowlist"]) : [];
+  return listIn(table["agents"]).flatMap((agent, at) => {
+    const tools = isRecord(agent) ? listIn(agent["toolAllowlist"]) : [];
     return tools.map((tool, index) => ({ tool, key: `agents[${at}].toolAllowlist[${index}]` }));
   });
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -2,7 +2,7 @@
  * The seams that the public suite drives a host through: one turn of an agent, and one tool call
  * judged. They are there only where conformance is asked for.   OpenWOP "host-sample-test-seams"
  */
-import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, listIn } from "../../../base/json-value.ts";
 import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
@@ -87,7 +87,7 @@ function readThreshold(asked: unknown, declared: unknown): number {
 
 /** The tools that are offered to the agent: those that there are, as far as it may use them. */
 function surfaceOf(allowlist: unknown, available: unknown): readonly unknown[] {
-  const allowed: readonly unknown[] = Array.isArray(allowlist) ? allowlist : [];
+  const allowed = listIn(allowlist);
   return Array.isArray(available) ? available.filter((tool) => allowed.includes(tool)) : allowed;
 }
 
