@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
+import { bundledProgram } from "../support/bundled-program.ts";
 import { createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { agentFile, configFile, makeDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
@@ -10,7 +11,7 @@ import { PATIENCE } from "../support/patience.ts";
 import { runIn } from "../support/terminal.ts";
 
 const AGENT = "ab".repeat(32);
-const SCRIPT = join(import.meta.dirname, "../support/noted-mcp-server.mjs");
+const SCRIPT = await bundledProgram("noted-mcp-server");
 
 interface House {
   readonly daemon: TestDaemon;

@@ -2,15 +2,16 @@
 import { join } from "node:path";
 import { McpServer } from "../../src/handlers/mcp/mcp-server.ts";
 import type { McpServerSettings } from "../../src/handlers/mcp/read-settings.ts";
+import { bundledProgram } from "./bundled-program.ts";
 
 const SUPPORT = import.meta.dirname;
 
 /** The well-behaved one, by the SDK. */
-export const SANE: string = join(SUPPORT, "mcp-server.mjs");
+export const SANE: string = await bundledProgram("mcp-server");
 /** The one that does as its argument says. */
 export const HOSTILE: string = join(SUPPORT, "hostile-mcp-server.mjs");
 /** The one of 2026-07-28 that asks before it acts. */
-export const ASKING: string = join(SUPPORT, "asking-mcp-server.mjs");
+export const ASKING: string = await bundledProgram("asking-mcp-server");
 
 /** Settings of a script that serves on its pipes. */
 export function scriptSettings(
