@@ -99,7 +99,7 @@ type Rules = NonNullable<SessionRules["current"]>;
 function rulesOf(minutes: number, isGranted: boolean): Rules {
   const oidc = { issuer: ISSUER, roleClaim: "groups", viewers: [], operators: ["desk"] };
   const lists = isGranted ? oidc : { ...oidc, operators: [] };
-  return { sessionMinutes: minutes, oidc: lists as unknown as ConsoleConfig["oidc"] };
+  return { sessionMinutes: minutes, oidc: lists as unknown as NonNullable<ConsoleConfig["oidc"]> };
 }
 
 class World {
