@@ -1,8 +1,9 @@
 /** The documentation as a site: every link leads somewhere, the search finds, and nobody else is asked. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { renderPages } from "../../tools/site/pages.ts";
 import { writeSite } from "../../tools/site/write-site.ts";
 import { describeInBrowser, openPage } from "../support/browser.ts";
 import { makeDirectory } from "../support/directory.ts";
@@ -28,7 +29,25 @@ describe("the site", () => {
     );
     expect(broken).toEqual([]);
   });
+
+  it("has an anchor for each heading, also where a page has one twice", () => {
+    const root = makeDirectory();
+    for (const name of ["README", "CONTRIBUTING", "SECURITY"])
+      put(root, `${name}.md`, "# A page\n");
+    for (const folder of ["docs", "examples"]) mkdirSync(join(root, folder));
+    put(root, "CHANGELOG.md", "# Changes\n\n### MCP\n\n### Limits\n\n### MCP\n\n### MCP\n");
+    const changes = renderPages(root).find(({ path }) => path === "CHANGELOG.html");
+    const anchors = ["changes", "mcp", "limits", "mcp-1", "mcp-2"];
+    expect(changes?.sections.map(({ id }) => id)).toEqual(
+      anchors.map((a) => `CHANGELOG.html#${a}`),
+    );
+    for (const anchor of anchors) expect(changes?.html).toContain(`id="${anchor}"`);
+  });
 });
+
+function put(root: string, path: string, text: string): void {
+  writeFileSync(join(root, path), text);
+}
 
 describeInBrowser("the site in a browser", () => {
   it("is searched and read without a network", async () => {

@@ -47,11 +47,12 @@ function renderPage(file: string, text: string, known: ReadonlySet<string>): Sit
   const files = new Set<string>();
   const path = file.replace(/\.md$/, ".html");
   const sections: { id: string; title: string; heading: string; text: string }[] = [];
+  const anchors = new Map<string, number>();
   let title = "";
   for (const [index, token] of tokens.entries()) {
     const heading = token.type === "heading_open" ? (tokens[index + 1]?.content ?? "") : undefined;
     if (heading !== undefined) {
-      const anchor = anchorOf(heading);
+      const anchor = numbered(anchorOf(heading), anchors);
       token.attrSet("id", anchor);
       title ||= plain(heading);
       sections.push({ id: `${path}#${anchor}`, title, heading: plain(heading), text: "" });
@@ -79,6 +80,13 @@ function renderPage(file: string, text: string, known: ReadonlySet<string>): Sit
 function anchorOf(heading: string): string {
   const kept = heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "");
   return kept.trim().replaceAll(" ", "-");
+}
+
+/** An anchor that the page has already gets a number: the search takes each once. */
+function numbered(anchor: string, earlier: Map<string, number>): string {
+  const count = earlier.get(anchor) ?? 0;
+  earlier.set(anchor, count + 1);
+  return count === 0 ? anchor : `${anchor}-${count}`;
 }
 
 /** A text without the marks of Markdown. */
