@@ -17,7 +17,7 @@ import type { Exchange } from "./exchange.ts";
 import { callerGate } from "./gates/00-caller.ts";
 import { sessionEntry, sessionGate } from "./gates/01-session.ts";
 import { authorityGate } from "./gates/02-authority.ts";
-import { lifecycleGate, refuseInactive } from "./gates/03-lifecycle.ts";
+import { lifecycleGate, refuseInactiveCaller } from "./gates/03-lifecycle.ts";
 import { ratesGate } from "./gates/04-rates.ts";
 import { ledgerGate } from "./gates/05-ledger.ts";
 import { aliasGate } from "./gates/06-alias.ts";
@@ -112,10 +112,11 @@ function entryGates({ callerState, methodPolicy }: DispatcherParts): Gates {
 }
 
 /** Asked of a request that the server makes in an agent's name: it is known who asks, and pays elsewhere. */
-function actingGates({ attributor, callerState, view }: DispatcherParts): Gates {
+function actingGates({ attributor, callerState, directory, view }: DispatcherParts): Gates {
+  const { lifecycle } = callerState;
   return {
     ledger: ledgerGate(attributor, view),
-    lifecycle: ({ caller }) => refuseInactive(caller.document, callerState.lifecycle),
+    lifecycle: ({ caller }) => refuseInactiveCaller(caller, { directory, lifecycle }),
   };
 }
 

@@ -419,6 +419,18 @@ describe("a tool call of a hosted agent", () => {
     });
   });
 
+  it.each(["DEACTIVATE", "REVOKE"])("is not made for an owner after %s", async (method) => {
+    const identity = { lifecycle_auth: "open" };
+    const tables = { policies: { identity } };
+    const server = await openHosting(filesOf({ ...BY_FUNCTION, agents }, pack, tables));
+    const headers = { "agent-id": ALICE };
+    const body = { agent_id: BOB, reason: "it was stolen" };
+    expect((await server.send({ method, headers, body })).status).toBe(200);
+    const { outcome, events } = await takeTurn(server, { nights: 2 }, ["booking:*"]);
+    expect(outcome).toMatchObject({ kind: "failed", error: { code: "agent_unavailable" } });
+    expect(events).toEqual([]);
+  });
+
   it("is not made by an agent that was suspended", async () => {
     const server = await openHosting(
       filesOf({ ...BY_FUNCTION, agents }, pack, {

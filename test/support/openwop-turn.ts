@@ -89,6 +89,7 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
     grantsOf: () => options.grants ?? ["booking:room"],
     documentOf: ({ agentId }) => documentOf(agentId, options.grants ?? ["booking:room"]),
     findInactive: () => options.lapse,
+    findInactiveOwner: () => undefined,
   });
   const outcome = await executor.takeTurn({
     agentId: options.agentId ?? "vendor.test.pack.agent",

@@ -1,10 +1,11 @@
 /**
- * Gate 03. May the agent act now? What it can still call is judged by the method that its alias stands for.
+ * Gate 03. May the agent act now, and those that handed its task on? What it can still call is judged by the method that its alias stands for.
  * 503 suspended · 410 retired.   AGTP "Agent Lifecycle"
  */
 import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { Caller } from "../caller/caller.ts";
 import type { CallerState } from "../caller/caller-state.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import { agentRetired, agentSuspended, type Refusal } from "../refusals/refusal.ts";
@@ -17,17 +18,33 @@ interface LifecycleGateOptions {
 }
 
 /** Looks at agents of this server, whoever vouches for them. */
-export function lifecycleGate({ directory, methodPolicy, lifecycle }: LifecycleGateOptions): Gate {
+export function lifecycleGate(options: LifecycleGateOptions): Gate {
+  const { methodPolicy } = options;
   return (exchange) => {
-    const { agentId, document } = exchange.caller;
-    if (agentId === undefined) return undefined;
-    const refusal = refuseInactive(document ?? directory.find(agentId), lifecycle);
+    const refusal = refuseInactiveCaller(exchange.caller, options);
     if (refusal === undefined) return undefined;
     // A redirect may lead away from what is exempt.
     exchange.inactiveRefusal = refusal;
     const method = methodPolicy.alias(exchange.method)?.method ?? exchange.method;
     return isExemptFromLifecycle(method) ? undefined : refusal;
   };
+}
+
+/**
+ * Why a caller may not act now: neither by itself, nor with what was handed on to it by an agent that may not.
+ */
+export function refuseInactiveCaller(
+  { agentId, document, delegation }: Caller,
+  { directory, lifecycle }: Pick<LifecycleGateOptions, "directory" | "lifecycle">,
+): Refusal | undefined {
+  const own = document ?? (agentId === undefined ? undefined : directory.find(agentId));
+  const refusal = refuseInactive(own, lifecycle);
+  if (refusal !== undefined || delegation === undefined) return refusal;
+  for (const link of delegation.links) {
+    const inactive = refuseInactive(directory.find(link.agentId), lifecycle);
+    if (inactive !== undefined) return inactive;
+  }
+  return undefined;
 }
 
 /** Why an agent may not act now; undefined when it may. */

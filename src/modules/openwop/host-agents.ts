@@ -69,6 +69,11 @@ export async function hostAgents(
     takeRate: (principal, toolName) => toolRates.take(principal, toolName),
     grantsOf: (agentId) => grantsOf(settings, agentId),
     findInactive: (document) => findInactive(context.state, document),
+    findInactiveOwner: ({ agentId }) => {
+      const owner = agentId === undefined ? undefined : deployment().directory.find(agentId);
+      const inactive = owner && findInactive(context.state, owner);
+      return inactive && `the owner of the run may not act: ${inactive}`;
+    },
     onOddConfidence: (agentId, stated) => {
       const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
       log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");

@@ -113,6 +113,39 @@ describe("DELEGATE to a hosted agent", () => {
     expect(steps.status).toBe(200);
   });
 
+  it.each(["DEACTIVATE", "REVOKE"])(
+    "stops a sequence once the agent that delegated was stopped by %s",
+    async (method) => {
+      const identity = { lifecycle_auth: "open" };
+      const handler = { type: "registered_function", function: "held.hold" };
+      const server = await openServer(
+        delegationFiles(
+          { policies: { identity } },
+          {
+            "held.mjs": "export const hold = () => globalThis.heldStep();",
+            "endpoints/hold.toml": endpointFile({ method: "EXECUTE", path: "/held", handler }),
+          },
+        ),
+      );
+      const begun = new Promise<(answer: object) => void>((resolve) => {
+        const heldStep = () => new Promise(resolve);
+        Object.assign(globalThis, { heldStep });
+      });
+      const held = { method: "EXECUTE", path: "/held", parameters: {} };
+      const answered = delegate(server, { task: [held, BOOKING] });
+      const end = await begun;
+      const headers = { "Agent-ID": CAROL };
+      const body = { agent_id: ALICE, reason: "it was stolen" };
+      expect((await server.send({ method, headers, body })).status).toBe(200);
+      end({ body: {} });
+      const reply = await answered;
+      expect(refusalOf(reply)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
+      expect(reply.body["sub_agent"]).toMatchObject({ step: 1 });
+      const count = await server.send({ method: "QUERY", path: "/counts", headers });
+      expect(count.body).toEqual({ count: 0 });
+    },
+  );
+
   it("stops a sequence at what fails, and tells what was done before", async () => {
     const failing = { ...BOOKING, parameters: { nights: 10 } };
     const reply = await delegate(shared(), { task: [BOOKING, failing, BOOKING] });

@@ -16,6 +16,7 @@ import {
   type Failure,
   failed,
   type Handoff,
+  type RunOwner,
 } from "../agent-executor.ts";
 import type { AgentRegistry, InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
@@ -50,6 +51,8 @@ interface ExecutorOptions extends ToolCallParts {
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
   /** Why an agent may not act, in words. */
   findInactive(document: AgentDocument): string | undefined;
+  /** The same of whoever began the run: its scopes are those of the calls. */
+  findInactiveOwner(owner: RunOwner): string | undefined;
   /** Hears of a confidence that is none. */
   onOddConfidence(agentId: string, stated: string): void;
 }
@@ -63,7 +66,8 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
       const agent = registry.find(turn.agentId, turn.owner.tenant);
       if (agent === undefined) return failed("agent_not_found", "there is no such agent");
       const document = options.documentOf(agent);
-      const inactive = document && options.findInactive(document);
+      const inactive =
+        options.findInactiveOwner(turn.owner) ?? (document && options.findInactive(document));
       if (inactive !== undefined) return failed("agent_unavailable", inactive);
       const isChecked = turn.validatesHandoff !== false;
       const violations = isChecked ? agent.taskSchema?.check(turn.task) : undefined;
