@@ -16,7 +16,7 @@ import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { isRead } from "./inboxes.ts";
+import { type InboxEntry, isRead } from "./inboxes.ts";
 import type { Confirmation } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 import { readInboxEntry } from "./notification-views.ts";
@@ -78,9 +78,7 @@ export function notificationConfirmable(register: NotificationRegister): Approva
     async confirm({ targetId: target, status, reason }, { call, exchange }) {
       const { agentId, document } = exchange.caller;
       if (agentId === undefined || document === undefined) return undefined;
-      const found = register.inboxOf(agentId).filter(({ notification: { serial, id } }) => {
-        return serial === target || id === target;
-      });
+      const found = entriesOf(register, target, agentId);
       const [entry, ...others] = found;
       if (entry === undefined) return undefined;
       if (others.length > 0) return ambiguous();
@@ -90,6 +88,17 @@ export function notificationConfirmable(register: NotificationRegister): Approva
       return answer(call, target, entry.notification.id, confirmation);
     },
   };
+}
+
+/** The one with this delivery_id; without one, those that their senders call so. */
+function entriesOf(
+  register: NotificationRegister,
+  target: string,
+  agentId: string,
+): readonly InboxEntry[] {
+  const entry = register.entryOf(target, agentId);
+  if (entry !== undefined && entry.notification.expiresAt > register.now()) return [entry];
+  return register.inboxOf(agentId).filter(({ notification }) => notification.id === target);
 }
 
 function answer(

@@ -183,6 +183,19 @@ describe("CONFIRM of a notification", () => {
     },
   );
 
+  it("is of the one with that delivery_id, whatever others are called", async () => {
+    const { clock, register, sent, confirm, wordOf } = await setUp();
+    const other = { sender: CAROL, senderName: "carol", id: sent.serial };
+    await accept(register, makeDraft(clock, other));
+    expect(await confirm({ target_id: sent.serial, status: "accepted" })).toMatchObject({
+      status: 200,
+    });
+    expect(wordOf()).toBe("accepted");
+    await clock.advance(HOUR_MS);
+    const late = await confirm({ target_id: sent.serial, status: "rejected" });
+    expect([late, wordOf()]).toMatchObject([{ status: 404 }, "accepted"]);
+  });
+
   it("is for who got it alone", async () => {
     const { confirm, wordOf } = await setUp();
     const said = { target_id: "n-1", status: "accepted" };
