@@ -110,6 +110,31 @@ function hasInfinite(value: unknown): boolean {
   return false;
 }
 
+/** A number as large is written with an exponent, and is a quantity. */
+const MANY = 1e21;
+
+/** Says of a number that was read from JSON why it may be another one than was written; undefined: it is not. */
+export function lossOf(number: number): string | undefined {
+  if (!Number.isFinite(number)) return "is a number beyond what a double has";
+  const isRounded = Number.isInteger(number) && !Number.isSafeInteger(number);
+  return isRounded && Math.abs(number) < MANY ? "is an integer beyond 2^53" : undefined;
+}
+
+/** Values with the JSON that they were read from, which has numbers that they have not. */
+const sources = new WeakMap<object, string | Uint8Array>();
+
+/** Notes the JSON of a value that somebody may alter: it is for who does not. */
+export function noteSource<T extends object>(value: T, json: string | Uint8Array): T {
+  sources.set(value, json);
+  return value;
+}
+
+/** The JSON that was noted of a value. */
+export function sourceOf(value: unknown): string | undefined {
+  const json = typeof value === "object" && value !== null ? sources.get(value) : undefined;
+  return json === undefined || typeof json === "string" ? json : asBuffer(json).toString();
+}
+
 /** Stands in a text for a number: no text of anybody's has it. */
 const MARK = `\0${randomBytes(12).toString("hex")} `;
 const MARKED = new RegExp(

@@ -6,7 +6,7 @@
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { escapeToken } from "../base/dotted-key.ts";
-import { findLostNumbers } from "../base/exact-numbers.ts";
+import { findLostNumbers, lossOf } from "../base/exact-numbers.ts";
 import {
   excessInWords,
   type JsonBounds,
@@ -264,8 +264,6 @@ export function coerceText(text: string, types: readonly ScalarType[]): unknown 
 }
 
 const QUOTED_DIGITS = 40;
-/** A number as large is written with an exponent, and is a quantity. */
-const MANY = 1e21;
 
 /**
  * Finds a number of a body that the input does not have as it was sent; undefined: it has all of them. A handler
@@ -289,13 +287,12 @@ export function findLost(
 
 /** Finds a number of an input that is not as it was written, in an answer that it was taken from, or is none. */
 export function findRounded(input: JsonRecord): readonly SchemaViolation[] | undefined {
-  let what = "an integer beyond 2^53";
+  let loss: string | undefined;
   const path = pathOf((value) => {
-    if (typeof value !== "number" || Number.isSafeInteger(value)) return false;
-    if (!Number.isFinite(value)) what = "a number beyond what a double has";
-    return !Number.isFinite(value) || (Number.isInteger(value) && Math.abs(value) < MANY);
+    loss = typeof value === "number" ? lossOf(value) : undefined;
+    return loss !== undefined;
   }, input);
-  return lossAt(path, what);
+  return lossAt(path, loss?.replace("is ", "") ?? "");
 }
 
 function lossAt(path: string | undefined, what: string): readonly SchemaViolation[] | undefined {

@@ -3,6 +3,7 @@
  * whatever is in it, and none climbs. What cannot be filled in is said in words. As a rule names them,
  * they are compared by what they mean: no percent-encoding leads around it.   AGTP-API §5.2-5.4
  */
+import { lossOf } from "../base/exact-numbers.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 import { fillTemplate, templateNames } from "../base/template.ts";
@@ -53,6 +54,7 @@ function pathValueFault(value: unknown): string | undefined {
   }
   if (value === "") return "must not be empty";
   if (value === "." || value === "..") return 'must not be "." or ".."';
+  if (typeof value === "number") return lossOf(value);
   return hasLoneSurrogate(String(value)) ? "must be well-formed text" : undefined;
 }
 

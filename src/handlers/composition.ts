@@ -3,7 +3,9 @@
  * dispatcher with the caller's identity and no more authority; the first that does not succeed ends
  * it with `composition_failed`.   AGTP-API §12.1
  */
-import { isRecord } from "../base/json-value.ts";
+import { rewriteExactly, sourceOf } from "../base/exact-numbers.ts";
+import { isRecord, isStructure } from "../base/json-value.ts";
+import { shareEncoded } from "../base/kept-text.ts";
 import { templateNames } from "../base/template.ts";
 import { fillPath } from "../endpoint/path-template.ts";
 import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../endpoint/recipe.ts";
@@ -35,7 +37,7 @@ export function createComposition(
       if (step.captureAs !== undefined) captured.set(step.captureAs, outcome.value);
       outputs.push({ name: step.captureAs ?? `step_${index + 1}`, value: outcome.value });
     }
-    return { body: aggregate(recipe.aggregation, outputs) };
+    return { body: bodyOf(recipe.aggregation, outputs) };
   };
 }
 
@@ -109,6 +111,22 @@ interface StepOutput {
   readonly value: unknown;
 }
 
+/** The body, with numbers as the steps have them. */
+function bodyOf(aggregation: Aggregation, outputs: readonly StepOutput[]): unknown {
+  const body = aggregate(aggregation, outputs);
+  const sources = outputs.map(({ value }) => sourceOf(value));
+  if (sources.every((json) => json === undefined) || !isStructure(body)) return body;
+  const texts = outputs.map(({ value }, at) => sources[at] ?? JSON.stringify(value));
+  const json = rewriteExactly(Buffer.from(`[${texts.join()}]`), (values) => {
+    const read = values as readonly unknown[];
+    return aggregate(
+      aggregation,
+      outputs.map(({ name }, at) => ({ name, value: read[at] })),
+    );
+  });
+  return shareEncoded(body, json);
+}
+
 /** The body of a composition whose steps all succeeded. */
 export function aggregate(aggregation: Aggregation, outputs: readonly StepOutput[]): unknown {
   if (typeof aggregation !== "string") return pickMembers(aggregation.members, outputs);
@@ -169,7 +187,10 @@ export function prepareStep(step: RecipeStep, sources: StepSources): PreparedSte
   for (const [name, source] of Object.entries(step.parameters)) {
     const found = resolveSource(source, sources);
     if (found.kind === "missing") return { fault: `parameter "${name}": ${found.message}` };
-    if (found.kind === "value") values.set(name, ownValue(found.value));
+    if (found.kind !== "value") continue;
+    const own = ownValue(found.value);
+    if (hasBoundless(found.value)) return { fault: `parameter "${name}" has ${BOUNDLESS}` };
+    values.set(name, own);
   }
   const filled = fillPath(step.path, values);
   if (filled.fault !== undefined) return filled;
@@ -180,6 +201,18 @@ export function prepareStep(step: RecipeStep, sources: StepSources): PreparedSte
 /** A handler that changes its input must change neither the recipe nor what other steps take or gave. */
 function ownValue(value: unknown): unknown {
   return typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value;
+}
+
+const BOUNDLESS = "a number beyond what a double has, which would be null";
+
+/** Tells of such a number in a value that was written as JSON, so that it ends; the input gate tells of one by itself. */
+function hasBoundless(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((member: unknown) =>
+    typeof member === "number"
+      ? Math.abs(member) === Number.POSITIVE_INFINITY
+      : hasBoundless(member),
+  );
 }
 
 type Found =

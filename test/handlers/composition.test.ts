@@ -83,6 +83,37 @@ describe("the steps of createComposition", () => {
     );
   });
 
+  // RFC 7493 §2.2
+  it.each([
+    ["an id of the next order", 2 ** 60, "is an integer beyond 2^53"],
+    ["a number that no double has", Number.NEGATIVE_INFINITY, "is a number beyond what a double"],
+  ])("do not ask for what is not in the answer that they take it from: %s", async (_, id, why) => {
+    const recipe = makeRecipe([
+      { method: "FIND", path: "/orders", captureAs: "order" },
+      { method: "CANCEL", path: "/orders/{id}", parameters: { id: previous("order.id") } },
+    ]);
+    const { result, call } = await run(recipe, [{ body: { id } }, {}]);
+    expect(call.dispatched).toHaveLength(1);
+    expect(result).toMatchObject({
+      error: "composition_failed",
+      message: expect.stringContaining(`path parameter "id" ${why}`),
+    });
+  });
+
+  it("do not give a step null for a number that no double has", async () => {
+    const recipe = makeRecipe([
+      { method: "FIND", path: "/orders", captureAs: "order" },
+      { method: "BOOK", path: "/rooms", parameters: { order: previous("order") } },
+    ]);
+    const far = { items: [{ price: Number.POSITIVE_INFINITY }] };
+    const { result, call } = await run(recipe, [{ body: far }, {}]);
+    expect(call.dispatched).toHaveLength(1);
+    expect(result).toMatchObject({ error: "composition_failed" });
+    // JavaScript has it, and JSON has null for it.
+    const none = await run(recipe, [{ body: { price: Number.NaN } }, {}]);
+    expect(none.call.dispatched[1]?.input).toEqual({ order: { price: null } });
+  });
+
   it("cannot change the recipe's constants", async () => {
     const recipe = makeRecipe([{ method: "QUERY", parameters: { list: constant([1]) } }]);
     const { call } = await run(recipe, []);

@@ -5,6 +5,8 @@
  */
 
 import { channel } from "node:diagnostics_channel";
+import { noteSource } from "../../base/exact-numbers.ts";
+import { sharedEncoding } from "../../base/kept-text.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
 import type { Request } from "../../wire/message.ts";
 import { Exchange, type InnerOrigin } from "../exchange.ts";
@@ -64,12 +66,15 @@ export function resultOf(reply: Reply, route: Route | undefined): DispatchResult
 
 /**
  * A handler may write into what it gets: what the server itself answers with is the tables that others are
- * answered from, and is copied. Of the operator's own handlers it is theirs to share.
+ * answered from, and is copied; so is what would be sent as it was read, whatever was written into it. Of the
+ * operator's own handlers it is theirs to share.
  */
 function bodyFor({ body, text, refusal }: Reply, route: Route | undefined): unknown {
   if (body instanceof Uint8Array) return decodeBody(body);
   if (refusal !== undefined && text !== undefined) return JSON.parse(text);
-  return route?.tier === "B" ? body : structuredClone(body);
+  if (route?.tier !== "B") return structuredClone(body);
+  const json = typeof body === "object" && body !== null ? sharedEncoding(body) : undefined;
+  return json === undefined ? body : noteSource(structuredClone(body as object), json);
 }
 
 /** Bytes are most often a document encoded at start-up; what is no JSON stays as it is. */

@@ -192,7 +192,7 @@ export class ProcessDispatches {
 function answerLine(id: ForeignId, status: number, body: unknown): string {
   const value = body instanceof Uint8Array ? Buffer.from(body).toString("utf8") : body;
   try {
-    return resultLine(id, { status, body: value ?? null });
+    return resultLine(id, status, value);
   } catch {
     return errorLine(id, RPC_CODES.fault, "the answer cannot be written as JSON");
   }

@@ -2,7 +2,7 @@
  * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
  * writes is read member by member, since it may be anything.   docs/processes.md
  */
-import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
+import { hasLostNumbers, rewriteExactly, sourceOf } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseJson, recordIn, valueAt } from "../../base/json-value.ts";
 import { shareEncoded } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
@@ -128,9 +128,10 @@ export function cancelLine(call: number): string {
   return `{"jsonrpc":"2.0","method":"cancel","params":{"call":${call}}}\n`;
 }
 
-/** A line that answers a request of the process. */
-export function resultLine(id: ForeignId, result: object): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}\n`;
+/** A line that answers a request of the process, with numbers as they were written. */
+export function resultLine(id: ForeignId, status: number, body: unknown): string {
+  const json = sourceOf(body) ?? JSON.stringify(body) ?? "null";
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"status":${status},"body":${json}}}\n`;
 }
 
 /** A line that says why there is no answer. */
