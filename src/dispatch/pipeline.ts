@@ -19,6 +19,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-syntax.ts";
 import type { Attributor } from "../state/records/ledger.ts";
 import type { IdempotencyRegister } from "../state/registers/idempotency-register.ts";
+import type { ViewLease } from "../state/state.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";
 import { readCredentials } from "./caller/credentials.ts";
@@ -84,6 +85,7 @@ export interface PipelineParts {
   readonly deadlines: Deadlines;
   readonly time: LoopTime;
   readonly idempotency: IdempotencyRegister;
+  readonly view: Pick<ViewLease, "catchUp">;
   readonly approvals: Pick<Approvals, "keepOutcome">;
   readonly observer: Observer;
 }
@@ -123,7 +125,7 @@ export class Pipeline {
   readonly #answerOnce: AnswerOnce;
 
   constructor(parts: PipelineParts, { gates, lookUp, supportedMethods }: EndpointParts) {
-    const { directory, observer, idempotency, deadlines } = parts;
+    const { directory, observer, idempotency, view, deadlines } = parts;
     const { identity, toll, entry, acting, request, handler } = gates;
     this.#parts = parts;
     this.#rows = {
@@ -141,7 +143,7 @@ export class Pipeline {
     };
     this.#callHandler = createCallHandler(this.#rows.handler, this.#services);
     this.#answerOnce = createAnswerOnce({
-      ...{ register: idempotency, directory, services: this.#services },
+      ...{ register: idempotency, view, directory, services: this.#services },
       callHandler: this.#callHandler,
     });
   }

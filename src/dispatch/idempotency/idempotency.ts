@@ -11,6 +11,7 @@ import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Claim, IdempotencyRegister } from "../../state/registers/idempotency-register.ts";
 import type { IdempotentExecution } from "../../state/registers/idempotent-execution.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
+import type { ViewLease } from "../../state/state.ts";
 import type { Status } from "../../wire/message.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
@@ -59,6 +60,7 @@ function malformed(message: string): Refusal {
 /** The parts that answer requests under a key. */
 interface IdempotencyParts {
   readonly register: Pick<IdempotencyRegister, "claim">;
+  readonly view: Pick<ViewLease, "catchUp">;
   readonly directory: Pick<AgentDirectory, "find">;
   readonly services: InvokeServices;
   readonly callHandler: CallHandler;
@@ -83,13 +85,14 @@ async function answerOnce(
   exchange: Exchange,
   route: Route,
   key: string,
+  isLatest = false,
 ): Promise<Reply> {
   const claim = claimFor(parts, exchange, key);
   switch (claim.kind) {
     case "claimed":
       if (await claim.execution.begin()) return execute(parts, exchange, route, claim.execution);
       // Another process was faster, and may still be at it.
-      return answerOnce(parts, exchange, route, key);
+      return answerOnce(parts, exchange, route, key, true);
     case "running":
       return wait(parts, exchange, claim.execution);
     case "answered": {
@@ -97,7 +100,10 @@ async function answerOnce(
       return replay(parts, exchange, response) ?? replyToRefusal(notKept(claim.status));
     }
     case "unknown":
-      return replyToRefusal(outcomeUnknown());
+      if (isLatest || parts.view.catchUp === undefined) return replyToRefusal(outcomeUnknown());
+      // Another node may have answered it a moment ago.
+      await parts.view.catchUp();
+      return answerOnce(parts, exchange, route, key, true);
     case "taken":
       return replyToRefusal(keyReuse());
   }

@@ -31,7 +31,7 @@ export type Claim =
       /** Resolves to undefined for a response that is not kept. */
       readonly response: Promise<KeptResponse | undefined>;
     }
-  /** It was begun, and nobody saw its end. */
+  /** It was begun, and nobody saw its end, unless another node did that this one has not heard of. */
   | { readonly kind: "unknown" }
   /** Another request has the key. */
   | { readonly kind: "taken" };

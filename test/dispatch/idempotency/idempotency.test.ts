@@ -46,6 +46,7 @@ async function makeBench(handler: RouteHandler, options: BenchOptions = {}) {
   };
   const answerOnce = createAnswerOnce({
     register: await IdempotencyRegister.open(store, {}),
+    view: {},
     directory: { find: () => undefined },
     services,
     callHandler: createCallHandler(() => undefined, services),
