@@ -226,7 +226,6 @@ export class Pipeline {
     }
   }
 
-  /** Asks for what the request wants, and has it done. */
   #serve<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
     const refusal = this.#rows.request(exchange);
     if (refusal !== undefined) {
@@ -257,7 +256,6 @@ export class Pipeline {
     return this.#parts.time.slice(() => payerOf(exchange), perform);
   }
 
-  /** Performs a request that the gates let pass. */
   #perform<T>(exchange: Exchange, route: Route, finish: (reply: Reply) => T): T | Promise<T> {
     const key = readIdempotencyKey(exchange, route);
     if (key === undefined) return this.#callHandler(exchange, route, finish);
@@ -275,7 +273,6 @@ export class Pipeline {
     );
   }
 
-  /** Stamps the answer, and tells of it. */
   #respond(exchange: Exchange, reply: Reply): Response {
     let sent = reply;
     let response: Response;
@@ -296,7 +293,6 @@ export class Pipeline {
     return faultReply(exchange, this.#services, message, cause);
   }
 
-  /** Answers a request that a handler dispatches. */
   async #dispatch(
     parent: Exchange,
     method: string,
