@@ -3,3 +3,8 @@ export interface Pair {
   readonly method: string;
   readonly path: string;
 }
+
+/** A pair as text: one of them has one text. */
+export function pairText({ method, path }: Pair): string {
+  return `${method} ${path}`;
+}

@@ -3,9 +3,11 @@
  * more authority than the endpoint asks for, nothing comes back to where it began. What depends on
  * the values of a call is left to the dispatcher.   AGTP-API §5.3, §12.1
  */
+
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { templateShape } from "../base/template.ts";
+import { pairText } from "../catalog/pair.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { creatingRegistry } from "../endpoint/endpoint-registry.ts";
 import { compilePathPattern } from "../endpoint/path-template.ts";
@@ -71,13 +73,13 @@ function findCycle(
   { recipes, targetOf }: CompositionSurroundings,
 ): string[] | undefined {
   const visited = new Set<EndpointDefinition>();
-  const trail: string[] = [nameOf(start)];
+  const trail: string[] = [pairText(start)];
 
   function returns(from: EndpointDefinition): boolean {
     for (const next of nextEndpoints(from)) {
       if (next !== start && visited.has(next)) continue;
       visited.add(next);
-      trail.push(nameOf(next));
+      trail.push(pairText(next));
       if (next === start || returns(next)) return true;
       trail.pop();
     }
@@ -93,10 +95,6 @@ function findCycle(
   }
 
   return returns(start) ? trail : undefined;
-}
-
-function nameOf({ method, path }: EndpointDefinition): string {
-  return `${method} ${path}`;
 }
 
 /** The endpoint that a step will meet. */

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { Latest } from "../../base/latest.ts";
 import type { Paced } from "../../base/paced.ts";
-import type { Pair } from "../../catalog/pair.ts";
+import { pairText } from "../../catalog/pair.ts";
 import { whileServing } from "../../dispatch/process-state.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
@@ -165,8 +165,8 @@ export class CurrentManifest {
   /** Tells whether it lists such a pair. */
   isListed(method: string, path: string): boolean {
     const { listed } = this.#context.deployment();
-    this.#pairs ??= new Set(listed.map(({ definition }) => pairOf(definition)));
-    return this.#pairs.has(pairOf({ method, path }));
+    this.#pairs ??= new Set(listed.map(({ definition }) => pairText(definition)));
+    return this.#pairs.has(pairText({ method, path }));
   }
 
   /** At once where nothing has changed. */
@@ -187,8 +187,4 @@ export class CurrentManifest {
     const { listed } = this.#context.deployment();
     return encodingItems(listed, ({ definition }) => projectEndpoint(definition));
   }
-}
-
-function pairOf({ method, path }: Pair): string {
-  return `${method} ${path}`;
 }

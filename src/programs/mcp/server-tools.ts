@@ -7,6 +7,7 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
+import { pairText } from "../../catalog/pair.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { toolHints } from "../../dispatch/tools/tool.ts";
 import { nextToolName } from "../../dispatch/tools/tool-names.ts";
@@ -164,7 +165,7 @@ export class ServerContracts {
     for (const one of body) {
       const entry = readEntry(one, agentId);
       if (entry === undefined) continue;
-      const pair = pairOf(entry);
+      const pair = pairText(entry);
       if ((newest.get(pair)?.issuedAt ?? "") <= entry.issuedAt) newest.set(pair, entry);
     }
     return [...newest.values()].slice(0, MAX_TOOLS);
@@ -182,7 +183,7 @@ export class ServerContracts {
   }
 
   #named({ tool, ...rest }: Described, isTaken: (name: string) => boolean): ServerTool {
-    const pair = pairOf(rest);
+    const pair = pairText(rest);
     const others = new Set([...this.#names].flatMap(([one, name]) => (one === pair ? [] : [name])));
     const known = this.#names.get(pair);
     const name =
@@ -194,10 +195,6 @@ export class ServerContracts {
     const called = { ...description, current: { ...description.current, name } };
     return { ...rest, name, description: { ...called, older: { ...description.older, name } } };
   }
-}
-
-function pairOf({ method, path }: Pick<Entry, "method" | "path">): string {
-  return `${method} ${path}`;
 }
 
 function readEntry(one: unknown, agentId: string | undefined) {

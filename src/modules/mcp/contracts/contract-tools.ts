@@ -3,7 +3,9 @@
  * everybody has. A pair is one tool, whatever contracts there are for it: the newest is called. A name
  * is given again once nothing of what had it is remembered.   AGTP-API §10.1.1, §10.1.4
  */
+
 import { recentlyUsed } from "../../../base/recently-used.ts";
+import { pairText } from "../../../catalog/pair.ts";
 import type { ContractRoutes } from "../../../dispatch/contracts/contract-routes.ts";
 import { type CallRules, type Candidate, mayCall } from "../../../dispatch/routes/may-call.ts";
 import { nextToolName } from "../../../dispatch/tools/tool-names.ts";
@@ -116,7 +118,7 @@ export class ContractTools {
     const names = new Map<string, string>();
     const taken = new Set<string>();
     for (const { endpoint } of contracts) {
-      const pair = pairOf(endpoint);
+      const pair = pairText(endpoint);
       if (names.has(pair)) continue;
       const isTaken = (name: string): boolean => taken.has(name) || this.#parts.isTaken(name);
       const name = nextToolName(endpoint, isTaken);
@@ -127,16 +129,12 @@ export class ContractTools {
   }
 }
 
-function pairOf({ method, path }: Contract["endpoint"]): string {
-  return `${method} ${path}`;
-}
-
 /** The newest contract of each pair, the newest pair first, as many as may be tools. */
 function newest(active: readonly Contract[]): readonly Contract[] {
   const chosen = new Map<string, Contract>();
   let characters = 0;
   for (const contract of active.toReversed()) {
-    const pair = pairOf(contract.endpoint);
+    const pair = pairText(contract.endpoint);
     if (chosen.has(pair)) continue;
     characters += JSON.stringify(contract.endpoint).length;
     if (chosen.size >= MAX_TOOLS || characters > MAX_CHARACTERS) break;
@@ -150,7 +148,7 @@ function toolsOf(
   names: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, ContractTool> {
   const tools = contracts.map((contract) => {
-    const name = names.get(pairOf(contract.endpoint)) ?? "";
+    const name = names.get(pairText(contract.endpoint)) ?? "";
     const description = describeTool(name, contractDefinition(contract.endpoint));
     return [name, { name, description, contract }] as const;
   });
