@@ -5,7 +5,7 @@
  */
 import { Deadline } from "../base/deadline.ts";
 import { escapeToken } from "../base/dotted-key.ts";
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, memberOf } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { checkHeader, PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-format.ts";
@@ -114,7 +114,7 @@ function checkMembers(
   input: Input,
 ): SchemaViolation[] {
   return Object.entries(styles).flatMap(([field, style]) => {
-    const value = Object.hasOwn(input, field) ? input[field] : undefined;
+    const value = memberOf(input, field);
     if (style !== "explode" || !isRecord(value)) return [];
     const taken = Object.keys(value).filter((name) => fixedNames.has(name));
     const message = "must not have the name of another parameter";
@@ -129,7 +129,7 @@ function checkHeaderFields(
   input: Input,
 ): SchemaViolation[] {
   return Object.entries(headerFields).flatMap(([field, name]) => {
-    const value = Object.hasOwn(input, field) ? input[field] : undefined;
+    const value = memberOf(input, field);
     if (value === undefined || value === null) return [];
     if (checkHeader(name, headerText(value, styles[field])) === undefined) return [];
     const message = "must be text of one line that a header can carry";

@@ -4,7 +4,7 @@
  * is in it.   AGTP-API §12.3
  */
 import { randomUUID } from "node:crypto";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf } from "../base/json-value.ts";
 import type { ExternalServiceBinding, UpstreamMethod } from "../endpoint/endpoint.ts";
 import {
   type BodyFormat,
@@ -53,7 +53,7 @@ export function compileUpstreamRequest(
     }
     let body: UpstreamBody = { content: null };
     if (bodyField !== undefined && format !== undefined) {
-      const value = Object.hasOwn(input, bodyField) ? input[bodyField] : undefined;
+      const value = memberOf(input, bodyField);
       body = encodeValue(value, format, upstreamStyles);
     } else if (format !== undefined) body = encodeFields(rest, format, upstreamStyles);
     // Beside a body that is one field, and without a body, the query is all there is.
@@ -97,7 +97,7 @@ function compileHeaders({
   const configured = new Set([...Object.keys(headers)].map((name) => name.toLowerCase()));
   return (input, contentType) => {
     const given = fields.flatMap(([field, name]): [string, string][] => {
-      const value = Object.hasOwn(input, field) ? input[field] : undefined;
+      const value = memberOf(input, field);
       const style = encoding.styles[field];
       return value === undefined || value === null ? [] : [[name, headerText(value, style)]];
     });

@@ -4,7 +4,7 @@
  * AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf, quoteValue, recordIn } from "../base/json-value.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -175,7 +175,7 @@ function noteHeirs({ raw }: Content, { reader, notes }: Pick<BodyContext, "reade
 }
 
 function memberStyle(encoding: JsonRecord, name: string): ValueStyle | undefined {
-  const own = Object.hasOwn(encoding, name) ? encoding[name] : undefined;
+  const own = memberOf(encoding, name);
   return isRecord(own) ? styleOf(own) : undefined;
 }
 

@@ -4,7 +4,14 @@
  * AGTP-API §12.3
  */
 import { importedVariable, variableReference } from "../base/environment.ts";
-import { hasLoneSurrogate, isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
+import {
+  hasLoneSurrogate,
+  isRecord,
+  type JsonRecord,
+  memberOf,
+  recordIn,
+  textsIn,
+} from "../base/json-value.ts";
 import { checkHeader } from "../endpoint/upstream-format.ts";
 import { recordAt } from "./read-document.ts";
 import { type Notes, snake, UniqueNames } from "./words.ts";
@@ -103,7 +110,7 @@ function deprecatedIn(parts: readonly Credentials[]): number {
 function readScheme({ name, scheme, variable }: NamedScheme, scopes: unknown): Credentials {
   const { type, scheme: kind, in: place, name: parameter } = scheme;
   const reference = variableReference(variable);
-  const asked = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
+  const asked = textsIn(scopes);
   const make = (part: Partial<Credentials>, purpose: string): Credentials => ({
     ...NOTHING,
     ...part,
@@ -217,7 +224,7 @@ function expandServer(server: unknown, notes: Notes): string | undefined {
   if (!isRecord(server) || typeof server["url"] !== "string") return undefined;
   const variables = recordIn(server["variables"]);
   return server["url"].slice(0, 2048).replace(VARIABLE, (whole, name: string) => {
-    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    const variable = memberOf(variables, name);
     const value = recordIn(variable)["default"];
     if (typeof value !== "string" && typeof value !== "number") return whole;
     notes.add(`the variable {${name}} of the server's address is ${JSON.stringify(value)} here`);

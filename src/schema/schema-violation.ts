@@ -4,7 +4,7 @@
  */
 import type { ErrorObject } from "ajv";
 import { escapeToken } from "../base/dotted-key.ts";
-import { clip, jsonText } from "../base/json-value.ts";
+import { clip, jsonText, textIn } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
 
 /** The fault that a validator finds, before it is put into words. */
@@ -137,7 +137,7 @@ export function violationOf(error: SchemaError, member: string | undefined): Wor
 /** The member that an error is about, where the validator only names it in the parameters. */
 export function memberOf({ keyword, params, propertyName }: SchemaError): string | undefined {
   const member: unknown = namedMember(keyword, params) ?? propertyName;
-  return typeof member === "string" ? member : undefined;
+  return textIn(member);
 }
 
 function namedMember(keyword: string, params: SchemaError["params"]): unknown {

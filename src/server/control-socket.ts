@@ -7,7 +7,7 @@ import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import { socketAddress } from "../base/addresses.ts";
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 
 /** Options of a command, by their names. */
@@ -139,7 +139,7 @@ function sendLines(socket: Socket, { lines }: ControlLines): void {
 async function answer(line: string, find: FindCommand): Promise<ControlAnswer> {
   try {
     const asked: unknown = JSON.parse(line);
-    const { command, options = {} } = isRecord(asked) ? asked : {};
+    const { command, options = {} } = recordIn(asked);
     const known = typeof command === "string" ? find(command) : undefined;
     if (known === undefined)
       return refusal(`this daemon has no command ${JSON.stringify(command)}`);

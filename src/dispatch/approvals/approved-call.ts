@@ -5,7 +5,7 @@
  * docs/approvals.md
  */
 import { randomBytes } from "node:crypto";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
 import { canonicalDigest, canonicalText } from "../../identity/canonical-form.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { Ledger } from "../../state/records/ledger.ts";
@@ -83,7 +83,7 @@ export function isOutdatedOnly(members: readonly (keyof ApprovedCall)[]): boolea
 
 function askedOf({ context }: Escalation): JsonRecord {
   const call = isRecord(context) ? context["call"] : undefined;
-  return isRecord(call) ? call : {};
+  return recordIn(call);
 }
 
 /** Tells whether an input can be put before an operator. */
@@ -136,7 +136,7 @@ export async function findAnswer(
     const { status, response_id: found, previous_audit_id: previous, issued_at: issued } = payload;
     if (found === responseId && typeof status === "number") return { status, auditId };
     if (Date.parse(String(issued)) < at - CLOCK_STEP_MS) return undefined;
-    auditId = typeof previous === "string" ? previous : undefined;
+    auditId = textIn(previous);
   }
   return undefined;
 }

@@ -3,7 +3,7 @@
  * verdicts, and the reason. 422 where one of them is missing.   AGTP "CONFIRM"
  */
 
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, textIn } from "../../base/json-value.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { VERDICTS, type Verdict } from "../../state/registers/escalation.ts";
@@ -72,7 +72,7 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
   const reason = input["reason"] ?? rationale ?? note ?? notes;
   return {
     ...{ targetId, status, attestation },
-    reason: typeof reason === "string" ? reason : undefined,
+    reason: textIn(reason),
     content: isRecord(content) ? content : undefined,
   };
 }

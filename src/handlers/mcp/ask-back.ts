@@ -3,7 +3,7 @@
  * the call's own way to them, with what the server needs to go on; and the answer that comes back
  * with the call is given to the server.   MCP "Elicitation", "Multi Round-Trip Requests"
  */
-import { given, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
@@ -79,7 +79,7 @@ export function resumptionOf(answer: UpstreamAnswer | undefined): Resumption | u
 /** The held call that the question of an escalation is about. */
 export function heldIdOf(resume: JsonRecord | undefined): string | undefined {
   const held = recordIn(resume)["held"];
-  return typeof held === "string" ? held : undefined;
+  return textIn(held);
 }
 
 interface Asked extends Pick<ReadRequests, "message" | "schema"> {

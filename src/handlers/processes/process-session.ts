@@ -4,7 +4,7 @@
  * to the calls that it had.   docs/processes.md
  */
 import { quietened } from "../../base/back-off.ts";
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf, recordIn } from "../../base/json-value.ts";
 import type { Line } from "../../base/line-reader.ts";
 import { besideOwn } from "../../base/log.ts";
 import type { ProcessGroups } from "../../base/process-groups.ts";
@@ -186,7 +186,7 @@ export class ProcessSession {
     this.#listener.onReady(
       new Map(
         functions.map((name) => {
-          const signature = Object.hasOwn(signatures, name) ? signatures[name] : undefined;
+          const signature = memberOf(signatures, name);
           return [name, isRecord(signature) ? signature : undefined];
         }),
       ),

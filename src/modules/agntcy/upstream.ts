@@ -7,7 +7,7 @@
  */
 import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import type { Environment } from "../../base/environment.ts";
-import { type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
+import { type JsonRecord, memberOf, parseRecord, quoteValue } from "../../base/json-value.ts";
 import { parseUrl } from "../../base/url-text.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 
@@ -89,7 +89,7 @@ export function readAccess(
   const faults: string[] = [];
   const read = (suffix: string): string | undefined => {
     const variable = `${prefix}${suffix}`;
-    const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
+    const value = memberOf(env, variable);
     return value === "" ? undefined : value;
   };
   const agentId = read("ID");

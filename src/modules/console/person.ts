@@ -1,5 +1,5 @@
 /** A person at the console: who it is, and what it may do there by the claims of a provider. */
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, memberOf } from "../../base/json-value.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { OidcConfig } from "./config.ts";
 
@@ -113,7 +113,7 @@ function nameIn(claims: Claims): string | undefined {
 export function claimOf(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   return name.split(".").reduce<unknown>((value, part) => {
-    return isRecord(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+    return isRecord(value) ? memberOf(value, part) : undefined;
   }, claims);
 }
 

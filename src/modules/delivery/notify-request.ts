@@ -2,8 +2,10 @@
  * A request of NOTIFY, read from its parameters in the draft's words or in the reference's
  * (`event` with `payload`, `priority`). 422 for what cannot be meant.   AGTP "NOTIFY"
  */
+
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
+import { textIn } from "../../base/json-value.ts";
 import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { canonicalTextOf } from "../../identity/canonical-form.ts";
@@ -91,7 +93,7 @@ export function readNotifyRequest(
   const said = [recipient, content, urgency, priority, guarantee, expiry];
   const written = JSON.stringify(said);
   return {
-    id: typeof notification_id === "string" ? notification_id : undefined,
+    id: textIn(notification_id),
     fingerprint: hash("sha256", canonicalTextOf(said) ?? written),
     earlierFingerprint: hash("sha256", written),
     addresses: typeof recipient === "string" ? [recipient] : recipient,

@@ -6,7 +6,7 @@
 
 import { hash } from "node:crypto";
 import type { FastifyReply } from "fastify";
-import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord, recordIn, textIn } from "../../base/json-value.ts";
 import { addUnder } from "../../base/listed.ts";
 import type { HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import type { Response, WireFaultCode } from "../../wire/message.ts";
@@ -76,7 +76,7 @@ function readRefusal({ status, body }: Response): JsonRecord | undefined {
 function codeOf(refusal: JsonRecord | undefined): string | undefined {
   const error = refusal?.["error"];
   const code = recordIn(error)["code"];
-  return typeof code === "string" ? code : undefined;
+  return textIn(code);
 }
 
 function append(fields: Map<string, string[]>, name: string, value: string): void {

@@ -6,7 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
-import { given } from "../../base/json-value.ts";
+import { given, textIn } from "../../base/json-value.ts";
 import {
   authorizationRequired,
   notFound,
@@ -123,7 +123,7 @@ export function checkFuture(path: string, value: unknown, now: number): readonly
 /** The parameter names the task that escalates; the header, which task it is done in. */
 function taskOf({ input, taskId }: Call): string | undefined {
   const named = input["task_id"] ?? taskId;
-  return typeof named === "string" ? named : undefined;
+  return textIn(named);
 }
 
 /** The matter to decide; both forms may be given. */

@@ -3,7 +3,9 @@
  * dispatches. A refused one has the gate and the code of its refusal. One that came over HTTP has a span
  * of HTTP around it; pages and files have none.
  */
+
 import type { AsyncLocalStorage } from "node:async_hooks";
+import { textIn } from "../../base/json-value.ts";
 import { listenTo } from "../../base/leaving.ts";
 import type { Exchange } from "../../dispatch/exchange.ts";
 import {
@@ -214,7 +216,7 @@ function httpSpan(
   const { method = "", headers } = http.request;
   const parent = readParent((name) => {
     const value = own("traceparent") === undefined ? headers[name] : own(name);
-    return typeof value === "string" ? value : undefined;
+    return textIn(value);
   });
   const made =
     parent === undefined

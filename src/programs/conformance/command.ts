@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { isRecord } from "../../base/json-value.ts";
+import { recordIn, textIn } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isUntrusted } from "../shell/ask-server.ts";
@@ -134,12 +134,10 @@ function hint(message: string, line: ConformanceLine): string {
 function factsOf({ manifest }: Survey): ServerFacts {
   if (manifest.kind === "missing") return {};
   const { server, agtp_api_version: api, catalog_version: catalog } = manifest.value;
-  const text = (value: unknown): string | undefined =>
-    typeof value === "string" ? value : undefined;
   return {
-    serverId: isRecord(server) ? text(server["server_id"]) : undefined,
-    apiVersion: text(api),
-    catalogVersion: text(catalog),
+    serverId: textIn(recordIn(server)["server_id"]),
+    apiVersion: textIn(api),
+    catalogVersion: textIn(catalog),
   };
 }
 

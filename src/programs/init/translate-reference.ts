@@ -5,7 +5,7 @@
 
 import { dirname, join } from "node:path";
 import { literalValue } from "../../base/environment.ts";
-import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
 import { parseToml, toJson } from "../../base/toml-document.ts";
 import { readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -163,7 +163,7 @@ export function translateReference(text: string): TranslationResult {
 }
 
 function meaningOf(key: string, value: unknown): Meaning {
-  const rule = Object.hasOwn(RULES, key) ? RULES[key] : undefined;
+  const rule = memberOf(RULES, key);
   if (rule === undefined) return { reason: "is not known" };
   // An empty text is how a key is left out there.
   if (value === "") return {};

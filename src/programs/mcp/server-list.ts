@@ -3,7 +3,7 @@
  * again once they are old. Who has been shown a list hears when it has become another one.
  */
 import { createHash } from "node:crypto";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, textIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
@@ -220,7 +220,7 @@ function readManifest({ status, headers, body }: ClientResponse): ServerManifest
   return {
     serverId: headers.get("server-id"),
     // An operator may fix the version; the tag is of the octets.
-    version: headers.get("etag") ?? (typeof version === "string" ? version : undefined),
+    version: headers.get("etag") ?? textIn(version),
     outputs,
   };
 }

@@ -2,6 +2,7 @@
  * Rules for writing a successor in place of a method that is gone: each answers with the reason why
  * not, where that would break something that works.   AGTP-API §4.5, §5.9, §9.2
  */
+import { memberOf, textIn } from "../../base/json-value.ts";
 import { templateShape } from "../../base/template.ts";
 import { isTable, type TomlTable } from "../../base/toml-document.ts";
 import { createRegistry } from "../../endpoint/endpoint-registry.ts";
@@ -189,11 +190,10 @@ function isSamePair(successor: TomlTable, { method, path }: FiledPair): boolean 
 }
 
 function tableOf(owner: unknown, name: string): TomlTable | undefined {
-  const value = isTable(owner) && Object.hasOwn(owner, name) ? owner[name] : undefined;
+  const value = isTable(owner) ? memberOf(owner, name) : undefined;
   return isTable(value) ? value : undefined;
 }
 
 function textOf(owner: TomlTable, name: string): string | undefined {
-  const value = Object.hasOwn(owner, name) ? owner[name] : undefined;
-  return typeof value === "string" ? value : undefined;
+  return textIn(memberOf(owner, name));
 }

@@ -4,7 +4,7 @@
  * AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, textsIn } from "../../base/json-value.ts";
 import type { AgentStatus } from "../../identity/agent-document.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JournalRecord } from "../journal/journal.ts";
@@ -113,7 +113,7 @@ export function readState(value: unknown): AgentState | undefined {
   if (!isRecord(value)) return undefined;
   const { status, since, events, latest: written } = value;
   if (typeof events !== "number") return undefined;
-  const latest = Array.isArray(written) ? written.filter((id) => typeof id === "string") : [];
+  const latest = textsIn(written);
   if (!isStatus(status) || typeof since !== "string") {
     return { status: undefined, since: undefined, events, latest };
   }

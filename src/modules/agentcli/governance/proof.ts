@@ -7,7 +7,7 @@
 import { resolve } from "node:path";
 import type { JWTPayload, JWTVerifyOptions } from "jose";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
-import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { applyProofProfile, type EffectiveProof } from "../compile/merge.ts";
@@ -156,7 +156,7 @@ async function verifyJwt(
 function checkClaims(payload: JWTPayload, { claims }: EffectiveProof, digest: string): Reason {
   for (const [name, wanted] of Object.entries(claims ?? {})) {
     const claim = CLAIM_NAMES.get(name) ?? name;
-    const found = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
+    const found = memberOf(payload, claim);
     if (!holds(found, wanted)) return `claim "${claim}" is not what the manifest declares`;
   }
   const bound = payload["manifest_digest"];

@@ -3,7 +3,7 @@
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
-import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { type Failure, invalidManifest } from "../failure.ts";
 import { checkField, checkFields, checkString } from "./check-field.ts";
@@ -247,7 +247,7 @@ function warnOf(findings: Findings, path: string, value: JsonRecord, fields: Fie
 function closeBlock(findings: Findings, path: string, value: JsonRecord, fields: Fields): void {
   for (const [key, member] of Object.entries(value)) {
     const place = `${path}.${key}`;
-    const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    const field = memberOf(fields, key);
     if (field !== undefined) closeField(findings, place, member, field);
     else findings.error(place, `unknown key "${key}" is not allowed in a v0.2 manifest`);
   }

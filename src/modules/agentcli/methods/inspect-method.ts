@@ -6,7 +6,13 @@
  */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
+import {
+  isRecord,
+  type JsonRecord,
+  memberOf,
+  parseJson,
+  recordIn,
+} from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import { type Failure, failure, invalidArgument, isFailure } from "../failure.ts";
 import { readDatabase } from "../scheduler/capabilities.ts";
@@ -167,6 +173,6 @@ function put(
   value: unknown,
 ): JsonRecord {
   if (rest.length === 0) return { ...record, [key]: value };
-  const inner = Object.hasOwn(record, key) ? record[key] : undefined;
+  const inner = memberOf(record, key);
   return { ...record, [key]: put(recordIn(inner), rest, value) };
 }

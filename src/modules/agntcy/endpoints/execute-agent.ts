@@ -4,7 +4,7 @@
  * thread · 409 a thread that is busy · 422 the run failed, or the server did, by name · 429
  */
 
-import { isRecord } from "../../../base/json-value.ts";
+import { recordIn } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
@@ -87,7 +87,7 @@ async function begin(
       beginRun({
         creation: {
           ...{ agentId, input, config, threadId },
-          metadata: isRecord(metadata) ? metadata : {},
+          metadata: recordIn(metadata),
         },
         ...{ client, isStreaming, runId, signal, timeoutMs, closing },
       }),

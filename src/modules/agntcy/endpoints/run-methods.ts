@@ -3,7 +3,7 @@
  * of operators who may see everything. Reading may find that the agent's server has changed its
  * mind, and then the run goes on. 404 for whoever has no such run.
  */
-import { given } from "../../../base/json-value.ts";
+import { given, textIn } from "../../../base/json-value.ts";
 import { badRequest } from "../../../dispatch/refusals/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
@@ -113,7 +113,7 @@ export async function confirmRun(
   const operator = desk.operatorOf(exchange);
   const answered = await answerInterrupt(hosted, {
     runId: known.runId,
-    interruptId: typeof interruptId === "string" ? interruptId : undefined,
+    interruptId: textIn(interruptId),
     approval: { ...approvalOf(call, authority, exchange), ...given({ operator }) },
     call,
   });

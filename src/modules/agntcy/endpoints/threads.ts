@@ -3,7 +3,7 @@
  * 200 · 404 · 422 the agent's server, by name · 429   Agent Connect Protocol "Threads"
  */
 
-import { given, isRecord } from "../../../base/json-value.ts";
+import { given, recordIn } from "../../../base/json-value.ts";
 import { seesAll } from "../../../dispatch/caller/caller.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
@@ -37,7 +37,7 @@ async function create(
   if (ready.kind !== "ready") return upstreamError(call, ready);
   const threadId = uuidv7();
   const { metadata } = call.input;
-  const kept = { ...(isRecord(metadata) ? metadata : {}), [THREAD_ID_MEMBER]: threadId };
+  const kept = { ...recordIn(metadata), [THREAD_ID_MEMBER]: threadId };
   const wanted: AgentThread = {
     ...{ threadId, base: agent.base, owner: call.agentId ?? "", createdAt: Date.now() },
     upstreamThreadId: "",

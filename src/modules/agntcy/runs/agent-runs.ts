@@ -4,7 +4,7 @@
  */
 import type { Ends } from "../../../base/deadline.ts";
 import { mayHold } from "../../../base/fair-shares.ts";
-import { isRecord } from "../../../base/json-value.ts";
+import { recordIn } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { type NumberedEvent, numberEvents } from "../../../runs/run-kind.ts";
 import {
@@ -99,7 +99,7 @@ export class AgentRuns extends RunRegister<AgentRun, KeptEvent> {
 
   async result(runId: string): Promise<RunResult> {
     const value = await this.#store.get(RESULTS, runId);
-    return isRecord(value) ? value : {};
+    return recordIn(value);
   }
 
   /**

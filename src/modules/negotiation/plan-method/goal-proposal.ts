@@ -3,7 +3,7 @@
  * AGTP "PLAN"
  */
 
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import { semanticOf } from "../../../endpoint/semantic-block.ts";
 import type { Proposal } from "../../../endpoint/synthesis-plan.ts";
@@ -33,8 +33,8 @@ function withValues(schema: JsonSchema | undefined, given: JsonSchema): JsonSche
   return {
     ...schema,
     properties: {
-      ...(isRecord(properties) ? properties : {}),
-      ...(isRecord(given["properties"]) ? given["properties"] : {}),
+      ...recordIn(properties),
+      ...recordIn(given["properties"]),
     },
     required: [...new Set(names)],
   };

@@ -4,7 +4,7 @@
  * that the answer says so.   AGTP "PLAN"
  */
 
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import type { FloorMethod } from "../../../dispatch/routes/floor.ts";
 import { IMPACTS, type Impact } from "../../../endpoint/endpoint.ts";
@@ -97,8 +97,8 @@ const PAIR = /^([A-Za-z]{3,32})[ \t]+(\/\S*)$/;
 /** Reads valid parameters of PLAN. */
 export function readPlanRequest(input: JsonRecord): Reading {
   const { goal } = input;
-  const asked = isRecord(goal) ? goal : {};
-  const limits = isRecord(input["constraints"]) ? input["constraints"] : {};
+  const asked = recordIn(goal);
+  const limits = recordIn(input["constraints"]);
   const output = readOutputs({ ...asked, ...input });
   if (output.kind === "fault") return output;
   const given = readSchema(input["input_schema"], "input_schema");

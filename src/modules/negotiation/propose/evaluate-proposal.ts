@@ -4,7 +4,7 @@
  * what the policy refuses. What passes has a plan.   AGTP-API §10.6
  */
 
-import { isRecord } from "../../../base/json-value.ts";
+import { recordIn } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../../catalog/path-grammar.ts";
@@ -75,7 +75,7 @@ export function refuseForm({ reason, message, field }: ProposalFault): Refusal {
 
 /** Finds a parameter of the path that is not an input, as it has to be with any endpoint.   §5.3 */
 function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchemaFault | undefined {
-  const declared = isRecord(properties) ? properties : {};
+  const declared = recordIn(properties);
   const name = templateParameters(path).find((one) => !Object.hasOwn(declared, one));
   if (name === undefined) return undefined;
   return { path: "/properties", message: `has no "${name}", which the path takes a value for` };

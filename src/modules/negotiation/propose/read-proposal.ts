@@ -5,7 +5,7 @@
  */
 
 import { readDuration } from "../../../base/duration.ts";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, textIn } from "../../../base/json-value.ts";
 import { isMethodName } from "../../../catalog/catalog.ts";
 import { templateParameters } from "../../../catalog/path-grammar.ts";
 import { isProposedText, semanticOf } from "../../../endpoint/semantic-block.ts";
@@ -104,7 +104,7 @@ function complete(endpoint: JsonRecord, parameters: JsonRecord): ProposalReading
       // No method is longer: the end of one that is changes nothing.
       method: method.slice(0, MAX_METHOD + 1),
       path: written.length > MAX_PATH ? "" : written,
-      description: typeof description === "string" ? description : undefined,
+      description: textIn(description),
       semantic: endpoint["semantic"],
       inputSchema: endpoint["input_schema"] ?? inputOf(written),
       outputSchema: endpoint["output_schema"] ?? {},

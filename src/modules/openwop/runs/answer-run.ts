@@ -4,7 +4,7 @@
  * stand, puts another in its place, or turns it down.
  * OpenWOP "interrupt", RFC 0002 §F
  */
-import { given, isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import { takenLoop } from "../workflows/workflow-graph.ts";
 import { invalid, under } from "./make-run.ts";
@@ -251,7 +251,7 @@ interface Verdict {
 
 /** The interrupt that a node waits for, or has waited for. */
 export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt | undefined {
-  return Object.hasOwn(interrupts, nodeId) ? interrupts[nodeId] : undefined;
+  return memberOf(interrupts, nodeId);
 }
 
 /** Refuses an answer that a node does not take, or no more. */

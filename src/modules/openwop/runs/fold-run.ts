@@ -165,7 +165,7 @@ function kindOf({ kind }: JsonRecord): InterruptKind {
 
 /** The members of the event that the interrupt's own schema has.   OpenWOP "suspend-request" */
 function dataOf(kind: InterruptKind, { data, ...payload }: JsonRecord): JsonRecord {
-  if (kind !== "low-confidence") return isRecord(data) ? data : {};
+  if (kind !== "low-confidence") return recordIn(data);
   const { agentId, threshold, observed, decision } = payload;
   return { agentId, threshold, observed, ...given({ decision }) };
 }

@@ -2,7 +2,7 @@
  * The state of a run, folded from its events and from nothing else: the same log gives the same
  * state in every process.   OpenWOP "run-snapshot", "replay"
  */
-import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import type { Handoff, RunError } from "../agent-executor.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 import { isWaiting, type Run, type RunStatus } from "./run.ts";
@@ -184,7 +184,7 @@ export function written(before: unknown, value: unknown, at: number, rule: Chann
     case "replace":
       return value;
     case "merge":
-      return { ...(isRecord(before) ? before : {}), ...(isRecord(value) ? value : {}) };
+      return { ...recordIn(before), ...recordIn(value) };
     case "counter":
       return (typeof before === "number" ? before : 0) + Number(value);
     case "append":
@@ -207,7 +207,7 @@ export function afterWrite(
   const name = String(channel);
   const config = nodes.find(({ id }) => id === nodeId)?.config ?? {};
   const rule = readRule({ ...config, reducer });
-  const before = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  const before = memberOf(variables, name);
   return { ...variables, [name]: written(before, value, Date.parse(String(writtenAt)), rule) };
 }
 

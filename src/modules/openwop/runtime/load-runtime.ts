@@ -3,7 +3,7 @@
  * one that answers the same task always alike.   docs/openwop.md
  */
 import { relative } from "node:path";
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import { readConfiguredCa } from "../../../endpoint/upstream-ca.ts";
@@ -151,6 +151,6 @@ export function createProcessTurn(
 
 /** The parts of it that are JSON. */
 function toldOf(turn: unknown): JsonRecord {
-  const { signal: _, callTool: __, reason: ___, ...told } = isRecord(turn) ? turn : {};
+  const { signal: _, callTool: __, reason: ___, ...told } = recordIn(turn);
   return told;
 }
