@@ -33,7 +33,7 @@ export interface JsonBounds {
 export type JsonExcess = "depth" | "members" | "names" | "values" | "containers";
 
 /** The result of a count. */
-export interface JsonScan {
+interface JsonScan {
   readonly excess: JsonExcess | undefined;
   /** By turns where the inside of a bracket of the last level that counts begins, and where it ends. */
   readonly cuts: readonly number[];

@@ -10,7 +10,7 @@ const WINDOW_MS = 1_000;
 const LINE_OCTETS = 128;
 
 /** The lines and octets that were dropped within a second. */
-export interface DroppedLines {
+interface DroppedLines {
   readonly lines: number;
   readonly octets: number;
 }

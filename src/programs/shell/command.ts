@@ -101,7 +101,7 @@ export interface OptionDetails {
 export type OfferedWords = readonly string[] | "agents" | "endpoints";
 
 /** An argument's help, and the words that a shell offers for it. */
-export interface ArgumentDetails {
+interface ArgumentDetails {
   readonly help: string;
   readonly words: OfferedWords;
 }
