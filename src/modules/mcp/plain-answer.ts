@@ -4,6 +4,7 @@
  * read the same page.   MCP "Base Protocol"
  */
 import { ProtocolError } from "@modelcontextprotocol/server";
+import { rewriteExactly, sourceOf } from "../../base/exact-numbers.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import type { ToolCall } from "./ask.ts";
@@ -52,7 +53,9 @@ export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | 
     if (plain.kind === "list") return await answerList(asked, plain);
     const result: JsonRecord = await callTool(request, callOf(asked, plain));
     if (result["resultType"] === undefined) {
-      return JSON.stringify({ result: completed(result, serverId), jsonrpc: "2.0", id });
+      return writeResult(result, (one) => ({
+        ...{ result: completed(one, serverId), jsonrpc: "2.0", id },
+      }));
     }
     request.given = () => result;
     return undefined;
@@ -67,6 +70,15 @@ export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | 
     }
     return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
   }
+}
+
+/** Writes a result within its message, with numbers as the tool has them. */
+function writeResult(result: JsonRecord, messageOf: (result: JsonRecord) => JsonRecord): string {
+  const json = sourceOf(result["structuredContent"]);
+  if (json === undefined) return JSON.stringify(messageOf(result));
+  return rewriteExactly(Buffer.from(json), (structuredContent) =>
+    messageOf({ ...result, structuredContent }),
+  );
 }
 
 function callOf({ onLeave, canElicit, serverId }: PlainAsked, plain: PlainCall): ToolCall {

@@ -3,7 +3,14 @@
  * they are, every other kind of octets as a resource that is sent along.   MCP "Tool Result"
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
+import { hasLostNumbers, noteSource } from "../../../base/exact-numbers.ts";
+import {
+  isRecord,
+  isStructure,
+  type JsonRecord,
+  parseJson,
+  recordIn,
+} from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Response } from "../../../wire/message.ts";
 
@@ -31,6 +38,7 @@ export function readContent(
   if (isJson(mediaType)) {
     const text = bodyText({ body });
     const value = parseJson(text);
+    if (isStructure(value) && hasLostNumbers(Buffer.from(text))) noteSource(value, text);
     return { content: [{ type: "text", text: typeof value === "string" ? value : text }], value };
   }
   if (mediaType.startsWith("text/")) {
