@@ -38,7 +38,7 @@ export function readContent(
   if (isJson(mediaType)) {
     const text = bodyText({ body });
     const value = parseJson(text);
-    if (isStructure(value) && hasLostNumbers(Buffer.from(text))) noteSource(value, text);
+    if (isStructure(value) && hasLostNumbers(Buffer.from(text), value)) noteSource(value, text);
     return { content: [{ type: "text", text: typeof value === "string" ? value : text }], value };
   }
   if (mediaType.startsWith("text/")) {
