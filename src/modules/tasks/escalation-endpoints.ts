@@ -3,6 +3,7 @@
  * whom it concerns; and CONFIRM there, for those who decide. 404 none that the caller may see.
  * AGTP "ESCALATE", "CONFIRM", "INSPECT"
  */
+import { given } from "../../base/json-value.ts";
 import { CONFIRM_SCHEMA } from "../../dispatch/approvals/confirmation.ts";
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
@@ -94,11 +95,12 @@ function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
       typeof after !== "string" || escalationId < after;
     const further = seen.filter(isFurther);
     const shown = further.slice(0, Number(limit));
+    const next = further.length > shown.length ? shown.at(-1)?.escalationId : undefined;
     return floorResult(call, {
       escalations: shown.map(escalationView),
       ...{ count: shown.length, total: seen.length },
       // Older than the last one shown, where there are any.
-      next: further.length > shown.length ? shown.at(-1)?.escalationId : null,
+      ...given({ next }),
     });
   };
 }

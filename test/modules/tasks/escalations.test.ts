@@ -409,7 +409,7 @@ describe("QUERY /escalations", () => {
       const reply = await askAs(server, NORA, { ...list(), query });
       const { escalations, next } = reply.body["result"] as unknown as {
         readonly escalations: readonly { readonly escalation_id: string }[];
-        readonly next: string | null;
+        readonly next?: string;
       };
       return { ids: escalations.map((one) => one.escalation_id), next };
     };
@@ -420,7 +420,7 @@ describe("QUERY /escalations", () => {
     await escalated(server, "t-4");
     await askAs(server, OPAL, confirmation(String(first.next), "rejected"));
     const second = await page(`limit=2&after=${first.next}`);
-    expect(second).toEqual({ ids: ids.slice(2), next: null });
+    expect(second).toEqual({ ids: ids.slice(2), next: undefined });
   });
 
   it("shows what is open unless it is asked for more", async () => {
