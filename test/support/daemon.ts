@@ -1,6 +1,7 @@
 /** A daemon on a free port, and a client that writes and reads bytes as they are. */
 
 import type { Socket } from "node:net";
+import { resolve } from "node:path";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import type { DaemonOptions } from "../../src/app/build-daemon.ts";
@@ -11,8 +12,12 @@ import { createLog } from "../../src/base/log.ts";
 import { formatProblem } from "../../src/base/problem.ts";
 import { isWireFault } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
+import { daemonFlags } from "../../tools/daemon-flags.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
 import { parseBody, type TestReply } from "./dispatch.ts";
+
+// Workers are started with their parent's flags, and the bytecode that the build kept fits those of `agtpd` alone.
+process.execArgv = [...daemonFlags(resolve(import.meta.dirname, "../../dist/tools/agtpd.js"))];
 
 export interface TestDaemon {
   readonly daemon: Daemon;
