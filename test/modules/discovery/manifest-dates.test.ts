@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { KeptDates } from "../../../src/modules/discovery/manifest-dates.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { createDaemon, openDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -8,7 +8,9 @@ import { makeDeployment } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { encodeRequest, type TestReply } from "../../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../../support/hosted-agents.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
+import { askOn, connectToEach, openWorkers } from "../../support/workers.ts";
 
 const OPEN = { lifecycle_auth: "open", inspect_acl: "public" };
 
@@ -72,6 +74,30 @@ describeWithPostgres("the manifest of two nodes", () => {
     const [one, other] = await tell();
     expect(other).toEqual(one);
     expect(String(one?.updated) > String(first?.updated)).toBe(true);
+  });
+});
+
+describe("the manifest of two workers", () => {
+  it("is one to whoever asks, also after an agent has come to another status", async () => {
+    const daemon = await openWorkers(2);
+    const clients = await connectToEach(daemon, 4);
+    const tell = async (): Promise<readonly unknown[]> => {
+      const replies = await Promise.all(
+        clients.map((client) => askOn(client, undefined, "DISCOVER", "/")),
+      );
+      return replies.map((reply) => reply?.headers.get("etag"));
+    };
+    const agree = async (): Promise<unknown> => {
+      const [one, ...others] = await tell();
+      expect(others).toEqual(others.map(() => one));
+      return one;
+    };
+    // The dates are kept behind the ready line: for a moment a worker may have others.
+    const before = await vi.waitFor(agree, PATIENCE);
+    const body = { agent_id: ALICE, reason: "test" };
+    const changed = clients[0] && (await askOn(clients[0], BOB, "DEACTIVATE", "/", body));
+    expect(changed?.status).toBe(200);
+    expect(await agree()).not.toBe(before);
   });
 });
 
