@@ -172,7 +172,8 @@ function importAll(
     if (fault === undefined) {
       const file = `endpoints/${files.take(fileName(draft))}.toml`;
       const trusting = ca === undefined ? draft : withCa(draft, ca);
-      endpoints.push({ ...trusting, file, text: endpointText(trusting, source) });
+      const kept = ca === undefined ? text : endpointText(trusting, source);
+      endpoints.push({ ...trusting, file, text: kept });
     } else leftOut.push({ operation: name, reason: fault });
     onProgress?.(index + 1, operations.length);
   }

@@ -20,11 +20,12 @@ export function writeToml(table: JsonRecord, remarks: TomlRemarks = new Map()): 
 class TomlWriter {
   readonly #remarks: TomlRemarks;
   readonly #lines: string[] = [];
-  /** Lengths of values on a line: a value is asked about once for each table around it. */
-  readonly #lengths = new WeakMap<object, number>();
+  /** The places of the tables with remarks in them. */
+  readonly #remarked: ReadonlySet<string>;
 
   constructor(remarks: TomlRemarks) {
     this.#remarks = remarks;
+    this.#remarked = new Set([...remarks.keys()].flatMap(placesAround));
   }
 
   get text(): string {
@@ -36,10 +37,10 @@ class TomlWriter {
   /** Values before tables: behind a heading, everything belongs to its table. */
   writeMembers(table: JsonRecord, path: readonly string[], place: string): void {
     const members = Object.entries(table).filter(([, value]) => value !== undefined);
-    const headed = members.filter(([name, value]) => this.#needsHeading(name, value, path, place));
-    for (const member of members) {
-      if (!headed.includes(member))
-        this.#writeValue(member[0], member[1], joinKey(place, member[0]));
+    const headed: [name: string, value: unknown][] = [];
+    for (const [name, value] of members) {
+      if (this.#needsHeading(name, value, path, place)) headed.push([name, value]);
+      else this.#writeValue(name, value, joinKey(place, name));
     }
     for (const [name, value] of headed) this.#writeHeaded(name, value, path, place);
   }
@@ -47,16 +48,8 @@ class TomlWriter {
   #needsHeading(name: string, value: unknown, path: readonly string[], place: string): boolean {
     if (typeof value !== "object" || value === null) return false;
     if (Array.isArray(value) && !(value.length > 0 && value.every(isRecord))) return false;
-    if (path.length < 1 || this.#hasRemarksBelow(joinKey(place, name))) return true;
-    return writeKey(name).length + 3 + this.#lengthOf(value) > MAX_LINE;
-  }
-
-  #lengthOf(value: object): number {
-    const known = this.#lengths.get(value);
-    if (known !== undefined) return known;
-    const { length } = writeInline(value);
-    this.#lengths.set(value, length);
-    return length;
+    if (path.length < 1 || this.#remarked.has(joinKey(place, name))) return true;
+    return roomBehind(value, MAX_LINE - writeKey(name).length - 3) < 0;
   }
 
   /** A table that holds nothing but tables with headings is there through them. */
@@ -64,10 +57,6 @@ class TomlWriter {
     const members = Object.entries(table).filter(([, value]) => value !== undefined);
     if (members.length === 0) return true;
     return members.some(([name, value]) => !this.#needsHeading(name, value, path, place));
-  }
-
-  #hasRemarksBelow(place: string): boolean {
-    return [...this.#remarks.keys()].some((key) => key.startsWith(`${place}.`));
   }
 
   #writeHeaded(name: string, value: unknown, path: readonly string[], place: string): void {
@@ -95,6 +84,28 @@ class TomlWriter {
     const items = value.map((item) => `  ${writeInline(item)},`);
     this.#lines.push(`${writeKey(name)} = [${suffix}`, ...items, "]");
   }
+}
+
+function placesAround(key: string): readonly string[] {
+  return Array.from(key.matchAll(/\./g), ({ index }) => key.slice(0, index));
+}
+
+/**
+ * The characters that a value leaves of those on a line, or a negative number. A value that is too long is not
+ * looked at to its end: all the tables that it stands in ask as well.
+ */
+function roomBehind(value: unknown, room: number): number {
+  if (room < 0 || (typeof value === "string" && value.length > room)) return -1;
+  if (typeof value !== "object" || value === null) return room - writeInline(value).length;
+  const isList = Array.isArray(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  // "[]" and "{}", or "{ " and " }" around members; ", " between them.
+  let left = room - (isList || members.length === 0 ? 2 : 4) - 2 * Math.max(0, members.length - 1);
+  for (const [name, member] of members) {
+    left = roomBehind(member, isList ? left : left - writeKey(name).length - 3);
+    if (left < 0) break;
+  }
+  return left;
 }
 
 function writeInline(value: unknown): string {

@@ -38,6 +38,22 @@ describe("writeToml", () => {
     );
   });
 
+  it("looks at a value a few times, however many large tables it stands in", () => {
+    const readsWithin = (tables: number): number => {
+      let reads = 0;
+      let value: object = {
+        get leaf() {
+          reads += 1;
+          return "tea";
+        },
+      };
+      for (let left = tables; left > 0; left -= 1) value = { text: "x".repeat(120), value };
+      writeToml({ value });
+      return reads;
+    };
+    expect(readsWithin(40)).toBe(readsWithin(4));
+  });
+
   it("puts small tables on a line, large ones under a heading, and values before both", () => {
     const long =
       "A description that is so long that nobody wants it to be on one line with others.";
