@@ -207,12 +207,19 @@ class World {
   readonly #standings = new Map<string, { readonly method: Standing; isAnswered: boolean }>();
   readonly #endedSessions = new Set<string>();
   readonly #endingSessions = new Set<string>();
+  /** Agents of which nobody knows whether they are halted. */
+  readonly #unsure = new Set<string>();
   readonly wrong: string[] = [];
 
   constructor(nodes: ServingNodes, clock: { at: number }, run: number) {
     this.#nodes = nodes;
     this.#clock = clock;
     this.#run = `run${run}`;
+  }
+
+  /** An agent of the next run may be halted all at once. */
+  get isUnsure(): boolean {
+    return this.#unsure.size > 0;
   }
 
   readonly take = (message: unknown): void => {
@@ -248,6 +255,7 @@ class World {
   }
 
   #isActive(agent: string): boolean {
+    if (this.#unsure.has(agent)) return false;
     const standing = this.#standings.get(agent);
     return standing === undefined || (standing.method === "REINSTATE" && standing.isAnswered);
   }
@@ -403,12 +411,15 @@ class World {
 
   async #stand(at: At, agent: string, method: Standing): Promise<void> {
     this.#spoil((call) => call.agent === agent);
+    // Until it is answered it may hold at any time, whatever is said of the agent meanwhile.
+    if (method === "DEACTIVATE") this.#unsure.add(agent);
     const standing = { method, isAnswered: false };
     this.#standings.set(agent, standing);
     const { status } = await ask(this.#nodes.answering(at), undefined, {
       method,
       body: { agent_id: agent },
     });
+    if (status === 200 && method === "DEACTIVATE") this.#unsure.delete(agent);
     if (status === 200) standing.isAnswered = true;
   }
 
@@ -418,8 +429,10 @@ class World {
     await this.#nodes.idle(scheduler, () => {
       for (const one of this.#running.splice(0)) one.end();
     });
-    for (const agent of AGENTS) void this.#stand(0, agent, "REINSTATE");
-    await this.#nodes.idle(scheduler);
+    for (const at of [0, 1] as const) {
+      for (const agent of AGENTS) void this.#stand(at, agent, "REINSTATE");
+      await this.#nodes.idle(scheduler);
+    }
   }
 
   #nth<Item>(items: readonly Item[], index: number): Item | undefined {
@@ -457,6 +470,8 @@ describe("contracts at two nodes", () => {
           expect(thrown).toEqual([]);
           await world.end(scheduler);
           expect(world.wrong).toEqual([]);
+          pause = () => Promise.resolve();
+          if (world.isUnsure) nodes = await open();
         } catch (error) {
           pause = () => Promise.resolve();
           nodes = await open();
