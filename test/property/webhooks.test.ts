@@ -103,6 +103,8 @@ interface Machine {
   readonly waiting: (() => void)[];
   /** It has stood still, and has not heard of anything since. */
   isBehind: boolean;
+  /** How often it has stood still. */
+  stood: number;
 }
 
 class World {
@@ -230,6 +232,7 @@ class World {
       case "stand-still":
         this.#machines[step.at].isStill = true;
         this.#machines[step.at].isBehind = true;
+        this.#machines[step.at].stood += 1;
         return this.#tellOfGone(step.at);
       case "go-on":
         this.#goOn(step.at);
@@ -271,8 +274,10 @@ class World {
   async #hear({ at: own, isMuch }: HearStep): Promise<void> {
     const machine = this.#machines[own];
     if (machine.isStill) return;
+    const { stood } = machine;
     await this.#nodes[own].hear(this.#pause, isMuch);
-    machine.isBehind = false;
+    // News that it began to hear before says nothing of the time since.
+    if (machine.stood === stood) machine.isBehind = false;
   }
 
   async #restart(own: At): Promise<void> {
@@ -290,9 +295,10 @@ class World {
     const one = gone === 0 ? 1 : 0;
     const other = this.#machines[one];
     if (other.isStill) return;
+    const { stood } = other;
     await this.#nodes[one].hear();
     if (other.isStill) return;
-    other.isBehind = false;
+    if (other.stood === stood) other.isBehind = false;
     for (const onGone of other.watchers) onGone();
   }
 
@@ -342,7 +348,7 @@ class World {
 
 function newMachine(): Machine {
   const own = { timers: new Set<Timer>(), watchers: new Set<() => void>(), waiting: [] };
-  return { ...own, isStill: false, isBehind: false };
+  return { ...own, isStill: false, isBehind: false, stood: 0 };
 }
 
 // AGTP "NOTIFY" delivery_guarantee
