@@ -9,7 +9,10 @@ import { hash } from "node:crypto";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Claim, IdempotencyRegister } from "../../state/registers/idempotency-register.ts";
-import type { IdempotentExecution } from "../../state/registers/idempotent-execution.ts";
+import type {
+  ExecutionOutcome,
+  IdempotentExecution,
+} from "../../state/registers/idempotent-execution.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import type { ViewLease } from "../../state/state.ts";
 import type { Status } from "../../wire/message.ts";
@@ -93,8 +96,11 @@ async function answerOnce(
       if (await claim.execution.begin()) return execute(parts, exchange, route, claim.execution);
       // Another process was faster, and may still be at it.
       return answerOnce(parts, exchange, route, key, true);
-    case "running":
-      return wait(parts, exchange, claim.execution);
+    case "running": {
+      const outcome = await claim.execution.wait(exchange.signal);
+      if (outcome?.kind === "elsewhere") return answerOnce(parts, exchange, route, key, true);
+      return replyTo(parts, exchange, outcome);
+    }
     case "answered": {
       const response = await claim.response;
       return replay(parts, exchange, response) ?? replyToRefusal(notKept(claim.status));
@@ -179,12 +185,12 @@ function isGivenUp({ isAborted }: Exchange, { refusal }: Reply): boolean {
   return isAborted && refusal !== undefined && refusal.code !== "handler-timeout";
 }
 
-async function wait(
+/** Answers a request that has waited for another one under its key; undefined: it could not wait. */
+function replyTo(
   parts: IdempotencyParts,
   exchange: Exchange,
-  execution: IdempotentExecution,
-): Promise<Reply> {
-  const outcome = await execution.wait(exchange.signal);
+  outcome: ExecutionOutcome | undefined,
+): Reply {
   if (outcome === undefined || outcome.kind === "not-begun") return replyToRefusal(keyInUse());
   const response = outcome.kind === "answered" ? outcome.response : undefined;
   return replay(parts, exchange, response) ?? replyToRefusal(outcomeUnknown());

@@ -6,10 +6,12 @@ import { raceAbort } from "../../base/deadline.ts";
 import type { KeptResponse } from "./kept-response.ts";
 
 /** How an execution ended for those who wait for it. */
-type ExecutionOutcome =
+export type ExecutionOutcome =
   | { readonly kind: "answered"; readonly response: KeptResponse }
   /** Ended before the handler was called. */
   | { readonly kind: "not-begun" }
+  /** Another process has the key. */
+  | { readonly kind: "elsewhere" }
   /** Ended in the middle. */
   | { readonly kind: "unknown" };
 
@@ -48,7 +50,7 @@ export class IdempotentExecution {
   async begin(): Promise<boolean> {
     try {
       const isBegun = await this.#steps.begin();
-      if (!isBegun) this.#resolve({ kind: "not-begun" });
+      if (!isBegun) this.#resolve({ kind: "elsewhere" });
       return isBegun;
     } catch (error) {
       this.#reject(error);

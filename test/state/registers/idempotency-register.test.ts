@@ -358,6 +358,20 @@ describe("whoever asks while a request runs", () => {
     ]);
   });
 
+  it("learns that another process has the key, which has its answer then", async () => {
+    const first = await open();
+    const second = await first.reopen();
+    expect(await first.run("k")).toBe("executed");
+    // It has heard of nothing yet.
+    const execution = claimed(second.claim("k"));
+    const duplicate = second.claim("k");
+    if (duplicate.kind !== "running") throw new Error(`the key is ${duplicate.kind}`);
+    const outcome = duplicate.execution.wait(staying());
+    expect(await execution.begin()).toBe(false);
+    expect(await outcome).toEqual({ kind: "elsewhere" });
+    expect(await second.kept("k")).toEqual(RESPONSE);
+  });
+
   it("is one of a bounded number, in which whoever leaves makes room", async () => {
     const { claim } = await open();
     const execution = claimed(claim("k"));
