@@ -38,7 +38,7 @@ export class ServingNodes {
   readonly #deployments: ReadonlyMap<string, TestDeployment>;
   readonly #all: readonly [HearingNode<Served>, HearingNode<Served>];
   /** By node, those who wait for it to hear of something. */
-  readonly #heard: [Set<() => void>, Set<() => void>] = [new Set(), new Set()];
+  readonly #heard: readonly [Set<() => void>, Set<() => void>] = [new Set(), new Set()];
   /** By what is under way, whether its process lives. */
   readonly #work = new Map<Promise<unknown>, () => boolean>();
 
@@ -72,10 +72,10 @@ export class ServingNodes {
 
   /** Begins a node anew, as after a crash. */
   restart(at: At): Promise<void> {
-    const heard = this.#heard[at];
-    this.#heard[at] = new Set();
+    // They stay for the next start, which this one may give way to.
+    const waiting = [...this.#heard[at]];
     const started = this.#all[at].start().then(() => {
-      for (const tell of heard) tell();
+      for (const tell of waiting) tell();
     });
     return this.#busy(at, started);
   }
@@ -83,10 +83,13 @@ export class ServingNodes {
   /** Resolves once a node has heard of everything, or has started with it. */
   async #hears(at: At): Promise<void> {
     const waiting = this.#heard[at];
-    await new Promise<void>((resolve, reject) => {
-      waiting.add(resolve);
+    let tell: () => void = () => undefined;
+    const heard = new Promise<void>((resolve, reject) => {
+      tell = resolve;
       this.#all[at].hear().then(resolve, reject);
     });
+    waiting.add(tell);
+    await heard.finally(() => waiting.delete(tell));
   }
 
   /** Stores what has expired meanwhile, as every node does from time to time. */
