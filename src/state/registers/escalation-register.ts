@@ -180,11 +180,11 @@ export class EscalationRegister {
     });
     if (item === undefined) return { kind: "unknown" };
     const escalation = this.#asItIs(item);
-    if (!isChanged) {
-      const isRepeated = escalation.status === decision.status;
-      return { kind: isRepeated ? "repeated" : "conflict", escalation };
-    }
+    if (!isChanged && escalation.status !== decision.status)
+      return { kind: "conflict", escalation };
+    // Also where it is repeated: the node that has stored it may have had no answer of that.
     await this.#escalations.everywhere(escalationId);
+    if (!isChanged) return { kind: "repeated", escalation };
     await this.#teller?.tell(escalation);
     return { kind: "decided", escalation };
   }
