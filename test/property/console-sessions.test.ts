@@ -87,8 +87,9 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
 interface Model {
   readonly token: string;
   readonly person: Person;
-  /** As late as the last use that nothing disturbed is surely known to be, and the last of all. */
-  usedAt: number;
+  /** As late as each node surely knows the last use to be that nothing disturbed. */
+  readonly usedAt: [number, number];
+  /** The last of all. */
   triedAt: number;
   isEnded: boolean;
   mayBeEnded: boolean;
@@ -111,6 +112,8 @@ class World {
   readonly #nodes: readonly [HearingNode<Sessions>, HearingNode<Sessions>];
   readonly #pause: () => Promise<unknown>;
   readonly #sessions: Model[] = [];
+  /** By node, how often its store was to fail. */
+  readonly #faults: [number, number] = [0, 0];
   readonly wrong: string[] = [];
 
   constructor(pause: () => Promise<unknown>) {
@@ -139,17 +142,19 @@ class World {
       return;
     }
     const node = this.#nodes[step.at];
-    if (step.kind === "hear") return node.hear(this.#pause, step.isMuch);
+    if (step.kind === "hear") {
+      return this.#learning(step.at, node.hear(this.#pause, step.isMuch));
+    }
     if (!node.isServing) return;
     const { registers: sessions } = node;
     switch (step.kind) {
       case "begin": {
-        node.fault = step.fault;
+        this.#disturb(step.at, step.fault);
         const { person } = step;
         const usedAt = Date.now();
         const token = await sessions.begin(person, person.via === "oidc" ? GRANT : undefined);
-        const model = { token, person, usedAt, triedAt: usedAt };
-        this.#sessions.push({ ...model, isEnded: false, mayBeEnded: false });
+        const model = { token, person, triedAt: usedAt, isEnded: false, mayBeEnded: false };
+        this.#sessions.push({ ...model, usedAt: [usedAt, usedAt] });
         this.#note();
         return this.#check();
       }
@@ -158,7 +163,7 @@ class World {
       case "end": {
         const one = this.#nth(step.index);
         if (one === undefined) return;
-        node.fault = step.fault;
+        this.#disturb(step.at, step.fault);
         one.mayBeEnded = true;
         await sessions.end(one.token);
         one.isEnded = true;
@@ -167,7 +172,7 @@ class World {
       case "sweep":
         return sessions.sweep();
       case "restart":
-        return node.start();
+        return this.#learning(step.at, node.start());
       case "reload":
         this.#rules[step.at].current = rulesOf(step.minutes, step.isGranted);
         this.#note();
@@ -175,19 +180,35 @@ class World {
     }
   }
 
+  #disturb(at: At, fault: CommitFault): void {
+    this.#nodes[at].fault = fault;
+    if (fault !== "none") this.#faults[at] += 1;
+  }
+
   async #use({ at, index, fault }: Extract<Step, { kind: "use" }>): Promise<void> {
     const one = this.#nth(index);
     const node = this.#nodes[at];
     const sessions = node.registers;
     if (one === undefined || sessions.find(one.token) === undefined) return;
-    node.fault = fault;
+    this.#disturb(at, fault);
+    const faults = this.#faults[at];
     const now = Date.now();
     one.triedAt = Math.max(one.triedAt, now);
-    await sessions.touch(one.token);
     // When it was used last is known that well.
     const minutes = this.#rules[at].current?.sessionMinutes ?? 0;
     const since = now - Math.min(MINUTE_MS, (minutes * MINUTE_MS) / 4);
-    if (fault === "none") one.usedAt = Math.max(one.usedAt, since);
+    await sessions.touch(one.token);
+    // The fault of a later step is of the commit that comes next.
+    const isSure = fault === "none" && faults === this.#faults[at];
+    if (isSure) one.usedAt[at] = Math.max(one.usedAt[at], since);
+  }
+
+  /** A node hears of what the other one knew when it began to. */
+  async #learning(at: At, heard: Promise<void>): Promise<void> {
+    const other = at === 0 ? 1 : 0;
+    const known = this.#sessions.map((one) => [one, one.usedAt[other]] as const);
+    await heard;
+    for (const [{ usedAt }, time] of known) usedAt[at] = Math.max(usedAt[at], time);
   }
 
   #check(): void {
@@ -210,18 +231,19 @@ class World {
 
   /** Notes what is over by the rules of some node, each of which may end it for good. */
   #note(): void {
-    for (const { current } of this.#rules) {
+    for (const own of [0, 1] as const) {
+      const { current } = this.#rules[own];
       if (current === undefined) continue;
       const lifetime = current.sessionMinutes * MINUTE_MS;
       for (const one of this.#sessions) {
         const isGranted = one.person.via === "link" || current.oidc?.operators.length === 1;
-        if (!isGranted || one.usedAt + lifetime <= Date.now()) one.mayBeEnded = true;
+        if (!isGranted || one.usedAt[own] + lifetime <= Date.now()) one.mayBeEnded = true;
       }
     }
   }
 
   async end(): Promise<void> {
-    for (const node of this.#nodes) await node.hear();
+    for (const own of [0, 1] as const) await this.#learning(own, this.#nodes[own].hear());
     this.#check();
   }
 
