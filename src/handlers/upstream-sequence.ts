@@ -6,7 +6,7 @@
 import { ANSWER_BOUNDS, excessInWords } from "../base/json-bounds.ts";
 import { CLOSE_BRACKET, COMMA, mayBeJson, OPEN_BRACKET } from "../base/json-octets.ts";
 
-/** What the octets are a list of, or why they are none. */
+/** The list that the octets are, or why they are none. */
 type Sequence<Listed> =
   | { readonly list: Listed; readonly fault?: undefined }
   | { readonly list?: undefined; readonly fault: string };

@@ -112,7 +112,7 @@ function schemaOf(
 }
 
 /**
- * What a document says of the list that a sequence is: of its items, or of the whole. A schema of anything else is, before
+ * A document describes the list that a sequence is by its items, or as a whole. A schema of anything else is, before
  * 3.2, of an item or of the text, and nobody knows which.   OAS 3.2.0 §4.14.2.1
  */
 function listSchemasOf({ schema, itemSchema }: JsonRecord): readonly JsonRecord[] {

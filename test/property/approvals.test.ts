@@ -492,7 +492,7 @@ describe("approvals at two nodes", () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), stepsOf(STEP, 25), async (scheduler, steps) => {
         runs += 1;
-        // What was asked before is over, and forgotten.
+        // Questions of the run before are over, and forgotten.
         clock.at += 31 * 24 * HOUR_MS;
         pause = () => scheduler.schedule(Promise.resolve());
         const world = new World(nodes, clock, runs);

@@ -1,6 +1,6 @@
 /**
  * Sessions at the consoles of two nodes, which hear late of each other, are reloaded with other rules and start anew.
- * Whoever has signed in at one is signed in at both, and whoever has logged out at one is at neither. A session lasts
+ * A person who has signed in at one is signed in at both, and one who has logged out at one is at neither. A session lasts
  * while it is used, ends when it was not for long enough, and is over where nobody has its role any more.
  */
 import fc from "fast-check";

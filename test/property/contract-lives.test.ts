@@ -459,7 +459,7 @@ describe("contracts at two nodes", () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), stepsOf(STEP, 30), async (scheduler, steps) => {
         runs += 1;
-        // What was made before is over, and forgotten.
+        // Contracts of the run before are over, and forgotten.
         clock.at += 31 * 24 * HOUR_MS;
         pause = () => scheduler.schedule(Promise.resolve());
         const world = new World(nodes, clock, runs);

@@ -1,7 +1,7 @@
 /**
  * Calls under Idempotency-Keys at two nodes whose commits come late, fail before or after they are made, that are
  * reloaded and killed between any two steps: of a function, of a composition, and of what EXECUTE and DELEGATE have done.
- * What a key stands for is done once, and who asks again after an answer has the same one, at whichever node.
+ * A key's call is done once, and a caller that asks again after an answer has the same one, at whichever node.
  */
 import { channel } from "node:diagnostics_channel";
 import fc from "fast-check";

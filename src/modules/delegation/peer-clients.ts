@@ -227,7 +227,7 @@ export function createPeerManifests(): PeerManifests {
       const keepFor = (ms: number): void => {
         entry.expiresAt = performance.now() + ms;
       };
-      // Whoever has asked hears of a fault.
+      // The one that has asked hears of a fault.
       void agents.then(
         (shown) => keepFor(shown === undefined ? FAILURE_KEPT_MS : KEPT_MS),
         () => keepFor(FAILURE_KEPT_MS),

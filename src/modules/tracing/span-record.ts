@@ -7,7 +7,7 @@ export interface SpanLink {
   /** 16 hex digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
-  /** Whoever began the trace says that its id is random.   W3C Trace Context Level 2 §3.2.2.5.2 */
+  /** The trace's beginning says that its id is random.   W3C Trace Context Level 2 §3.2.2.5.2 */
   readonly isRandom: boolean;
   /** `tracestate`, as it is handed on. */
   readonly state: string | undefined;

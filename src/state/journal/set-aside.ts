@@ -95,7 +95,7 @@ function copyAside(path: string, now: number, sync: typeof syncPath): string {
   const copy = `${path}.damaged-${new Date(now).toISOString().replaceAll(":", "-")}`;
   copyFileSync(path, copy, constants.COPYFILE_EXCL);
   chmodSync(copy, 0o600);
-  // What it was copied from is cut next, and a power cut must not have that alone.
+  // The file that was copied is cut next, and a power cut must not have that alone.
   for (const written of [copy, dirname(copy)]) sync(written);
   return basename(copy);
 }

@@ -1,4 +1,4 @@
-/** Who may not act now, and with whose authority nobody may. */
+/** Agents that may not act now, and whose authority nobody acts with. */
 import { expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
 import type { Caller } from "../../../src/dispatch/caller/caller.ts";

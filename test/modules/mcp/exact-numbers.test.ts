@@ -1,4 +1,4 @@
-/** What a tool answers has numbers as they were written, in its text and in its value.   RFC 8259 §6 */
+/** A tool's answer has numbers as they were written, in its text and in its value.   RFC 8259 §6 */
 import { expect, it } from "vitest";
 import { mcpFiles, openMcp } from "../../support/mcp.ts";
 import {

@@ -1,4 +1,4 @@
-/** Who listens to runs by a key, and until when.   OpenWOP "auth" */
+/** Runs are listened to by a key for as long as it is good for that.   OpenWOP "auth" */
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import { ApiKeys, Audience } from "../../../../src/modules/openwop/http/api-keys.ts";
