@@ -178,9 +178,8 @@ export class CurrentManifest {
     const { signingKey: key } = this.#context;
     const drive = whileServing(this.#context);
     this.#listed ??= await drive(this.#encoding());
-    return publishManifest(this.#context, {
-      ...{ endpoints: this.#listed, kept: this.#kept, key, drive },
-    });
+    const endpoints = this.#listed;
+    return publishManifest(this.#context, { endpoints, kept: this.#kept, key, drive });
   }
 
   #encoding(): Paced<EncodedItems> {

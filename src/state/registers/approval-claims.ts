@@ -42,7 +42,7 @@ export class ApprovalClaims {
     return this.#claims.get(escalationId);
   }
 
-  /** Has an outcome kept once the store takes it; it may not have taken the use either. */
+  /** Leaves an outcome for `settle`; the store may lack the use of the approval, too. */
   leave(escalationId: string, left: LeftOutcome): void {
     this.#left.set(escalationId, left);
   }
@@ -51,7 +51,7 @@ export class ApprovalClaims {
     return this.#left.size > 0;
   }
 
-  /** Has what was left kept; what cannot be is left once more. */
+  /** Keeps the outcomes that were left; rejects with the first that cannot be kept, and leaves it and those behind it. */
   async settle(
     keep: (
       escalationId: string,

@@ -18,6 +18,24 @@ const OVERVIEWS = 500;
 /** What may wait for one before nothing more is written, and the news that was written last. */
 const MOST = 65_536 + 2 * 61_000;
 
+type Events = ReturnType<typeof createEvents>;
+
+/** Serves the news until the test is over; the connections are the server's ends. */
+async function serve(events: Events, signedIn: Parameters<Events["register"]>[1]) {
+  const app = fastify();
+  const sockets: Socket[] = [];
+  app.server.on("connection", (socket) => sockets.push(socket));
+  events.register(app, signedIn);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(async () => {
+    events.close();
+    app.server.closeAllConnections();
+    await app.close();
+  });
+  const { port } = app.server.address() as AddressInfo;
+  return { port, sockets };
+}
+
 describe("an onlooker that never reads", () => {
   it("has nothing queue for it, and others hear all the same", async () => {
     let told = 0;
@@ -40,17 +58,7 @@ describe("an onlooker that never reads", () => {
         throw error;
       },
     });
-    const app = fastify();
-    const sockets: Socket[] = [];
-    app.server.on("connection", (socket) => sockets.push(socket));
-    events.register(app, () => NINA);
-    await app.listen({ host: "127.0.0.1", port: 0 });
-    onTestFinished(async () => {
-      events.close();
-      app.server.closeAllConnections();
-      await app.close();
-    });
-    const { port } = app.server.address() as AddressInfo;
+    const { port, sockets } = await serve(events, () => NINA);
     await ask(port, (socket) => void socket.pause());
     let heard = 0;
     await ask(port, (socket) => {
@@ -77,21 +85,11 @@ describe("onlookers", () => {
         throw error;
       },
     });
-    const app = fastify();
-    const sockets: Socket[] = [];
-    app.server.on("connection", (socket) => sockets.push(socket));
-    events.register(app, ({ headers }) => {
+    const served = await serve(events, ({ headers }) => {
       const { name = "Nina" } = headers as { readonly name?: string };
       return { ...NINA, person: { ...NINA.person, id: `link:${name}` } };
     });
-    await app.listen({ host: "127.0.0.1", port: 0 });
-    onTestFinished(async () => {
-      events.close();
-      app.server.closeAllConnections();
-      await app.close();
-    });
-    const { port } = app.server.address() as AddressInfo;
-    return { port, sockets, sessions };
+    return { ...served, sessions };
   }
 
   it("leave places for other people", async () => {
