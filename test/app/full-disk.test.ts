@@ -28,8 +28,11 @@ describeWherePostgresIs("a daemon whose database has a full disk", (programs) =>
     if (disk !== undefined) ({ server, stop } = launchPostgres(programs, disk.directory));
   });
   afterAll(() => {
-    stop();
-    disk?.remove();
+    try {
+      stop();
+    } finally {
+      disk?.remove();
+    }
   });
 
   it.skipIf(probe === undefined)(
@@ -70,9 +73,11 @@ describeWherePostgresIs("a daemon whose database has a full disk", (programs) =>
 
       // A log that cannot: the server ends of it, and does not start again by itself.
       disk?.fill();
-      await server.query("SELECT pg_switch_wal()");
+      const writeAnyway = (sql: string): Promise<unknown> =>
+        server.query(sql).catch(() => undefined);
+      await writeAnyway("SELECT pg_switch_wal()");
       await until(refuses);
-      await server.query("COMMENT ON DATABASE postgres IS 'x'").catch(() => undefined);
+      await writeAnyway("COMMENT ON DATABASE postgres IS 'x'");
       const isUp = (): boolean => existsSync(join(server.directory, "data/postmaster.pid"));
       await vi.waitFor(() => expect(isUp()).toBe(false), PATIENCE);
       await until(refuses);
