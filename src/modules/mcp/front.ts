@@ -5,6 +5,7 @@ import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import type { Recording } from "../../dispatch/recorded.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
+import type { SchemaViolation } from "../../schema/schema.ts";
 import type { FrontContracts } from "./contracts/front-contracts.ts";
 import type { ReportFault } from "./report-fault.ts";
 import type { AskedCall, McpTasks } from "./tasks/task.ts";
@@ -76,6 +77,8 @@ export interface McpCaller {
 export interface McpRequest {
   readonly front: McpFront;
   readonly caller: McpCaller;
+  /** A number of a call's arguments that is not as it was sent. */
+  readonly lost: readonly SchemaViolation[] | undefined;
   /** Set where HTTP itself has to say no. */
   challenge: Challenge | undefined;
   /** Gives the result of a call that was made already, or throws its error. */

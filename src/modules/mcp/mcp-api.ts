@@ -85,7 +85,7 @@ async function answer(
   if ("status" in caller) return sendChallenge(reply, caller, front);
   // Its work, the part of the pipeline included, is one slice of the loop.
   return toll.measure(payerOf(request), () =>
-    answerMessage(endpoint, request, reply, { front, caller, challenge: undefined }),
+    answerMessage(endpoint, request, reply, { front, caller }),
   );
 }
 
@@ -93,10 +93,11 @@ async function answerMessage(
   endpoint: McpEndpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-  asked: McpRequest,
+  { front, caller }: Pick<McpRequest, "front" | "caller">,
 ): Promise<FastifyReply> {
   const body = readBody(request);
   if (body instanceof Error) return sendError(reply, 400, PARSE_ERROR, body.message);
+  const asked: McpRequest = { front, caller, lost: lostIn(request, body), challenge: undefined };
   const plain = await answerPlain(endpoint, request, reply, { asked, body });
   if (asked.challenge !== undefined) return sendChallenge(reply, asked.challenge, asked.front);
   if (plain !== undefined) {
@@ -138,12 +139,16 @@ function readBody({ body, headers }: FastifyRequest): unknown {
   if (text === undefined) return new Error("Parse error: the request body is not UTF-8");
   try {
     const value: unknown = JSON.parse(text);
-    if (isTooDeep(value, BOUNDS.depth)) return new Error("the message is nested too deeply");
-    const [lost] = findLost(body, recordIn(valueAt(value, ["params", "arguments"]))) ?? [];
-    return lost === undefined ? value : new Error(`arguments${lost.path}: ${lost.message}`);
+    return isTooDeep(value, BOUNDS.depth) ? new Error("the message is nested too deeply") : value;
   } catch {
     return new Error("Parse error: the request body is not valid JSON");
   }
+}
+
+/** The numbers of a call's arguments that are not as they were sent. */
+function lostIn({ body }: FastifyRequest, message: unknown): McpRequest["lost"] {
+  if (!Buffer.isBuffer(body) || message === undefined) return undefined;
+  return findLost(body, recordIn(valueAt(message, ["params", "arguments"])));
 }
 
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i;

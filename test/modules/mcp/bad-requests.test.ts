@@ -70,20 +70,6 @@ describe("a body that is no message", () => {
     expect([status, code]).toEqual([400, -32_700]);
   });
 
-  it("because a tool would be given another number is refused with its place", async () => {
-    const server = await openMcp();
-    const text = (params: Parameters<typeof current>[1]): string =>
-      JSON.stringify(current("tools/call", params)).replace('"LONG"', "9007199254740993");
-    const fields = currentFields("tools/call", "fetch_fields");
-    const call = { name: "fetch_fields", arguments: { order: [{ id: "LONG" }] } };
-    const response = await post(server, text(call), fields);
-    const { error } = await messageOf(response);
-    expect([response.status, error?.code]).toEqual([400, -32_700]);
-    expect(error?.message).toMatch(/^arguments\/order\/0\/id: 9007199254740993 cannot be kept/);
-    const beside = { name: "fetch_fields", arguments: {}, _meta: { "x/at": "LONG" } };
-    expect((await post(server, text(beside), fields)).status).toBe(200);
-  });
-
   it("because it is over the limit is 413", async () => {
     const server = await openMcp(mcpFiles({ limits: { body_bytes: 4_096 } }));
     const body = current("tools/list", { padding: "x".repeat(8_192) });

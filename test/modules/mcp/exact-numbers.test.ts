@@ -7,6 +7,7 @@ import {
   currentFields,
   inSession,
   message,
+  messageOf,
   post,
 } from "../../support/mcp-session.ts";
 import { HANDLER_PROCESS, processEndpoints } from "../../support/processes.ts";
@@ -25,4 +26,31 @@ it("has the integers of a tool to the digit in its value too, in both protocols"
   const id = await beginSession(server);
   const before = await post(server, message("tools/call", params), inSession(id));
   expect(await before.text()).toContain(EXACT);
+});
+
+it("refuses a call whose tool would be given another number, as AGTP does, with a record", async () => {
+  const server = await openMcp();
+  const text = (method: object): string =>
+    JSON.stringify(method).replaceAll('"LONG"', "9007199254740993");
+  const call = { name: "create_orders", arguments: { quantity: "LONG" } };
+  const fields = currentFields("tools/call", call.name);
+  const id = await beginSession(server);
+  for (const response of [
+    await post(server, text(current("tools/call", call)), fields),
+    await post(server, text(message("tools/call", call)), inSession(id)),
+  ]) {
+    const { result } = await messageOf(response);
+    expect(result).toMatchObject({
+      isError: true,
+      _meta: { "io.agtp/audit-id": expect.any(String) },
+    });
+    expect(JSON.stringify(result?.["content"])).toContain("9007199254740993 cannot be kept");
+  }
+  const beside = { name: "fetch_fields", arguments: {}, _meta: { "x/at": "LONG" } };
+  const taken = await post(
+    server,
+    text(current("tools/call", beside)),
+    currentFields("tools/call", "fetch_fields"),
+  );
+  expect((await messageOf(taken)).result).not.toHaveProperty("isError", true);
 });

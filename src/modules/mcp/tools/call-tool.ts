@@ -45,7 +45,8 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
   const { tool, asking, isKnown } = resolveCall(request, call, fields);
   for (const [name, value] of asking.fields ?? []) fields.set(name, value);
   const { onLeave, progress } = call;
-  const answer = await ask(request, { ...asking, fields, onLeave, progress });
+  const refusal = asking.refusal ?? (request.lost && schemaViolation(request.lost));
+  const answer = await ask(request, { ...asking, refusal, fields, onLeave, progress });
   if (answer === undefined) throw internalError(UNRECORDED, {});
   const context = { answer, serverId: front.serverId, meta, isCurrent: call.isCurrent };
   const following = followingOf(answer);
