@@ -15,7 +15,7 @@ import { templateNames } from "../../base/template.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { unwrapEnvelope } from "../../endpoint/input.ts";
+import { findRounded, unwrapEnvelope } from "../../endpoint/input.ts";
 import { fillPath } from "../../endpoint/path-template.ts";
 import type { ToolCall } from "../../modules/mcp/ask.ts";
 import { PRESENTED } from "../../modules/mcp/contracts/front-contracts.ts";
@@ -126,6 +126,9 @@ export class ServerFront {
   }
 
   #callTool(tool: ServerTool, call: FrontCall, fields: Fields): Promise<CallToolResult> {
+    // The library has read the message: its digits are gone.
+    const [lost] = findRounded(call.arguments) ?? [];
+    if (lost !== undefined) return Promise.resolve(failure(`${lost.path}: ${lost.message}`));
     const filled = fillPath(tool.path, new Map(Object.entries(call.arguments)));
     if (filled.fault !== undefined) return Promise.resolve(failure(filled.fault));
     const inPath = new Set(templateNames(tool.path));

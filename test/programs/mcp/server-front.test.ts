@@ -105,6 +105,11 @@ describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version)
       arguments: { order_id: ".." },
     });
     expect(climbing.isError).toBe(true);
+    const rounded = await client.callTool({
+      ...{ name: "cancel_orders", arguments: { order_id: "7", quantity: 2 ** 53 } },
+    });
+    expect(rounded.isError).toBe(true);
+    expect(JSON.stringify(rounded.content)).toContain("/quantity: an integer beyond 2^53 cannot");
     await expect(client.callTool({ name: "none", arguments: {} })).rejects.toMatchObject({
       ...{ code: -32_602, message: expect.stringContaining("none") },
     });
