@@ -1,14 +1,25 @@
 /** The units of deploy/: what they call is there, and what they open is nothing by default. */
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { VERSION } from "../src/base/version.ts";
+import { initCommand } from "../src/programs/init/command.ts";
 import { runProgram } from "../src/programs/shell/run-program.ts";
 import { daemonProgram } from "../tools/agtpd-program.ts";
+import { startProgram } from "./support/agtpd.ts";
 import { makeDirectory } from "./support/directory.ts";
-import { keepingTerminal } from "./support/terminal.ts";
+import { keepingTerminal, runIn } from "./support/terminal.ts";
 
 function read(name: string): string {
   return readFileSync(join("deploy", name), "utf8");
@@ -91,5 +102,75 @@ describe("deploy/compose.yaml and deploy/agtpd.container", () => {
     expect(valuesOf(quadlet, "ReadOnly")).toEqual(["true"]);
     expect(valuesOf(quadlet, "DropCapability")).toEqual(["all"]);
     expect(valuesOf(quadlet, "NoNewPrivileges")).toEqual(["true"]);
+  });
+});
+
+describe("deploy/kubernetes.yaml", () => {
+  const [deployment, service, budget] = parseAllDocuments(read("kubernetes.yaml")).map((one) =>
+    one.toJS(),
+  );
+  const pod = deployment.spec.template.spec;
+  const [container] = pod.containers;
+
+  it("runs as nobody's root over a file system that is read-only, and opens nothing outside of the cluster", () => {
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 10001, fsGroup: 10001 },
+    });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    expect(service.spec).toMatchObject({ type: "ClusterIP", ports: [{ targetPort: "agtp" }] });
+  });
+
+  it("has its parts find each other", () => {
+    const { labels } = deployment.spec.template.metadata;
+    for (const { matchLabels } of [deployment.spec.selector, budget.spec.selector]) {
+      expect(matchLabels).toEqual(labels);
+    }
+    expect(service.spec.selector).toEqual(labels);
+    const names = (list: readonly { name: string }[]) => list.map(({ name }) => name).sort();
+    expect(names(container.volumeMounts)).toEqual(names(pod.volumes));
+    expect(names(container.ports)).toEqual(["agtp", "metrics"]);
+  });
+
+  it("gives a daemon enough: all but its state belongs to another", async ({ skip }) => {
+    const { runAsUser: user, runAsGroup: group } = pod.securityContext;
+    const asUser = ["--reuid", user, "--regid", group, "--clear-groups"].map(String);
+    const program = resolve("dist/tools/agtpd.js");
+    if (spawnSync("setpriv", [...asUser, "test", "-r", program]).status !== 0) {
+      skip("no process of another user may be started here, or it cannot read this directory");
+    }
+    const directory = makeDirectory();
+    chmodSync(directory, 0o755);
+    await runIn(directory, initCommand(), ["shop", "--yes"]);
+    const shop = join(directory, "shop");
+    const key = readFileSync(join(shop, ".agtp/keys/signing.pem"));
+    rmSync(join(shop, ".agtp"), { recursive: true });
+    mkdirSync(join(shop, ".agtp"));
+    chownSync(join(shop, ".agtp"), 0, group);
+    chmodSync(join(shop, ".agtp"), 0o2777);
+    // The kubelet writes a Secret so, and replaces it by another link.
+    const written = join(shop, ".agtp/keys/..1");
+    mkdirSync(written, { recursive: true });
+    writeFileSync(join(written, "signing.pem"), key, { mode: pod.volumes[2].secret.defaultMode });
+    chownSync(join(written, "signing.pem"), 0, group);
+    symlinkSync("..1", join(shop, ".agtp/keys/..data"));
+    symlinkSync("..data/signing.pem", join(shop, ".agtp/keys/signing.pem"));
+    const before = `exec setpriv ${asUser.join(" ")} "$@"`;
+    const daemon = await startProgram(join(shop, "agtp-server.toml"), { before });
+    expect(statSync(join(shop, ".agtp/control.sock")).uid).toBe(user);
+    daemon.child.kill("SIGTERM");
+    expect((await daemon.outcome).code).toBe(0);
+  });
+
+  it("asks the daemon by commands that there are, and waits longer than it drains", async () => {
+    const [program, ...words] = container.livenessProbe.exec.command;
+    expect([program, await understood(words)]).toEqual(["agtpd", 0]);
+    expect(container.readinessProbe.httpGet).toEqual({ path: "/readyz", port: "metrics" });
+    const pause = Number(container.lifecycle.preStop.exec.command[1]);
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(pause + 10);
   });
 });
