@@ -23,7 +23,7 @@ import { type RetainedRecords, Retention } from "../journal/retention.ts";
 import { journalSource, type RecordsSource, rememberedRecords } from "../moving/export-state.ts";
 import type { StateNotice } from "../notice.ts";
 import type { Durability } from "../state-sections.ts";
-import type { Store } from "../store.ts";
+import type { Change, Store } from "../store.ts";
 import { knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
 import { createJournalStore, type RecordStore, UnknownOutcomeError } from "./record-store.ts";
@@ -313,6 +313,16 @@ function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {
   return { onStepBack, ...(now && { now }) };
 }
 
+/** A commit keeps the loop from everything else: 10,000 heads in one took 100 ms. */
+const SLICE = 256;
+
+/** Commits the heads, and behind them the position; a replay comes by heads again that stand behind it. */
+async function commitInSlices(store: Store, changes: readonly Change[]): Promise<void> {
+  for (let from = 0; from < changes.length; from += SLICE) {
+    await store.commit(changes.slice(from, from + SLICE));
+  }
+}
+
 async function storeCheckpoint(
   { store, beforeCheckpoint }: LedgerOptions,
   chains: GrowingChains,
@@ -325,7 +335,7 @@ async function storeCheckpoint(
   try {
     // The store is synced: it must not know of records that a power cut takes from the journal.
     await journal.sync();
-    await store.commit(knownChainChanges(changed, position));
+    await commitInSlices(store, knownChainChanges(changed, position));
   } catch (error) {
     // A later checkpoint lies beyond these records, and nothing would tell of them again.
     chains.markChanged(changed.keys());

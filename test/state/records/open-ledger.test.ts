@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { StateNotice } from "../../../src/state/notice.ts";
 import { openLedger } from "../../../src/state/records/open-ledger.ts";
 import { UnknownOutcomeError } from "../../../src/state/records/record-store.ts";
-import type { Store } from "../../../src/state/store.ts";
+import type { Change, Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -189,6 +189,34 @@ describe("openLedger over segments that fill", () => {
     const next = await openSmall(directory, store);
     expect(next.ledger.headOf(ALICE)).toEqual(ledger.headOf(ALICE));
     expect(next.ledger.headOf(BOB)).toEqual(ledger.headOf(BOB));
+  });
+
+  it("stores the heads of many chains in turns, and loses none where it is killed between them", async () => {
+    const [directory, store] = [makeDirectory(), makeLastingStore()];
+    const commits: (readonly Change[])[] = [];
+    const killed = alterStore(store, {
+      commit: async (changes, expectations) => {
+        if (commits.length === 2) throw new Error("killed");
+        commits.push(changes);
+        return store.commit(changes, expectations);
+      },
+    });
+    const agents = Array.from({ length: 700 }, (_, index) => String(index).padStart(64, "0"));
+    const { ledger, checkpoint } = await openLedger({
+      ...{ store: killed, journalDirectory: join(directory, "journal") },
+      onFault: () => undefined,
+    });
+    for (const agent of [...agents, ...agents]) ledger.add(makeDraft(agent));
+    await ledger.settled();
+    await expect(checkpoint()).rejects.toThrow("killed");
+    expect(commits.map(({ length }) => length)).toEqual([256, 256]);
+    const next = await openSmall(directory, store);
+    for (const agent of agents) {
+      expect(next.ledger.headOf(agent)?.auditId).toBe(ledger.headOf(agent)?.auditId);
+    }
+    await next.checkpoint();
+    const last = await openSmall(directory, store);
+    expect(last.ledger.headOf(agents[699] ?? "")).toEqual(next.ledger.headOf(agents[699] ?? ""));
   });
 
   // The process may end between the checkpoint and what is made of the event.
