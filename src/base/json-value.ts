@@ -158,10 +158,32 @@ const MAX_NAMES = 1024;
 
 /**
  * A value as `JSON.stringify` writes it, sooner where it is a small object of scalars, as most results of handlers are:
- * of an answer to a pipelined request, a twentieth. Undefined for what has no JSON form. Throws as that does.
+ * of an answer to a pipelined request, a twentieth. Undefined for what has no JSON form. Throws as that does, and
+ * for numbers and dates that it would write as null.
  */
 export function writeJson(value: unknown): string | undefined {
-  return writeFlat(value) ?? JSON.stringify(value);
+  return writeFlat(value) ?? writeNested(value);
+}
+
+/** They are looked for where there is a null: a tenth of what writing takes. */
+function writeNested(value: unknown): string | undefined {
+  const text: string | undefined = JSON.stringify(value);
+  const place = text?.includes("null") ? placeOfNone(value) : undefined;
+  if (place === undefined) return text;
+  throw new TypeError(`${place || "the value"} is NaN, infinite or no date, and would be null`);
+}
+
+/** The JSON Pointer of a number or date that JSON has not, in a value that has a JSON form. */
+function placeOfNone(value: unknown): string | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "";
+  if (typeof value !== "object" || value === null) return undefined;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "" : undefined;
+  if (typeof (value as JsonRecord)["toJSON"] === "function") return undefined;
+  for (const name in value) {
+    const place = placeOfNone((value as JsonRecord)[name]);
+    if (place !== undefined && Object.hasOwn(value, name)) return `/${name}${place}`;
+  }
+  return undefined;
 }
 
 /** Undefined: it is anything but a plain object of a few scalars. */

@@ -203,15 +203,13 @@ function ownValue(value: unknown): unknown {
   return typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
-const BOUNDLESS = "a number beyond what a double has, which would be null";
+const BOUNDLESS = "NaN or a number beyond what a double has, which would be null";
 
 /** Tells of such a number in a value that was written as JSON, so that it ends; the input gate tells of one by itself. */
 function hasBoundless(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.values(value).some((member: unknown) =>
-    typeof member === "number"
-      ? Math.abs(member) === Number.POSITIVE_INFINITY
-      : hasBoundless(member),
+    typeof member === "number" ? !Number.isFinite(member) : hasBoundless(member),
   );
 }
 

@@ -9,13 +9,26 @@ class Point {
   }
 }
 
+/** Written as JSON.stringify does, or refused where that would lose a number or a date. */
+function expectWritten(value: unknown): void {
+  let isLost = false;
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, name, member) {
+    const own = this[name];
+    isLost ||= own instanceof Date ? member === null : isNonFinite(member);
+    return member;
+  });
+  if (isLost) expect(() => writeJson(value)).toThrow("would be null");
+  else expect(writeJson(value)).toBe(text);
+}
+
+function isNonFinite(value: unknown): boolean {
+  return typeof value === "number" && !Number.isFinite(value);
+}
+
 describe("writeJson", () => {
   it("writes whatever value as JSON.stringify does", () => {
-    fc.assert(
-      fc.property(fc.anything({ withDate: true, withNullPrototype: true }), (value) => {
-        expect(writeJson(value)).toBe(JSON.stringify(value));
-      }),
-    );
+    const options = { withDate: true, withNullPrototype: true, withTypedArray: true };
+    fc.assert(fc.property(fc.anything(options), expectWritten));
   });
 
   it("writes whatever scalars an object has as JSON.stringify does", () => {
@@ -25,10 +38,30 @@ describe("writeJson", () => {
       ...[fc.constant(null), fc.constant(undefined), fc.constant(-0)],
     );
     fc.assert(
-      fc.property(fc.dictionary(name, scalar, { noNullPrototype: true, maxKeys: 8 }), (value) => {
-        expect(writeJson(value)).toBe(JSON.stringify(value));
-      }),
+      fc.property(
+        fc.dictionary(name, scalar, { noNullPrototype: true, maxKeys: 8 }),
+        expectWritten,
+      ),
     );
+  });
+
+  it.each([
+    ["the value", Number.NaN],
+    ["/v", { v: Number.NaN }],
+    ["/rooms/1/price", { rooms: [{ price: null }, { price: Number.NEGATIVE_INFINITY }] }],
+    ["/0/0", [new Float64Array([Number.POSITIVE_INFINITY])]],
+    ["/at", { note: null, at: new Date(Number.NaN) }],
+  ])("throws for what would be null, and says where: %s", (place, value) => {
+    expect(() => writeJson(value)).toThrow(`${place} is NaN, infinite or no date`);
+  });
+
+  it.each([
+    { at: new Date(0), text: "null", none: null },
+    { toJSON: () => null, hidden: Number.NaN },
+    Object.create({ inherited: Number.NaN }, { own: { value: null, enumerable: true } }),
+    [undefined, () => 1],
+  ])("writes any other null that there is: %#", (value: unknown) => {
+    expect(writeJson(value)).toBe(JSON.stringify(value));
   });
 
   it.each([
