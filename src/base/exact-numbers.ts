@@ -6,6 +6,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { endOfText, isDigit, MINUS, QUOTE, SMALL_E } from "./json-octets.ts";
 import { isRecord } from "./json-value.ts";
+import { shareEncoded, sourceOf } from "./kept-text.ts";
 
 /** A safe integer may have as many digits; one that is lost has no fewer. */
 const DIGITS = 16;
@@ -120,21 +121,6 @@ export function lossOf(number: number): string | undefined {
   return isRounded && Math.abs(number) < MANY ? "is an integer beyond 2^53" : undefined;
 }
 
-/** Values with the JSON that they were read from, which has numbers that they have not. */
-const sources = new WeakMap<object, string | Uint8Array>();
-
-/** Notes the JSON of a value that somebody may alter: it is for who does not. */
-export function noteSource<T extends object>(value: T, json: string | Uint8Array): T {
-  sources.set(value, json);
-  return value;
-}
-
-/** The JSON that was noted of a value. */
-export function sourceOf(value: unknown): string | undefined {
-  const json = typeof value === "object" && value !== null ? sources.get(value) : undefined;
-  return json === undefined || typeof json === "string" ? json : asBuffer(json).toString();
-}
-
 /** Stands in a text for a number: no text of anybody's has it. */
 const MARK = `\0${randomBytes(12).toString("hex")} `;
 const MARKED = new RegExp(
@@ -164,4 +150,11 @@ export function rewriteExactly(
   marked += json.toString("utf8", done);
   const written = JSON.stringify(change(JSON.parse(marked)), undefined, indent);
   return written.replace(MARKED, (mark, index) => tokens[Number(index)] ?? mark);
+}
+
+/** A value that is made around another one, with the numbers of that as they were written. */
+export function makeAround<T extends object>(value: unknown, make: (value: unknown) => T): T {
+  const made = make(value);
+  const json = sourceOf(value);
+  return json === undefined ? made : shareEncoded(made, rewriteExactly(Buffer.from(json), make));
 }

@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { hashing, joining, lengthOf, PieceWriter } from "./octet-pieces.ts";
 import type { Paced } from "./paced.ts";
 
@@ -81,7 +82,24 @@ const MAX_TEXT_LENGTH = 64 * 1024;
 
 type Encoded = string | Uint8Array;
 
-const encodings = new WeakMap<object, Encoded | undefined>();
+/** JSON that a value was read from: it says the same as long as nobody alters the value. */
+class Source {
+  readonly json: Encoded;
+
+  constructor(json: Encoded) {
+    this.json = json;
+  }
+
+  isOf(value: object): boolean {
+    return isDeepStrictEqual(value, JSON.parse(this.text));
+  }
+
+  get text(): string {
+    return typeof this.json === "string" ? this.json : Buffer.from(this.json).toString();
+  }
+}
+
+const encodings = new WeakMap<object, Encoded | Source | undefined>();
 /** Hashing a long one takes milliseconds. */
 const hashes = new WeakMap<Uint8Array, string>();
 
@@ -101,6 +119,18 @@ export function shareBody<T extends object>(body: T): T {
 export function shareEncoded<T extends object>(body: T, text: string): T {
   keepEncoding(body, text);
   return body;
+}
+
+/** Notes the JSON of a value that somebody may alter: it is for who does not. */
+export function noteSource<T extends object>(value: T, json: Encoded): T {
+  encodings.set(value, new Source(json));
+  return value;
+}
+
+/** The JSON that was noted of a value, which is nobody's to alter any more. */
+export function sourceOf(value: unknown): string | undefined {
+  const known = typeof value === "object" && value !== null ? encodings.get(value) : undefined;
+  return known instanceof Source && known.isOf(value as object) ? known.text : undefined;
 }
 
 /** Shares octets whose SHA-256 is known, in hex. */
@@ -135,10 +165,11 @@ export function bodySha256(octets: Encoded): string {
   return known;
 }
 
-/** The encoded body; undefined: it is not shared. */
+/** The encoded body; undefined: it is not shared, or another than its source by now. */
 export function sharedEncoding(body: object): Encoded | undefined {
   if (!encodings.has(body)) return undefined;
   const known = encodings.get(body);
+  if (known instanceof Source) return known.isOf(body) ? known.json : undefined;
   if (known !== undefined) return known;
   return keepEncoding(body, JSON.stringify(body));
 }

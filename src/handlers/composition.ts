@@ -3,9 +3,9 @@
  * dispatcher with the caller's identity and no more authority; the first that does not succeed ends
  * it with `composition_failed`.   AGTP-API §12.1
  */
-import { rewriteExactly, sourceOf } from "../base/exact-numbers.ts";
+import { rewriteExactly } from "../base/exact-numbers.ts";
 import { isRecord, isStructure } from "../base/json-value.ts";
-import { shareEncoded } from "../base/kept-text.ts";
+import { shareEncoded, sourceOf } from "../base/kept-text.ts";
 import { templateNames } from "../base/template.ts";
 import { fillPath } from "../endpoint/path-template.ts";
 import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../endpoint/recipe.ts";

@@ -1,4 +1,4 @@
-/** Numbers of an upstream that no double keeps, on their way through handlers and compositions.   RFC 8259 §6 */
+/** Numbers that no double keeps, or no JSON, on their way through handlers and compositions.   RFC 8259 §6 */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UPSTREAM_ERRORS } from "../../src/endpoint/endpoint.ts";
 import { createDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
@@ -23,7 +23,19 @@ export const redacted = async (call) => {
   body.id = String(body.id);
   return { body };
 };
+export const passed = async (call) => ({ body: await order(call) });
+export const again = async (call) => call.dispatch("REVIEW", "/passed");
+export const unpriced = () => ({ body: { rooms: [{ price: 0 / 0 }] } });
 `;
+
+function handled(name: string): Record<string, string> {
+  return {
+    [`endpoints/${name}.toml`]: endpointFile({
+      ...{ method: "REVIEW", path: `/${name}` },
+      handler: { type: "registered_function", function: `handlers.${name}` },
+    }),
+  };
+}
 
 function composed(name: string, aggregation: string, tail = ""): Record<string, string> {
   const step = (as: string, path: string): string =>
@@ -40,7 +52,7 @@ ${step("note", "/notes")}${step("order", "/orders")}
   };
 }
 
-describe("a large integer of an upstream", () => {
+describe("a number that would not be kept", () => {
   let upstream: HttpsUpstream;
   let deployment: TestDeployment;
   let daemon: TestDaemon;
@@ -67,10 +79,10 @@ describe("a large integer of an upstream", () => {
       "handlers.mjs": HANDLERS,
       "endpoints/orders.toml": fronted("/orders"),
       "endpoints/notes.toml": fronted("/notes"),
-      "endpoints/redacted.toml": endpointFile({
-        ...{ method: "REVIEW", path: "/redacted" },
-        handler: { type: "registered_function", function: "handlers.redacted" },
-      }),
+      ...handled("redacted"),
+      ...handled("passed"),
+      ...handled("again"),
+      ...handled("unpriced"),
       ...composed("last-one", "last"),
       ...composed("merged", "merge"),
       ...composed("listed", "list"),
@@ -85,21 +97,41 @@ describe("a large integer of an upstream", () => {
     await upstream.close();
   });
 
-  async function review(path: string): Promise<string> {
-    client.write(
-      encodeRequest({ method: "REVIEW", path, headers: { "Agent-ID": ALICE }, body: {} }),
-    );
+  async function ask(method: string, path: string, body: object, status = 200): Promise<string> {
+    client.write(encodeRequest({ method, path, headers: { "Agent-ID": ALICE }, body }));
     asked += 1;
     const reply = (await client.replies(asked))[asked - 1];
-    expect(reply?.status).toBe(200);
+    expect(reply?.status).toBe(status);
     return reply?.text ?? "";
   }
+
+  const review = (path: string): Promise<string> => ask("REVIEW", path, {});
 
   it("keeps nothing of what a handler takes out of the answer, or puts into it", async () => {
     expect(JSON.parse(await review("/redacted"))).toEqual({
       id: "9007199254740992",
       list: [18446744073709552000],
     });
+  });
+
+  it.each(["/passed", "/again"])("is in an answer that a handler hands on: %s", async (path) => {
+    expect(await review(path)).toBe(ORDER);
+  });
+
+  it.each(["/orders", "/passed", "/last-one"])("is in what EXECUTE wraps: %s", async (path) => {
+    const method = path === "/orders" ? "QUERY" : "REVIEW";
+    const text = await ask("EXECUTE", "/", { action: { method, path } });
+    expect(text).toMatch(/^\{"status":200,.*"result":\{.*\}\}$/s);
+    expect(text).toContain('"id":9007199254740993');
+    expect(text).toContain('"list":[18446744073709551615]');
+  });
+
+  it("is in the result of a tool that EXECUTE carries, in its text too", async () => {
+    const payload = { name: "review_passed", arguments: {} };
+    const text = await ask("EXECUTE", "/", { action: "mcp.tools.call", payload });
+    const { result } = JSON.parse(text);
+    expect(result.content).toEqual([{ type: "text", text: ORDER }]);
+    expect(text).toContain(`"structuredContent":${ORDER}`);
   });
 
   it.each([
@@ -111,5 +143,17 @@ describe("a large integer of an upstream", () => {
     // The order of members says nothing.
     const marked = (json: string): unknown => JSON.parse(json.replace(/\d{16,}/g, '"$&"'));
     expect(marked(text)).toEqual(marked(body));
+  });
+
+  it("is a fault where JSON has no word for it, and the log says where", async () => {
+    expect(await ask("REVIEW", "/unpriced", {}, 500)).not.toContain("null");
+    expect(daemon.log).toContainEqual(
+      expect.objectContaining({
+        ...{ event: "fault", endpoint: "/unpriced" },
+        error: expect.objectContaining({
+          message: expect.stringContaining("/rooms/0/price is NaN"),
+        }),
+      }),
+    );
   });
 });

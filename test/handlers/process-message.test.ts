@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noteSource } from "../../src/base/exact-numbers.ts";
-import { sharedEncoding } from "../../src/base/kept-text.ts";
+import { noteSource, sharedEncoding } from "../../src/base/kept-text.ts";
 import { readProcessLine, resultLine } from "../../src/handlers/processes/process-message.ts";
 
 // RFC 8259 §6

@@ -5,8 +5,7 @@
  */
 
 import { channel } from "node:diagnostics_channel";
-import { noteSource } from "../../base/exact-numbers.ts";
-import { sharedEncoding } from "../../base/kept-text.ts";
+import { noteSource, sharedEncoding } from "../../base/kept-text.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
 import type { Request } from "../../wire/message.ts";
 import { Exchange, type InnerOrigin } from "../exchange.ts";

@@ -2,9 +2,9 @@
  * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
  * writes is read member by member, since it may be anything.   docs/processes.md
  */
-import { hasLostNumbers, rewriteExactly, sourceOf } from "../../base/exact-numbers.ts";
+import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseJson, recordIn, valueAt } from "../../base/json-value.ts";
-import { shareEncoded } from "../../base/kept-text.ts";
+import { shareEncoded, sourceOf } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 
 /** The version of the protocol. */

@@ -102,10 +102,19 @@ function readParameters(
   return { tool, arguments: input ?? {}, id };
 }
 
-/** The answer of a tool, as the result of `tools/call`. */
-export function mcpResult(body: unknown, { id }: Pick<McpCall, "id">, isError = false): JsonRecord {
+interface ToldResult {
+  readonly text?: string | undefined;
+  readonly isError?: boolean;
+}
+
+/** The answer of a tool, as the result of `tools/call`; `text` is its JSON, where that is known. */
+export function mcpResult(
+  body: unknown,
+  { id }: Pick<McpCall, "id">,
+  { text = JSON.stringify(body), isError = false }: ToldResult = {},
+): JsonRecord {
   const result = {
-    content: body === undefined ? [] : [{ type: "text", text: JSON.stringify(body) }],
+    content: body === undefined ? [] : [{ type: "text", text }],
     ...(isRecord(body) ? { structuredContent: body } : {}),
     isError,
   };

@@ -4,6 +4,9 @@
  * 400 a carried protocol that is not spoken here · 404 no such action · 422 malformed, or EXECUTE of
  * itself.   AGTP "EXECUTE"
  */
+import { makeAround } from "../../base/exact-numbers.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { sourceOf } from "../../base/kept-text.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { LeadsTo, RouteHandler } from "../../dispatch/routes/route.ts";
@@ -114,16 +117,18 @@ function success(
   const { taskId, agentId } = call;
   const { headers } = result;
   const hasHeaders = Object.keys(headers).length > 0;
-  return {
+  const bodyOf = (told: unknown): JsonRecord => ({
     status,
-    headers,
-    body: {
-      status,
-      ...(taskId === undefined ? {} : { task_id: taskId }),
-      run_id: runId,
-      action: { method, path, status: inner, ...(hasHeaders ? { headers } : {}) },
-      attribution: { agent_id: agentId, response_id: exchange.responseId },
-      result: carried === undefined ? (output ?? null) : mcpResult(output, carried, !isDone(inner)),
-    },
-  };
+    ...(taskId === undefined ? {} : { task_id: taskId }),
+    run_id: runId,
+    action: { method, path, status: inner, ...(hasHeaders ? { headers } : {}) },
+    attribution: { agent_id: agentId, response_id: exchange.responseId },
+    result: told,
+  });
+  if (carried === undefined) return { status, headers, body: makeAround(output ?? null, bodyOf) };
+  const text = sourceOf(output);
+  const body = makeAround(output, (value) =>
+    bodyOf(mcpResult(value, carried, { text, isError: !isDone(inner) })),
+  );
+  return { status, headers, body };
 }

@@ -4,8 +4,9 @@
  * read the same page.   MCP "Base Protocol"
  */
 import { ProtocolError } from "@modelcontextprotocol/server";
-import { rewriteExactly, sourceOf } from "../../base/exact-numbers.ts";
+import { rewriteExactly } from "../../base/exact-numbers.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
+import { sourceOf } from "../../base/kept-text.ts";
 import { VERSION } from "../../base/version.ts";
 import type { ToolCall } from "./ask.ts";
 import type { McpRequest } from "./front.ts";

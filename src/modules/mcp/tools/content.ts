@@ -3,7 +3,7 @@
  * they are, every other kind of octets as a resource that is sent along.   MCP "Tool Result"
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import { hasLostNumbers, noteSource } from "../../../base/exact-numbers.ts";
+import { hasLostNumbers } from "../../../base/exact-numbers.ts";
 import {
   isRecord,
   isStructure,
@@ -11,6 +11,7 @@ import {
   parseJson,
   recordIn,
 } from "../../../base/json-value.ts";
+import { noteSource } from "../../../base/kept-text.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Response } from "../../../wire/message.ts";
 
