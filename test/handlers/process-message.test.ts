@@ -21,3 +21,20 @@ describe("the numbers of a process", () => {
     expect(sharedEncoding(body)).toBe('[9007199254740993,"x"]');
   });
 });
+
+// JSON-RPC 2.0, RFC 8259 §8.1
+describe("octets of a process that are not UTF-8", () => {
+  const line = (json: string): Buffer => Buffer.from(json, "latin1");
+
+  it("fail the call that they answer, and nothing stands in for them", () => {
+    const answer = line('{"jsonrpc":"2.0","id":3,"result":{"body":{"name":"caf\xe9"}}}');
+    const fault = { kind: "error", id: 3, message: "the answer is not UTF-8" };
+    expect(readProcessLine(answer)).toEqual(fault);
+  });
+
+  it("are told of in what a process asks", () => {
+    const params = '{"call":1,"method":"QUERY","path":"/","input":{"name":"\xff"}}';
+    const request = line(`{"jsonrpc":"2.0","id":"d1","method":"dispatch","params":${params}}`);
+    expect(readProcessLine(request)).toEqual({ kind: "stray", reason: "is not UTF-8" });
+  });
+});

@@ -10,7 +10,9 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
+import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
+import { shareEncoded } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
 import { brokenOff, unreachable } from "../upstream-response.ts";
@@ -71,7 +73,14 @@ function onlyObjectOf(content: readonly unknown[]): JsonRecord | undefined {
   const text = isRecord(part) && part["type"] === "text" ? part["text"] : undefined;
   if (others.length > 0 || typeof text !== "string") return undefined;
   const value = parseRecord(text);
-  return value === undefined || isTooDeep(value, MAX_DEPTH) ? undefined : value;
+  if (value === undefined || isTooDeep(value, MAX_DEPTH)) return undefined;
+  const octets = Buffer.from(text);
+  if (!hasLostNumbers(octets, value)) return value;
+  // The caller has the numbers as the tool wrote them.
+  return shareEncoded(
+    value,
+    rewriteExactly(octets, (exact) => exact),
+  );
 }
 
 function withoutSecrets(answered: JsonRecord, secrets: Secrets): JsonRecord {

@@ -2,6 +2,7 @@
  * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
  * writes is read member by member, since it may be anything.   docs/processes.md
  */
+import { isUtf8 } from "node:buffer";
 import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseJson, recordIn, valueAt } from "../../base/json-value.ts";
 import { shareEncoded, sourceOf } from "../../base/kept-text.ts";
@@ -56,11 +57,14 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
   if (!isRecord(message) || message["jsonrpc"] !== "2.0") return stray("is no JSON-RPC 2.0");
   const { method, id, params = {} } = message;
   if (typeof method === "string") {
+    if (!isUtf8(octets)) return stray("is not UTF-8");
     if (!isRecord(params)) return stray(`has params that are no object: ${method.slice(0, 64)}`);
     if (octets.length > SHORT && isTooDeep(params)) return stray("is nested too deeply");
     return readRequest(method, id, params);
   }
   if (typeof id !== "number") return stray("answers a call that there is not");
+  // Other characters would stand in for them.
+  if (!isUtf8(octets)) return error(id, "the answer is not UTF-8");
   const { result, error: fault } = message;
   if (fault !== undefined && fault !== null) return readError(id, fault);
   if (result === undefined) return error(id, "the answer has no result and no error");

@@ -5,12 +5,14 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { sharedEncoding } from "../../../src/base/kept-text.ts";
 import type { McpToolBinding } from "../../../src/endpoint/endpoint.ts";
 import type { UpstreamProgress } from "../../../src/handlers/call-upstream.ts";
 import type { HandlerResult } from "../../../src/handlers/handler.ts";
 import type { McpServer } from "../../../src/handlers/mcp/mcp-server.ts";
 import { createMcpTool, progressReader } from "../../../src/handlers/mcp/mcp-tool.ts";
 import { type McpServerSettings, Secrets } from "../../../src/handlers/mcp/read-settings.ts";
+import type { JsonSchema } from "../../../src/schema/json-schema.ts";
 import { makeCall } from "../../support/handler-call.ts";
 import { makeServer } from "../../support/mcp-server.mjs";
 import { HOSTILE, makeMcpServer, SANE, scriptSettings } from "../../support/mcp-upstream.ts";
@@ -34,6 +36,7 @@ async function call(
   tool: string,
   input: Readonly<Record<string, unknown>> = {},
   more: Partial<McpToolBinding> = {},
+  outputSchema: JsonSchema = {},
 ): Promise<HandlerResult> {
   const offered = (await server.tools(NEVER)).get(tool);
   const binding: McpToolBinding = {
@@ -41,7 +44,7 @@ async function call(
     ...{ errorMap: {}, ...more },
   };
   const pins = { pinOf: ({ definition }: { definition: string }) => definition };
-  const handler = createMcpTool(binding, { server, pins, outputSchema: {} });
+  const handler = createMcpTool(binding, { server, pins, outputSchema });
   return handler(makeCall({ input }));
 }
 
@@ -87,6 +90,17 @@ describe("a tool behind an endpoint", () => {
   it("gives any value that is no record as well", async () => {
     const { server } = open(scriptSettings(SANE));
     expect(await call(server, "echo", { text: "list" })).toEqual({ body: ["tea", 2] });
+  });
+
+  // RFC 8259 §6
+  it("answers with an object that is its text, numbers to the digit", async () => {
+    const { server } = open(scriptSettings(SANE));
+    const text = '{"id":9007199254740993,"far":1e400}';
+    const schema = { type: "object", properties: { id: { type: "integer" } } };
+    const result = await call(server, "echo", { text }, {}, schema);
+    const { body } = result as { readonly body: object };
+    expect(body).toEqual(JSON.parse(text));
+    expect(sharedEncoding(body)).toBe(text);
   });
 
   it("gets its arguments by the operator's template", async () => {
