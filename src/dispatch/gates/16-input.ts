@@ -28,10 +28,10 @@ export const inputGate: Gate = (exchange) => {
   return broken && schemaViolation(broken);
 };
 
-/** The protocol's own endpoints count with no number that large, and keep schemas, whose bounds may be. */
-function lostIn({ inner, request, input }: Exchange, { tier }: Route) {
-  if (tier === "A") return undefined;
-  return inner === undefined ? findLost(request.body, input) : findRounded(input);
+/** Schemas that are proposed may have bounds that large, and what a handler gives the protocol is its own. */
+function lostIn({ inner, request, input }: Exchange, { tier, deepMembers }: Route) {
+  if (inner !== undefined) return tier === "A" ? undefined : findRounded(input);
+  return deepMembers === undefined ? findLost(request.body, input) : undefined;
 }
 
 /** No text has more members and items than half its octets. */
