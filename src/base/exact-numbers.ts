@@ -5,8 +5,8 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { endOfText, isDigit, MINUS, QUOTE, SMALL_E } from "./json-octets.ts";
-import { isRecord } from "./json-value.ts";
-import { shareEncoded, sourceOf } from "./kept-text.ts";
+import { isRecord, isStructure, parseJson } from "./json-value.ts";
+import { noteSource, shareEncoded, sourceOf } from "./kept-text.ts";
 
 /** A safe integer may have as many digits; one that is lost has no fewer. */
 const DIGITS = 16;
@@ -150,6 +150,13 @@ export function rewriteExactly(
   marked += json.toString("utf8", done);
   const written = JSON.stringify(change(JSON.parse(marked)), undefined, indent);
   return written.replace(MARKED, (mark, index) => tokens[Number(index)] ?? mark);
+}
+
+/** The value of JSON, noted where it has numbers that would not be kept; undefined: it is none. */
+export function parseNoting(json: string): unknown {
+  const value = parseJson(json);
+  const isLossy = isStructure(value) && hasLostNumbers(Buffer.from(json), value);
+  return isLossy ? noteSource(value, json) : value;
 }
 
 /** A value that is made around another one, with the numbers of that as they were written. */

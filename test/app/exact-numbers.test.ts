@@ -75,6 +75,7 @@ describe("a number that would not be kept", () => {
     deployment = createDeployment({
       "agtp-server.toml": configFile({}),
       "agents/alice.agent.json": agentFile({ agent_id: ALICE, name: "alice" }),
+      "agents/bob.agent.json": agentFile({ agent_id: "b".repeat(64), name: "bob" }),
       "upstream.pem": upstream.ca,
       "handlers.mjs": HANDLERS,
       "endpoints/orders.toml": fronted("/orders"),
@@ -124,6 +125,13 @@ describe("a number that would not be kept", () => {
     expect(text).toMatch(/^\{"status":200,.*"result":\{.*\}\}$/s);
     expect(text).toContain('"id":9007199254740993');
     expect(text).toContain('"list":[18446744073709551615]');
+  });
+
+  it("is in what a delegate was answered", async () => {
+    const task = { method: "REVIEW", path: "/passed" };
+    const asked = { target_agent_id: "bob", task, authority_scope: [] };
+    const text = await ask("DELEGATE", "/", asked);
+    expect(text).toContain(`"state":"completed","status":200,"result":${ORDER}`);
   });
 
   it("is in the result of a tool that EXECUTE carries, in its text too", async () => {

@@ -3,7 +3,7 @@
  * known, so that they pass every gate from the alias on, behind the ledger and the agent's standing;
  * each has a record of its own in the agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS "Attribution-Record"
  */
-
+import { parseNoting } from "../../base/exact-numbers.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { CallSurroundings } from "../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -120,9 +120,6 @@ function exchangeOf(acting: Acting): Exchange {
 function bodyOf({ body }: Response): unknown {
   if (body.length === 0) return undefined;
   const text = typeof body === "string" ? body : Buffer.from(body).toString("utf8");
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = parseNoting(text);
+  return value === undefined ? text : value;
 }

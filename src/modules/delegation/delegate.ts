@@ -4,6 +4,8 @@
  * · 404 no such agent · 422 malformed · 457 out of the zone · 550 the delegate failed · 551 a link of
  * the chain does not hold.   AGTP "DELEGATE"
  */
+import { makeAround } from "../../base/exact-numbers.ts";
+import { recordIn } from "../../base/json-value.ts";
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { carryMore, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
@@ -151,13 +153,12 @@ function answerOf(call: Call, hop: Hop, id: string, outcome: Outcome): Answer {
   const facts = { ...described(hop, id), prior_actions: priorActions };
   if (outcome.kind === "failed") return carryMore(outcome.refusal, facts);
   const { status, result, peer } = outcome;
-  return floorResult(call, {
-    ...facts,
-    state: stateOf(status),
-    status,
-    result,
-    ...(peer === undefined ? {} : { peer }),
-  });
+  const tell = (told: unknown): HandlerSuccess =>
+    floorResult(call, {
+      ...{ ...facts, state: stateOf(status), status, result: told },
+      ...(peer === undefined ? {} : { peer }),
+    });
+  return { ...tell(result), body: makeAround(result, (told) => recordIn(tell(told).body)) };
 }
 
 function described(hop: Hop, id: string) {

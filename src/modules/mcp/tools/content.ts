@@ -3,15 +3,8 @@
  * they are, every other kind of octets as a resource that is sent along.   MCP "Tool Result"
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import { hasLostNumbers } from "../../../base/exact-numbers.ts";
-import {
-  isRecord,
-  isStructure,
-  type JsonRecord,
-  parseJson,
-  recordIn,
-} from "../../../base/json-value.ts";
-import { noteSource } from "../../../base/kept-text.ts";
+import { parseNoting } from "../../../base/exact-numbers.ts";
+import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Response } from "../../../wire/message.ts";
 
@@ -38,8 +31,7 @@ export function readContent(
   const mediaType = type.trim();
   if (isJson(mediaType)) {
     const text = bodyText({ body });
-    const value = parseJson(text);
-    if (isStructure(value) && hasLostNumbers(Buffer.from(text), value)) noteSource(value, text);
+    const value = parseNoting(text);
     return { content: [{ type: "text", text: typeof value === "string" ? value : text }], value };
   }
   if (mediaType.startsWith("text/")) {
