@@ -68,6 +68,22 @@ describe("the protocol on two streams", () => {
       ARGUMENT,
     ],
     [
+      "an id that would be another one",
+      '{"jsonrpc":"2.0","id":9007199254740993,"method":"agentcli.ping"}',
+      -32600,
+      "Invalid Request",
+      null,
+      ARGUMENT,
+    ],
+    [
+      "an id that would be none",
+      '{"jsonrpc":"2.0","id":1e400,"method":"agentcli.ping"}',
+      -32600,
+      "Invalid Request",
+      null,
+      ARGUMENT,
+    ],
+    [
       "params that are a list, before the method is looked up",
       '{"jsonrpc":"2.0","id":1,"method":"nope","params":[]}',
       -32602,

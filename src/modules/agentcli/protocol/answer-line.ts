@@ -4,6 +4,7 @@
  * "Envelope", "Error Model"
  */
 
+import { lossOf } from "../../../base/exact-numbers.ts";
 import { type JsonBounds, jsonExcess } from "../../../base/json-bounds.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Line } from "../../../base/line-reader.ts";
@@ -136,9 +137,10 @@ function readMessage(message: unknown): RpcRequest | RefusedMessage {
   return { id, error: rpcError("invalidParams", "Params must be an object", "invalid_argument") };
 }
 
-/** Undefined for what identifies nothing. */
+/** Undefined for what identifies nothing, or would be answered under another number. */
 function readId(id: unknown): RequestId | undefined {
-  return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
+  if (typeof id === "number") return lossOf(id) === undefined ? id : undefined;
+  return typeof id === "string" || id === null ? id : undefined;
 }
 
 function parseError(details: string): RefusedMessage {

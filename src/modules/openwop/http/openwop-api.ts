@@ -5,13 +5,13 @@
  */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { recordIn } from "../../../base/json-value.ts";
+import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { inLongTurn } from "../../../base/loop-turns.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
-import { parseBody } from "../../../endpoint/input.ts";
+import { findLost, parseBody } from "../../../endpoint/input.ts";
 import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
@@ -119,11 +119,19 @@ function readBodies(
   const json = { parseAs: "buffer", bodyLimit } as const;
   scope.addContentTypeParser<Buffer>("application/json", json, (request, bytes, done) =>
     inLongTurn(bytes.length, () => {
-      const parsed = measure(request, () => parseBody(bytes));
-      if (parsed.kind === "ok") done(null, parsed.value);
-      else done(Object.assign(new Error(parsed.message), { statusCode: 400 }));
+      const read = measure(request, () => readBody(bytes));
+      if (typeof read !== "string") done(null, read);
+      else done(Object.assign(new Error(read), { statusCode: 400 }));
     }),
   );
+}
+
+/** A text says what is wrong with it. */
+function readBody(bytes: Buffer): JsonRecord | string {
+  const parsed = parseBody(bytes);
+  if (parsed.kind === "invalid") return parsed.message;
+  const [lost] = findLost(bytes, parsed.value) ?? [];
+  return lost === undefined ? parsed.value : `${lost.path}: ${lost.message}`;
 }
 
 function callOf(request: FastifyRequest, reply: FastifyReply, authorized: Authorized): ApiCall {

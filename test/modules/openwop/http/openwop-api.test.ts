@@ -99,6 +99,20 @@ describe("errors", () => {
   });
 });
 
+// RFC 7493 §2.2
+describe("a number of a body", () => {
+  it.each(["9007199254740993", "1e400"])("is no other one in a run: %s", async (number) => {
+    const inputs = `{"order":{"id":${number}}}`;
+    const response = await server.fetch("/v1/runs", {
+      ...{ method: "POST", headers: { "content-type": "application/json" } },
+      body: `{"workflowId":"conformance-noop","inputs":${inputs}}`,
+    });
+    expect(response.status).toBe(400);
+    const { message } = (await response.json()) as { readonly message: string };
+    expect(message).toMatch(`/inputs/order/id: ${number} cannot be kept to the digit`);
+  });
+});
+
 describe("runs-lifecycle", () => {
   it("accepts a run with 201 and brings it to its end", async () => {
     const created = await server.post("/v1/runs", { workflowId: "conformance-noop" });
