@@ -5,14 +5,14 @@
  */
 import { Deadline } from "../base/deadline.ts";
 import { escapeToken } from "../base/dotted-key.ts";
-import { isRecord, memberOf } from "../base/json-value.ts";
+import { hasLoneSurrogate, isRecord, memberOf } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { checkHeader, PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-format.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
-import { compileUpstreamRequest, headerText } from "./upstream-request.ts";
+import { bodyFormatOf, compileUpstreamRequest, headerText } from "./upstream-request.ts";
 import { compileUpstreamResponse, upstreamFailure } from "./upstream-response.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 
@@ -60,7 +60,9 @@ export function createExternalService(
     }
   };
   const fixedNames = queryNames(binding);
-  const precheck = (input: Input) => checkUpstreamInput({ ...binding, url, fixedNames }, input);
+  const isJson = bodyFormatOf(binding) === "json";
+  const facts = { ...binding, url, fixedNames, isJson };
+  const precheck = (input: Input) => checkUpstreamInput(facts, input);
   return { handler, precheck };
 }
 
@@ -81,12 +83,14 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  * violation is answered with 422.   AGTP-API §12.3
  */
 function checkUpstreamInput(
-  { url, encoding: written = PLAIN_ENCODING, fixedNames }: RequestFacts,
+  facts: RequestFacts,
   input: Input,
 ): readonly SchemaViolation[] | undefined {
+  const { url, encoding: written = PLAIN_ENCODING, fixedNames } = facts;
   const violations = [
     ...(checkUrlInput(url, input) ?? []),
     ...checkHeaderFields(written, input),
+    ...checkTexts(facts, input),
     ...checkContent(written, input),
     ...checkNames(written, input),
     ...checkMembers(written, fixedNames, input),
@@ -95,8 +99,10 @@ function checkUpstreamInput(
 }
 
 /** The parts of a request that its input has to fit into. */
-interface RequestFacts {
+interface RequestFacts extends Pick<ExternalServiceBinding, "query"> {
   readonly url: UpstreamUrl;
+  /** The body is JSON, which has all texts. */
+  readonly isJson: boolean;
   readonly encoding?: UpstreamEncoding;
   /** Parameters of the query that have a meaning already. */
   readonly fixedNames: ReadonlySet<string>;
@@ -131,10 +137,35 @@ function checkHeaderFields(
   return Object.entries(headerFields).flatMap(([field, name]) => {
     const value = memberOf(input, field);
     if (value === undefined || value === null) return [];
-    if (checkHeader(name, headerText(value, styles[field])) === undefined) return [];
+    const text = headerText(value, styles[field]);
+    // What stands around a value is none of it.   RFC 9110 §5.5
+    if (checkHeader(name, text) === undefined && !/^[ \t]|[ \t]$/.test(text)) return [];
     const message = "must be text of one line that a header can carry";
     return [{ path: pointerTo(field), keyword: "format", message }];
   });
+}
+
+/** Checks what leaves as UTF-8: it has no half of a surrogate pair, and another character would stand there. */
+function checkTexts(
+  { url, query, isJson, encoding = PLAIN_ENCODING }: RequestFacts,
+  input: Input,
+): SchemaViolation[] {
+  const { bodyField, headerFields } = encoding;
+  const isInBody = (field: string): boolean =>
+    isJson && (bodyField === undefined ? !Object.hasOwn(query, field) : field === bodyField);
+  return Object.entries(input).flatMap(([field, value]) => {
+    // Their own checks say so of these.
+    const isChecked = url.parameters.includes(field) || Object.hasOwn(headerFields, field);
+    if (isChecked || isInBody(field) || !hasBrokenText(value)) return [];
+    const message = "must be well-formed text";
+    return [{ path: pointerTo(field), keyword: "format", message }];
+  });
+}
+
+function hasBrokenText(value: unknown): boolean {
+  if (typeof value === "string") return hasLoneSurrogate(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some((pair) => pair.some(hasBrokenText));
 }
 
 /** Checks base64, since other text would be decoded to something else and sent all the same. */

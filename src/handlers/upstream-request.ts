@@ -33,7 +33,7 @@ export function compileUpstreamRequest(
 ): (input: Input) => UpstreamRequest {
   const { method, encoding = PLAIN_ENCODING } = binding;
   const { bodyField, headerFields } = encoding;
-  const format = encoding.bodyFormat ?? (BODY_METHODS.has(method) ? "json" : undefined);
+  const format = bodyFormatOf(binding);
   const mapped = Object.entries(binding.query);
   const used = new Set([...url.parameters, ...Object.keys({ ...binding.query, ...headerFields })]);
   if (bodyField !== undefined) used.add(bodyField);
@@ -65,6 +65,14 @@ export function compileUpstreamRequest(
     const path = joinQuery(fillUrl(url, input, encoding.styles), query);
     return { method, path, headers: buildHeaders(input, body.contentType), body: body.content };
   };
+}
+
+/** The form of the body; undefined: there is none. */
+export function bodyFormatOf({
+  method,
+  encoding,
+}: Pick<ExternalServiceBinding, "method" | "encoding">): BodyFormat | undefined {
+  return encoding?.bodyFormat ?? (BODY_METHODS.has(method) ? "json" : undefined);
 }
 
 function renameStyles(
@@ -263,7 +271,7 @@ function appendPair(target: string[], name: string, text: string): void {
 
 /** As forms are encoded, with %20 for a space: a plus is a space to some upstreams and a plus to others. */
 function encodeText(text: string): string {
-  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd")).replace(
+  return encodeURIComponent(text).replace(
     /[!'()~]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );

@@ -49,6 +49,31 @@ async function seen(choice: Choice, input: Input): Promise<SeenRequest> {
   return request;
 }
 
+// RFC 3629 §3
+describe("a text with half of a surrogate pair", () => {
+  it.each<[string, Choice]>([
+    ["a query", { method: "GET", how: {} }],
+    ["a mapped parameter", { query: { text: "t" }, how: {} }],
+    ["a form", { how: { bodyFormat: "form" } }],
+    ["parts", { how: { bodyFormat: "multipart" } }],
+    ["a text", { how: { bodyFormat: "text", bodyField: "text" } }],
+    ["what stands beside a body", { how: { bodyField: "other" } }],
+  ])("is refused where another character would leave: %s", (_, choice) => {
+    const { precheck } = bind(choice);
+    const message = "must be well-formed text";
+    for (const text of ["a\ud800", [{ "\udc00": 1 }]]) {
+      expect(precheck({ text })).toEqual([{ path: "/text", keyword: "format", message }]);
+    }
+    expect(precheck({ text: ["\ud83d\ude00", null] })).toBeUndefined();
+  });
+
+  it("is in JSON as it was sent", async () => {
+    expect(bind({ how: {} }).precheck({ text: "a\ud800" })).toBeUndefined();
+    const { body } = await seen({ how: {} }, { text: "a\ud800" });
+    expect(String(body)).toBe(String.raw`{"text":"a\ud800"}`);
+  });
+});
+
 // AGTP-API §12.3
 describe("a body", () => {
   it("is a form, with lists repeated and objects in brackets where they are deep", async () => {
@@ -248,11 +273,14 @@ describe("a field in a header", () => {
     expect(headers["idempotency-key"]).toBe(text);
   });
 
-  it.each(["a\r\nX-Admin: 1", "\u0000", "snow ☃"])("is refused with the value %j", (key) => {
-    const { precheck } = bind(choice);
-    expect(precheck({ key })).toMatchObject([{ path: "/key", keyword: "format" }]);
-    expect(precheck({ key: "plain" })).toBeUndefined();
-  });
+  it.each(["a\r\nX-Admin: 1", "\u0000", "snow ☃", " padded", "padded\t"])(
+    "is refused with the value %j",
+    (key) => {
+      const { precheck } = bind(choice);
+      expect(precheck({ key })).toMatchObject([{ path: "/key", keyword: "format" }]);
+      expect(precheck({ key: "plain" })).toBeUndefined();
+    },
+  );
 
   it("is refused as content that is no base64", () => {
     const { precheck } = bind({ how: { bodyFormat: "binary", bodyField: "content" } });
