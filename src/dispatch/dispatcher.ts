@@ -14,7 +14,7 @@ import type { Approvals } from "./approvals/approvals.ts";
 import type { CallerState } from "./caller/caller-state.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange } from "./exchange.ts";
-import { callerGate } from "./gates/00-caller.ts";
+import { callerGate, revocationGate } from "./gates/00-caller.ts";
 import { sessionEntry, sessionGate } from "./gates/01-session.ts";
 import { authorityGate } from "./gates/02-authority.ts";
 import { lifecycleGate, refuseInactiveCaller } from "./gates/03-lifecycle.ts";
@@ -79,6 +79,7 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
     toll: tollGates(parts),
     entry: entryGates(parts),
     acting: actingGates(parts),
+    inner: innerGates(parts),
     request: requestGates(parts, pathCheck),
     handler: handlerGates(parts),
   };
@@ -117,6 +118,17 @@ function actingGates({ attributor, callerState, directory, view }: DispatcherPar
   return {
     ledger: ledgerGate(attributor, view),
     lifecycle: ({ caller }) => refuseInactiveCaller(caller, { directory, lifecycle }),
+  };
+}
+
+/** Asked of a request that a handler dispatches: its caller may have been stopped since it was let in. */
+function innerGates(parts: DispatcherParts): Gates {
+  const { attributor, callerState, directory, methodPolicy, view } = parts;
+  const { certificates, lifecycle } = callerState;
+  return {
+    ledger: ledgerGate(attributor, view),
+    caller: revocationGate(certificates),
+    lifecycle: lifecycleGate({ directory, methodPolicy, lifecycle }),
   };
 }
 

@@ -5,7 +5,7 @@
  *   answer    reads credentials, the one wait before the gates
  *     #answerInSession   measures the time, and has the answer wait for a session that is new
  *       #handle   asks who arrives: identity and toll, gates 00 to 05
- *         #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch)
+ *         #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch), where their caller still may act
  *           #performInSession   waits for the session that the request begins
  *           #perform   looks for an Idempotency-Key
  *             #answerOnce   calls the handler once for its key
@@ -64,6 +64,8 @@ interface PipelineGates {
   readonly entry: Gates;
   /** In the place of `identity` for a request that the server makes in an agent's name. */
   readonly acting: Gates;
+  /** In the place of all of these for a request that a handler dispatches: its caller was let in before. */
+  readonly inner: Gates;
   readonly request: Gates;
   readonly handler: Gates;
 }
@@ -126,11 +128,11 @@ export class Pipeline {
 
   constructor(parts: PipelineParts, { gates, lookUp, supportedMethods }: EndpointParts) {
     const { directory, observer, idempotency, view, deadlines } = parts;
-    const { identity, toll, entry, acting, request, handler } = gates;
+    const { identity, toll, entry, acting, inner, request, handler } = gates;
     this.#parts = parts;
     this.#rows = {
       ...{ identity: rowOf(identity), toll: rowOf(toll), entry: rowOf(entry) },
-      acting: rowOf(acting),
+      ...{ acting: rowOf(acting), inner: rowOf(inner) },
       ...{ request: rowOf(request), handler: rowOf(handler) },
     };
     this.#lookUp = lookUp;
@@ -303,14 +305,18 @@ export class Pipeline {
     return this.#parts.time.slice(
       () => payerOf(inner),
       () =>
-        tellingOfInner(inner, (told) =>
-          this.#serve(inner, (reply) => {
+        tellingOfInner(inner, (told) => {
+          const finish = (reply: Reply): DispatchResult => {
             told(reply);
             if (mayHaveActed(inner, reply)) parent.markActed();
             parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
             return resultOf(reply, inner.route);
-          }),
-        ),
+          };
+          const refusal = this.#rows.inner(inner);
+          return refusal === undefined
+            ? this.#serve(inner, finish)
+            : finish(replyToRefusal(refusal));
+        }),
       inner,
     );
   }

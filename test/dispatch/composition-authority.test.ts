@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { endpointFile } from "../support/deployment.ts";
 import { openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
+import { ALICE, BOB, hostedFiles, peerWith } from "../support/hosted-agents.ts";
 import { JUDGE, NORA, negotiationFiles, OPAL, OTTO, propose } from "../support/negotiation.ts";
 import { askAs, callIn, escalation, refusalOf, resultOf } from "../support/waiting.ts";
 
@@ -125,5 +126,100 @@ describe("a composition that leads to a contract", () => {
     const reply = await through(server, OTTO, "reveal", id);
     expect(refusalOf(reply)).toEqual([422, "composition_failed"]);
     expect(JSON.stringify(reply.body)).not.toContain("input_schema");
+  });
+});
+
+// AGTP "Agent Lifecycle", AGTP-CERT "Revocation", AGTP-API §12.1
+describe("a composition whose agent is stopped while a step is held", () => {
+  const TWO = `
+[[recipe]]
+name = "two"
+version = "1"
+description = "Holds, and counts."
+[recipe.pattern]
+method_exact = "REVIEW"
+path_exact = "/of-two"
+[[recipe.steps]]
+method = "EXECUTE"
+path = "/held"
+[[recipe.steps]]
+method = "EXECUTE"
+path = "/counted"
+[recipe.aggregation]
+mode = "last"
+`;
+
+  /** A server, and how often its second step was done. */
+  async function openHeld() {
+    const steps = { counted: 0 };
+    const begun = new Promise<() => void>((resolve) => {
+      const hold = (): Promise<object> =>
+        new Promise((end) => {
+          resolve(() => end({ body: {} }));
+        });
+      const count = (): object => {
+        steps.counted += 1;
+        return { body: {} };
+      };
+      Object.assign(globalThis, { composedSteps: { hold, count } });
+    });
+    const step = (path: string, name: string) =>
+      endpointFile({
+        ...{ method: "EXECUTE", path },
+        handler: { type: "registered_function", function: `steps.${name}` },
+      });
+    const server = await openServer(
+      hostedFiles(
+        { lifecycle_auth: "open" },
+        {},
+        {
+          "steps.mjs": `export const hold = () => globalThis.composedSteps.hold();
+            export const count = () => globalThis.composedSteps.count();`,
+          "recipes/two.toml": TWO,
+          "endpoints/two.toml": composed("two"),
+          "endpoints/held.toml": step("/held", "hold"),
+          "endpoints/counted.toml": step("/counted", "count"),
+        },
+      ),
+    );
+    return { server, begun, steps };
+  }
+
+  const ask = { method: "REVIEW", path: "/of-two", headers: { "Agent-ID": ALICE }, body: {} };
+
+  it.each([
+    ["DEACTIVATE", 503, "agent-suspended"],
+    ["REVOKE", 410, "agent-retired"],
+  ])("does no further step after %s", async (method, status, code) => {
+    const { server, begun, steps } = await openHeld();
+    const answered = server.send(ask);
+    const end = await begun;
+    const body = { agent_id: ALICE, reason: "it was stolen" };
+    const headers = { "Agent-ID": BOB };
+    expect((await server.send({ method, headers, body })).status).toBe(200);
+    end();
+    const reply = await answered;
+    expect(refusalOf(reply)).toEqual([422, "composition_failed"]);
+    expect(stepOf(reply)).toMatchObject({ step: 2, status, error: { code } });
+    expect(steps.counted).toBe(0);
+  });
+
+  it("does none with a certificate that was revoked, and all of them with its own", async () => {
+    for (const [serial, isRevoked] of [
+      ["77", true],
+      ["78", false],
+    ] as const) {
+      const { server, begun, steps } = await openHeld();
+      const answered = server.send(ask, peerWith({ serialNumber: "77", agent: {} }));
+      const end = await begun;
+      await server.state.certificates.revoke({
+        ...{ serial, agentId: ALICE, reason: "stolen", revokedAt: new Date().toISOString() },
+      });
+      end();
+      const reply = await answered;
+      expect(reply.status).toBe(isRevoked ? 422 : 200);
+      if (isRevoked) expect(stepOf(reply)).toMatchObject({ step: 2, status: 401 });
+      expect(steps.counted).toBe(isRevoked ? 0 : 1);
+    }
   });
 });

@@ -49,6 +49,18 @@ export function callerGate({ directory, policy, certificates }: CallerGateOption
   };
 }
 
+/** Asks again about the certificate of a caller that was let in with it. */
+export function revocationGate(certificates: CallerState["certificates"]): Gate {
+  return ({ peer: { certificate }, caller: { agentId } }) => {
+    if (certificate === undefined || agentId === undefined) return undefined;
+    return certificates.isRevoked(certificate, agentId) ? certificateRevoked() : undefined;
+  };
+}
+
+function certificateRevoked(): Refusal {
+  return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
+}
+
 interface Context extends Pick<CallerGateOptions, "certificates"> {
   readonly resolve: CallerResolver;
   readonly unknownTrustTier: number;
@@ -136,9 +148,7 @@ function checkCertificate(
   ownerId: string | undefined,
   certificates: CallerState["certificates"],
 ): Refusal | undefined {
-  if (certificates.isRevoked(certificate, agentId)) {
-    return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
-  }
+  if (certificates.isRevoked(certificate, agentId)) return certificateRevoked();
   const owner = certificate.agent?.ownerId;
   if (owner !== undefined && ownerId !== undefined && owner !== ownerId) {
     const message = "the Owner-ID is not the one that the certificate names";
