@@ -150,6 +150,7 @@ export interface RunServer {
   readonly store: Store;
   readonly host: RunHost;
   readonly register: WorkflowRuns;
+  readonly audience: Audience;
   readonly warnings: readonly object[];
   get(path: string, options?: AskOptions): Promise<Reply>;
   post(path: string, body?: unknown, options?: AskOptions): Promise<Reply>;
@@ -240,14 +241,15 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   }
   if (options.isStarted !== false) host.start();
   const origin = await app.listen({ host: "127.0.0.1", port: 0 });
-  return serverOf({ origin, store, host, register, warnings }, async () => {
+  const { audience } = state;
+  return serverOf({ origin, store, host, register, audience, warnings }, async () => {
     host.close();
     await app.close();
   });
 }
 
 function serverOf(
-  given: Pick<RunServer, "origin" | "store" | "host" | "register" | "warnings">,
+  given: Pick<RunServer, "origin" | "store" | "host" | "register" | "audience" | "warnings">,
   close: () => Promise<void>,
 ): RunServer {
   const ask = async (path: string, init: RequestInit, key: string | null): Promise<Reply> => {

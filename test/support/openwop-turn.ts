@@ -8,6 +8,7 @@ import type { AgentEvent, AgentOutcome } from "../../src/modules/openwop/agent-e
 import { createAgentRegistry } from "../../src/modules/openwop/installed-agent.ts";
 import { loadPacks } from "../../src/modules/openwop/packs/load-packs.ts";
 import { Capabilities } from "../../src/modules/openwop/packs/peer-capabilities.ts";
+import type { Authority } from "../../src/modules/openwop/run-authority.ts";
 import type { AgentRuntime } from "../../src/modules/openwop/runtime/agent-runtime.ts";
 import { createExecutor } from "../../src/modules/openwop/turn/executor.ts";
 import type { ReasoningRules } from "../../src/modules/openwop/turn/reasoning.ts";
@@ -33,6 +34,8 @@ export interface TurnOptions {
   readonly grants?: readonly string[];
   /** Held by whoever started the run. */
   readonly scopes?: readonly string[];
+  /** What is left of these at a moment, where it is less. */
+  ofOwner?(): Authority | undefined;
   readonly maxToolCalls?: number;
   takeRate?(principal: string, toolName: string): number | undefined;
   readonly turnTimeoutMs?: number;
@@ -86,10 +89,12 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
     maxToolCalls: options.maxToolCalls ?? 16,
     takeRate: options.takeRate ?? (() => undefined),
     onOddConfidence: (agentId, stated) => oddities.push({ agentId, stated }),
-    grantsOf: () => options.grants ?? ["booking:room"],
+    authority: {
+      ofOwner: ({ scopes: held }) => options.ofOwner?.() ?? held,
+      ofHosted: () => options.grants ?? ["booking:room"],
+    },
     documentOf: ({ agentId }) => documentOf(agentId, options.grants ?? ["booking:room"]),
     findInactive: () => options.lapse,
-    findInactiveOwner: () => undefined,
   });
   const outcome = await executor.takeTurn({
     agentId: options.agentId ?? "vendor.test.pack.agent",

@@ -11,7 +11,13 @@ import type { Concealment } from "../../dispatch/concealment.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
-import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
+import {
+  createRoute,
+  type ExchangeView,
+  type Route,
+  type RouteHandler,
+} from "../../dispatch/routes/route.ts";
+import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import {
   type Call,
@@ -89,14 +95,14 @@ function executeEndpoint(options: InventoryEndpointsOptions): ProtocolEndpoint {
       additionalProperties: false,
     },
     outputSchema: { type: "object", required: ["runId", "status"] },
-    handler: async (call) => {
+    handler: async (call, exchange) => {
       const agent = options.resolve(String(call.input["agent_id"]));
       if (agent === undefined) return agentNotInstalled();
       const violations = agent.taskSchema?.check(call.input["task"]);
       if (violations !== undefined) {
         return schemaViolation(violations.map((one) => ({ ...one, path: `/task${one.path}` })));
       }
-      return refuseErrors(await dispatchAgent(options, agent.agentId, call));
+      return refuseErrors(await dispatchAgent(options, agent.agentId, { call, exchange }));
     },
   };
 }
@@ -125,7 +131,8 @@ export function agentRoutes(
       ...describeEndpoint(agent, options.redactor),
       ...{ inputSchema: input.schema, outputSchema: output.schema },
     };
-    const handler: RouteHandler = (call) => dispatchAgent(options, agent.agentId, call);
+    const handler: RouteHandler = (call, exchange) =>
+      dispatchAgent(options, agent.agentId, { call, exchange });
     return createRoute(definition, handler, {
       ...{ tier: "B", input, output },
       startsWork: true,
@@ -198,6 +205,7 @@ export interface DispatchOptions {
   readonly host: Pick<RunHost, "create" | "whileServing">;
   /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
+  readonly serverId: string;
   /** A handler has to be done by then. */
   readonly maxWaitMs: number;
 }
@@ -207,15 +215,16 @@ export interface DispatchOptions {
  * its result within the time that the caller waits, or 422 by the name of the error.
  */
 async function dispatchAgent(
-  { host, tenant, maxWaitMs }: DispatchOptions,
+  options: DispatchOptions,
   agentId: string,
-  call: Call,
+  { call, exchange }: CausingRequest,
 ): Promise<HandlerResult> {
+  const { host, maxWaitMs } = options;
   const { task, configurable, tags, metadata, wait_seconds: wait } = call.input;
   const inputs = task === undefined ? {} : { task };
-  const options = { configurable: recordIn(configurable), metadata: recordIn(metadata) };
-  const body = { agentId, inputs, ...options, tags: textsIn(tags) };
-  const log = await host.create(body, agtpOwner(tenant, call));
+  const described = { configurable: recordIn(configurable), metadata: recordIn(metadata) };
+  const body = { agentId, inputs, ...described, tags: textsIn(tags) };
+  const log = await host.create(body, agtpOwner(options, call, exchange));
   if (isRefused(log)) return declared(log, "run_failed", {});
   const waitMs = typeof wait === "number" ? Math.min(wait * 1000, maxWaitMs) : 0;
   await log.atRest(host.whileServing(call.signal, waitMs));
@@ -233,9 +242,15 @@ async function dispatchAgent(
 }
 
 /** The owner of a run that an AGTP caller starts. */
-export function agtpOwner(tenant: string, { agentId, scopes }: Call): RunOwner {
+export function agtpOwner(
+  { tenant, serverId }: Pick<DispatchOptions, "tenant" | "serverId">,
+  { agentId, scopes }: Call,
+  { caller: { delegation } }: Pick<ExchangeView, "caller">,
+): RunOwner {
   const principal = `agtp:${agentId ?? "nobody"}`;
-  return { tenant, principal, scopes, ...given({ agentId }) };
+  const own = delegation?.links.filter((link) => link.serverId === serverId) ?? [];
+  const lent = delegation && { by: own.map((link) => link.agentId), until: delegation.deadline };
+  return { tenant, principal, scopes, ...given({ agentId, lent }) };
 }
 
 /** An error that the endpoint does not declare is told inside one that it does. */

@@ -29,8 +29,18 @@ export interface RunOwner {
   readonly principal: string;
   /** Undefined: started over HTTP. */
   readonly agentId?: string;
-  /** Authority-Scope tokens that whoever started the run holds; its tools are called with no more. */
+  /** Authority-Scope tokens that whoever started the run held; its tools are called with no more. */
   readonly scopes: readonly string[];
+  /** Set where these were handed on to it. */
+  readonly lent?: LentAuthority;
+}
+
+/** Authority that was handed on, as long as it is good.   AGTP "DELEGATE" */
+export interface LentAuthority {
+  /** The agents of this server that handed it on. */
+  readonly by: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly until: number;
 }
 
 /** One turn to be taken. */

@@ -49,7 +49,7 @@ export interface OpenwopAgents {
 /** Loads them; writes nothing. */
 export async function hostAgents(
   context: OpenwopContext,
-  { toolRates }: OpenwopState,
+  { authority, toolRates }: OpenwopState,
 ): Promise<OpenwopAgents> {
   const { config, env, routes, deployment, log, drive } = context;
   const { openwop: settings } = config;
@@ -67,13 +67,8 @@ export async function hostAgents(
     ...{ turnTimeoutMs: timeoutSeconds * 1000, maxToolCalls },
     host: ownEndpoints(context),
     takeRate: (principal, toolName) => toolRates.take(principal, toolName),
-    grantsOf: (agentId) => grantsOf(settings, agentId),
+    authority,
     findInactive: (document) => findInactive(context.state, document),
-    findInactiveOwner: ({ agentId }) => {
-      const owner = agentId === undefined ? undefined : deployment().directory.find(agentId);
-      const inactive = owner && findInactive(context.state, owner);
-      return inactive && `the owner of the run may not act: ${inactive}`;
-    },
     onOddConfidence: (agentId, stated) => {
       const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
       log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
@@ -117,7 +112,7 @@ function hostedAgents(registry: AgentRegistry, settings: OpenwopConfig): readonl
 }
 
 /** The scopes that the operator grants to an agent's tool calls. */
-function grantsOf({ agents }: OpenwopConfig, agentId: string): readonly string[] {
+export function grantsOf({ agents }: OpenwopConfig, agentId: string): readonly string[] {
   return memberOf(agents, agentId)?.scopes ?? [];
 }
 

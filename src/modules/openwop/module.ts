@@ -3,7 +3,7 @@
  * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
-import { longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
+import { findInactive, longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution, HostedInventory, Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
@@ -12,7 +12,7 @@ import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/pro
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
-import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
+import { grantsOf, hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
 import { ApiKeys } from "./http/api-keys.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
@@ -46,10 +46,11 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { openwop, kept, runs } = parts;
   const { host, escalations } = runs;
   const { registry, redactor } = openwop;
-  const { tenant, runtime, apiKeys } = context.config.openwop;
+  const { openwop: settings, policies, server } = context.config;
+  const { tenant, runtime, apiKeys } = settings;
   let forgetGone = (): void => undefined;
   const maxWaitMs = longestWaitMs(context.config.limits);
-  const dispatching = { host, tenant, maxWaitMs, redactor };
+  const dispatching = { host, tenant, serverId: server.serverId, maxWaitMs, redactor };
   return {
     routes: [
       ...agentRoutes(registry.list(tenant), dispatching),
@@ -69,7 +70,14 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
       return openwop.findLostTools();
     },
     start: () => {
-      kept.audience.serve(new ApiKeys(apiKeys));
+      const keys = new ApiKeys(apiKeys);
+      kept.audience.serve(keys);
+      kept.authority.serve({
+        ...{ keys, directory: context.deployment().directory },
+        unknownAgents: policies.identity.unknownAgents,
+        findInactive: (document) => findInactive(context.state, document),
+        grantsOf: (agentId) => grantsOf(settings, agentId),
+      });
       kept.toolRates.limit(runtime.toolCallsPerMinute);
       void escalations.start();
       host.start();

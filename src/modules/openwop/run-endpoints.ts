@@ -34,7 +34,7 @@ import type { RunLog } from "./runs/run-log.ts";
 import { acceptedRun, type Interrupt, runResult, runSnapshot } from "./runs/run-state.ts";
 
 /** The parts that calls about runs are answered with. */
-interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "maxWaitMs"> {
+interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "serverId" | "maxWaitMs"> {
   readonly host: RunHost;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
@@ -111,7 +111,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
           return authorizationRequired("credentials-missing", message);
         }
         const sees = seesAll(exchange.caller) ? "all" : "own";
-        const owner = agtpOwner(options.tenant, call);
+        const owner = agtpOwner(options, call, exchange);
         return handle(options, call, { owner, sees }, exchange);
       },
     };

@@ -6,6 +6,7 @@ import { Audience } from "./http/api-keys.ts";
 import { Idempotency } from "./http/idempotency.ts";
 import { InterruptTokens } from "./http/interrupt-token.ts";
 import { EffectLedger } from "./nodes/conformance-nodes.ts";
+import { RunAuthority } from "./run-authority.ts";
 import { openWorkflowRuns, type WorkflowRuns } from "./runs/workflow-runs.ts";
 import { ToolRates } from "./turn/tool-rates.ts";
 
@@ -15,6 +16,8 @@ export interface OpenwopState {
   readonly idempotency: Idempotency;
   readonly tokens: InterruptTokens;
   readonly audience: Audience;
+  /** What runs may act with, by the deployment that is served. */
+  readonly authority: RunAuthority;
   /** Counts the calls of tools, over AGTP and HTTP alike. */
   readonly toolRates: ToolRates;
   readonly effects: EffectLedger;
@@ -31,6 +34,7 @@ export async function openOpenwop(
     idempotency: await Idempotency.open(store),
     tokens: await InterruptTokens.open(store, now),
     audience: new Audience(),
+    authority: new RunAuthority(now),
     toolRates: new ToolRates(minuteRates),
     effects: new EffectLedger(store),
   };

@@ -26,6 +26,12 @@ export function answer(body: unknown, status = 200): ApiAnswer {
   return { status, body };
 }
 
+/** The answer to a client whose key is nobody's.   OpenWOP "auth" */
+export function unauthenticated(): ApiAnswer {
+  const refusal = refuse(401, "unauthenticated", "a bearer key that is known here is needed");
+  return { ...refusal, headers: { "WWW-Authenticate": "Bearer" } };
+}
+
 /** The answer to a client that may not know whether there is such a thing. */
 export function notFound(): ApiAnswer {
   return refuse(404, "not_found", "there is nothing here");

@@ -6,6 +6,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Tally } from "../../../base/tally.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
+import type { RunOwner } from "../agent-executor.ts";
 import type { OpenwopApiKey } from "../config.ts";
 
 /** The scopes that keys may have. */
@@ -65,12 +66,17 @@ export class ApiKeys {
     return found;
   }
 
-  /** Tells whether a key that was known before may still read runs, of the same tenant. */
-  mayRead({ name, tenant }: ApiKey): boolean {
+  /** The key of a run's owner; undefined: there is none of this tenant any more. */
+  named({ principal, tenant }: Pick<RunOwner, "principal" | "tenant">): ApiKey | undefined {
     for (const key of this.#keys.values()) {
-      if (key.name === name) return key.tenant === tenant && key.scopes.has("runs:read");
+      if (key.name === principal) return key.tenant === tenant ? key : undefined;
     }
-    return false;
+    return undefined;
+  }
+
+  /** Tells whether a key that was known before may still read runs, of the same tenant. */
+  mayRead({ name: principal, tenant }: ApiKey): boolean {
+    return this.named({ principal, tenant })?.scopes.has("runs:read") === true;
   }
 }
 

@@ -24,7 +24,7 @@ export interface ApiParts {
   readonly toll: Toll;
   /** The discovery document, without what the listener knows. */
   readonly discovery: JsonRecord;
-  readonly state: Omit<OpenwopState, "register">;
+  readonly state: Omit<OpenwopState, "register" | "authority">;
   readonly view: Pick<ViewLease, "catchUp">;
   readonly log: { warn(fields: object, message?: string): void };
 }

@@ -7,7 +7,7 @@
 
 import { decodePart } from "../../../base/percent-encoding.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
-import { type ApiAnswer, notFound, otherMethods, refuse } from "./answer.ts";
+import { type ApiAnswer, notFound, otherMethods, refuse, unauthenticated } from "./answer.ts";
 import type { ApiParts, Authorized } from "./api-route.ts";
 import { API_ROUTES } from "./routes.ts";
 
@@ -87,10 +87,7 @@ export function authorize(
   parts: ApiParts,
 ): Authorized | ApiAnswer {
   const key = parts.keys.find(headers.authorization);
-  if (key === undefined) {
-    const refusal = refuse(401, "unauthenticated", "a bearer key that is known here is needed");
-    return { ...refusal, headers: { "WWW-Authenticate": "Bearer" } };
-  }
+  if (key === undefined) return unauthenticated();
   const [path = ""] = url.split("?");
   const match = TABLE.find(method === "HEAD" ? "GET" : method, path);
   if (match === undefined) return notFound();

@@ -5,7 +5,7 @@
 import { quoteValue } from "../../../base/json-value.ts";
 import { isRefused, refuseRun } from "../runs/run.ts";
 import type { Redact, RunLog } from "../runs/run-log.ts";
-import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
+import { type ApiAnswer, answer, refuse, refuseAs, unauthenticated } from "./answer.ts";
 import type { AnsweredRoute, ApiCall, ApiParameter, ApiParts, StreamRoute } from "./api-route.ts";
 import { type EventStream, Frames, isShown, readModes, STREAM_MODES } from "./event-stream.ts";
 
@@ -69,8 +69,9 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   if (listening === undefined) return tooMany();
   try {
     const waitMs = Math.min(seconds, MAX_TIMEOUT_S) * 1000;
-    await log.changed(after, parts.host.whileServing(signal, waitMs));
-    return answer(await log.page(after));
+    const { signals = [], ...ends } = parts.host.whileServing(signal, waitMs);
+    await log.changed(after, { ...ends, signals: [...signals, listening.ended] });
+    return listening.ended.aborted ? unauthenticated() : answer(await log.page(after));
   } finally {
     listening.leave();
   }

@@ -16,10 +16,10 @@ import {
   type Failure,
   failed,
   type Handoff,
-  type RunOwner,
 } from "../agent-executor.ts";
 import type { AgentRegistry, InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
+import type { Authority, RunAuthority } from "../run-authority.ts";
 import {
   type AgentRuntime,
   sumOfUsage,
@@ -45,14 +45,11 @@ interface ExecutorOptions extends ToolCallParts {
   readonly runtime: AgentRuntime;
   readonly reasoning: ReasoningRules;
   readonly turnTimeoutMs: number;
-  /** Scopes granted to an agent's tool calls. */
-  grantsOf(agentId: string): readonly string[];
+  readonly authority: Pick<RunAuthority, "ofOwner" | "ofHosted">;
   /** Undefined: it has no identity here. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
   /** Why an agent may not act, in words. */
   findInactive(document: AgentDocument): string | undefined;
-  /** The same of whoever began the run: its scopes are those of the calls. */
-  findInactiveOwner(owner: RunOwner): string | undefined;
   /** Hears of a confidence that is none. */
   onOddConfidence(agentId: string, stated: string): void;
 }
@@ -66,28 +63,39 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
       const agent = registry.find(turn.agentId, turn.owner.tenant);
       if (agent === undefined) return failed("agent_not_found", "there is no such agent");
       const document = options.documentOf(agent);
-      const inactive =
-        options.findInactiveOwner(turn.owner) ?? (document && options.findInactive(document));
-      if (inactive !== undefined) return failed("agent_unavailable", inactive);
+      const authority = (): Authority => authorityOf(options, { agent, document, turn });
+      const held = authority();
+      if (typeof held === "string") return failed("agent_unavailable", held);
       const isChecked = turn.validatesHandoff !== false;
       const violations = isChecked ? agent.taskSchema?.check(turn.task) : undefined;
       if (violations !== undefined) {
         return schemaFailure("handoff_task_schema_violation", violations, redactor);
       }
-      // What the operator granted, the agent's document holds, and the run's owner has.
-      const held = commonScopes(document?.scopes ?? [], turn.owner.scopes);
-      const scopes = commonScopes(options.grantsOf(agent.agentId), held);
-      const taker = { agent, document, scopes, turn };
+      const taker = { agent, document, authority, turn };
       const ends = { signals: [turn.signal], timeoutMs: options.turnTimeoutMs };
       return within(ends, (signal) => new RunningTurn(options, taker, signal).take());
     },
   };
 }
 
+/** What the operator grants, the agent's document holds, and the run's owner has, at this moment. */
+function authorityOf(
+  { authority, findInactive }: ExecutorOptions,
+  { agent, document, turn }: Omit<TurnTaker, "authority">,
+): Authority {
+  const ofOwner = authority.ofOwner(turn.owner);
+  if (typeof ofOwner === "string") return `the owner of the run may not act: ${ofOwner}`;
+  const inactive = document && findInactive(document);
+  if (inactive !== undefined) return inactive;
+  const held = commonScopes(document?.scopes ?? [], ofOwner);
+  return commonScopes(authority.ofHosted(agent.agentId), held);
+}
+
 class RunningTurn {
   readonly #around: ExecutorOptions;
   readonly #agent: InstalledAgent;
   readonly #turn: AgentTurn;
+  readonly #authority: () => Authority;
   readonly #signal: AbortSignal;
   readonly #reasoning: ReasoningWriter;
   readonly #calls: ToolCalls;
@@ -98,8 +106,9 @@ class RunningTurn {
 
   /** `signal` is aborted when the turn is over for others: its run is cancelled, or time is up. */
   constructor(around: ExecutorOptions, taker: TurnTaker, signal: AbortSignal) {
-    const { agent, turn } = taker;
+    const { agent, turn, authority } = taker;
     this.#around = around;
+    this.#authority = authority;
     this.#agent = agent;
     this.#turn = turn;
     this.#signal = signal;
@@ -166,6 +175,9 @@ class RunningTurn {
     }
     // Events that the runtime did not wait for come before its decision.
     await this.#calls.end();
+    const held = this.#authority();
+    // Those whose authority ended meanwhile come to no result by it.
+    if (typeof held === "string") return failed("agent_unavailable", held);
     this.#usage = sumOfUsage(this.#usage, answer.usage);
     if (answer.kind === "malformed") return answer;
     if (answer.kind === "failed") {

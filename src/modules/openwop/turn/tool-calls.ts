@@ -17,6 +17,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { type AgentTurn, failed, type RunError } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
+import type { Authority } from "../run-authority.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
 
 /** A tool, and the endpoint behind it. */
@@ -98,8 +99,8 @@ export interface TurnTaker {
   readonly agent: InstalledAgent;
   /** Undefined: the agent has no identity here, and can call nothing. */
   readonly document: AgentDocument | undefined;
-  /** The scopes of its tool calls. */
-  readonly scopes: readonly string[];
+  /** The scopes of its tool calls, at this moment. */
+  authority(): Authority;
   readonly turn: AgentTurn;
 }
 
@@ -200,7 +201,9 @@ export class ToolCalls {
 
   async #make(tool: EndpointTool, path: string, input: JsonRecord): Promise<Returned> {
     const { host, takeRate } = this.#parts;
-    const { scopes, document, turn } = this.#taker;
+    const { authority, document, turn } = this.#taker;
+    const scopes = authority();
+    if (typeof scopes === "string") return withoutAuthority(scopes);
     const { signal, surroundings: waitedForBy } = this.#stage;
     const { method, requiredScopes } = tool;
     const grants = compileGrants(scopes);
@@ -246,6 +249,11 @@ function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): R
   const details = { scope: "tool", toolName: toolId, requiredScopes, ...given({ status }) };
   const message = "the agent and whoever started the run do not both hold what the tool requires";
   return { status: "forbidden", answer: failed("forbidden", message, details) };
+}
+
+/** Nothing was called: nobody has the authority any more under which the turn was begun. */
+function withoutAuthority(message: string): Returned {
+  return { status: "forbidden", answer: failed("agent_unavailable", message) };
 }
 
 /** Nothing was called: it was asked for too often. */

@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ApiKeys } from "../../../../src/modules/openwop/http/api-keys.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import {
   createRuns,
@@ -336,5 +337,24 @@ describe("poll", () => {
     const { body } = await server.get(`/v1/runs/${runId}/events/poll?lastSequence=1&timeout=0`);
     expect(body).toEqual({ events: [], isComplete: false });
     await server.post(`/v1/runs/${runId}/cancel`);
+  });
+
+  it("is refused at once when the key that it was begun with is taken away", async () => {
+    const own = await openRuns();
+    const runId = await own.run("conformance-delay", { inputs: { delayMs: 60_000 } });
+    await own.until(runId, "running");
+    const enter = own.audience.enter.bind(own.audience);
+    const entered = new Promise<void>((resolve) => {
+      own.audience.enter = (key) => {
+        const listening = enter(key);
+        resolve();
+        return listening;
+      };
+    });
+    const polled = own.get(`/v1/runs/${runId}/events/poll?lastSequence=1&timeout=60`);
+    await entered;
+    own.audience.serve(new ApiKeys([]));
+    const { status, body } = await polled;
+    expect([status, body["error"]]).toEqual([401, "unauthenticated"]);
   });
 });

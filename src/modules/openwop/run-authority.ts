@@ -1,0 +1,79 @@
+/**
+ * The authority of runs at the moment of each act: no more than its owner had when the run was begun, and no more
+ * than the owner has now. An API key that is gone, an agent that may not act or may begin no runs any more,
+ * and authority that was lent and is over leave a run nothing to act with. Who is known and what is granted is
+ * asked of the deployment that is served, whichever of them executes the run.
+ * OpenWOP RFC 0072 §D, AGTP "Agent Lifecycle", "DELEGATE"
+ */
+import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { commonScopes, covers } from "../../identity/authority-scope.ts";
+import type { RunOwner } from "./agent-executor.ts";
+import type { ApiKeys, ApiScope } from "./http/api-keys.ts";
+
+/** The deployment that is served. */
+interface Served {
+  readonly keys: Pick<ApiKeys, "named">;
+  readonly directory: Pick<AgentDirectory, "find">;
+  readonly unknownAgents: IdentityConfig["unknownAgents"];
+  /** Why an agent may not act, in words. */
+  findInactive(document: AgentDocument): string | undefined;
+  /** The scopes that the operator grants to an agent's tool calls. */
+  grantsOf(agentId: string): readonly string[];
+}
+
+/** Of a run; a text says in words why there is none. */
+export type Authority = readonly string[] | string;
+
+const BEGINS: ApiScope = "runs:create";
+
+export class RunAuthority {
+  readonly #now: () => number;
+  #served: Served | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** This deployment is served from now on. */
+  serve(served: Served): void {
+    this.#served = served;
+  }
+
+  /** The scopes that the tool calls of an owner's runs may use. */
+  ofOwner(owner: RunOwner): Authority {
+    const served = this.#served;
+    if (served === undefined) return "no deployment is served yet";
+    if (owner.agentId !== undefined) return this.#ofAgent(owner, owner.agentId, served);
+    const key = served.keys.named(owner);
+    if (key?.scopes.has(BEGINS) !== true) return "its API key may begin no runs any more";
+    return commonScopes(owner.scopes, key.agtpScopes);
+  }
+
+  /** The scopes that the operator grants to the tool calls of a hosted agent. */
+  ofHosted(agentId: string): readonly string[] {
+    return this.#served?.grantsOf(agentId) ?? [];
+  }
+
+  #ofAgent({ scopes, lent }: RunOwner, agentId: string, served: Served): Authority {
+    const { directory, unknownAgents, findInactive } = served;
+    if (lent !== undefined && lent.until <= this.#now()) return "what was lent to it is over";
+    const own = directory.find(agentId);
+    const inactive = own && findInactive(own);
+    if (inactive !== undefined) return inactive;
+    let held = scopes;
+    for (const grantor of lent?.by ?? [agentId]) {
+      const document = directory.find(grantor);
+      if (document === undefined) {
+        if (lent === undefined && unknownAgents === "accept") continue;
+        return "the agent is not known any more";
+      }
+      const lapse = findInactive(document);
+      if (lapse !== undefined) return lapse;
+      if (!covers(document.scopes, BEGINS)) return "the agent may begin no runs any more";
+      held = commonScopes(held, document.scopes);
+    }
+    return held;
+  }
+}
