@@ -128,6 +128,7 @@ export class Exchange {
   onProgress: CallUpstream["onProgress"];
 
   #priorActions: PriorAction[] | undefined;
+  #partScopes: Set<string> | undefined;
   #responseId: string | undefined;
   #abort: AbortController | undefined;
   #reason: Error | undefined;
@@ -181,6 +182,22 @@ export class Exchange {
     }
     this.#priorActions ??= [];
     if (this.#priorActions.length < MAX_PRIOR_ACTIONS) this.#priorActions.push(prior);
+  }
+
+  /** The scopes that parts of the request took, beside those of its own endpoint; undefined: none. */
+  get partScopes(): readonly string[] | undefined {
+    return this.#partScopes && [...this.#partScopes];
+  }
+
+  /** Notes scopes that a part took: whoever is given the answer again has to hold them then. */
+  notePartScopes(scopes: readonly string[]): void {
+    if (this.inner !== undefined) {
+      this.inner.parent.notePartScopes(scopes);
+      return;
+    }
+    if (scopes.length === 0) return;
+    this.#partScopes ??= new Set();
+    for (const scope of scopes) this.#partScopes.add(scope);
   }
 
   /** The approval that the request on the wire waits for, brings, or was begun under. */

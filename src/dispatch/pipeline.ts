@@ -309,6 +309,9 @@ export class Pipeline {
           const finish = (reply: Reply): DispatchResult => {
             told(reply);
             if (mayHaveActed(inner, reply)) parent.markActed();
+            if (inner.refusedBy === undefined && inner.route !== undefined) {
+              parent.notePartScopes(inner.route.requiredScopes);
+            }
             parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
             return resultOf(reply, inner.route);
           };

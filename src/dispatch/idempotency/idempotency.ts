@@ -18,7 +18,12 @@ import type { ViewLease } from "../../state/state.ts";
 import type { Status } from "../../wire/message.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
-import { badRequest, idempotencyConflict, type Refusal } from "../refusals/refusal.ts";
+import {
+  badRequest,
+  idempotencyConflict,
+  type Refusal,
+  scopeViolation,
+} from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import type { Route } from "../routes/route.ts";
 import {
@@ -202,7 +207,10 @@ function replay(
   response: KeptResponse | undefined,
 ): Reply | undefined {
   if (response === undefined) return undefined;
-  const { addressed } = response;
+  const { addressed, partScopes = [] } = response;
+  // Of its own endpoint's the gate has asked.
+  const missing = partScopes.filter((scope) => !exchange.caller.authority.covers(scope));
+  if (missing.length > 0) return replyToRefusal(scopeViolation(missing));
   if (addressed !== undefined) exchange.addressed = directory.find(addressed);
   return replayReply(response);
 }

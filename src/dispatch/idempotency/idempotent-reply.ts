@@ -51,11 +51,11 @@ export function encodeReply(reply: Reply): Reply {
 }
 
 /** The part of an encoded reply that is kept. */
-export function keepReply(reply: Reply, { addressed }: Exchange): KeptResponse {
+export function keepReply(reply: Reply, { addressed, partScopes }: Exchange): KeptResponse {
   const { status, contentType, headers, refusal } = reply;
   return {
     ...{ status, contentType },
-    ...given({ headers, code: refusal?.code, addressed: addressed?.agentId }),
+    ...given({ headers, code: refusal?.code, addressed: addressed?.agentId, partScopes }),
     ...keepBody(reply.body),
   };
 }

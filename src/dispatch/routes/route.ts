@@ -45,6 +45,8 @@ export interface ExchangeView {
   header(name: string): string | undefined;
   /** Notes an action of another agent that this one depends on. */
   notePriorAction(prior: PriorAction): void;
+  /** Notes scopes that a part took: whoever is given the answer again has to hold them then. */
+  notePartScopes(scopes: readonly string[]): void;
   /** Notes that something was done, so that a later failure is not answered as if nothing was. */
   markActed(): void;
   /** The part of a handler whose upstream may ask back. */

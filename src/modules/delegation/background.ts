@@ -11,6 +11,7 @@ import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts
 import { refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import { commonScopes } from "../../identity/authority-scope.ts";
 import type { RunExecutor } from "../../runs/run-schedule.ts";
 import { isDone, isSuccess } from "../../wire/message.ts";
 import { failed, type Outcome, outcomeNews } from "./outcome.ts";
@@ -183,7 +184,8 @@ export class Background implements RunExecutor {
     outcome: KeptOutcome,
   ): Promise<number> {
     const { status } = await this.#options.actAs({
-      caller: actingCaller(agent, delegation.scopes),
+      // What it had then, and has now.
+      caller: actingCaller(agent, commonScopes(agent.scopes, delegation.scopes)),
       ...messageFor(delegation, outcome),
       // News of a task is not the task: it comes through while the task waits for a decision.
       taskId: undefined,

@@ -68,6 +68,7 @@ export function delegateHandler(options: DelegateOptions): RouteHandler {
     const { target, delegation } = hop;
     const link = delegation.links.at(-1);
     call.log.info({ delegation: link && linkEntry(link) }, "a task is handed on");
+    exchange.notePartScopes(link?.scopes ?? []);
     if (target.kind === "hosted") exchange.addressed = target.agent;
     const asked = { call, exchange, request, hop };
     return request.callback === undefined ? waitFor(options, asked) : takeOn(options, asked);
@@ -104,6 +105,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
     id: uuidv7(),
     agentId,
     scopes: authority.scopes,
+    handedOn: hop.delegation.links.at(-1)?.scopes ?? [],
     target: nameOf(hop),
     action: describeTask(request.task),
     ...(call.taskId === undefined ? {} : { taskId: call.taskId }),

@@ -8,7 +8,7 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
-import { notFound } from "../../dispatch/refusals/refusal.ts";
+import { notFound, scopeViolation } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
@@ -22,6 +22,7 @@ import { isDone } from "../../wire/message.ts";
 import type { Outcome } from "./outcome.ts";
 import { RecentRuns } from "./recent-runs.ts";
 import type { Callback } from "./request.ts";
+import { beyond } from "./scopes.ts";
 import { SeenTokens } from "./token.ts";
 
 /** A delegation as it is kept. */
@@ -30,6 +31,8 @@ export interface KeptDelegation {
   /** The agent that handed on, and gets the outcome under the authority that it had then. */
   readonly agentId: string;
   readonly scopes: readonly string[];
+  /** Absent in what an earlier version kept. */
+  readonly handedOn?: readonly string[];
   readonly target: string;
   readonly action: string;
   readonly taskId?: string;
@@ -122,7 +125,7 @@ export function pollOf(id: string): { readonly method: string; readonly path: st
 
 /**
  * QUERY /delegations/{delegation_id}: for the agent that handed the task on, or whoever sees everything.
- * 404 none that the caller may see.
+ * 404 none that the caller may see · 455 its outcome, for who could not hand the task on now.
  */
 export function delegationEndpoint(register: Pick<DelegationRegister, "find">): ProtocolEndpoint {
   return {
@@ -139,6 +142,10 @@ export function delegationEndpoint(register: Pick<DelegationRegister, "find">): 
       if (delegation === undefined || !maySee(delegation, exchange)) {
         return notFound("record-not-found", "no delegation of the caller has this id");
       }
+      const missing = beyond(delegation.handedOn ?? [], exchange.caller.authority);
+      // How it stands is its agent's to know; what came of it is for who could hand it on now.
+      const isTold = delegation.outcome === undefined || missing.length === 0;
+      if (!isTold && !seesAll(exchange.caller)) return scopeViolation(missing);
       return floorResult(call, viewOf(delegation));
     },
   };

@@ -16,14 +16,17 @@ export interface KeptResponse {
   readonly base64?: string;
   /** The agent that the response was about. */
   readonly addressed?: string;
+  /** The scopes that its parts took, beside those of its endpoint. */
+  readonly partScopes?: readonly string[];
 }
 
 /** The rough size of a stored response beside its header fields and body. */
 const FRAME_BYTES = 64;
 
 /** About how many octets a response takes in the store. */
-export function weighResponse({ headers = {}, text = "", base64 = "" }: KeptResponse): number {
-  let bytes = FRAME_BYTES + Buffer.byteLength(text) + base64.length;
+export function weighResponse(response: KeptResponse): number {
+  const { headers = {}, text = "", base64 = "", partScopes = [] } = response;
+  let bytes = FRAME_BYTES + Buffer.byteLength(text) + base64.length + partScopes.join().length;
   for (const [name, value] of Object.entries(headers)) bytes += name.length + value.length;
   return bytes;
 }
@@ -31,12 +34,17 @@ export function weighResponse({ headers = {}, text = "", base64 = "" }: KeptResp
 /** Reads a stored value back; undefined for one that is no response. */
 export function readKeptResponse(value: unknown): KeptResponse | undefined {
   if (!isRecord(value)) return undefined;
-  const { status, contentType, code, headers, text, base64, addressed } = value;
+  const { status, contentType, code, headers, text, base64, addressed, partScopes } = value;
   if (typeof status !== "number" || typeof contentType !== "string") return undefined;
   const texts = [code, text, base64, addressed];
   if (!texts.every((one) => one === undefined || typeof one === "string")) return undefined;
   if (headers !== undefined && !isFields(headers)) return undefined;
+  if (partScopes !== undefined && !isTexts(partScopes)) return undefined;
   return value as unknown as KeptResponse;
+}
+
+function isTexts(list: unknown): boolean {
+  return Array.isArray(list) && list.every((one) => typeof one === "string");
 }
 
 function isFields(headers: unknown): boolean {

@@ -31,6 +31,10 @@ function kept(callback: Callback = { kind: "inbox" }): KeptDelegation {
   };
 }
 
+function agentOf(agentId: string, scopes: readonly string[] = ["booking:*"]): AgentDocument {
+  return { agentId, scopes, trustTier: 2 } as unknown as AgentDocument;
+}
+
 interface Rig extends Pick<BackgroundOptions, "tasks" | "outcomes"> {
   readonly background: Background;
   readonly register: DelegationRegister;
@@ -61,7 +65,7 @@ async function rig(
       const status = statuses[acted.length - 1] ?? statuses.at(-1) ?? 200;
       return { status, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
     },
-    findAgent: findAgent ?? ((agentId) => ({ agentId, trustTier: 2 }) as AgentDocument),
+    findAgent: findAgent ?? ((agentId) => agentOf(agentId)),
   });
   return { background, register, runs, ...memory, acted, warned };
 }
@@ -96,13 +100,24 @@ describe("Background", () => {
         acted.push(acting);
         return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
       },
-      findAgent: (agentId) => ({ agentId, trustTier: 2 }) as AgentDocument,
+      findAgent: (agentId) => agentOf(agentId),
     });
     next.start();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(one.acted).toEqual([]);
     expect(acted.map(({ input }) => input)).toMatchObject([{ status: 200, result: { n: 1 } }]);
     expect([register.find("d-1")?.outcome?.status, outcomes.size]).toEqual([200, 0]);
+  });
+
+  it("delivers with what is left of the authority that its agent had", async () => {
+    const delegation = { ...kept(), scopes: ["booking:room", "outcomes:write"] };
+    const whole = await rig();
+    await run(whole, delegation);
+    const less = await rig([200], { findAgent: (agentId) => agentOf(agentId, ["outcomes:*"]) });
+    await run(less, delegation);
+    await vi.advanceTimersByTimeAsync(0);
+    const scopesOf = ({ acted }: Rig) => acted.map(({ caller }) => caller.authority.scopes);
+    expect([scopesOf(whole), scopesOf(less)]).toEqual([[["booking:room"]], [["outcomes:write"]]]);
   });
 
   it("leaves a task that it is given too late to the next deployment", async () => {
@@ -116,7 +131,7 @@ describe("Background", () => {
         acted.push(acting);
         return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
       },
-      findAgent: (agentId) => ({ agentId, trustTier: 2 }) as AgentDocument,
+      findAgent: (agentId) => agentOf(agentId),
     });
     next.start();
     await register.add({ run: kept() });
@@ -315,6 +330,12 @@ describe("DELEGATE with a callback", () => {
       return String(body["result"]?.["delivery"]) === "delivered" ? body["result"] : undefined;
     });
     expect(told).toMatchObject({ state: "completed", status: 200, result: { booked: 2 } });
+    const narrow = { "Agent-ID": ALICE, "Authority-Scope": "documents:read" };
+    const place = done.body["result"]?.["poll"] as unknown as { method: string; path: string };
+    const kept = await server.send({ ...place, headers: narrow });
+    expect([kept.status, kept.body["missing_scopes"]]).toEqual([455, ["booking:room"]]);
+    const open = running.body["result"]?.["poll"] as unknown as { method: string; path: string };
+    expect((await server.send({ ...open, headers: narrow })).status).toBe(200);
   });
 
   it("is told of a failure as well", async () => {
