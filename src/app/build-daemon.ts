@@ -6,7 +6,7 @@
 import type { Environment } from "../base/environment.ts";
 import type { Log } from "../base/log.ts";
 import { atOnce, type Drive, giveWay } from "../base/paced.ts";
-import { isError, type Problem } from "../base/problem.ts";
+import { isError, isNewTo, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
@@ -14,13 +14,13 @@ import type { TlsIdentity } from "../server/listener.ts";
 import { loadHttpTls, loadTlsIdentity } from "../server/tls-identity.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
-import { type LoadedConfig, loadConfig } from "./config/load.ts";
+import { Doubts } from "./config/doubts.ts";
+import { type Draft, type LoadedConfig, loadConfig } from "./config/load.ts";
 import {
   type Deployment,
   type DeploymentOptions,
   type LoadedDeployment,
   loadDeployment,
-  surveyDeployment,
 } from "./deployment.ts";
 import { createObserver } from "./observer.ts";
 import type { AnyModule } from "./provision.ts";
@@ -106,10 +106,8 @@ export async function buildDaemon(
   const drive = before === undefined ? atOnce : untilStopping(before);
   const { config, draft, problems, environment: env } = read ?? loadFor(options);
   if (config === undefined) {
-    if (draft === undefined) return { kind: "refused", problems };
-    const others = await surveyDeployment(draft.config, env, drive);
-    const certificates = await surveyCertificates(draft.config, problems);
-    const found = [...certificates, ...others.map(draft.placed).filter(isNewTo(problems))];
+    const found =
+      draft === undefined ? [] : await surveyDraft(draft, problems, options, { env, drive });
     return { kind: "refused", problems: [...problems, ...found] };
   }
   await drive(giveWay());
@@ -152,7 +150,36 @@ export async function buildDaemon(
   return { kind: "built", deployment, kept, ...secrets, problems: found };
 }
 
-/** The faults of certificates that will not be shown; those of sections whose files the configuration's own check told of are known. */
+/**
+ * The faults of a deployment that will not be served, because of its configuration: the rest of it is
+ * looked at all the same, so that an operator learns of everything at once. It has a state of its own, in
+ * memory, and nothing is kept open or written.   AGTP-API §13.2
+ */
+async function surveyDraft(
+  { config, faults, placed }: Draft,
+  told: readonly Problem[],
+  { log, modules }: DaemonOptions,
+  { env, drive }: Pick<DeploymentOptions, "env" | "drive">,
+): Promise<readonly Problem[]> {
+  const certificates = await surveyCertificates(config, told);
+  const { opened: kept, problems = [] } = await openServerState(config, false, watchState(log));
+  if (kept === undefined) return [...certificates, ...problems];
+  const observer = createObserver(log);
+  const doubts = new Doubts(faults);
+  try {
+    const { deployment, problems: found } = await loadDeployment(config, {
+      ...{ kept, observer, env, log: log.logger, drive, doubts },
+      ...(modules && { modules }),
+    });
+    await deployment?.close();
+    const certain = found.filter(({ key }) => !doubts.isOnAgent(key));
+    return [...certificates, ...certain.map(placed)].filter(isNewTo(told));
+  } finally {
+    await kept.state.close();
+  }
+}
+
+/** The faults of certificates that will not be shown; those of a pair that the configuration's own check told of are known. */
 async function surveyCertificates(
   config: Config,
   told: readonly Problem[],
@@ -163,15 +190,11 @@ async function surveyCertificates(
     gateway: loadHttpTls(config.gateway, config).problems,
     console: loadHttpTls(config.console, config).problems,
   };
-  return Object.entries(found).flatMap(([section, problems]) =>
-    told.some(({ key }) => key.startsWith(`${section}.`)) ? [] : problems,
-  );
-}
-
-/** Tells whether nothing was told of the same key yet. */
-function isNewTo(told: readonly Problem[]): (problem: Problem) => boolean {
-  const keys = new Set(told.map(({ file, key }) => JSON.stringify([file, key])));
-  return ({ file, key }) => key === "" || !keys.has(JSON.stringify([file, key]));
+  return Object.entries(found).flatMap(([section, problems]) => {
+    const pair = [`${section}.cert`, `${section}.key`];
+    const isTold = told.some(({ key }) => pair.includes(key));
+    return isTold ? problems.filter(({ key }) => !pair.includes(key) && key !== "") : problems;
+  });
 }
 
 /** Loads the deployment; a start that its store fails closes what is open. */

@@ -57,6 +57,8 @@ export function* loadingContents(
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly endpoints: readonly LoadedEndpoint[];
   readonly unserved: readonly UnservedHandler[];
+  /** False if there is a file whose endpoint is not among them. */
+  readonly isWhole: boolean;
 }> {
   const { directory, policies } = config;
   const compiler = createSchemaCompiler();
@@ -73,7 +75,8 @@ export function* loadingContents(
   // Spread into arguments, those of ten thousand files would be too many.
   for (const problem of [...recipes.problems, ...loaded.problems]) problems.push(problem);
   const { endpoints, unserved } = loaded;
-  return { compiler, recipes: recipes.recipes, endpoints, unserved };
+  const isWhole = !loaded.problems.some(isError);
+  return { compiler, recipes: recipes.recipes, endpoints, unserved, isWhole };
 }
 
 const NO_UPSTREAMS: UpstreamPools = {
@@ -138,6 +141,7 @@ export async function openMcpServers(
 interface OperatorParts {
   readonly endpoints: readonly LoadedEndpoint[];
   readonly unserved: readonly UnservedHandler[];
+  readonly isWhole: boolean;
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly methodPolicy: MethodPolicy;
   readonly loader: ModuleLoader;
@@ -151,16 +155,11 @@ interface OperatorParts {
 export async function bindOperatorRoutes(
   parts: OperatorParts,
 ): Promise<{ readonly routes: readonly Route[]; readonly problems: readonly Problem[] }> {
-  const { endpoints, unserved, recipes, methodPolicy, loader, pools, drive, mcpServers } = parts;
+  const { endpoints, methodPolicy, drive } = parts;
   const { bound, problems } = await bindHandlers({
+    ...parts,
     endpoints: endpoints.map(({ definition }) => definition),
-    unserved,
-    recipes,
-    loader,
-    pools,
-    mcpServers,
     covers,
-    drive,
     floor: isProtocolPair,
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });
@@ -232,7 +231,8 @@ export function readVocabulary(
   const found = [...compiled.problems, ...checkTokenMethods(config, compiled.policy, file)];
   // The warnings are about names that the catalog lacks.
   problems.push(...(isRead ? found : found.filter(isError)));
-  const vocabulary = { catalog, names, methodPolicy: compiled.policy };
+  const methodPolicy = isRead ? compiled.policy : { ...compiled.policy, isKnown: catalog.has };
+  const vocabulary = { catalog, names, methodPolicy };
   return { vocabulary, isSound: isRead && !compiled.problems.some(isError) };
 }
 

@@ -6,8 +6,7 @@
 
 import { relative } from "node:path";
 import { setImmediate as nextRound } from "node:timers/promises";
-import type { Environment } from "../base/environment.ts";
-import { type Drive, giveWay, type Paced } from "../base/paced.ts";
+import { giveWay, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import {
@@ -16,27 +15,18 @@ import {
 } from "../dispatch/approvals/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/module/http-gateway.ts";
-import type { AssembledDeployment, ServerVocabulary } from "../dispatch/module/module.ts";
+import type { AssembledDeployment } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
-import type { McpServers } from "../handlers/call-upstream.ts";
-import { ModuleEnds } from "../handlers/module-ends.ts";
-import { createModuleLoader, withProcesses } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
-import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
 import { loadCompiledAhead, preparingGenerators } from "../schema/schema.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { RecordSigner } from "../state/records/sealer.ts";
 import type { LifecycleRegister } from "../state/registers/lifecycle-register.ts";
 import { assemble } from "./assemble.ts";
 import type { Config } from "./config/config.ts";
-import {
-  bindOperatorRoutes,
-  loadingContents,
-  loadVocabulary,
-  openUpstreamPools,
-  readVocabulary,
-} from "./contents.ts";
+import type { Doubts } from "./config/doubts.ts";
+import { readVocabulary } from "./contents.ts";
 import {
   checkDefaultAgent,
   Disposables,
@@ -44,9 +34,7 @@ import {
   type FoundationSources,
   type LoadingParts,
   layFoundation,
-  loadingOperatorAgents,
 } from "./foundation.ts";
-import { checkKeySource } from "./jwks/keys.ts";
 import { MODULES } from "./modules.ts";
 import { type AnyModule, type Provisioned, provisionModules } from "./provision.ts";
 
@@ -95,19 +83,16 @@ export interface LoadedDeployment {
   readonly problems: readonly Problem[];
 }
 
-/** Loads, compiles and binds a whole deployment. Writes nothing but the identities that it issues. */
+/**
+ * Loads, compiles and binds a whole deployment: what stops the start keeps nothing from being looked
+ * at. Writes nothing but the identities that it issues.   AGTP-API §13.2
+ */
 export async function loadDeployment(
   config: Config,
   options: DeploymentOptions,
 ): Promise<LoadedDeployment> {
   const problems: Problem[] = [];
-  const vocabulary = loadVocabulary(config, problems);
-  if (vocabulary === undefined) {
-    return {
-      deployment: undefined,
-      problems: await surveyDeployment(config, options.env, options.drive),
-    };
-  }
+  const { vocabulary, isSound } = readVocabulary(config, problems);
   await options.drive(giveWay());
   const untilIdle = new Disposables();
   const progress: LoadingParts = {
@@ -118,9 +103,11 @@ export async function loadDeployment(
   let deployment: Deployment | undefined;
   try {
     const foundation = await layFoundation(config, vocabulary, options, progress);
-    if (foundation === undefined) {
-      problems.push(...(await surveyContents(config, vocabulary, options)));
-    } else deployment = await provisionAndAssemble(foundation, options, progress);
+    deployment = await provisionAndAssemble(
+      { ...foundation, isSound: isSound && foundation.isSound },
+      options,
+      progress,
+    );
   } finally {
     if (deployment === undefined) await untilIdle.close();
   }
@@ -134,7 +121,7 @@ async function provisionAndAssemble(
   progress: LoadingParts,
 ): Promise<Deployment | undefined> {
   const { config } = foundation;
-  const { kept, modules = MODULES, drive, observer, env, log } = options;
+  const { kept, modules = MODULES, drive, observer, env, log, doubts } = options;
   const { problems } = progress;
   let served: AssembledDeployment | undefined;
   const deployment = (): AssembledDeployment => {
@@ -142,7 +129,8 @@ async function provisionAndAssemble(
     return served;
   };
   const provisioned = await provisionModules({
-    ...{ ...progress, modules, documents: foundation.documents, routes: foundation.routes },
+    ...{ ...progress, documents: foundation.documents, routes: foundation.routes },
+    modules: modules.filter(({ name }) => !doubts?.isAboutModule(name)),
     common: {
       ...kept,
       ...foundation,
@@ -160,10 +148,12 @@ async function provisionAndAssemble(
   const { contributions, directory } = provisioned;
   const blockers = contributions.flatMap((one) => one.blockers ?? []);
   problems.push(...checkDefaultAgent(config, directory), ...provisioned.problems, ...blockers);
-  const approvals = await drive(compilingApprovals(foundation, provisioned));
+  const isWhole = doubts === undefined && !problems.some(isError);
+  const approvals = await drive(compilingApprovals(foundation, provisioned, { isWhole, doubts }));
   problems.push(...approvals.problems);
   const isStopped = config.server.onInvalid === "fail" && problems.some(isError);
-  if (isStopped || [...blockers, ...approvals.problems].some(isError)) return undefined;
+  const isBlocked = [...blockers, ...approvals.problems].some(isError);
+  if (!foundation.isSound || isStopped || isBlocked) return undefined;
   const { policy: approvalPolicy } = approvals;
   served = await assemble(foundation, provisioned, { kept, drive, observer, approvalPolicy });
   const obstacles: Problem[] = [];
@@ -179,11 +169,14 @@ async function provisionAndAssemble(
 function compilingApprovals(
   { config, names, methodPolicy }: Foundation,
   { directory, routes }: Provisioned,
+  { isWhole, doubts }: { readonly isWhole: boolean; readonly doubts: Doubts | undefined },
 ): Paced<CompiledApprovals> {
   const { approvals, identity } = config.policies;
+  const isUnclear = ["console", "tls", "policies"].some((section) => doubts?.isAbout(section));
   return compilingApprovalPolicy(approvals, {
     ...{ file: relative(config.directory, config.file), names, methodPolicy, directory, routes },
-    ...{ identity, tls: config.tls, hasConsole: config.console.enabled },
+    ...{ identity, tls: config.tls, isWhole },
+    hasConsole: config.console.enabled || isUnclear,
   });
 }
 
@@ -233,71 +226,5 @@ function deploymentOf(
     commands: new Map(contributions.flatMap((one) => [...(one.commands ?? [])])),
     retire: () => untilReplaced.close(),
     close: () => untilIdle.close(),
-  };
-}
-
-/**
- * The faults of a deployment that will not be served, because of its configuration or its catalog: the
- * rest of it is looked at all the same, so that an operator learns of everything at once. Nothing is kept
- * open or written.   AGTP-API §13.2
- */
-export async function surveyDeployment(
-  config: Config,
-  env: Environment,
-  drive: Drive,
-): Promise<readonly Problem[]> {
-  const problems: Problem[] = [];
-  const { vocabulary } = readVocabulary(config, problems);
-  const agents = (await drive(loadingOperatorAgents(config, problems))) ?? [];
-  const speaker = chooseGatewayAgent(config, agents);
-  if (speaker.kind === "refused") problems.push(speaker.problem);
-  const { oauth } = config.policies;
-  if (oauth !== undefined) {
-    problems.push(...checkKeySource(oauth, relative(config.directory, config.file)));
-  }
-  return [...problems, ...(await surveyContents(config, vocabulary, { env, drive }))];
-}
-
-/** The faults of endpoints and recipes that will not be served. */
-async function surveyContents(
-  config: Config,
-  vocabulary: ServerVocabulary,
-  { env, drive }: Pick<DeploymentOptions, "env" | "drive">,
-): Promise<readonly Problem[]> {
-  const problems: Problem[] = [];
-  const contents = await drive(loadingContents(config, vocabulary, env, problems));
-  const pools = await openUpstreamPools(contents.endpoints);
-  // How they end says nothing of the files.
-  const ends = new ModuleEnds(() => undefined);
-  const bound = await bindOperatorRoutes({
-    endpoints: contents.endpoints,
-    unserved: contents.unserved,
-    recipes: contents.recipes,
-    methodPolicy: vocabulary.methodPolicy,
-    loader: withProcesses(createModuleLoader({ root: config.handlers.root, ends }), {
-      names: config.processes.map(({ name }) => name),
-      find: () => ({ handler: never, call: never }),
-    }),
-    pools,
-    mcpServers: namedServers(config),
-    drive,
-    handlerTimeoutMs: config.limits.handlerTimeoutMs,
-  });
-  await Promise.all([pools.close(), ends.close()]);
-  return [...problems, ...bound.problems];
-}
-
-/** Endpoints that are never called are bound to it. */
-function never(): never {
-  throw new Error("nothing is served");
-}
-
-/** Servers by name, to bind endpoints that are never called. */
-function namedServers({ mcp }: Config): McpServers {
-  const names = mcp.servers.map(({ name }) => name);
-  return {
-    names,
-    timeoutMs: () => undefined,
-    bind: ({ server }) => (names.includes(server) ? never : undefined),
   };
 }

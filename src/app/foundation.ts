@@ -23,6 +23,7 @@ import { Attributor } from "../state/records/ledger.ts";
 import { openSealer } from "../state/records/open-sealer.ts";
 import { createRecordSigner, type RecordSigner } from "../state/records/sealer.ts";
 import type { Config } from "./config/config.ts";
+import type { Doubts } from "./config/doubts.ts";
 import {
   bindOperatorRoutes,
   loadingContents,
@@ -31,6 +32,7 @@ import {
   startProcesses,
 } from "./contents.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks/keys.ts";
+import { withEveryServer, withoutDoubtful } from "./stand-ins.ts";
 
 /** A module that takes longer is told of: everybody's reload waits for it. */
 const SLOW_MODULE_MS = 2_000;
@@ -61,6 +63,8 @@ export interface FoundationSources {
   readonly log: ModuleContext["log"];
   /** Drives the loading; a reload lets others have their turn in between. */
   readonly drive: Drive;
+  /** Set where the configuration is refused. */
+  readonly doubts?: Doubts | undefined;
 }
 
 /** The problems found so far, and the parts that have to be closed. */
@@ -85,27 +89,29 @@ export interface Foundation
   readonly routes: readonly Route[];
   /** The handler modules' own. */
   readonly ends: ModuleEnds;
+  /** False when a problem of keys stops the start. */
+  readonly isSound: boolean;
 }
 
-/** Undefined when a problem stops the start. */
+/** Lays it as far as that goes. */
 export async function layFoundation(
   config: Config,
   vocabulary: ServerVocabulary,
-  { env, kept, log, drive }: FoundationSources,
+  { env, kept, log, drive, doubts }: FoundationSources,
   { problems, untilReplaced, untilIdle }: LoadingParts,
-): Promise<Foundation | undefined> {
-  const documents = await drive(loadingOperatorAgents(config, problems));
+): Promise<Foundation> {
+  const { documents, isSound: isTrustSound } = await drive(loadingOperatorAgents(config, problems));
   const tokens = await openTokens(config, { kept, log });
   if (tokens?.verifier !== undefined) untilIdle.add(tokens.verifier);
-  problems.push(...(tokens?.problems ?? []));
-  if (documents === undefined || tokens?.problems.some(isError)) return undefined;
+  const ofTokens = tokens?.problems ?? [];
+  problems.push(...ofTokens);
   const signingKey = loadSigningKey(config);
   const signer = createRecordSigner(signingKey);
   const sealer = untilReplaced.add(openSealer(signer, signingKey));
   const { serverId } = config.server;
   const attributor = new Attributor({ serverId, sealer, ledger: kept.state.ledger });
   const contents = await drive(loadingContents(config, vocabulary, env, problems));
-  const { compiler, recipes, endpoints, unserved } = contents;
+  const { compiler, recipes, endpoints, unserved, isWhole } = contents;
   const processes = await startProcesses(config, { env, kept, log }, problems);
   if (processes !== undefined) {
     untilIdle.add(processes);
@@ -116,7 +122,8 @@ export async function layFoundation(
   const ends = untilIdle.add(new ModuleEnds((fault) => log.warn({ event: "module-end" }, fault)));
   untilReplaced.add({ close: async () => ends.retire() });
   const modules = createModuleLoader({ root: config.handlers.root, onSlow, ends });
-  const loader = withProcesses(modules, processes ?? NO_PROCESSES);
+  const whole = withProcesses(modules, processes ?? NO_PROCESSES);
+  const loader = doubts === undefined ? whole : withoutDoubtful(whole, config, doubts);
   const pools = untilIdle.add(await openUpstreamPools(endpoints));
   const mcpServers = await openMcpServers(config, kept, log);
   if (mcpServers !== undefined) {
@@ -127,19 +134,23 @@ export async function layFoundation(
     ...{
       endpoints,
       unserved,
+      isWhole,
       recipes,
       loader,
       pools,
       drive,
       methodPolicy: vocabulary.methodPolicy,
     },
-    ...{ mcpServers },
+    mcpServers: doubts?.isAbout("mcp")
+      ? withEveryServer(mcpServers, [...endpoints.map(({ definition }) => definition), ...unserved])
+      : mcpServers,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
   problems.push(...bound.problems);
   return {
     ...{ config, ...vocabulary, documents, tokens, signingKey, signer, attributor },
     ...{ compiler, recipes, loader, mcpServers, processes, routes: bound.routes, ends },
+    isSound: isTrustSound && !ofTokens.some(isError),
   };
 }
 
@@ -171,11 +182,11 @@ export function defaultAgent(
   return directory.resolve(agents.default);
 }
 
-/** The operator's agents, one a step; undefined when the configuration's own keys cannot be read. */
+/** The operator's agents, one a step; not sound when the configuration's own keys cannot be read. */
 export function* loadingOperatorAgents(
   config: Config,
   problems: Problem[],
-): Paced<readonly AgentDocument[] | undefined> {
+): Paced<{ readonly documents: readonly AgentDocument[]; readonly isSound: boolean }> {
   const issuers = readTrustedIssuers({
     trustedIssuers: config.policies.identity.trustedIssuers,
     signingKey: config.signing.key,
@@ -187,7 +198,7 @@ export function* loadingOperatorAgents(
     trustedIssuers: issuers.keys,
   });
   problems.push(...issuers.problems, ...found);
-  return issuers.problems.some(isError) ? undefined : documents;
+  return { documents, isSound: !issuers.problems.some(isError) };
 }
 
 /** The fault of the agent that is addressed where a request names none. */

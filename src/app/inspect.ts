@@ -136,8 +136,8 @@ async function readJournal(config: Config) {
   const known = knownChainsOf(...readKnown(config));
   const journal = await InspectedJournal.open({ directory, heads: known.heads, publicKey });
   const { damages } = await compareJournal(directory, known);
-  const agents = atOnce(loadingOperatorAgents(config, [])) ?? [];
-  const names = new Map(agents.map(({ agentId, name }) => [agentId, name]));
+  const { documents } = atOnce(loadingOperatorAgents(config, []));
+  const names = new Map(documents.map(({ agentId, name }) => [agentId, name]));
   return { journal, publicKey, names, problems: damageProblems(config, damages) };
 }
 

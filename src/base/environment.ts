@@ -9,9 +9,14 @@ import { isRecord, quoteValue } from "./json-value.ts";
 
 const NOT_SET = "is not set";
 
+/** Tells whether a fault of a substitution is that of a variable without a value. */
+export function isUnset(fault: string): boolean {
+  return fault.endsWith(NOT_SET);
+}
+
 /** The way out for a fault of a substitution, where there is one. */
 export function remedyOf(fault: string): { readonly hint?: string } {
-  if (!fault.endsWith(NOT_SET)) return {};
+  if (!isUnset(fault)) return {};
   return { hint: "set it where the daemon is started, or in .env beside the configuration" };
 }
 

@@ -30,6 +30,12 @@ export function isError(problem: Problem): boolean {
   return problem.severity !== "warning";
 }
 
+/** Tells whether nothing was told of the same key yet. */
+export function isNewTo(told: readonly Problem[]): (problem: Problem) => boolean {
+  const keys = new Set(told.map(({ file, key }) => JSON.stringify([file, key])));
+  return ({ file, key }) => key === "" || !keys.has(JSON.stringify([file, key]));
+}
+
 /** A problem in words, a warning as one. */
 export function describeProblem(problem: Problem): string {
   return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;

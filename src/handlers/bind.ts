@@ -46,6 +46,8 @@ export interface BindOptions {
   readonly endpoints: readonly EndpointDefinition[];
   /** Handlers of endpoints that cannot be served anyway: only what is wrong with them is told. */
   readonly unserved?: readonly UnservedHandler[];
+  /** False if there are endpoints of which nobody knows the pair; true unless given. */
+  readonly isWhole?: boolean;
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly loader: ModuleLoader;
   readonly pools: UpstreamPools;
@@ -111,7 +113,7 @@ function functionPlace(file: string): Pick<Problem, "file" | "key"> {
 
 function* gathering(
   bindings: readonly Binding[],
-  { endpoints, recipes }: BindOptions,
+  { endpoints, recipes, isWhole = true }: BindOptions,
   targetOf: TargetOf,
 ): Paced<BoundHandlers> {
   const bound = new Map<EndpointDefinition, BoundHandler>();
@@ -123,7 +125,8 @@ function* gathering(
     yield;
   }
   problems.push(...(yield* unbindingDependents(bound, recipes, targetOf)));
-  problems.push(...[...recipes.values()].flatMap((recipe) => unreachedSteps(recipe, targetOf)));
+  const reaching = isWhole ? [...recipes.values()] : [];
+  problems.push(...reaching.flatMap((recipe) => unreachedSteps(recipe, targetOf)));
   return { bound, problems };
 }
 

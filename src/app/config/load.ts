@@ -9,12 +9,23 @@ import { parseEnv } from "node:util";
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { joinIndex, joinKey } from "../../base/dotted-key.ts";
-import { type Environment, remedyOf, substituteVariables } from "../../base/environment.ts";
-import { isError, type Problem } from "../../base/problem.ts";
+import {
+  type Environment,
+  isUnset,
+  remedyOf,
+  substituteVariables,
+} from "../../base/environment.ts";
+import { isError, isNewTo, type Problem } from "../../base/problem.ts";
 import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
 import { fileChecks, retentionCheck } from "./check-files.ts";
-import { type Config, configSchema, configValidator, type Report } from "./config.ts";
+import {
+  type Config,
+  type CrossCheck,
+  configSchema,
+  configValidator,
+  type Report,
+} from "./config.ts";
 import { exposureChecks } from "./listeners.ts";
 import { type DraftTree, draftTree, normalize } from "./normalize.ts";
 import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
@@ -30,8 +41,10 @@ export interface LoadedConfig {
 }
 
 /** A refused configuration without everything that is malformed. */
-interface Draft {
+export interface Draft {
   readonly config: Config;
+  /** The keys in the file of its errors. */
+  readonly faults: readonly string[];
   /** A problem that it has, at its place in the file. */
   placed(problem: Problem): Problem;
 }
@@ -54,8 +67,10 @@ export function loadConfig(
   const absolute = resolve(path);
   const { environment, problems: ofVariables } = environmentAt(dirname(absolute), given);
   const loaded = loadFile(absolute, environment, overrides);
-  const problems = [...ofVariables, ...loaded.problems];
-  return { ...loaded, problems, environment, ...(problems.some(isError) && { config: undefined }) };
+  if (ofVariables.length === 0) return { ...loaded, environment };
+  // Nobody knows which variables are set there.
+  const others = loaded.problems.filter(({ message }) => !isUnset(message));
+  return { config: undefined, problems: [...ofVariables, ...others], environment };
 }
 
 function loadFile(
@@ -84,25 +99,31 @@ function loadFile(
 
   // Sound only outside the malformed sections, which is where the rules between keys look.
   const config = configOf(tree, absolute);
-  problems.push(...checkAcross(config, file, malformed));
+  const isWhole = (section: string): boolean => !malformed.has(section);
+  problems.push(...checkAcross([...keyChecks, ...fileChecks], config, file, isWhole));
   if (!problems.some(isError)) return { config: deepFreeze(config), problems };
   const rest = draftTree(tree, validation.errors, malformed);
   const draft = rest && draftOf(rest, absolute);
-  return { config: undefined, draft, problems: bound(problems, file) };
+  if (draft === undefined) return { config: undefined, problems: bound(problems, file) };
+  const isBroken = (section: string): boolean => malformed.has(section);
+  const ofFiles = checkAcross(fileChecks, draft.config, file, isBroken).map(draft.placed);
+  problems.push(...ofFiles.filter(isNewTo(problems)));
+  const refused = problems.filter(isError).map(({ key }) => key);
+  return {
+    config: undefined,
+    draft: { ...draft, faults: refused },
+    problems: bound(problems, file),
+  };
 }
 
 /** Undefined when what was taken out leaves no configuration. */
-function draftOf({ tree, keyInFile }: DraftTree, absolute: string): Draft | undefined {
+function draftOf(
+  { tree, keyInFile }: DraftTree,
+  absolute: string,
+): Omit<Draft, "faults"> | undefined {
   const file = basename(absolute);
   const { errors } = validate(tree, { file, tree });
-  if (
-    errors.some(
-      ({ keyword, instancePath }) =>
-        instancePath !== "/server" && keyword !== "additionalProperties",
-    )
-  ) {
-    return undefined;
-  }
+  if (errors.some(({ keyword }) => keyword !== "additionalProperties")) return undefined;
   return {
     config: configOf(tree, absolute),
     placed: (problem) =>
@@ -147,23 +168,20 @@ function validate(tree: TomlTable, written: WrittenFile): Validation {
   };
 }
 
+const keyChecks: readonly CrossCheck[] = [...consistencyChecks, retentionCheck, ...exposureChecks];
+
+/** Applies the rules that are about nothing but the sections that are looked at. */
 function checkAcross(
+  checks: readonly CrossCheck[],
   config: Config,
   file: string,
-  malformed: ReadonlySet<string>,
+  isLookedAt: (section: string) => boolean,
 ): readonly Problem[] {
   const problems: Problem[] = [];
   const report: Report = (key, message, more = {}) => {
     problems.push({ file, key, message, ...more });
   };
-  for (const { sections, check } of [
-    ...consistencyChecks,
-    retentionCheck,
-    ...exposureChecks,
-    ...fileChecks,
-  ]) {
-    if (sections.every((section) => !malformed.has(section))) check(config, report);
-  }
+  for (const { sections, check } of checks) if (sections.every(isLookedAt)) check(config, report);
   return problems;
 }
 
@@ -201,7 +219,7 @@ export function expandEnvironment(tree: unknown, environment: Environment): Expa
     if (typeof value === "string") {
       const substitution = substituteVariables(value, environment);
       for (const fault of substitution.faults ?? []) report(key, fault);
-      return substitution.text ?? "";
+      return substitution.text;
     }
     if (typeof value !== "object" || value === null) return value;
     if (value instanceof Date) return report(key, "must not be a date");

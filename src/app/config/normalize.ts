@@ -8,7 +8,7 @@
 import { resolve } from "node:path";
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { joinIndex, joinKey, unescapeToken } from "../../base/dotted-key.ts";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Schema } from "../../schema/section-field.ts";
 
 /** Sections that are handed on with the keys of the file: manifests show them so. */
@@ -73,17 +73,17 @@ export function draftTree(
   if (FOUNDATIONS.some((section) => malformed.has(section))) return undefined;
   const draft = structuredClone(tree) as Record<string, unknown>;
   for (const { keyword, instancePath } of errors) {
-    // Unknown keys are looked at by nobody.
-    if (keyword === "additionalProperties") continue;
     const place = parsePointer(instancePath);
     const item = place.findLastIndex((token) => /^\d+$/.test(token));
-    // A missing key is the fault of the item that lacks it; the server's own name is not needed.
-    if (keyword === "required" && item === -1) continue;
-    // An item may need what is wrong with it.
+    // Unknown keys are looked at by nobody; an item may need what one of them was to say.
+    if (keyword === "additionalProperties" && item === -1) continue;
+    // A missing key is the fault of the table that lacks it.
     takeOut(draft, item === -1 ? place : place.slice(0, item + 1));
   }
   const shortened: ShortenedList[] = [];
   const whole = withoutGaps(draft, "", shortened) as Record<string, unknown>;
+  // Whatever its name, the rest is checked alike.
+  whole["server"] = { server_id: "nameless", ...recordIn(whole["server"]) };
   return { tree: whole, keyInFile: (key) => shortened.reduceRight(placeInFile, key) };
 }
 

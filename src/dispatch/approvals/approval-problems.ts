@@ -25,6 +25,8 @@ interface ApprovalContext {
   readonly methodPolicy: MethodPolicy;
   readonly directory: Pick<AgentDirectory, "resolve">;
   readonly routes: readonly Route[];
+  /** False if something is left out that a rule may be about. */
+  readonly isWhole: boolean;
   readonly identity: Pick<IdentityConfig, "operatorCertificates">;
   readonly tls: Pick<TlsConfig, "clientAuth">;
   /** True if operators decide at a console, too, which asks for no certificate. */
@@ -96,7 +98,7 @@ function* checkReach(
   index: number,
   rules: readonly ApprovalRule[],
   policy: ApprovalPolicy,
-  { file, routes }: ApprovalContext,
+  { file, routes, isWhole }: ApprovalContext,
 ): Paced<Problem | undefined> {
   const rule = rules[index];
   const place = { file, key: keyOf(index) };
@@ -106,6 +108,7 @@ function* checkReach(
   if (before !== -1) {
     return { ...place, message: `can never match: ${keyOf(before)} matches all that it would` };
   }
+  if (!isWhole) return undefined;
   const matched = yield* findPaced(routes, (route) => policy.canMatch(index, route));
   if (matched !== undefined) return undefined;
   return { ...place, message: "matches no endpoint that is served", severity: "warning" };

@@ -99,8 +99,9 @@ export function loadSubject(options: {
   const problems = [...loaded.problems];
   if (config === undefined) return { problems };
   const vocabulary = loadVocabulary(config, problems);
-  const agents = vocabulary && atOnce(loadingOperatorAgents(config, problems));
-  if (vocabulary === undefined || agents === undefined) return { problems };
+  if (vocabulary === undefined) return { problems };
+  const { documents: agents, isSound } = atOnce(loadingOperatorAgents(config, problems));
+  if (!isSound) return { problems };
   const speaker = chooseGatewayAgent(config, agents);
   if (speaker.kind === "refused") return { problems: [...problems, speaker.problem] };
   const { endpoints } = atOnce(loadingContents(config, vocabulary, environment, problems));

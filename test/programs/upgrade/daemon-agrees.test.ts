@@ -79,7 +79,7 @@ function load(directory: string, catalog: string): readonly Problem[] {
   const { policies, tls } = config;
   const approvals = compilingApprovalPolicy(policies.approvals, {
     ...{ ...vocabulary, file: "agtp-server.toml", directory: { resolve: () => undefined } },
-    ...{ routes: [], identity: policies.identity, tls, hasConsole: false },
+    ...{ routes: [], isWhole: true, identity: policies.identity, tls, hasConsole: false },
   });
   return [...found, ...atOnce(approvals).problems];
 }
