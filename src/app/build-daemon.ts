@@ -172,7 +172,7 @@ async function surveyDraft(
       ...(modules && { modules }),
     });
     await deployment?.close();
-    const certain = found.filter(({ key }) => !doubts.isOnAgent(key));
+    const certain = found.filter(({ key }) => !doubts.isOnLost(key));
     return [...certificates, ...certain.map(placed)].filter(isNewTo(told));
   } finally {
     await kept.state.close();

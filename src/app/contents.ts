@@ -24,6 +24,7 @@ import { createRoute, type Route } from "../dispatch/routes/route.ts";
 import type { HandlerBinding } from "../endpoint/endpoint.ts";
 import {
   type LoadedEndpoint,
+  type LoadedEndpoints,
   loadingEndpoints,
   type UnservedHandler,
 } from "../endpoint/load-endpoints.ts";
@@ -45,6 +46,7 @@ import {
   type SchemaCompiler,
 } from "../schema/schema.ts";
 import type { Config } from "./config/config.ts";
+import type { Doubts } from "./config/doubts.ts";
 
 /** Loads both, a file a step; what has a problem is left out. */
 export function* loadingContents(
@@ -52,6 +54,7 @@ export function* loadingContents(
   { catalog, names }: ServerVocabulary,
   env: Environment,
   problems: Problem[],
+  doubts?: Doubts,
 ): Paced<{
   readonly compiler: SchemaCompiler;
   readonly recipes: ReadonlyMap<string, Recipe>;
@@ -64,20 +67,25 @@ export function* loadingContents(
   const compiler = createSchemaCompiler();
   const customMethods = new Set(policies.methods.custom);
   const vocabulary = { directory, catalog, names, customMethods };
-  const recipes = yield* loadingRecipes({ ...vocabulary, recipesDir: config.recipes.dir });
-  const loaded = yield* loadingEndpoints({
-    ...vocabulary,
-    endpointsDir: config.endpoints.dir,
-    env,
-    compiler,
+  // Where files are that nobody can tell the place of, none is looked at.
+  const isLost = (section: string): boolean => doubts?.isAbout(section) === true;
+  const recipes = isLost("recipes")
+    ? { recipes: new Map<string, Recipe>(), problems: [] }
+    : yield* loadingRecipes({ ...vocabulary, recipesDir: config.recipes.dir });
+  const source = {
+    ...{ ...vocabulary, endpointsDir: config.endpoints.dir, env, compiler },
     outputValidation: policies.outputValidation,
-  });
+  };
+  const isPlaced = !isLost("endpoints") && !isLost("recipes");
+  const loaded = isPlaced ? yield* loadingEndpoints(source) : NO_ENDPOINTS;
   // Spread into arguments, those of ten thousand files would be too many.
   for (const problem of [...recipes.problems, ...loaded.problems]) problems.push(problem);
   const { endpoints, unserved } = loaded;
-  const isWhole = !loaded.problems.some(isError);
+  const isWhole = isPlaced && !loaded.problems.some(isError);
   return { compiler, recipes: recipes.recipes, endpoints, unserved, isWhole };
 }
+
+const NO_ENDPOINTS: LoadedEndpoints = { endpoints: [], unserved: [], problems: [] };
 
 const NO_UPSTREAMS: UpstreamPools = {
   pool: () => {
@@ -218,10 +226,12 @@ export function loadVocabulary(config: Config, problems: Problem[]): ServerVocab
 export function readVocabulary(
   config: Config,
   problems: Problem[],
+  doubts?: Doubts,
 ): { readonly vocabulary: ServerVocabulary; readonly isSound: boolean } {
   // The configuration let a missing file pass only where the operator named none.
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
-  const loaded = loadCatalog(path, relative(config.directory, path));
+  const isLost = doubts?.isAbout("catalog") === true;
+  const loaded = isLost ? NO_CATALOG : loadCatalog(path, relative(config.directory, path));
   problems.push(...loaded.problems);
   const isRead = loaded.catalog !== undefined && !loaded.problems.some(isError);
   const catalog = isRead ? loaded.catalog : UNREAD_CATALOG;
@@ -235,6 +245,8 @@ export function readVocabulary(
   const vocabulary = { catalog, names, methodPolicy };
   return { vocabulary, isSound: isRead && !compiled.problems.some(isError) };
 }
+
+const NO_CATALOG: ReturnType<typeof loadCatalog> = { catalog: undefined, problems: [] };
 
 /** A name that is never judged leaves a method unprotected that the operator meant. */
 function checkTokenMethods(

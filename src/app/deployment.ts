@@ -92,7 +92,7 @@ export async function loadDeployment(
   options: DeploymentOptions,
 ): Promise<LoadedDeployment> {
   const problems: Problem[] = [];
-  const { vocabulary, isSound } = readVocabulary(config, problems);
+  const { vocabulary, isSound } = readVocabulary(config, problems, options.doubts);
   await options.drive(giveWay());
   const untilIdle = new Disposables();
   const progress: LoadingParts = {

@@ -110,7 +110,7 @@ export async function layFoundation(
   const sealer = untilReplaced.add(openSealer(signer, signingKey));
   const { serverId } = config.server;
   const attributor = new Attributor({ serverId, sealer, ledger: kept.state.ledger });
-  const contents = await drive(loadingContents(config, vocabulary, env, problems));
+  const contents = await drive(loadingContents(config, vocabulary, env, problems, doubts));
   const { compiler, recipes, endpoints, unserved, isWhole } = contents;
   const processes = await startProcesses(config, { env, kept, log }, problems);
   if (processes !== undefined) {

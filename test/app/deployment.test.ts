@@ -449,8 +449,17 @@ describe("checking a deployment whose configuration is refused", () => {
     );
   });
 
-  it("says nothing of endpoints where it is not known where they are", async () => {
-    const lines = await check({ ...discoveryFiles({ endpoints: { dir: 5 } }), ...BROKEN_PARTS });
-    expect(lines).toEqual([expect.stringMatching(/^agtp-server\.toml: endpoints\.dir: /)]);
+  it.each([
+    ["endpoints", { dir: 5 }, "dir", OF_BROKEN_PARTS.slice(0, 1)],
+    ["endpoints", { dri: "api" }, "dri", OF_BROKEN_PARTS.slice(0, 1)],
+    ["recipes", { dir: 5 }, "dir", []],
+    ["handlers", { root: 5 }, "root", OF_BROKEN_PARTS.slice(0, 1)],
+    ["catalog", { file: 5 }, "file", OF_BROKEN_PARTS],
+  ])("says nothing of what is in a place that nobody can tell: [%s] %j", async (...given) => {
+    const [section, table, key, others] = given;
+    const policies = { methods: { custom: ["FROB"] } };
+    const tables = { ...discoveryFiles({ policies, [section]: table }), ...BROKEN_PARTS };
+    const first = expect.stringMatching(new RegExp(`^agtp-server\\.toml: ${section}\\.${key}: `));
+    expect(await check(tables)).toEqual([first, ...others]);
   });
 });

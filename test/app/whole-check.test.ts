@@ -193,6 +193,23 @@ const DOUBTFUL: Readonly<Record<string, Mistake>> = {
     t.groups.night.push("carol");
     t.policies.approvals.push({ agent: "carol", approval: "operator" });
   }),
+  "where endpoints are": {
+    ...configured("endpoints.dri", (t) => {
+      t.endpoints = { dri: "api" };
+    }),
+    files: {
+      "agents/openwop/clerk/pack.json": exampleFile(
+        "openwop/agents/openwop/clerk/pack.json",
+      ).replace('"persona"', '"toolAllowlist": ["agtp:BOOK /room"], "persona"'),
+    },
+  },
+  "where recipes are": configured("recipes.dir", (t) => {
+    t.recipes = { dir: 5 };
+  }),
+  "which methods there are": configured("catalog.fil", (t) => {
+    t.catalog = { fil: "catalog.json" };
+    t.policies.approvals.push({ method: "OTHERS", approval: "operator" });
+  }),
   "a process": configured("processes[0].cont", (t) => {
     t.processes[0].cont = 2;
   }),

@@ -3,15 +3,17 @@
  * one of them is told, as it may be right once the configuration is.
  */
 
-/** Keys that name an agent. */
-const NAMES_AGENT =
-  /^(?:agents\.default|gateway\.agent|groups\..*|policies\.approvals\[\d+\]\.agent)$/;
+/** Keys that name agents or endpoints, and the sections that say which there are. */
+const NAMES = [
+  [
+    /^(?:agents\.default|gateway\.agent|groups\..*|policies\.approvals\[\d+\]\.agent)$/,
+    ["agents", "openwop", "agntcy", "agentcli"],
+  ],
+  [/^agents\[\d+\]\.toolAllowlist$/, ["endpoints", "recipes"]],
+] as const;
 
 /** Keys that are about a listener alone. */
 const OF_LISTENER = /\.(?:cert|key)$/;
-
-/** Sections that say which agents there are. */
-const HAS_AGENTS = ["agents", "openwop", "agntcy", "agentcli"] as const;
 
 export class Doubts {
   readonly #faults: readonly string[];
@@ -36,9 +38,11 @@ export class Doubts {
     );
   }
 
-  /** True for a key whose agent may be one that is not looked at. */
-  isOnAgent(key: string): boolean {
-    return NAMES_AGENT.test(key) && HAS_AGENTS.some((section) => this.isAbout(section));
+  /** True for a key that names what may be there, and was not looked at. */
+  isOnLost(key: string): boolean {
+    return NAMES.some(
+      ([keys, sections]) => keys.test(key) && sections.some((section) => this.isAbout(section)),
+    );
   }
 }
 

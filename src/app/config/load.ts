@@ -102,8 +102,7 @@ function loadFile(
   const isWhole = (section: string): boolean => !malformed.has(section);
   problems.push(...checkAcross([...keyChecks, ...fileChecks], config, file, isWhole));
   if (!problems.some(isError)) return { config: deepFreeze(config), problems };
-  const rest = draftTree(tree, validation.errors, malformed);
-  const draft = rest && draftOf(rest, absolute);
+  const draft = draftOf(draftTree(tree, validation.errors), absolute);
   if (draft === undefined) return { config: undefined, problems: bound(problems, file) };
   const isBroken = (section: string): boolean => malformed.has(section);
   const ofFiles = checkAcross(fileChecks, draft.config, file, isBroken).map(draft.placed);

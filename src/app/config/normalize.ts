@@ -54,9 +54,6 @@ function asTable(value: unknown): Schema {
   return typeof value === "object" && value !== null ? (value as Schema) : {};
 }
 
-/** Sections without which nothing can be said of the other files: where they are, in what words. */
-const FOUNDATIONS = ["catalog", "endpoints", "recipes", "handlers"] as const;
-
 /** A tree without what is malformed. */
 export interface DraftTree {
   readonly tree: Readonly<Record<string, unknown>>;
@@ -64,13 +61,11 @@ export interface DraftTree {
   keyInFile(key: string): string;
 }
 
-/** The tree to check the other files against; undefined when too little of it is left. */
+/** The tree to check the other files against. */
 export function draftTree(
   tree: Readonly<Record<string, unknown>>,
   errors: readonly ErrorObject[],
-  malformed: ReadonlySet<string>,
-): DraftTree | undefined {
-  if (FOUNDATIONS.some((section) => malformed.has(section))) return undefined;
+): DraftTree {
   const draft = structuredClone(tree) as Record<string, unknown>;
   for (const { keyword, instancePath } of errors) {
     const place = parsePointer(instancePath);
