@@ -3,7 +3,7 @@
  * start nothing is left open.
  */
 
-import type { Environment } from "../base/environment.ts";
+import { type Environment, isUnset } from "../base/environment.ts";
 import type { Log } from "../base/log.ts";
 import { atOnce, type Drive, giveWay } from "../base/paced.ts";
 import { isError, isNewTo, type Problem } from "../base/problem.ts";
@@ -156,7 +156,7 @@ export async function buildDaemon(
  * memory, and nothing is kept open or written.   AGTP-API §13.2
  */
 async function surveyDraft(
-  { config, faults, placed }: Draft,
+  { config, faults, placed, isEnvironmentLost = false }: Draft,
   told: readonly Problem[],
   { log, modules }: DaemonOptions,
   { env, drive }: Pick<DeploymentOptions, "env" | "drive">,
@@ -172,7 +172,9 @@ async function surveyDraft(
       ...(modules && { modules }),
     });
     await deployment?.close();
-    const certain = found.filter(({ key }) => !doubts.isOnLost(key));
+    const certain = found.filter(
+      ({ key, message }) => !doubts.isOnLost(key) && !(isEnvironmentLost && isUnset(message)),
+    );
     return [...certificates, ...certain.map(placed)].filter(isNewTo(told));
   } finally {
     await kept.state.close();

@@ -206,6 +206,19 @@ const DOUBTFUL: Readonly<Record<string, Mistake>> = {
   "where recipes are": configured("recipes.dir", (t) => {
     t.recipes = { dir: 5 };
   }),
+  "which variables are set": {
+    files: {
+      ".env/none": "",
+      "endpoints/variable.toml": endpointFile({
+        ...{ method: "QUERY", path: "/z-variable", errors: UPSTREAM_ERRORS },
+        handler: { type: "external_service", url: `https://${UNSET}.example/`, method: "GET" },
+      }),
+    },
+    alter: (t) => {
+      t.openwop.runtime = { kind: "openai-compatible", base_url: UNSET };
+    },
+    told: [".env: "],
+  },
   "which methods there are": configured("catalog.fil", (t) => {
     t.catalog = { fil: "catalog.json" };
     t.policies.approvals.push({ method: "OTHERS", approval: "operator" });
@@ -234,7 +247,8 @@ const DOUBTFUL: Readonly<Record<string, Mistake>> = {
 async function check(mistakes: readonly Mistake[]): Promise<readonly Problem[]> {
   const tables = wholeTables();
   for (const mistake of mistakes) mistake.alter?.(tables);
-  const files = Object.assign({}, wholeFiles(tables), ...mistakes.map((one) => one.files));
+  const wrong = mistakes.map(({ files }) => files);
+  const files: DeploymentFiles = Object.assign({}, wholeFiles(tables), ...wrong);
   const { configPath, directory } = makeDeployment(files);
   const log = createLog("silent", { write: () => undefined, flush: () => Promise.resolve() });
   const env = { PATH: process.env["PATH"] };

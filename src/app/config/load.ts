@@ -45,6 +45,8 @@ export interface Draft {
   readonly config: Config;
   /** The keys in the file of its errors. */
   readonly faults: readonly string[];
+  /** Its variables cannot be read. */
+  readonly isEnvironmentLost?: boolean;
   /** A problem that it has, at its place in the file. */
   placed(problem: Problem): Problem;
 }
@@ -70,7 +72,16 @@ export function loadConfig(
   if (ofVariables.length === 0) return { ...loaded, environment };
   // Nobody knows which variables are set there.
   const others = loaded.problems.filter(({ message }) => !isUnset(message));
-  return { config: undefined, problems: [...ofVariables, ...others], environment };
+  const { config, draft = config && { config, faults: [], placed: (one: Problem) => one } } =
+    loaded;
+  // AGNTCY agents are found by variables that nothing in a file names.
+  const doubted = draft && {
+    ...draft,
+    faults: [...draft.faults, "agntcy"],
+    isEnvironmentLost: true,
+  };
+  const problems = [...ofVariables, ...others];
+  return { config: undefined, draft: doubted, problems, environment };
 }
 
 function loadFile(
