@@ -1,4 +1,5 @@
 /** Functions of processes behind a daemon, over TLS, with real processes.   docs/processes.md */
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
@@ -35,6 +36,13 @@ import {
   processConfig,
   processEndpoints,
 } from "../support/processes.ts";
+
+/** The processes that this one has started. */
+function listChildren(): readonly string[] {
+  const args = ["-o", "pid=,args=", "--ppid", String(process.pid)];
+  const lines = execFileSync("ps", args, { encoding: "utf8" }).split("\n");
+  return lines.filter((line) => line.includes(HANDLER_PROCESS));
+}
 
 const AGENT = "ab".repeat(32);
 const headers = { "Agent-ID": AGENT };
@@ -694,6 +702,20 @@ describe("the processes of a daemon", () => {
     writeFileSync(join(daemon.directory, "agtp-server.toml"), processConfig(["exit"]));
     expect(await daemon.daemon.reload()).not.toEqual([]);
     expect(await pidOf(daemon)).toBe(before);
+  });
+
+  it("are looked at by a reload whose configuration is refused, and are gone then", async () => {
+    const daemon = await openDaemon(filesOf(["pid"]));
+    const before = [await pidOf(daemon), ...listChildren()];
+    const file = join(daemon.directory, "agtp-server.toml");
+    writeFileSync(file, processConfig(["traceback"], {}, { server: { prot: 1 } }));
+    const keysOf = async () => (await daemon.daemon.reload()).map(({ key }) => key);
+    expect(await keysOf()).toEqual([
+      ...["server.prot", "processes[0].command", "endpoint.handler.function"],
+    ]);
+    writeFileSync(file, processConfig([], {}, { server: { prot: 1 } }));
+    expect(await keysOf()).toEqual(["server.prot"]);
+    expect([await pidOf(daemon), ...listChildren()]).toEqual(before);
   });
 
   it("are gone when it has drained", async () => {
