@@ -59,7 +59,9 @@ function findDependency(path: string, name: string): Entry | undefined {
 
 /** In a module, and in a file of the bundle, which is CommonJS. */
 const IMPORT = /(?:from|import\()\s*"(\.[^"]+)"/g;
-const REQUIRE = /\brequire\("(\.[^"]+)"\)/g;
+const REQUIRE = /\brequire\("(\.[^"]+\.cjs)"\)/g;
+/** In the bundle: a file that is run on a thread of its own, and the module beside which it lies. */
+const BESIDE = /"(\.\/[^"]+)", new URL\("([^"]+)", bundleAddress\)/g;
 
 describe("the dependencies of the release", () => {
   it("run on the oldest Node that it is for", () => {
@@ -108,10 +110,23 @@ describe("the packed release", () => {
     expect(missing).toEqual([]);
   });
 
-  it("has the licences of the packages whose code is in the daemon's file", () => {
-    expect(files).toContain("dist/daemon/LICENSES.txt");
-    const licenses = readFileSync(join(ROOT, "dist/daemon/LICENSES.txt"), "utf8");
-    for (const name of ["ajv", "pino", "semver"]) expect(licenses).toMatch(`\n${name}\n\n`);
+  it("has the files that are run on threads of their own", () => {
+    const started = files
+      .filter((file) => file.endsWith(".cjs"))
+      .flatMap((file) =>
+        [...readFileSync(join(ROOT, file), "utf8").matchAll(BESIDE)].map(
+          ([, name = "", module = ""]) => join(dirname(file), dirname(module), name),
+        ),
+      );
+    expect(started).toContain("dist/src/state/records/sealing-thread.js");
+    expect(files).toEqual(expect.arrayContaining(started));
+  });
+
+  it("has the licences of the packages whose code is in the bundle", () => {
+    expect(files).toContain("dist/bundle/LICENSES.txt");
+    const licenses = readFileSync(join(ROOT, "dist/bundle/LICENSES.txt"), "utf8");
+    for (const name of ["ajv", "commander", "pino", "semver"])
+      expect(licenses).toMatch(`\n${name}\n\n`);
   });
 
   it("has nothing that an example wrote where it was tried", () => {

@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp-agntcy`: checks AGNTCY agent manifests, and writes OASF records of hosted agents. */
-import { agntcyProgram } from "../src/programs/agntcy-command/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(agntcyProgram);
+await runNamed("agtp-agntcy");

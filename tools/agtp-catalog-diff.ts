@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp-catalog-diff`: compares two method catalogs, and says what an upgrade would break. */
-import { catalogDiffProgram } from "../src/programs/upgrade/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(catalogDiffProgram);
+await runNamed("agtp-catalog-diff");

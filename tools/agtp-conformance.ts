@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp-conformance`: runs the conformance cases of AGTP-API against a server. */
-import { conformanceProgram } from "../src/programs/conformance/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(conformanceProgram);
+await runNamed("agtp-conformance");

@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp-keys`: makes and verifies keys, identities, certificates and attribution chains. */
-import { keysProgram } from "../src/programs/keys/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(keysProgram);
+await runNamed("agtp-keys");

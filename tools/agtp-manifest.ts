@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp-manifest`: checks a server manifest and its signature. */
-import { manifestProgram } from "../src/programs/manifest-check/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(manifestProgram);
+await runNamed("agtp-manifest");

@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp-mcp`: MCP in front of AGTP servers, and MCP servers behind one. */
-import { mcpProgram } from "../src/programs/mcp/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(mcpProgram);
+await runNamed("agtp-mcp");

@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp-openapi`: OpenAPI documents as endpoints, and endpoints as OpenAPI documents. */
-import { openapiProgram } from "../src/programs/openapi/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(openapiProgram);
+await runNamed("agtp-openapi");

@@ -1,6 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --min-semi-space-size=16 --max-semi-space-size=16
 /** `agtp`: the client. Sends one request, prints the response, and exits by what came back. */
-import { agtpProgram } from "../src/programs/agtp/command.ts";
-import { runHere } from "./process-terminal.ts";
+import { runNamed } from "./programs.ts";
 
-await runHere(agtpProgram);
+await runNamed("agtp");

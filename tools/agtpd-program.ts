@@ -3,6 +3,7 @@ import { LOG_LEVELS, type LogLevel } from "../src/base/log-level.ts";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
+import { otherPrograms } from "./other-programs.ts";
 import { openQuestions } from "./process-questions.ts";
 
 const NOTES = `
@@ -120,20 +121,6 @@ export function daemonProgram(
     ],
     run,
   });
-}
-
-export async function otherPrograms(): Promise<readonly Command[]> {
-  return [
-    (await import("../src/programs/agtp/command.ts")).agtpProgram,
-    (await import("../src/programs/agntcy-command/command.ts")).agntcyProgram,
-    (await import("../src/programs/upgrade/command.ts")).catalogDiffProgram,
-    (await import("../src/programs/conformance/command.ts")).conformanceProgram,
-    (await import("../src/programs/keys/command.ts")).keysProgram,
-    (await import("../src/programs/manifest-check/command.ts")).manifestProgram,
-    (await import("../src/programs/mcp/command.ts")).mcpProgram,
-    (await import("../src/programs/openapi/command.ts")).openapiProgram,
-    (await import("../src/programs/rpc/command.ts")).rpcProgram,
-  ];
 }
 
 const control = () => import("../src/programs/control-commands.ts");

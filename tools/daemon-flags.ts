@@ -1,4 +1,4 @@
-/** The flags of Node that `agtpd` runs with: its first line has them, and nobody else repeats them. */
+/** The flags of Node that the programs run with: their first lines have them, and nobody else repeats them. */
 import { closeSync, openSync, readSync } from "node:fs";
 
 /** Reads them from the built program, for those who start it with an interpreter of their choice. */

@@ -1,45 +1,71 @@
 /**
- * Part of the build: runs the daemon on a new deployment, calls it as agents do, and keeps the bytecode of
- * whatever ran, beside each file. The daemon runs in a process of its own, with the flags that it always has.
+ * Part of the build: runs the daemon on a new deployment, calls it as agents do, runs the other programs beside
+ * it, and keeps the bytecode of whatever ran, beside each file. All of them run in a process of its own,
+ * with the flags that they always have.
  */
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
-import { join, parse } from "node:path";
+import { dirname, join, parse } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { createClient } from "../src/client/client.ts";
 import { daemonFlags } from "./daemon-flags.ts";
-import { bytecodeOf, ENTRIES, FOLDER, loadDaemon, loadedScripts } from "./load-daemon.ts";
+import { bytecodeOf, FOLDER, loadBundled, loadedScripts } from "./load-bundle.ts";
+import { OTHER_PROGRAMS } from "./other-programs.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { inScratch } from "./scratch.ts";
 
+/** The one file that does something when it is loaded: it ends where there is no daemon. */
+const WORKER = "agtpd-worker";
 const PROGRAM = fileURLToPath(new URL("./agtpd.js", import.meta.url));
 const ITSELF = fileURLToPath(import.meta.url);
 
 /** Of all calls: what runs but once may be taken for rare. */
 const ROUNDS = 20;
 
+type Line = readonly [program: string, ...args: string[]];
+
 const [config] = process.argv.slice(2);
 if (config === undefined) await callDaemon();
 else await runDaemon(config);
 
-/** In the process of the daemon, until it is told that it was called enough. */
+/** In the process of the daemon, until it is told that it was called enough, and what programs are to be run. */
 async function runDaemon(path: string): Promise<void> {
-  const daemon = loadDaemon("agtpd-daemon") as typeof import("./agtpd-daemon.ts");
+  const daemon = loadBundled("agtpd-daemon") as typeof import("./agtpd-daemon.ts");
   process.once("disconnect", () => process.exit(1));
-  process.once("message", () => {
-    // A file that this deployment had no use for is loaded, and keeps what that runs.
-    for (const file of readdirSync(FOLDER)) {
-      const { name, ext } = parse(file);
-      if (ext === ".cjs" && !ENTRIES.includes(name)) loadDaemon(name);
-    }
-    for (const [path, script] of loadedScripts())
-      writeFileSync(bytecodeOf(path), script.createCachedData());
-    process.exit(0);
+  process.once("message", (lines: readonly Line[]) => {
+    runPrograms(lines, dirname(path))
+      .then(keepBytecode)
+      .catch((error: unknown) => {
+        console.error(error);
+        process.exit(1);
+      });
   });
   await daemon.runDaemon({ config: path, port: 0, logLevel: "info" }, processTerminal());
+}
+
+async function runPrograms(lines: readonly Line[], directory: string): Promise<void> {
+  const { runOn } = loadBundled("programs") as typeof import("./programs.ts");
+  const { err, ...terminal } = processTerminal();
+  const silent = { ...err, write: () => undefined };
+  for (const [name, ...args] of lines) {
+    const code = await runOn({ ...terminal, directory, out: silent, err: silent }, name, args);
+    // What a doctor finds is no fault of the build.
+    if (code > 1) throw new Error(`${name} ${args.join(" ")} ended with ${code}`);
+  }
+}
+
+function keepBytecode(): void {
+  // A file that none of them had a use for is loaded, and keeps what that runs.
+  for (const file of readdirSync(FOLDER)) {
+    const { name, ext } = parse(file);
+    if (ext === ".cjs" && name !== WORKER) loadBundled(name);
+  }
+  for (const [path, script] of loadedScripts())
+    writeFileSync(bytecodeOf(path), script.createCachedData());
+  process.exit(0);
 }
 
 function callDaemon(): Promise<void> {
@@ -55,8 +81,11 @@ function callDaemon(): Promise<void> {
     });
     const ended = once(child, "exit");
     const port = await Promise.race([listeningPort(child.stdout as Readable), ended]);
-    if (typeof port === "number") await makeCalls(port, JSON.parse(made.toString()).agent_id);
-    if (child.connected) child.send("keep");
+    const agent: string = JSON.parse(made.toString()).agent_id;
+    if (typeof port === "number") {
+      await makeCalls(port, agent);
+      child.send(programLines(`agtp://127.0.0.1:${port}`, agent));
+    }
     const [code] = await ended;
     if (code !== 0) throw new Error(`the daemon ended with ${code}, and its bytecode is not kept`);
   });
@@ -68,6 +97,23 @@ async function listeningPort(log: Readable): Promise<number> {
     if (event === "listening") return port;
   }
   throw new Error("the daemon does not listen");
+}
+
+/** What people ask of the programs, and what they say of themselves. */
+function programLines(uri: string, agent: string): readonly Line[] {
+  const catalog = "catalog/methods.json";
+  return [
+    ["agtp", uri, "QUERY", "/items/tea", "--agent-id", agent],
+    ["agtp-keys", "verify", "agents/guide.genesis.json", "agents/guide.agent.json"],
+    ["agtp-keys", "verify", "--chain", ".agtp/journal", "--agent", agent],
+    ["agtp-manifest", uri],
+    ["agtp-conformance", uri, "--agent-id", agent, "--only", "5.1"],
+    ["agtp-openapi", "export"],
+    ["agtp-catalog-diff", catalog, catalog, "--against-deployment", "."],
+    ["agtpd", "doctor"],
+    ["agtpd", "status"],
+    ...[...Object.keys(OTHER_PROGRAMS), "agtpd"].map((name) => [name, "--help"] as const),
+  ];
 }
 
 /** Calls that are served and calls that are refused, on new connections and on kept ones. */

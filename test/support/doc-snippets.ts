@@ -5,7 +5,8 @@ import {
   type CompletedCommand,
   completedCommands,
 } from "../../src/programs/editors/completion-command.ts";
-import { daemonProgram, otherPrograms } from "../../tools/agtpd-program.ts";
+import { daemonProgram } from "../../tools/agtpd-program.ts";
+import { otherPrograms } from "../../tools/other-programs.ts";
 import { RUN_PAGES } from "./doc-guides.ts";
 import { ROOT } from "./source-tree.ts";
 

@@ -7,8 +7,8 @@ const DIST = resolve(import.meta.dirname, "../../dist");
 const IMPORT = /^(?:import|export)\b[^;"]*?\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
 /** In the files of the bundle, which are CommonJS: what is indented is loaded late, or a package's own. */
 const REQUIRE = /^(?:(?:const|let|var) \w+ = )?(?:\w+\.__toESM\()?require\("([^"]+)"\)/gm;
-/** An entry of the bundle, and the file that is loaded before it. */
-const LOAD = /^(?:export const .* = )?loadDaemon\("([^"]+)"\)/gm;
+/** An entry of the bundle. */
+const LOAD = /^(?:export const .* = )?loadBundled\("([^"]+)"\)/gm;
 
 interface Imported {
   /** Relative to the built files. */
@@ -22,9 +22,7 @@ function importedBy(entry: string): Imported {
   const packages = new Set<string>();
   for (const file of files) {
     const text = readFileSync(file, "utf8");
-    for (const [, entry] of text.matchAll(LOAD)) {
-      for (const name of ["daemon", entry]) files.add(join(DIST, `daemon/${name}.cjs`));
-    }
+    for (const [, name] of text.matchAll(LOAD)) files.add(join(DIST, `bundle/${name}.cjs`));
     for (const [, from = "", bare = from] of text.matchAll(
       file.endsWith(".cjs") ? REQUIRE : IMPORT,
     )) {
@@ -45,46 +43,67 @@ function packageOf(specifier: string): string {
     .join("/");
 }
 
+/** Files of the bundle that nothing smaller than a deployment needs, the largest last. */
+const LARGE = ["bundle/schemas.cjs", "bundle/configuration.cjs", "bundle/daemon.cjs"];
+
 describe("a start", () => {
-  it("reads the command line without the daemon and its packages", () => {
-    const { files, packages } = importedBy("tools/agtpd.js");
-    expect(files).toContain("src/programs/shell/run-program.js");
-    expect(files.filter((file) => /^daemon\/|^src\/(?:app|dispatch|modules)\//.test(file))).toEqual(
-      [],
-    );
-    expect(packages).toEqual(["commander"]);
-  });
+  it.each(["agtpd", "agtp", "agtp-openapi"])(
+    "reads the command line of %s with a shell alone",
+    (name) => {
+      const { files, packages } = importedBy(`tools/${name}.js`);
+      expect(files.toSorted()).toEqual([
+        ...["programs", "rolldown-runtime", "shell"].map((file) => `bundle/${file}.cjs`),
+        ...[name, "load-bundle", "programs"].map((file) => `tools/${file}.js`).toSorted(),
+      ]);
+      expect(packages).toEqual([]);
+    },
+  );
 
   it("loads the daemon from few files", () => {
-    const { files } = importedBy("tools/agtpd-daemon.js");
-    expect(files).toContain("daemon/daemon.cjs");
-    expect(files).toContain("daemon/agtpd-daemon.cjs");
-    expect(files.length).toBeLessThan(40);
-    expect(files.filter((file) => /^src\/(?:app|dispatch|modules|state)\//.test(file))).toEqual([]);
+    const { files } = importedBy("bundle/agtpd-daemon.cjs");
+    expect(files).toEqual(expect.arrayContaining(LARGE));
+    expect(files.length).toBeLessThan(20);
   });
 
-  it.each(["tools/agtpd-daemon.js", "tools/agtpd-worker.js"])(
-    "loads no package for %s but those that are in its files",
-    (entry) => {
-      expect(importedBy(entry).packages).toEqual([]);
+  it.each(["agtp", "control-commands", "keys", "rpc", "mcp"])(
+    "loads no schema, configuration or daemon for %s",
+    (name) => {
+      const { files } = importedBy(`bundle/${name}.cjs`);
+      expect(files).toContain("bundle/shell.cjs");
+      expect(files.filter((file) => LARGE.includes(file))).toEqual([]);
+    },
+  );
+
+  it.each(["conformance", "manifest-check"])("loads no configuration or daemon for %s", (name) => {
+    const { files } = importedBy(`bundle/${name}.cjs`);
+    expect(files.filter((file) => LARGE.includes(file))).toEqual(["bundle/schemas.cjs"]);
+  });
+
+  it.each(["agntcy-command", "init", "openapi", "schema-files", "upgrade"])(
+    "loads no daemon for %s",
+    (name) => {
+      const { files } = importedBy(`bundle/${name}.cjs`);
+      expect(files).toContain("bundle/configuration.cjs");
+      expect(files).not.toContain("bundle/daemon.cjs");
+    },
+  );
+
+  it.each(["agtpd-daemon", "agtpd-worker", "doctor", "import-command", "openapi", "upgrade"])(
+    "loads no package for %s but those that are in the bundle",
+    (name) => {
+      expect(importedBy(`bundle/${name}.cjs`).packages).toEqual([]);
     },
   );
 
   it("does not list the members of the process, which Node makes for that: it takes 10 ms", () => {
-    const { files } = importedBy("tools/agtpd-daemon.js");
+    const files = ["tools/agtpd.js", "bundle/agtpd-daemon.cjs"].flatMap(
+      (entry) => importedBy(entry).files,
+    );
     const listing = files.filter((file) =>
-      /^import\b.*"(?:node:)?process"/m.test(readFileSync(join(DIST, file), "utf8")),
+      /^import\b.*"(?:node:)?process"|__toESM\(require\("(?:node:)?process"\)/m.test(
+        readFileSync(join(DIST, file), "utf8"),
+      ),
     );
     expect(listing).toEqual([]);
-  });
-});
-
-describe("agtp-keys", () => {
-  it("makes and verifies without what only a deployment needs", () => {
-    const { files, packages } = importedBy("tools/agtp-keys.js");
-    expect(files).toContain("src/programs/keys/genesis-command.js");
-    expect(files.filter((file) => /^src\/(?:app|dispatch|modules)\//.test(file))).toEqual([]);
-    expect(files).not.toContain("src/state/open-store.js");
-    expect(packages).not.toContain("ajv");
   });
 });

@@ -1,7 +1,8 @@
 /** Programs that print JSON, where there is nothing to print: a reader of JSON is told so. */
 import { describe, expect, it } from "vitest";
 import type { Command } from "../../../src/programs/shell/command.ts";
-import { daemonProgram, otherPrograms } from "../../../tools/agtpd-program.ts";
+import { daemonProgram } from "../../../tools/agtpd-program.ts";
+import { otherPrograms } from "../../../tools/other-programs.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { runIn } from "../../support/terminal.ts";
 

@@ -1,16 +1,16 @@
 /**
  * Loads the files of the bundle with the bytecode that the build kept of them: a start compiles none of them
- * again, which takes a third of its time, and neither does its first second. Bytecode of another Node or of
- * other flags is not used.
+ * again, which takes a third of a daemon's time, and neither does its first second. Bytecode of another Node
+ * or of other flags is not used.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 
-export const FOLDER: string = fileURLToPath(new URL("../daemon/", import.meta.url));
-/** The files that do something when they are run; the others are run as these need them. */
-export const ENTRIES: readonly string[] = ["agtpd-daemon", "agtpd-worker"];
+export const FOLDER: string = fileURLToPath(new URL("../bundle/", import.meta.url));
+/** The files that are loaded from outside; the others are run as these need them. */
+export const ENTRIES: readonly string[] = ["programs", "agtpd-worker"];
 /** A script of its own has no `import`: the build lets each file ask for this one by that name. */
 export const IMPORT: string = "importHere";
 
@@ -37,7 +37,7 @@ const loaded = new Map<string, Loaded>();
 const requireOther = createRequire(FOLDER);
 
 /** Runs a file of the bundle, by its name, and returns its exports. */
-export function loadDaemon(name: string): object {
+export function loadBundled(name: string): object {
   return requireFile(`./${name}.cjs`) as object;
 }
 

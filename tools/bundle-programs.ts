@@ -1,28 +1,31 @@
 /**
- * Part of the build: puts the modules that every daemon loads into one file, its packages included.
- * Node takes a third of a millisecond to find, read and link each of 900 modules and of the 150 files
- * of these packages (40 of 320 ms of CPU), and a start waits for all of them. The files are not minified,
- * so that a stack trace stays readable; whatever is loaded late stays where it is.
+ * Part of the build: puts the modules of the programs into few files, their packages included. Node takes a
+ * third of a millisecond to find, read and link each of the 900 modules that every daemon loads and of the
+ * 150 files of its packages (40 of 320 ms of CPU), and a start waits for all of them. The files are not
+ * minified, so that a stack trace stays readable; whatever is loaded late is in files of its own.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, relative, sep } from "node:path";
+import { basename, dirname, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type OutputAsset, type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { Visitor } from "rolldown/utils";
-import { CLOSING, ENTRIES, IMPORT, OPENING } from "./load-daemon.ts";
+import { CLOSING, ENTRIES, IMPORT, OPENING } from "./load-bundle.ts";
+import { sharedFiles } from "./package/shared-files.ts";
 
 const DIST = fileURLToPath(new URL("..", import.meta.url));
 /**
- * The packages that every daemon loads, yaml right behind the ready line, and those that one loads for MCP
- * or to ask an upstream, which are large; the other programs load them from where they are installed.
+ * The packages that a start waits for, yaml right behind the ready line of a daemon, and those that one loads
+ * for MCP or to ask an upstream, which are large; others are loaded late, from where they are installed.
  */
 const PACKAGES =
-  /^(?:ajv|ajv-formats|canonicalize|lru-cache|pino|re2js|semver|smol-toml|yaml|undici|@modelcontextprotocol\/\w+)(?:\/|$)/;
+  /^(?:ajv|ajv-formats|canonicalize|commander|lru-cache|picocolors|pino|re2js|semver|smol-toml|toml-eslint-parser|yaml|undici|@modelcontextprotocol\/\w+)(?:\/|$)/;
 /** The address of a file of the bundle. */
 const HERE = "bundleAddress";
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 /** Each with all that it imports. */
 const ALWAYS_LOADED = /\/dist\/src\/(?:app\/daemon|modules\/[^/]+\/module)\.js$/;
+
+const shared = sharedFiles(DIST);
 
 /** Lets a module find the files beside its own source: both folders of the output are one below. */
 const ownAddresses: Plugin = {
@@ -63,7 +66,7 @@ const bundle = await rolldown({
   input: Object.fromEntries(ENTRIES.map((name) => [name, `${DIST}tools/${name}.js`])),
   platform: "node",
   external: (id, importer) => !isBundled(id, importer),
-  plugins: [ownAddresses, loadedFiles],
+  plugins: [ownAddresses, loadedFiles, shared.plugin],
 });
 const { output } = await bundle.write({
   dir: DIST,
@@ -74,10 +77,12 @@ const { output } = await bundle.write({
   // Each module begins with a comment that names its file.
   minify: false,
   comments: false,
-  entryFileNames: "daemon/[name].cjs",
-  chunkFileNames: "daemon/[name].cjs",
+  entryFileNames: "bundle/[name].cjs",
+  chunkFileNames: ({ name, facadeModuleId }) =>
+    `bundle/${name === "command" && facadeModuleId ? basename(dirname(facadeModuleId)) : name}.cjs`,
   codeSplitting: {
     groups: [
+      ...shared.groups,
       { name: "daemon", test: ALWAYS_LOADED },
       { name: "yaml", test: /\/node_modules\/yaml\// },
       { name: "undici", test: /\/node_modules\/undici\// },
@@ -86,16 +91,16 @@ const { output } = await bundle.write({
 });
 await bundle.close();
 for (const name of ENTRIES) writeFileSync(`${DIST}tools/${name}.js`, entryOf(name));
-writeFileSync(`${DIST}daemon/LICENSES.txt`, licensesOf(output).join("\n\n"));
+writeFileSync(`${DIST}bundle/LICENSES.txt`, licensesOf(output).join("\n\n"));
 
 /** In the place of the unbundled one. */
 function entryOf(name: string): string {
   const exported = output.flatMap((file) =>
     file.type === "chunk" && file.name === name ? file.exports : [],
   );
-  const loading = `loadDaemon(${JSON.stringify(name)})`;
+  const loading = `loadBundled(${JSON.stringify(name)})`;
   return [
-    `import { loadDaemon } from "./load-daemon.js";`,
+    `import { loadBundled } from "./load-bundle.js";`,
     exported.length === 0 ? `${loading};` : `export const { ${exported.join(", ")} } = ${loading};`,
     "",
   ].join("\n");

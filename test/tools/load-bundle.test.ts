@@ -1,6 +1,6 @@
-/** The daemon's files with their bytecode, in processes of their own, as Node's flags decide whether that fits. */
+/** The files of the bundle with their bytecode, in processes of their own, as Node's flags decide whether that fits. */
 import { execFileSync } from "node:child_process";
-import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -12,10 +12,10 @@ const FLAGS = daemonFlags(join(DIST, "tools/agtpd.js"));
 
 /** Tells for each file that is loaded whether its bytecode was rejected, and the kind of the export that runs the daemon. */
 function load(flags: readonly string[], dist = DIST): unknown {
-  const address = pathToFileURL(join(dist, "tools/load-daemon.js"));
+  const address = pathToFileURL(join(dist, "tools/load-bundle.js"));
   const code = `
-    const { loadDaemon, loadedScripts } = await import("${address}");
-    const { runDaemon } = loadDaemon("agtpd-daemon");
+    const { loadBundled, loadedScripts } = await import("${address}");
+    const { runDaemon } = loadBundled("agtpd-daemon");
     const fates = [...loadedScripts().values()].map(({ cachedDataRejected = "none" }) => cachedDataRejected);
     console.log(JSON.stringify([...new Set(fates), typeof runDaemon]));`;
   const args = [...flags, "--input-type=module", "--eval", code];
@@ -23,21 +23,29 @@ function load(flags: readonly string[], dist = DIST): unknown {
 }
 
 /** The parts that are loaded, somewhere else, for a test to change. */
-function copyDaemon(): string {
+function copyBundle(): string {
   const dist = join(createDirectory(), "dist");
-  cpSync(join(DIST, "daemon"), join(dist, "daemon"), { recursive: true });
-  cpSync(join(DIST, "tools/load-daemon.js"), join(dist, "tools/load-daemon.js"));
+  cpSync(join(DIST, "bundle"), join(dist, "bundle"), { recursive: true });
+  cpSync(join(DIST, "tools/load-bundle.js"), join(dist, "tools/load-bundle.js"));
   writeFileSync(join(dist, "../package.json"), '{"type":"module"}');
   return dist;
 }
 
-describe("the daemon's files", () => {
+describe("the files of the bundle", () => {
   it("take the bytecode that the build kept, under the flags of agtpd", () => {
     expect(load(FLAGS)).toEqual([false, "function"]);
   });
 
-  it("have bytecode, all but the entry of workers, those that the daemon of the build did not need too", () => {
-    const names = readdirSync(join(DIST, "daemon"));
+  it("are loaded under these flags by every program", () => {
+    const { bin } = JSON.parse(readFileSync(join(DIST, "../package.json"), "utf8"));
+    const programs = Object.values<string>(bin);
+    expect(programs.map((file) => daemonFlags(join(DIST, "..", file)))).toEqual(
+      programs.map(() => FLAGS),
+    );
+  });
+
+  it("have bytecode, all but the entry of workers, those that nothing of the build needed too", () => {
+    const names = readdirSync(join(DIST, "bundle"));
     expect(names).toEqual(expect.arrayContaining(["daemon.cjs", "undici.cjs", "yaml.cjs"]));
     const bare = names.filter(
       (name) => name.endsWith(".cjs") && !names.includes(`${name}.bytecode`),
@@ -51,10 +59,10 @@ describe("the daemon's files", () => {
   });
 
   it("are compiled where there is no bytecode, or what is no bytecode", () => {
-    const dist = copyDaemon();
-    const kept = readdirSync(join(dist, "daemon"))
+    const dist = copyBundle();
+    const kept = readdirSync(join(dist, "bundle"))
       .filter((name) => name.endsWith(".bytecode"))
-      .map((name) => join(dist, "daemon", name));
+      .map((name) => join(dist, "bundle", name));
     for (const file of kept) rmSync(file);
     expect(load(FLAGS, dist)).toEqual(["none", "function"]);
     for (const file of kept) writeFileSync(file, "");
