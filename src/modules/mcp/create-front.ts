@@ -4,9 +4,15 @@
  */
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
-import { createCallerResolver } from "../../dispatch/caller/caller-resolver.ts";
+import {
+  type CallerResolver,
+  createCallerResolver,
+} from "../../dispatch/caller/caller-resolver.ts";
+import type { CallerState } from "../../dispatch/caller/caller-state.ts";
+import { refuseInactive } from "../../dispatch/gates/03-lifecycle.ts";
 import type { HttpSide } from "../../dispatch/module/http-gateway.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
+import { scopeViolation } from "../../dispatch/refusals/refusal.ts";
 import type { CallRules } from "../../dispatch/routes/may-call.ts";
 import { isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
@@ -35,7 +41,8 @@ export function* creatingFront(
 ): Paced<McpFront> {
   const { tasks, states } = kept;
   const { config, state, tokens } = context;
-  const { dispatcher } = context.deployment();
+  const { dispatcher, directory } = context.deployment();
+  const resolve = createCallerResolver(directory, config.policies.identity);
   const { serverId } = config.server;
   const rules = rulesOf(config);
   const toolbox = yield* creatingToolbox(context, rules);
@@ -48,7 +55,8 @@ export function* creatingFront(
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
     listing: createToolListing(visible),
-    projection: createProjection(context, visible, contracts),
+    projection: createProjection(resolve, visible, contracts),
+    refuseKept: keptGate(resolve, state.lifecycle),
     stopping: context.stopping.signal,
     latest: () => kept.served ?? front,
     reportFault: reportingTo(context.log),
@@ -115,11 +123,10 @@ const NOTHING: readonly ListedTool[] = [];
 
 /** The tools of a client as it would be shown them now, found without a request of its own. */
 function createProjection(
-  { config, deployment }: Pick<McpContext, "config" | "deployment">,
+  resolve: CallerResolver,
   visible: VisibleTools,
   { tools }: Pick<FrontContracts, "tools">,
 ): Projection {
-  const resolve = createCallerResolver(deployment().directory, config.policies.identity);
   return {
     toolsOf: ({ fields, peer, key }) => {
       const resolution = resolve(fields.get("agent-id") ?? "", undefined, peer);
@@ -129,6 +136,22 @@ function createProjection(
       return visible({ caller: { ...resolution.caller, principalId }, peer });
     },
     validUntil: (agentId) => tools.validUntil(agentId),
+  };
+}
+
+/** Asks of a client what the gates ask of its requests: whether it may act, and with which scopes. */
+function keptGate(
+  resolve: CallerResolver,
+  lifecycle: CallerState["lifecycle"],
+): McpFront["refuseKept"] {
+  return ({ fields, peer }, scopes) => {
+    const resolution = resolve(fields.get("agent-id") ?? "", undefined, peer);
+    if ("kind" in resolution) return resolution;
+    const { caller, refusal } = resolution;
+    const refused = refusal ?? refuseInactive(caller.document, lifecycle);
+    if (refused !== undefined) return refused;
+    const missing = scopes.filter((scope) => !caller.authority.covers(scope));
+    return missing.length === 0 ? undefined : scopeViolation(missing);
   };
 }
 

@@ -3,6 +3,7 @@ import type { JsonRecord } from "../../base/json-value.ts";
 import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import type { Recording } from "../../dispatch/recorded.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
@@ -20,6 +21,8 @@ export interface McpFront {
   readonly listing: ToolListing;
   readonly contracts: FrontContracts;
   readonly projection: Projection;
+  /** Why a client is refused now what took these scopes; undefined: it is given it. */
+  refuseKept(caller: McpCaller, scopes: readonly string[]): Refusal | undefined;
   readonly tasks: McpTasks;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;

@@ -1,6 +1,7 @@
 /** Errors of JSON-RPC, as MCP uses them.   MCP "Error Handling" */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import type { JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, textsIn } from "../../base/json-value.ts";
+import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Answer } from "./ask.ts";
 import type { Challenge, McpRequest } from "./front.ts";
 import { challengeFor } from "./identify.ts";
@@ -29,6 +30,22 @@ export function challenged({ message }: Challenge): ProtocolError {
 /** A request that was understood and refused, where the method has no result that says so. */
 export function refused(message: string, data: JsonRecord): ProtocolError {
   return new ProtocolError(REFUSED, message, data);
+}
+
+/** The error that the refusal of something kept is; scopes that a token may have are HTTP's to say. */
+export function refuseKept(
+  request: McpRequest,
+  { code, message, carried = {} }: Refusal,
+): ProtocolError {
+  const missing = textsIn(carried["missing_scopes"]);
+  if (request.front.protection === undefined || missing.length === 0) {
+    return refused(message, { code, ...carried });
+  }
+  const isPresent = request.caller.fields.has("authorization");
+  const status = isPresent ? 403 : 401;
+  const error = isPresent ? "insufficient_scope" : undefined;
+  request.challenge = { status, error, message, scopes: missing };
+  return challenged(request.challenge);
 }
 
 /** Said where the record of an answer could not be kept, so that nothing may be answered. */

@@ -131,33 +131,74 @@ describe("an MCP client", () => {
 });
 
 describe("a task of a client with another token", () => {
-  it("waits for one that reaches its call", async () => {
+  const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+  /** Two clients of one principal, and a word on what waits. */
+  async function openWaiting() {
     const open = vi.spyOn(EscalationRegister.prototype, "open");
     onTestFinished(() => open.mockRestore());
-    const server = await openGuarded({}, {}, [{ method: "SEARCH", approval: "operator" }]);
-    const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
-    const wide = await server.tokenFor({ scope: "openid orders:read" });
-    const narrow = await server.tokenFor({ scope: "openid orders:write" });
-    const asking = { name: "search_orders", arguments: {} };
-    const begun = await postMcp(server, "tools/call", asking, { token: wide, capabilities });
-    const { result } = (await begun.json()) as { result: { taskId: string } };
-    const register = open.mock.contexts[0] as EscalationRegister;
-    const [waiting] = register.list();
-    const word = {
-      attestationId: "att-1",
-      status: "accepted",
-      at: Date.now(),
-      authority: "operator",
-    } as const;
-    await register.decide(waiting?.escalationId ?? "", word);
-    const { taskId } = result;
-    const get = (token: string): Promise<Response> =>
-      postMcp(server, "tasks/get", { taskId }, { token, capabilities });
-    const refused = await get(narrow);
-    expect(refused.status).toBe(403);
-    expect(refused.headers.get("www-authenticate")).toContain('scope="orders:read"');
-    const done = (await (await get(wide)).json()) as { result: object };
-    expect(done.result).toMatchObject({ status: "completed", result: { structuredContent: {} } });
+    const approvals = ["SEARCH", "AUDIT"].map((method) => ({ method, approval: "operator" }));
+    const server = await openGuarded({}, {}, approvals);
+    const client = async (scope: string) => {
+      const token = await server.tokenFor({ scope });
+      const setup = { token, capabilities: TASKS };
+      return {
+        get: (taskId: string) => postMcp(server, "tasks/get", { taskId }, setup),
+        listen: (taskIds: readonly string[]) =>
+          postMcp(server, "subscriptions/listen", { notifications: { taskIds } }, setup),
+        begin: async (name: string) => {
+          const begun = await postMcp(server, "tools/call", { name, arguments: {} }, setup);
+          return ((await begun.json()) as { result: { taskId: string } }).result.taskId;
+        },
+      };
+    };
+    const accept = async (): Promise<void> => {
+      const register = open.mock.contexts[0] as EscalationRegister;
+      const word = { attestationId: "att-1", status: "accepted", authority: "operator" } as const;
+      for (const { escalationId, status } of register.list()) {
+        if (status === "pending_review") {
+          await register.decide(escalationId, { ...word, at: Date.now() });
+        }
+      }
+    };
+    const wide = await client("openid orders:read");
+    const narrow = await client("openid orders:write");
+    return { wide, narrow, accept };
+  }
+
+  async function expectRefused(response: Response): Promise<void> {
+    expect(response.status).toBe(403);
+    expect(response.headers.get("www-authenticate")).toContain('scope="orders:read"');
+    expect(await response.text()).not.toContain("structuredContent");
+  }
+
+  it("waits for one that reaches its call, and gives what came of it to no lesser one", async () => {
+    const { wide, narrow, accept } = await openWaiting();
+    const taskId = await wide.begin("search_orders");
+    await accept();
+    await expectRefused(await narrow.get(taskId));
+    for (let times = 0; times < 2; times += 1) {
+      const done = (await (await wide.get(taskId)).json()) as { result: object };
+      expect(done.result).toMatchObject({ status: "completed", result: { structuredContent: {} } });
+      await expectRefused(await narrow.get(taskId));
+    }
+  });
+
+  it("is not told of to a listener with a lesser one", async () => {
+    const { wide, narrow, accept } = await openWaiting();
+    const refused = await wide.begin("search_orders");
+    const given = await narrow.begin("audit_orders");
+    await accept();
+    for (const taskId of [refused, given]) expect((await wide.get(taskId)).status).toBe(200);
+    const { body } = await narrow.listen([refused, given]);
+    let told = "";
+    for await (const chunk of body ?? []) {
+      told += Buffer.from(chunk).toString();
+      if (told.includes("notifications/tasks")) break;
+    }
+    const [, notified] = told.split("notifications/tasks");
+    expect(notified).toContain(given);
+    expect(notified).not.toContain(refused);
   });
 });
 

@@ -6,11 +6,13 @@
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { type JsonRecord, parseJson } from "../../../base/json-value.ts";
+import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { isDone } from "../../../wire/message.ts";
 import { type Answer, type Asking, ask, type TellProgress } from "../ask.ts";
 import { approvedCall } from "../contracts/own-tools.ts";
 import type { McpRequest } from "../front.ts";
 import { challengeFor } from "../identify.ts";
+import { refuseKept } from "../protocol-errors.ts";
 import { refusalResult, successResult } from "../tools/call-result.ts";
 import { bodyText } from "../tools/content.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
@@ -144,17 +146,27 @@ async function afterWork(
 function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
   const { front } = request;
   const answered = { answer, serverId: front.serverId, meta: {}, isCurrent: true };
+  const { route, partScopes = [] } = answer.exchange;
+  const scopes = [...(route?.requiredScopes ?? []), ...partScopes];
   try {
     const result = isDone(answer.response.status)
       ? successResult(front.toolbox.find(tool), answered)
       : refusalResult(answered);
-    return { status: "completed", message: "done", result: { ...result } as JsonRecord };
+    return { status: "completed", message: "done", result: { ...result } as JsonRecord, scopes };
   } catch (error) {
     const told =
       error instanceof ProtocolError ? error : front.reportFault(error, `task of ${tool}`);
     const { code, message, data } = told;
-    return { status: "failed", message, error: { code, message, data } };
+    return { status: "failed", message, error: { code, message, data }, scopes };
   }
+}
+
+/** Why a client is not given the end of a task that it began; undefined: it is, or there is none yet. */
+export function refuseResult(
+  { front, caller }: Pick<McpRequest, "front" | "caller">,
+  { status, scopes = [] }: McpTask,
+): Refusal | undefined {
+  return status === "working" ? undefined : front.refuseKept(caller, scopes);
 }
 
 /** Gives a task up: work is cancelled where it can be, a question is left unanswered. */
@@ -182,7 +194,12 @@ export function tasksOf(request: McpRequest): ClientTasks {
       const task = request.front.tasks.get(taskId);
       return task?.owner === request.caller.key ? task : undefined;
     },
-    advance: (task) => advanceTask(request, task),
+    advance: async (task) => {
+      const now = await advanceTask(request, task);
+      const refusal = refuseResult(request, now);
+      if (refusal !== undefined) throw refuseKept(request, refusal);
+      return now;
+    },
     cancel: (task) => cancelTask(request, task),
   };
 }

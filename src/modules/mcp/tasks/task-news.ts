@@ -8,7 +8,7 @@ import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { McpFront, McpRequest } from "../front.ts";
 import { isAdmitted } from "../identify.ts";
-import { advanceTask } from "./run-task.ts";
+import { advanceTask, refuseResult } from "./run-task.ts";
 import type { McpTask } from "./task.ts";
 import { POLL_INTERVAL_MS, taskView } from "./task-requests.ts";
 
@@ -108,6 +108,10 @@ async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Pr
       const task = front.tasks.get(taskId);
       const now = task && (await advanceTask({ ...request, front }, task).catch(passing(task)));
       if (signal.aborted) return;
+      if (now !== undefined && refuseResult({ front, caller: request.caller }, now) !== undefined) {
+        open.delete(taskId);
+        continue;
+      }
       const state = JSON.stringify([now?.status, now?.message]);
       const isNews = now !== undefined && told.get(taskId) !== state;
       if (isNews && !tell(now)) continue;

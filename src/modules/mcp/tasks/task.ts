@@ -40,6 +40,8 @@ export interface McpTask {
   readonly result?: JsonRecord;
   /** The error of JSON-RPC that ended it. */
   readonly error?: JsonRecord;
+  /** The scopes that its result took: who is given it holds them. */
+  readonly scopes?: readonly string[];
 }
 
 /** How long a task is kept. */

@@ -51,7 +51,7 @@ export function isPassing(status: number, body: unknown): boolean {
 
 /** The change of a task. */
 export type TaskChange = Partial<
-  Pick<McpTask, "status" | "message" | "result" | "error" | "following">
+  Pick<McpTask, "status" | "message" | "result" | "error" | "following" | "scopes">
 >;
 
 /** The change of a task by how its work stands; undefined: nothing new. `end` reads the last answer. */
