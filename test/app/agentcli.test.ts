@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { formatProblem } from "../../src/base/problem.ts";
@@ -12,6 +14,7 @@ import {
   type DeploymentFiles,
   endpointFile,
 } from "../support/deployment.ts";
+import { makeDirectory } from "../support/directory.ts";
 import { encodeRequest, openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 import { AGENT } from "../support/genesis.ts";
 import { makeCertificate } from "../support/hosted-agents.ts";
@@ -432,6 +435,33 @@ describe("a run", () => {
       { task_id: "any", ran: true },
       { task_id: "gated", ran: false, error: "approval_auto_rejected" },
       { task_id: "late", ran: false, reason: expect.stringContaining("delay_s") },
+    ]);
+  });
+
+  it.each(["DEACTIVATE", "REVOKE"])("brings about none after %s of its agent", async (method) => {
+    const fifo = join(makeDirectory({}), "go");
+    execFileSync("mkfifo", [fifo]);
+    const manifest = manifestOf([
+      shellTask("cat", [fifo]),
+      shellTask("echo", ["next"], {
+        ...{ id: "next", schedule: undefined },
+        trigger: { parent: "t1", on: "success" },
+      }),
+    ]);
+    const identity = { lifecycle_auth: "open" };
+    const server = await openServer(files(manifest, {}, { policies: { identity } }), {
+      ...{ env: ENV, isClean: false },
+    });
+    const answered = run(server);
+    // It opens once the program reads.
+    const go = await openFile(fifo, "w");
+    const headers = { "Agent-ID": BOB };
+    const body = { agent_id: ALICE, reason: "it was stolen" };
+    expect((await server.send({ method, headers, body })).status).toBe(200);
+    await go.close();
+    const reply = await answered;
+    expect(reply.body["children"]).toMatchObject([
+      { task_id: "next", ran: false, error: "authorization_denied" },
     ]);
   });
 

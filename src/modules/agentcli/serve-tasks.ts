@@ -7,6 +7,7 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
+import { refuseInactiveCaller } from "../../dispatch/gates/03-lifecycle.ts";
 import { identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
@@ -71,6 +72,11 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
       operator: `agtpd@${config.server.serverId}`,
     },
     runtime: promptRuntime(context, settings),
+    findInactive: (caller) => {
+      const { lifecycle } = context.state;
+      const { directory } = context.deployment();
+      return refuseInactiveCaller(caller, { directory, lifecycle })?.message;
+    },
     trustOf: (tier) => trustOf(settings, tier),
     usualTimeoutMs: Math.max(1, config.limits.handlerTimeoutMs - ANSWER_MARGIN_MS),
     secrets: secretsOf(env),
@@ -193,7 +199,8 @@ function taskRoute(
   const found = { manifest, workflow, task, plan };
   const handler: RouteHandler = async (call, exchange) => {
     const isKnown = exchange.caller.document !== undefined;
-    const caller = { call, isKnown, payer: payerOf(exchange) };
+    const findInactive = (): string | undefined => executor.findInactive(exchange.caller);
+    const caller = { call, isKnown, payer: payerOf(exchange), findInactive };
     return toHandlerResult(await runTask(found, caller, executor));
   };
   return createRoute(definition, handler, {

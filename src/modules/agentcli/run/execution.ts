@@ -3,6 +3,7 @@
 import { given } from "../../../base/json-value.ts";
 import type { ProcessGroups } from "../../../base/process-groups.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
+import type { Caller } from "../../../dispatch/caller/caller.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { RunError } from "../compile/endpoints.ts";
@@ -21,6 +22,8 @@ export interface Executor {
   readonly groups: ProcessGroups;
   /** Undefined: prompts have nobody to go to. */
   readonly runtime: PromptRuntime | undefined;
+  /** Why a caller may not act at this moment, in words. */
+  findInactive(caller: Caller): string | undefined;
   /** The trust in a caller of a tier; undefined where the operator maps no tier at all. */
   trustOf(tier: number | undefined): TrustLevel | undefined;
   /** Milliseconds that a task may take which does not say. */
@@ -43,6 +46,8 @@ export interface RunCaller {
   readonly isKnown: boolean;
   /** The owner of the places that its runs take. */
   readonly payer: TaskOwner;
+  /** Why the caller may not act any more, in words. */
+  findInactive(): string | undefined;
 }
 
 /** One task that is to run, and for whom. */

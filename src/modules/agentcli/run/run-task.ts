@@ -69,6 +69,9 @@ async function runOnce(
   const begun = await executor.runs.begin(wanted, overlap);
   if (begun.kind === "none") return refuseRun("task_already_running", begun.message);
   try {
+    // It may have waited for its turn, or for the task that it follows.
+    const inactive = caller.findInactive();
+    if (inactive !== undefined) return refuseRun("authorization_denied", inactive);
     if (!(await governed.consume())) {
       return refuseRun("approval_required", "the approval was used by another run");
     }
