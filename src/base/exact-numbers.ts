@@ -83,6 +83,14 @@ function asBuffer(octets: Uint8Array): Buffer {
   return Buffer.from(octets.buffer, octets.byteOffset, octets.length);
 }
 
+/** A power of three digits or more, in whatever text. */
+const POWER = /\d[Ee][-+]?\d{3}/;
+
+/** Tells whether octets that nobody has read yet are worth a look for such numbers. */
+export function seemsToHaveLost(octets: Buffer): boolean {
+  return hasDigits(octets) || POWER.test(octets.toString("latin1"));
+}
+
 /** Each request is asked: a look at every sixteenth octet, and at the numbers that were read. */
 function mayHaveLost(octets: Uint8Array, value: unknown): boolean {
   return hasDigits(octets) || hasInfinite(value);
@@ -124,9 +132,32 @@ export function lossOf(number: number): string | undefined {
 /** Stands in a text for a number: no text of anybody's has it. */
 const MARK = `\0${randomBytes(12).toString("hex")} `;
 const MARKED = new RegExp(
-  `"${JSON.stringify(MARK).slice(1, -1).replace("\\", "\\\\")}(\\d+)"`,
+  `"${JSON.stringify(MARK).slice(1, -1).replace("\\", "\\\\")}([-+.\\dEe]+)"`,
   "g",
 );
+
+/** JSON with texts in the place of the numbers that would not be kept, for who reads it and writes it again. */
+export function markLost(octets: Uint8Array): string {
+  const json = asBuffer(octets);
+  let marked = "";
+  let done = 0;
+  for (const { token, from, to } of lostNumbers(json)) {
+    marked += json.toString("utf8", done, from) + JSON.stringify(MARK + token);
+    done = to;
+  }
+  return marked + json.toString("utf8", done);
+}
+
+/** JSON with the numbers again for which texts stand. */
+export function restoreLost(json: string): string {
+  return json.replace(MARKED, "$1");
+}
+
+/** Tells whether texts stand for numbers in a value. */
+export function isMarked(value: unknown): boolean {
+  if (typeof value === "string") return value.startsWith(MARK);
+  return isStructure(value) && Object.values(value).some(isMarked);
+}
 
 /**
  * Writes JSON again as it is after `change`, numbers that a double does not keep to the digit.
@@ -138,18 +169,15 @@ export function rewriteExactly(
   change: (value: unknown) => unknown,
   indent = 0,
 ): string {
-  const json = asBuffer(octets);
-  const tokens: string[] = [];
-  let marked = "";
-  let done = 0;
-  for (const { token, from, to } of lostNumbers(json)) {
-    marked += json.toString("utf8", done, from) + JSON.stringify(`${MARK}${tokens.length}`);
-    tokens.push(token);
-    done = to;
-  }
-  marked += json.toString("utf8", done);
-  const written = JSON.stringify(change(JSON.parse(marked)), undefined, indent);
-  return written.replace(MARKED, (mark, index) => tokens[Number(index)] ?? mark);
+  return restoreLost(JSON.stringify(change(JSON.parse(markLost(octets))), undefined, indent));
+}
+
+/** The value of JSON in which texts may stand for numbers: it has the numbers, and is sent with their digits. */
+export function readMarked(value: unknown): unknown {
+  if (!isMarked(value)) return value;
+  const json = restoreLost(JSON.stringify(value));
+  const read: unknown = JSON.parse(json);
+  return isStructure(read) ? shareEncoded(read, json) : read;
 }
 
 /** The value of JSON, noted where it has numbers that would not be kept; undefined: it is none. */

@@ -85,6 +85,11 @@ function call(id) {
       return say({ id, result: { content: [], structuredContent: { sum: "many" } } });
     case "forgets":
       return say({ id, result: { content: [{ type: "text", text: "7" }] } });
+    // As a program writes whose language has longer numbers.
+    case "long-numbers": {
+      const content = '"content":[],"structuredContent":{"id":9007199254740993,"far":[1e400,2]}';
+      return process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{${content}}}\n`);
+    }
     case "twice":
       say({ id, result: { content: [{ type: "text", text: "first" }] } });
       return say({ id, result: { content: [{ type: "text", text: "second" }] } });

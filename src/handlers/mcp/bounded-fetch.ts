@@ -9,6 +9,7 @@ import { ANSWER_BOUNDS, jsonExcess } from "../../base/json-bounds.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { connectionOptions, limitInterim } from "../connection-options.ts";
 import { pacePieces, turnOfLong } from "../paced-answers.ts";
+import { markAnswer, markEvents } from "./exact-results.ts";
 import type { McpHttpPlace } from "./read-settings.ts";
 
 const MAX_CONNECTIONS = 64;
@@ -147,7 +148,7 @@ class HeldMessage {
   }
 
   /** All of it, in the turn that it has for itself. Throws where it holds too much. */
-  async take(): Promise<Uint8Array> {
+  async take(): Promise<Buffer> {
     const octets = Buffer.concat(this.#chunks, this.#length);
     this.#chunks = [];
     this.#length = 0;
@@ -170,7 +171,7 @@ function boundedMessage(most: number): Bounding {
       else if (first === BRACKET) controller.error(new SyntaxError("a list of messages"));
     },
     async flush(controller) {
-      if (held.length > 0) controller.enqueue(await held.take());
+      if (held.length > 0) controller.enqueue(markAnswer(await held.take()));
     },
   });
 }
@@ -196,7 +197,7 @@ function boundedEvents({ message, all }: Bounds): Bounding {
         const isEnd = count === 0 && held.length === 0;
         if (!isEnd) held.push(whole);
         else if (whole.length > 0) controller.enqueue(whole);
-        if (count > 0) controller.enqueue(await held.take());
+        if (count > 0) controller.enqueue(markEvents(await held.take()));
         held.push(chunk.subarray(at - rest, at));
         if (held.length > message || total > all) throw new MessageTooLong(message);
         from = at;

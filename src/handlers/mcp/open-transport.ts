@@ -3,6 +3,7 @@ import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprot
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createBoundedFetch } from "./bounded-fetch.ts";
 import { isReply, keepCallStreams } from "./call-streams.ts";
+import { ResultReader } from "./exact-results.ts";
 import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./read-settings.ts";
 
 /** A way that can be connected over once. */
@@ -53,6 +54,8 @@ function overPipes(
     ...{ command, args: [...args], env: { ...env }, cwd, stderr: "pipe" },
     maxBufferSize: maxResponseBytes,
   });
+  // The library offers no other way to what a child has written, octet for octet.
+  Object.assign(transport, { _readBuffer: new ResultReader(maxResponseBytes) });
   let words = "";
   // Output that nobody reads would fill the pipe, and the child would stand still.
   transport.stderr?.on("data", (chunk: Buffer) => {

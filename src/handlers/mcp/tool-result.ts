@@ -10,7 +10,7 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
+import { hasLostNumbers, readMarked, rewriteExactly } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseRecord, recordIn } from "../../base/json-value.ts";
 import { shareEncoded } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
@@ -43,7 +43,7 @@ export function readToolResult(answered: JsonRecord, options: ResultOptions): Ha
   const result = withoutSecrets(answered, options.secrets);
   const { content, structuredContent, isError } = result;
   if (isError === true) return toolError(content, options);
-  if (structuredContent !== undefined) return { body: structuredContent };
+  if (structuredContent !== undefined) return { body: readMarked(structuredContent) };
   if (!Array.isArray(content)) return malformed("has no content");
   const parsed = options.isObjectWanted ? onlyObjectOf(content) : undefined;
   return { body: parsed ?? { content } };

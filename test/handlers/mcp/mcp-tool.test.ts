@@ -14,6 +14,7 @@ import { createMcpTool, progressReader } from "../../../src/handlers/mcp/mcp-too
 import { type McpServerSettings, Secrets } from "../../../src/handlers/mcp/read-settings.ts";
 import type { JsonSchema } from "../../../src/schema/json-schema.ts";
 import { makeCall } from "../../support/handler-call.ts";
+import { serveHostile } from "../../support/hostile-mcp-http.ts";
 import { makeServer } from "../../support/mcp-server.mjs";
 import { HOSTILE, makeMcpServer, SANE, scriptSettings } from "../../support/mcp-upstream.ts";
 
@@ -71,6 +72,20 @@ async function serveHttp(): Promise<McpServerSettings> {
   return { name: "tools", place, timeoutMs: 15_000, maxResponseBytes: 1_048_576 };
 }
 
+/** Over HTTP, in the older protocol. */
+async function serveLong(
+  frame: (json: string) => string,
+  type: string,
+): Promise<McpServerSettings> {
+  const content = '"content":[],"structuredContent":{"id":9007199254740993,"far":[1e400,2]}';
+  const url = await serveHostile((response, id) => {
+    response.writeHead(200, { "content-type": type });
+    response.end(frame(`{"jsonrpc":"2.0","id":${id},"result":{${content}}}`));
+  });
+  const place = { kind: "http", url } as const;
+  return { name: "tools", place, timeoutMs: 15_000, maxResponseBytes: 1_048_576 };
+}
+
 // formats §10
 describe("a tool behind an endpoint", () => {
   it.each([
@@ -101,6 +116,17 @@ describe("a tool behind an endpoint", () => {
     const { body } = result as { readonly body: object };
     expect(body).toEqual(JSON.parse(text));
     expect(sharedEncoding(body)).toBe(text);
+  });
+
+  it.each<[string, () => Promise<McpServerSettings>]>([
+    ["a child process", async () => scriptSettings(HOSTILE, ["long-numbers"])],
+    ["Streamable HTTP", () => serveLong((json) => json, "application/json")],
+    ["its events", () => serveLong((json) => `id: 1\ndata: ${json}\n\n`, "text/event-stream")],
+  ])("answers with a value that has its numbers to the digit, over %s", async (_, settings) => {
+    const { server } = open(await settings());
+    const { body } = (await call(server, "work")) as { readonly body: object };
+    expect(body).toEqual({ id: 9007199254740992, far: [Number.POSITIVE_INFINITY, 2] });
+    expect(sharedEncoding(body)).toBe('{"id":9007199254740993,"far":[1e400,2]}');
   });
 
   it("gets its arguments by the operator's template", async () => {
