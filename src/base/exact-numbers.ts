@@ -153,8 +153,22 @@ export function restoreLost(json: string): string {
   return json.replace(MARKED, "$1");
 }
 
+const WRITTEN_MARK = Buffer.from(JSON.stringify(MARK).slice(1, -1));
+
+/** Octets of JSON, whole messages of it, with the numbers again. */
+export function restoreOctets(octets: Uint8Array): Uint8Array {
+  const json = asBuffer(octets);
+  return json.includes(WRITTEN_MARK) ? Buffer.from(restoreLost(json.toString())) : octets;
+}
+
+/** A value with texts in the place of the numbers that its source has and it has not. */
+export function markedOf(value: unknown): unknown {
+  const json = sourceOf(value);
+  return json === undefined ? value : JSON.parse(markLost(Buffer.from(json)));
+}
+
 /** Tells whether texts stand for numbers in a value. */
-export function isMarked(value: unknown): boolean {
+function isMarked(value: unknown): boolean {
   if (typeof value === "string") return value.startsWith(MARK);
   return isStructure(value) && Object.values(value).some(isMarked);
 }

@@ -14,6 +14,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { raceAbort } from "../../base/deadline.ts";
+import { markedOf } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
@@ -38,7 +39,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   return createAnsweringServer({ name: serverId, version: VERSION }, era === "current", {
     report: (thrown, context) => requestOf(context).front.reportFault(thrown, context.mcpReq.id),
     list: (cursor, context) => listTools(requestOf(context), cursor, isCurrent(context)),
-    call: (params, context, server) => {
+    call: async (params, context, server) => {
       const request = requestOf(context);
       const { given } = request;
       // A client that was asked for more calls again, with what there is by then.
@@ -52,7 +53,14 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
       };
       const begin = async (): Promise<CallToolResult> =>
         given === undefined ? callTool(request, call) : (given() as CallToolResult);
-      return call.isCurrent ? begin() : callAsking(request, call, { begin, context });
+      const result = await (call.isCurrent
+        ? begin()
+        : callAsking(request, call, { begin, context }));
+      const { structuredContent } = result;
+      if (structuredContent === undefined) return result;
+      // What the library writes has the numbers again as it leaves.
+      const marked = markedOf(structuredContent) as typeof structuredContent;
+      return { ...result, structuredContent: marked };
     },
     resources: () => listResources(serverId),
     read: (uri, context) => readResource(requestOf(context), uri),

@@ -5,6 +5,7 @@
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { restoreLost, restoreOctets } from "../../base/exact-numbers.ts";
 import { type JsonBounds, jsonExcess, REQUEST_BOUNDS } from "../../base/json-bounds.ts";
 import { recordIn, valueAt } from "../../base/json-value.ts";
 import { inLongTurn } from "../../base/loop-turns.ts";
@@ -207,7 +208,7 @@ async function sendResponse(
   for (const [name, value] of response.headers) {
     if (name !== "connection") reply.header(name, value);
   }
-  return reply.send(stream === undefined ? await response.text() : streamOf(stream));
+  return reply.send(stream === undefined ? restoreLost(await response.text()) : streamOf(stream));
 }
 
 /** A stream whose first octets are there: what HTTP itself has to say is known by then. */
@@ -236,7 +237,8 @@ function streamOf(stream: Begun): Readable {
 
 async function* chunksOf({ reader, first, cancel }: Begun): AsyncGenerator<Uint8Array> {
   try {
-    for (let next = first; !next.done; next = await reader.read()) yield next.value;
+    // The library writes each message in one piece.
+    for (let next = first; !next.done; next = await reader.read()) yield restoreOctets(next.value);
   } finally {
     await cancel();
   }

@@ -113,6 +113,9 @@ export class ServerFront {
   async call(call: FrontCall): Promise<CallToolResult> {
     const fields = metaFields(recordIn(call.meta));
     if (typeof fields === "string") throw invalidParams(fields);
+    // The library has read the message: its digits are gone.
+    const [lost] = findRounded(call.arguments) ?? [];
+    if (lost !== undefined) return failure(`${lost.path}: ${lost.message}`);
     try {
       const tool = await this.#find(call.name);
       if (tool !== undefined) return await this.#callTool(tool, call, fields);
@@ -126,9 +129,6 @@ export class ServerFront {
   }
 
   #callTool(tool: ServerTool, call: FrontCall, fields: Fields): Promise<CallToolResult> {
-    // The library has read the message: its digits are gone.
-    const [lost] = findRounded(call.arguments) ?? [];
-    if (lost !== undefined) return Promise.resolve(failure(`${lost.path}: ${lost.message}`));
     const filled = fillPath(tool.path, new Map(Object.entries(call.arguments)));
     if (filled.fault !== undefined) return Promise.resolve(failure(filled.fault));
     const inPath = new Set(templateNames(tool.path));

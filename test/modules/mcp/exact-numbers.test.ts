@@ -54,3 +54,17 @@ it("refuses a call whose tool would be given another number, as AGTP does, with 
   );
   expect((await messageOf(taken)).result).not.toHaveProperty("isError", true);
 });
+
+it("has them in a stream of events, with the progress that its client wants to hear of", async () => {
+  const command = [process.execPath, HANDLER_PROCESS];
+  const tables = { processes: [{ name: "rooms", command }] };
+  const server = await openMcp(mcpFiles(tables, processEndpoints("long")));
+  const params = { name: "query_longs", arguments: {}, _meta: { progressToken: 1 } };
+  const fields = currentFields("tools/call", "query_longs");
+  const now = await post(server, current("tools/call", params), fields);
+  expect(await now.text()).toContain(EXACT);
+  const id = await beginSession(server);
+  const before = await post(server, message("tools/call", params), inSession(id));
+  expect(before.headers.get("content-type")).toMatch("text/event-stream");
+  expect(await before.text()).toContain(EXACT);
+});
