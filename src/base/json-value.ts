@@ -165,7 +165,7 @@ export function writeJson(value: unknown): string | undefined {
   return writeFlat(value) ?? writeNested(value);
 }
 
-/** They are looked for where there is a null: a tenth of what writing takes. */
+/** They are looked for where there is a null, which takes a fifth of what writing does. */
 function writeNested(value: unknown): string | undefined {
   const text: string | undefined = JSON.stringify(value);
   const place = text?.includes("null") ? placeOfNone(value) : undefined;
@@ -177,11 +177,22 @@ function writeNested(value: unknown): string | undefined {
 function placeOfNone(value: unknown): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : "";
   if (typeof value !== "object" || value === null) return undefined;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "" : undefined;
-  if (typeof (value as JsonRecord)["toJSON"] === "function") return undefined;
+  if (Array.isArray(value)) return placeInList(value);
+  if (typeof (value as JsonRecord)["toJSON"] === "function") {
+    return value instanceof Date && Number.isNaN(value.getTime()) ? "" : undefined;
+  }
   for (const name in value) {
     const place = placeOfNone((value as JsonRecord)[name]);
     if (place !== undefined && Object.hasOwn(value, name)) return `/${name}${place}`;
+  }
+  return undefined;
+}
+
+/** By their numbers: to go through them by name takes several times as long. */
+function placeInList(items: readonly unknown[]): string | undefined {
+  for (let index = 0; index < items.length; index += 1) {
+    const place = placeOfNone(items[index]);
+    if (place !== undefined) return `/${index}${place}`;
   }
   return undefined;
 }
