@@ -1,11 +1,12 @@
 /**
  * Nodes that serve, over one store and within one process: each has a deployment that gives way to one of other files,
- * hears late of what the other node has done, and starts anew as after a crash.
+ * hears late of what the other node has done, is held for gone while it works, and starts anew as after a crash.
  */
 import type fc from "fast-check";
 import { MODULES } from "../../src/app/modules.ts";
 import { createProcessState, type ProcessState } from "../../src/dispatch/process-state.ts";
-import { openState } from "../../src/state/state.ts";
+import type { Holders } from "../../src/state/holders.ts";
+import { openState, type ViewLease } from "../../src/state/state.ts";
 import type { Store } from "../../src/state/store.ts";
 import { type DeploymentFiles, makeDeployment, type TestDeployment } from "./deployment.ts";
 import { createServer, type TestServer } from "./dispatch.ts";
@@ -41,6 +42,12 @@ export class ServingNodes {
   readonly #heard: readonly [Set<() => void>, Set<() => void>] = [new Set(), new Set()];
   /** By what is under way, whether its process lives. */
   readonly #work = new Map<Promise<unknown>, () => boolean>();
+  /** The processes that the other node holds for gone though they work. */
+  readonly #silent = new Set<string>();
+  /** Those that have not heard of everything since. */
+  readonly #behind = new Set<string>();
+  /** By node, those who want to know that another process is gone. */
+  readonly #heedful: readonly [Set<() => void>, Set<() => void>] = [new Set(), new Set()];
 
   constructor(options: ServingOptions) {
     this.#options = options;
@@ -60,8 +67,13 @@ export class ServingNodes {
 
   /** The node as what answers requests; one that is killed before it answers never does. */
   answering(at: At): Pick<TestServer, "send"> {
+    const node = this.#all[at];
     return {
-      send: (...args) => this.#busy(at, this.#all[at].registers.server.send(...args)),
+      send: async (...args) => {
+        const { life } = node;
+        const reply = await this.#busy(at, node.registers.server.send(...args));
+        return life === node.life ? reply : new Promise(() => undefined);
+      },
     };
   }
 
@@ -74,14 +86,47 @@ export class ServingNodes {
   restart(at: At): Promise<void> {
     // They stay for the next start, which this one may give way to.
     const waiting = [...this.#heard[at]];
+    this.#heedful[at].clear();
     const started = this.#all[at].start().then(() => {
       for (const tell of waiting) tell();
     });
+    void this.#tellOfGone(at);
     return this.#busy(at, started);
   }
 
-  /** Resolves once a node has heard of everything, or has started with it. */
+  /** Nothing is heard of a node, which the other one holds for gone: it serves nobody, and goes on with its work. */
+  fallSilent(at: At): Promise<void> {
+    this.#silent.add(this.#processOf(at));
+    return this.#tellOfGone(at);
+  }
+
+  /** A node is heard of again: it serves once it has heard of everything itself. */
+  async speakAgain(at: At): Promise<void> {
+    const process = this.#processOf(at);
+    if (!this.#silent.delete(process)) return;
+    this.#behind.add(process);
+    await this.#all[at].hear();
+    this.#behind.delete(process);
+  }
+
+  isSilent(at: At): boolean {
+    return this.#silent.has(this.#processOf(at));
+  }
+
+  #processOf(at: At): string {
+    return `${at} ${this.#all[at].life}`;
+  }
+
+  /** The other node learns that a process is gone, long after it has heard of what that one had done. */
+  async #tellOfGone(gone: At): Promise<void> {
+    const at = gone === 0 ? 1 : 0;
+    await this.#all[at].hear();
+    for (const onGone of [...this.#heedful[at]]) onGone();
+  }
+
+  /** Resolves once a node has heard of everything, has started with it, or serves nobody. */
   async #hears(at: At): Promise<void> {
+    if (this.isSilent(at)) return;
     const waiting = this.#heard[at];
     let tell: () => void = () => undefined;
     const heard = new Promise<void>((resolve, reject) => {
@@ -126,15 +171,29 @@ export class ServingNodes {
     const [name = ""] = Object.keys(files);
     const node: HearingNode<Served> = new HearingNode(shared, {
       open: async (store) => {
-        const lives = (): readonly string[] => this.#all.map(({ life }, one) => `${one} ${life}`);
-        const holders = {
-          self: `${at} ${node.life}`,
-          isGone: (process: string) => !lives().includes(process),
-          watch: () => () => undefined,
+        const self = this.#processOf(at);
+        const lives = (): readonly string[] =>
+          this.#all.map((_, one) => this.#processOf(one as At));
+        const heedful = this.#heedful[at];
+        const isFresh = (): boolean => !this.#silent.has(self) && !this.#behind.has(self);
+        const holders: Holders = {
+          self,
+          isGone: (process) =>
+            process !== self && (this.#silent.has(process) || !lives().includes(process)),
+          watch: (onGone) => {
+            heedful.add(onGone);
+            return () => void heedful.delete(onGone);
+          },
+        };
+        const view: ViewLease = {
+          get isFresh() {
+            return isFresh();
+          },
+          ...{ holders, catchUp: () => node.hear() },
         };
         const state = await openState({
           ...{ store, journalDirectory: undefined, now },
-          view: { isFresh: true, holders, catchUp: () => node.hear() },
+          view,
           onFault: (error) => {
             throw error;
           },
