@@ -230,7 +230,8 @@ export function readVocabulary(
 ): { readonly vocabulary: ServerVocabulary; readonly isSound: boolean } {
   // The configuration let a missing file pass only where the operator named none.
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
-  const isLost = doubts?.isAbout("catalog") === true;
+  // Names may be of either.
+  const isLost = doubts?.isAbout("catalog") || doubts?.isAboutTable("policies.methods");
   const loaded = isLost ? NO_CATALOG : loadCatalog(path, relative(config.directory, path));
   problems.push(...loaded.problems);
   const isRead = loaded.catalog !== undefined && !loaded.problems.some(isError);

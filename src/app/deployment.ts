@@ -130,7 +130,7 @@ async function provisionAndAssemble(
   };
   const provisioned = await provisionModules({
     ...{ ...progress, documents: foundation.documents, routes: foundation.routes },
-    modules: modules.filter(({ name }) => !doubts?.isAboutModule(name)),
+    modules: modules.filter(({ name }) => !doubts?.isAboutTable(name)),
     common: {
       ...kept,
       ...foundation,

@@ -223,6 +223,12 @@ const DOUBTFUL: Readonly<Record<string, Mistake>> = {
     t.catalog = { fil: "catalog.json" };
     t.policies.approvals.push({ method: "OTHERS", approval: "operator" });
   }),
+  "which methods the server adds": configured("policies.methods.custm", (t) => {
+    t.policies.methods = { custm: ["FROB"] };
+  }),
+  "where people are": configured("webhooks.recipients", (t) => {
+    t.webhooks.recipients = 7;
+  }),
   "a process": configured("processes[0].cont", (t) => {
     t.processes[0].cont = 2;
   }),

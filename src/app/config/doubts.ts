@@ -3,12 +3,13 @@
  * one of them is told, as it may be right once the configuration is.
  */
 
-/** Keys that name agents or endpoints, and the sections that say which there are. */
+/** Keys that name agents, people or endpoints, and the sections that say which there are. */
 const NAMES = [
   [
     /^(?:agents\.default|gateway\.agent|groups\..*|policies\.approvals\[\d+\]\.agent)$/,
     ["agents", "openwop", "agntcy", "agentcli"],
   ],
+  [/^groups\./, ["webhooks.recipients"]],
   [/^agents\[\d+\]\.toolAllowlist$/, ["endpoints", "recipes"]],
 ] as const;
 
@@ -25,16 +26,16 @@ export class Doubts {
 
   /** True if anything of a section has an error. */
   isAbout(section: string): boolean {
-    return this.#faults.some((key) => isIn(section, key));
+    return this.#faults.some((key) => concerns(key, section));
   }
 
   /**
-   * True if a module of that name reads keys of its section that may have been meant otherwise. An item
-   * of a list that has an error is left out of it.
+   * True if what a table says may have been meant otherwise. An item of a list that has an error is left
+   * out of it.
    */
-  isAboutModule(name: string): boolean {
+  isAboutTable(table: string): boolean {
     return this.#faults.some(
-      (key) => isIn(name, key) && !key.includes("[") && !OF_LISTENER.test(key),
+      (key) => concerns(key, table) && !key.includes("[") && !OF_LISTENER.test(key),
     );
   }
 
@@ -44,6 +45,11 @@ export class Doubts {
       ([keys, sections]) => keys.test(key) && sections.some((section) => this.isAbout(section)),
     );
   }
+}
+
+/** True for the key of a table, of something in it, or of what it is in. */
+function concerns(key: string, table: string): boolean {
+  return isIn(table, key) || isIn(key, table);
 }
 
 function isIn(section: string, key: string): boolean {
