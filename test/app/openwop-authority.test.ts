@@ -12,6 +12,7 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { packFiles } from "../support/openwop.ts";
+import { node, workflow } from "../support/openwop-workflows.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -40,6 +41,10 @@ function keyEntry(key: string, more: object = {}): object {
 
 const LENT_KEY = keyEntry("hk_lent");
 const OTHER_KEY = keyEntry("hk_other");
+const BOOKING = {
+  ...{ method: "BOOK", path: "/room", required_scopes: ["booking:room"] },
+  handler: { type: "registered_function", function: "rooms.book" },
+};
 const GRANTS = { [AGENT]: { scopes: ["booking:room"] } };
 
 interface Standing {
@@ -65,10 +70,7 @@ function files(): DeploymentFiles {
     "agtp-server.toml": config(),
     "turns.mjs": TURN_MODULE,
     "rooms.mjs": ROOM_MODULE,
-    "endpoints/book.toml": endpointFile({
-      ...{ method: "BOOK", path: "/room", required_scopes: ["booking:room"] },
-      handler: { type: "registered_function", function: "rooms.book" },
-    }),
+    "endpoints/book.toml": endpointFile(BOOKING),
     "agents/alice.agent.json": agentOf(ALICE, "alice", [...RUN_SCOPES, "booking:*", "inspect:all"]),
     "agents/bob.agent.json": agentOf(BOB, "bob", []),
     "agents/carol.agent.json": agentOf(CAROL, "carol", ["inspect:all", ...RUN_SCOPES]),
@@ -83,7 +85,7 @@ interface HeldTurns {
   readonly rooms: { booked: number };
 }
 
-/** Turns stop at each moment until they are told to go on; the rooms that they book are counted. */
+/** The first turn stops at each moment until it is told to go on; the rooms that all of them book are counted. */
 function holdTurns(): HeldTurns {
   const gate = () => {
     let tell: (goOn: () => void) => void = () => undefined;
@@ -93,8 +95,12 @@ function holdTurns(): HeldTurns {
     return { reached, tell };
   };
   const gates = { begun: gate(), called: gate() };
-  const heldTurn = (moment: Moment): Promise<void> =>
-    new Promise((goOn) => gates[moment].tell(goOn));
+  const held = new Set<Moment>();
+  const heldTurn = (moment: Moment): Promise<void> => {
+    if (held.has(moment)) return Promise.resolve();
+    held.add(moment);
+    return new Promise((goOn) => gates[moment].tell(goOn));
+  };
   const rooms = { booked: 0 };
   const bookRoom = (): number => {
     rooms.booked += 1;
@@ -246,6 +252,33 @@ describe("a run whose owner is stopped by a reload while an agent takes its turn
     (await turn.reached("called"))();
     const { run } = await endOf(server, runId);
     expect([run["status"], turn.rooms.booked]).toEqual(["completed", 1]);
+  });
+});
+
+// OpenWOP RFC 0072 §B
+describe("a run with a node to come", () => {
+  it("goes on under the rules of the deployment that is served then", async () => {
+    const turn = (id: string) =>
+      node(id, "core.agent", {
+        agent: { agentId: AGENT },
+        inputs: { task: { type: "static", value: {} } },
+      });
+    const two = workflow("two", [turn("one"), turn("other")]);
+    const server = await openDaemon({
+      ...files(),
+      "agents/openwop/workflows/two.json": JSON.stringify(two),
+    });
+    const held = holdTurns();
+    const ask = await callerOf(server, ALICE);
+    const started = await ask("EXECUTE", "/runs", { workflowId: "two" });
+    (await held.reached("begun"))();
+    const goOn = await held.reached("called");
+    const narrower = { ...BOOKING, required_scopes: ["suites:book"] };
+    await reload(server, { "endpoints/book.toml": endpointFile(narrower) });
+    goOn();
+    const { run, text } = await endOf(server, String(started.body["runId"]));
+    expect([run["status"], held.rooms.booked]).toEqual(["completed", 1]);
+    expect(text).toContain("do not both hold what the tool requires");
   });
 });
 

@@ -50,15 +50,18 @@ export class RunHost {
   readonly #watchers = new Set<InterruptWatcher>();
   #looking: NodeJS.Timeout | undefined;
   #stop: () => void = () => undefined;
+  #isClosed = false;
 
-  constructor(options: Omit<RunParts, "watchers">) {
-    this.#parts = { ...options, watchers: this.#watchers };
+  constructor(options: Omit<RunParts, "watchers" | "isReplaced">) {
+    const isReplaced = (): boolean => this.#isClosed;
+    this.#parts = { ...options, watchers: this.#watchers, isReplaced };
     this.#worker = new RunWorker(this.#parts);
     this.#waits = new WaitEnds(this.#parts, LOOK_EVERY_MS);
   }
 
   /** Takes up everything that is not over, at once, and now and then. */
   start(): void {
+    this.#isClosed = false;
     this.#waits.start();
     const { register } = this.#parts;
     this.#stop = register.executeBy(this.#worker, (runs) => this.#takeUp(runs));
@@ -69,8 +72,9 @@ export class RunHost {
     }, LOOK_EVERY_MS).unref();
   }
 
-  /** Begins nothing more; what is executed goes on as long as the process does. */
+  /** Begins no run and no node any more; what is executed ends there, and goes on with the next host. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#looking);
     this.#waits.close();
     this.#stop();

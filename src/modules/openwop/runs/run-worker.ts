@@ -154,7 +154,7 @@ async function driveToRest(driven: Driven): Promise<void> {
   });
 }
 
-/** Takes one node after the other; `halted`: the run is over, or waits. */
+/** Takes one node after the other; `halted`: the run is over, or waits, or goes on with another deployment. */
 async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
   const { log, parts } = driven;
   const { run } = log;
@@ -166,6 +166,10 @@ async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
     const { backTo } = log.state;
     await append(driven, (state) => [...loopExcess(driven, state), ...askedPause(log)]);
     if (isAtRest(log)) return "halted";
+    if (parts.isReplaced()) {
+      parts.register.enqueueLog(log);
+      return "halted";
+    }
     // A loop goes on from the agent that worked last.
     const before = backTo === undefined ? pinned : log.state.agent?.agentId;
     const taken = await takeNode(driven, node, { pinned: before, gate });

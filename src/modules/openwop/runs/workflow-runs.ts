@@ -56,6 +56,8 @@ export interface RunParts {
   readonly stopping: AbortSignal;
   /** They hear of every run that begins to wait, or has its answer. */
   readonly watchers: ReadonlySet<InterruptWatcher>;
+  /** Another deployment is served, or none: its runs go on there, from their next nodes. */
+  isReplaced(): boolean;
 }
 
 /** The options of a deployment for keeping runs. */
