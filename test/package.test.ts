@@ -97,7 +97,7 @@ describe("the packed release", () => {
     expect(files).toEqual(expect.arrayContaining([...Object.values(bin)]));
     const known = new Set(files);
     const missing = files
-      .filter((file) => /\.c?js$/.test(file))
+      .filter((file) => /\.[cm]?js$/.test(file))
       .flatMap((file) =>
         [
           ...readFileSync(join(ROOT, file), "utf8").matchAll(
