@@ -130,7 +130,7 @@ class World {
     const background = new Background({
       ...{ register, runs, actAs, tasks: new Map(), outcomes: new Map() },
       log: { info: () => undefined, warn: () => undefined },
-      findAgent: (agentId) => ({ agentId, trustTier: 2 }) as AgentDocument,
+      findAgent: (agentId) => ({ agentId, scopes: [], trustTier: 2 }) as unknown as AgentDocument,
     });
     background.start();
     return { register, runs, background };
