@@ -138,7 +138,7 @@ function checkHeaderFields(
     const value = memberOf(input, field);
     if (value === undefined || value === null) return [];
     const text = headerText(value, styles[field]);
-    // What stands around a value is none of it.   RFC 9110 §5.5
+    // Blanks around a value are no part of it.   RFC 9110 §5.5
     if (checkHeader(name, text) === undefined && !/^[ \t]|[ \t]$/.test(text)) return [];
     const message = "must be text of one line that a header can carry";
     return [{ path: pointerTo(field), keyword: "format", message }];

@@ -259,7 +259,7 @@ class World {
         if (!this.#nodes.at(step.at).isServing) return;
         return this.#loads(step.at, this.#nodes.reload(step.at, step.name));
       case "wait":
-        // What loads files would have taken too long for it.
+        // Time that passed while a node loads files would be over its deadlines.
         if (this.#loading.size === 0) vi.advanceTimersByTime(step.ms);
         return;
       case "hear":

@@ -77,7 +77,7 @@ export function draftTree(
   }
   const shortened: ShortenedList[] = [];
   const whole = withoutGaps(draft, "", shortened) as Record<string, unknown>;
-  // Whatever its name, the rest is checked alike.
+  // The rest is checked alike under any name.
   whole["server"] = { server_id: "nameless", ...recordIn(whole["server"]) };
   return { tree: whole, keyInFile: (key) => shortened.reduceRight(placeInFile, key) };
 }

@@ -184,7 +184,7 @@ export class Background implements RunExecutor {
     outcome: KeptOutcome,
   ): Promise<number> {
     const { status } = await this.#options.actAs({
-      // What it had then, and has now.
+      // Scopes that it had then and still has.
       caller: actingCaller(agent, commonScopes(agent.scopes, delegation.scopes)),
       ...messageFor(delegation, outcome),
       // News of a task is not the task: it comes through while the task waits for a decision.

@@ -58,7 +58,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
         : callAsking(request, call, { begin, context }));
       const { structuredContent } = result;
       if (structuredContent === undefined) return result;
-      // What the library writes has the numbers again as it leaves.
+      // The numbers are put back as the message leaves.
       const marked = markedOf(structuredContent) as typeof structuredContent;
       return { ...result, structuredContent: marked };
     },

@@ -16,7 +16,7 @@ export interface OpenwopState {
   readonly idempotency: Idempotency;
   readonly tokens: InterruptTokens;
   readonly audience: Audience;
-  /** What runs may act with, by the deployment that is served. */
+  /** The authority of runs, by the deployment that is served. */
   readonly authority: RunAuthority;
   /** Counts the calls of tools, over AGTP and HTTP alike. */
   readonly toolRates: ToolRates;

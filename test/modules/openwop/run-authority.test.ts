@@ -1,4 +1,4 @@
-/** What a run may act with, as keys and agents stand at a moment. */
+/** The authority of a run, as keys and agents stand at a moment. */
 import { expect, it } from "vitest";
 import { atOnce } from "../../../src/base/paced.ts";
 import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";

@@ -78,7 +78,7 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
   };
 }
 
-/** What the operator grants, the agent's document holds, and the run's owner has, at this moment. */
+/** The scopes that the operator grants, the agent's document holds and the run's owner has, at this moment. */
 function authorityOf(
   { authority, findInactive }: ExecutorOptions,
   { agent, document, turn }: Omit<TurnTaker, "authority">,
