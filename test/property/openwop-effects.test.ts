@@ -387,10 +387,13 @@ class World {
       for (const one of this.#running.splice(0)) one.end();
     };
     const isInDoubt = this.#runs.some((run) => run.isInDoubt);
+    let isHeard = false;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       for (const at of [0, 1] as const) void this.#nodes.at(at).hear();
       await this.#nodes.idle(scheduler, endTurns);
-      if (round >= LEAST_ROUNDS && !(await this.#isUnderWay())) return;
+      if (isHeard && round >= LEAST_ROUNDS) return;
+      // Both nodes hear of the last end.
+      isHeard = !(await this.#isUnderWay());
       // What is left as it is, for a store that failed, is tried again after a while.
       if (round % 20 === 1) vi.advanceTimersByTime(isInDoubt ? LOOK_STEP_MS : 1_500);
     }
