@@ -52,7 +52,7 @@ async function runPrograms(lines: readonly Line[], directory: string): Promise<v
   const silent = { ...err, write: () => undefined };
   for (const [name, ...args] of lines) {
     const code = await runOn({ ...terminal, directory, out: silent, err: silent }, name, args);
-    // What a doctor finds is no fault of the build.
+    // The findings of a doctor are no fault of the build.
     if (code > 1) throw new Error(`${name} ${args.join(" ")} ended with ${code}`);
   }
 }
@@ -99,7 +99,7 @@ async function listeningPort(log: Readable): Promise<number> {
   throw new Error("the daemon does not listen");
 }
 
-/** What people ask of the programs, and what they say of themselves. */
+/** The common uses of the programs, and their help. */
 function programLines(uri: string, agent: string): readonly Line[] {
   const catalog = "catalog/methods.json";
   return [

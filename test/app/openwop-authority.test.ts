@@ -162,6 +162,19 @@ async function endOf(server: TestDaemon, runId: string) {
   }
 }
 
+/** Has a run come to its end over a reload at a moment of its first turn. */
+async function runOverReload(at: Moment, start: typeof startOverHttp, changed: DeploymentFiles) {
+  const server = await openDaemon(files());
+  const turn = holdTurns();
+  const runId = await start(server);
+  for (const moment of ["begun", "called"] as const) {
+    const goOn = await turn.reached(moment);
+    if (moment === at) await reload(server, changed);
+    goOn();
+  }
+  return { ...(await endOf(server, runId)), rooms: turn.rooms };
+}
+
 const narrowed = (scopes: readonly string[]): DeploymentFiles => ({
   "agents/alice.agent.json": agentOf(ALICE, "alice", scopes),
 });
@@ -190,29 +203,15 @@ describe("a run whose owner is stopped by a reload while an agent takes its turn
   ];
 
   it.each(gone)("calls nothing more, and fails: %s", async (_, start, changed) => {
-    const server = await openDaemon(files());
-    const turn = holdTurns();
-    const runId = await start(server);
-    const goOn = await turn.reached("begun");
-    await reload(server, changed);
-    goOn();
-    (await turn.reached("called"))();
-    const { run } = await endOf(server, runId);
+    const { run, rooms } = await runOverReload("begun", start, changed);
     expect(run).toMatchObject({ status: "failed", error: { code: "agent_unavailable" } });
-    expect(turn.rooms.booked).toBe(0);
+    expect(rooms.booked).toBe(0);
   });
 
   it.each(gone)("comes to no result, though all was called: %s", async (_, start, changed) => {
-    const server = await openDaemon(files());
-    const turn = holdTurns();
-    const runId = await start(server);
-    (await turn.reached("begun"))();
-    const goOn = await turn.reached("called");
-    await reload(server, changed);
-    goOn();
-    const { run } = await endOf(server, runId);
+    const { run, rooms } = await runOverReload("called", start, changed);
     expect(run).toMatchObject({ status: "failed", error: { code: "agent_unavailable" } });
-    expect(turn.rooms.booked).toBe(1);
+    expect(rooms.booked).toBe(1);
   });
 
   it.each<[string, typeof startOverHttp, DeploymentFiles]>([
@@ -228,30 +227,17 @@ describe("a run whose owner is stopped by a reload while an agent takes its turn
       { "agtp-server.toml": config({ agents: {} }) },
     ],
   ])("calls no tool beyond what is left of %s", async (_, start, changed) => {
-    const server = await openDaemon(files());
-    const turn = holdTurns();
-    const runId = await start(server);
-    const goOn = await turn.reached("begun");
-    await reload(server, changed);
-    goOn();
-    (await turn.reached("called"))();
-    const { run, text } = await endOf(server, runId);
+    const { run, text, rooms } = await runOverReload("begun", start, changed);
     expect(run["status"]).toBe("completed");
     expect(text).toContain("do not both hold what the tool requires");
-    expect(turn.rooms.booked).toBe(0);
+    expect(rooms.booked).toBe(0);
   });
 
   it("goes on where nothing was taken from it", async () => {
-    const server = await openDaemon(files());
-    const turn = holdTurns();
-    const runId = await startOverHttp(server);
-    const goOn = await turn.reached("begun");
     const wider = keyEntry("hk_lent", { agtp_scopes: ["booking:*", "documents:read"] });
-    await reload(server, { "agtp-server.toml": config({ api_keys: [wider] }) });
-    goOn();
-    (await turn.reached("called"))();
-    const { run } = await endOf(server, runId);
-    expect([run["status"], turn.rooms.booked]).toEqual(["completed", 1]);
+    const changed = { "agtp-server.toml": config({ api_keys: [wider] }) };
+    const { run, rooms } = await runOverReload("begun", startOverHttp, changed);
+    expect([run["status"], rooms.booked]).toEqual(["completed", 1]);
   });
 });
 

@@ -394,7 +394,7 @@ class World {
       if (isHeard && round >= LEAST_ROUNDS) return;
       // Both nodes hear of the last end.
       isHeard = !(await this.#isUnderWay());
-      // What is left as it is, for a store that failed, is tried again after a while.
+      // Work that a store stopped by its failure is tried again after a while.
       if (round % 20 === 1) vi.advanceTimersByTime(isInDoubt ? LOOK_STEP_MS : 1_500);
     }
   }
@@ -478,7 +478,7 @@ class World {
   }
 }
 
-/** What a log says. */
+/** The facts of a log. */
 interface ReadLog {
   readonly ends: number;
   readonly end: { readonly status: string; readonly code: string } | undefined;

@@ -192,7 +192,7 @@ class World {
     this.#running.push(one);
   }
 
-  /** Whoever has a turn ends it, until nobody waits; then each node can have it. */
+  /** Ends each turn that is held until nobody waits; then each node can have it. */
   async end(scheduler: fc.Scheduler): Promise<void> {
     for (const at of [0, 1] as const) {
       this.#nodes[at].fault = "none";
@@ -214,7 +214,7 @@ class World {
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (round >= LEAST_ROUNDS && this.#running.length + this.#waiting.length === 0) return;
       for (const one of this.#running.splice(0)) void one.turn.end();
-      // What the store did not take is given back later.
+      // A turn that the store did not take back is given back later.
       vi.advanceTimersByTime(30_000);
       for (const node of this.#nodes) void node.hear();
       await runAll(scheduler);

@@ -34,7 +34,7 @@ export interface TurnOptions {
   readonly grants?: readonly string[];
   /** Held by whoever started the run. */
   readonly scopes?: readonly string[];
-  /** What is left of these at a moment, where it is less. */
+  /** The scopes that are left at a moment, where they are fewer. */
   ofOwner?(): Authority | undefined;
   readonly maxToolCalls?: number;
   takeRate?(principal: string, toolName: string): number | undefined;
