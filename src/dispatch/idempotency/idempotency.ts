@@ -22,7 +22,7 @@ import {
   badRequest,
   idempotencyConflict,
   type Refusal,
-  scopeViolation,
+  refuseUncovered,
 } from "../refusals/refusal.ts";
 import { type Reply, replyToRefusal } from "../reply.ts";
 import type { Route } from "../routes/route.ts";
@@ -209,8 +209,8 @@ function replay(
   if (response === undefined) return undefined;
   const { addressed, partScopes = [] } = response;
   // Of its own endpoint's the gate has asked.
-  const missing = partScopes.filter((scope) => !exchange.caller.authority.covers(scope));
-  if (missing.length > 0) return replyToRefusal(scopeViolation(missing));
+  const refusal = refuseUncovered(partScopes, exchange.caller.authority);
+  if (refusal !== undefined) return replyToRefusal(refusal);
   if (addressed !== undefined) exchange.addressed = directory.find(addressed);
   return replayReply(response);
 }

@@ -231,6 +231,15 @@ export function scopeViolation(missing: readonly string[]): Refusal {
   });
 }
 
+/** Refuses what was kept to whoever does not hold all scopes that it took; gate 17 asks of what is called. */
+export function refuseUncovered(
+  scopes: readonly string[],
+  held: { covers(scope: string): boolean },
+): Refusal | undefined {
+  const missing = scopes.filter((scope) => !held.covers(scope));
+  return missing.length === 0 ? undefined : scopeViolation(missing);
+}
+
 /** 460: the path breaks the grammar.   AGTP-API §5.1 */
 export function endpointViolation({ segment, message, messageText }: PathFault): Refusal {
   const code = "path-grammar-violation";

@@ -8,7 +8,7 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
-import { notFound, scopeViolation } from "../../dispatch/refusals/refusal.ts";
+import { notFound, refuseUncovered } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
@@ -22,7 +22,6 @@ import { isDone } from "../../wire/message.ts";
 import type { Outcome } from "./outcome.ts";
 import { RecentRuns } from "./recent-runs.ts";
 import type { Callback } from "./request.ts";
-import { beyond } from "./scopes.ts";
 import { SeenTokens } from "./token.ts";
 
 /** A delegation as it is kept. */
@@ -142,11 +141,13 @@ export function delegationEndpoint(register: Pick<DelegationRegister, "find">): 
       if (delegation === undefined || !maySee(delegation, exchange)) {
         return notFound("record-not-found", "no delegation of the caller has this id");
       }
-      const missing = beyond(delegation.handedOn ?? [], exchange.caller.authority);
       // How it stands is its agent's to know; what came of it is for who could hand it on now.
-      const isTold = delegation.outcome === undefined || missing.length === 0;
-      if (!isTold && !seesAll(exchange.caller)) return scopeViolation(missing);
-      return floorResult(call, viewOf(delegation));
+      const isToldToAll = delegation.outcome === undefined || seesAll(exchange.caller);
+      const { handedOn = [] } = delegation;
+      const refusal = isToldToAll
+        ? undefined
+        : refuseUncovered(handedOn, exchange.caller.authority);
+      return refusal ?? floorResult(call, viewOf(delegation));
     },
   };
 }

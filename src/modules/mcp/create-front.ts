@@ -12,7 +12,7 @@ import type { CallerState } from "../../dispatch/caller/caller-state.ts";
 import { refuseInactive } from "../../dispatch/gates/03-lifecycle.ts";
 import type { HttpSide } from "../../dispatch/module/http-gateway.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
-import { scopeViolation } from "../../dispatch/refusals/refusal.ts";
+import { refuseUncovered } from "../../dispatch/refusals/refusal.ts";
 import type { CallRules } from "../../dispatch/routes/may-call.ts";
 import { isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
@@ -150,8 +150,7 @@ function keptGate(
     const { caller, refusal } = resolution;
     const refused = refusal ?? refuseInactive(caller.document, lifecycle);
     if (refused !== undefined) return refused;
-    const missing = scopes.filter((scope) => !caller.authority.covers(scope));
-    return missing.length === 0 ? undefined : scopeViolation(missing);
+    return refuseUncovered(scopes, caller.authority);
   };
 }
 
