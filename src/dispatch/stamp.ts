@@ -76,17 +76,12 @@ function createTrustFields({
   directory,
   defaultAgent,
 }: StampOptions): (exchange: Exchange) => string {
-  const lines = new Map<AgentDocument, string>();
   return ({ addressed, caller }) => {
     const agent = addressed ?? caller.document ?? defaultAgent;
     if (agent === undefined) return "";
-    const known = lines.get(agent);
-    if (known !== undefined) return known;
     // Only of agents that stay: a peer's are made for each request.
-    if (directory.find(agent.agentId) !== agent) return "";
-    const made = standingLines(agent);
-    lines.set(agent, made);
-    return made;
+    agent.stamped ??= directory.find(agent.agentId) === agent ? standingLines(agent) : "";
+    return agent.stamped;
   };
 }
 

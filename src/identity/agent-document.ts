@@ -33,6 +33,8 @@ export interface AgentDocument extends TrustPosture {
   readonly notCallable?: string;
   /** The path by which EXECUTE calls an agent that has one of its own. */
   readonly executePath?: string;
+  /** Left here by the stamp, and looked at by nobody else. */
+  stamped?: string;
 }
 
 /** The status of an agent in its lifecycle. */

@@ -5,6 +5,7 @@
  */
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonRecord } from "../base/json-value.ts";
+import { nameText } from "../base/kept-text.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument, AgentStatus, SignatureStanding } from "./agent-document.ts";
 import { canonicalForm } from "./canonical-form.ts";
@@ -93,7 +94,7 @@ function read(
   // A signature that verifies and that nobody trusts binds nothing: no scopes, no certificate.
   const isHeard = signature !== "untrusted";
   return {
-    agentId: required.agent_id ?? "",
+    agentId: nameText(required.agent_id ?? ""),
     name: required.name ?? "",
     description: required.description ?? "",
     principal: required.principal ?? "",

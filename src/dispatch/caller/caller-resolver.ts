@@ -7,7 +7,6 @@
 
 import { flatText } from "../../base/kept-text.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { AgentDocument } from "../../identity/agent-document.ts";
 import {
   commonScopes,
   compileGrants,
@@ -66,6 +65,7 @@ export function createCallerResolver(
   const wanted = Math.min(PLACES_AN_AGENT * directory.list().length, MOST_PLACES);
   while (places < wanted) places *= 2;
   const remembered = new Array<RememberedClaim | undefined>(places).fill(undefined);
+  const registers = { directory, policy, inherit: createInheritance() };
   return (agentId, claim, { certificate, speaksAs, scopes: committed }) => {
     const place = placeOf(agentId, claim) & (places - 1);
     const isOwn = speaksAs === agentId;
@@ -84,9 +84,10 @@ export function createCallerResolver(
     // The second place is that of a caller who came before another one to the first.
     const second = remembered[place ^ 1];
     if (second !== undefined && isSaid(second, said)) return second.resolution;
-    const resolution = resolveCaller({ directory, policy }, agentId, claim, said);
+    const resolution = resolveCaller(registers, agentId, claim, said);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
-    const kept = { agentId: flatText(agentId), claim: claim && flatText(claim) };
+    const { caller } = resolution;
+    const kept = { agentId: caller.agentId ?? agentId, claim: claim && flatText(claim) };
     // A caller whose places are taken only makes the cache forget.
     remembered[place ^ 1] = first;
     remembered[place] = { ...said, ...kept, resolution };
@@ -120,6 +121,21 @@ function placeOf(agentId: string, claim = ""): number {
 interface Registers {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
+  /** The authority of an agent that holds these scopes, and claims no others. */
+  readonly inherit: (scopes: readonly string[]) => Authority;
+}
+
+/** Agents that hold the same scopes have one authority, which each of their requests looks at. */
+function createInheritance(): Registers["inherit"] {
+  const authorities = new Map<string, Authority>();
+  return (scopes) => {
+    const text = scopes.join(" ");
+    const known = authorities.get(text);
+    if (known !== undefined) return known;
+    const made = authorityOf("document", scopes, [compileGrants(scopes)]);
+    authorities.set(text, made);
+    return made;
+  };
 }
 
 const UNKNOWN_AGENT = sameForAll(agentUnauthenticated("the Agent-ID is not known to this server"));
@@ -128,7 +144,7 @@ const UNKNOWN_AGENT = sameForAll(agentUnauthenticated("the Agent-ID is not known
 type Proof = Pick<RememberedClaim, "certificate" | "committed" | "isOwn">;
 
 function resolveCaller(
-  { directory, policy }: Registers,
+  { directory, policy, inherit }: Registers,
   agentId: string,
   claim: string | undefined,
   proof: Proof,
@@ -152,10 +168,14 @@ function resolveCaller(
   }
   const committed = certificate?.agent?.scopes ?? proof.committed;
   // Texts of their own, now that they are perhaps remembered.
-  const authority = resolveAuthority(document, claim && flatText(claim), committed);
+  const authority = resolveAuthority(
+    document && inherit(document.scopes),
+    claim && flatText(claim),
+    committed,
+  );
   const refusal = "kind" in authority ? authority : undefined;
   const caller: Caller = {
-    agentId: flatText(agentId),
+    agentId: document?.agentId ?? flatText(agentId),
     ownerId: certificate?.agent?.ownerId,
     principalId: undefined,
     document,
@@ -176,19 +196,17 @@ function boundAgentId(
 
 /** A claim narrows what the document grants; a stranger holds what it claims. */
 function resolveAuthority(
-  document: AgentDocument | undefined,
+  granted: Authority | undefined,
   claim: string | undefined,
   committed: readonly string[] | undefined,
 ): Authority | Refusal {
-  const granted = document === undefined ? undefined : compileGrants(document.scopes);
   const commitment = committed === undefined ? undefined : compileGrants(committed);
   if (claim === undefined) {
-    if (document === undefined || granted === undefined) return NO_AUTHORITY;
-    const { scopes } = document;
-    if (committed === undefined || commitment === undefined) {
-      return authorityOf("document", scopes, [granted]);
+    if (granted === undefined || committed === undefined || commitment === undefined) {
+      return granted ?? NO_AUTHORITY;
     }
-    return authorityOf("document", commonScopes(scopes, committed), [granted, commitment]);
+    const common = commonScopes(granted.scopes, committed);
+    return authorityOf("document", common, [granted, commitment]);
   }
   const claimed = parseAuthorityScope(claim);
   if (claimed === undefined) {

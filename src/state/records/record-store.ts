@@ -4,6 +4,7 @@
  * was sooner, nothing of that chain is kept and its head is answered. And where the chains of this process
  * end.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+import { nameText } from "../../base/kept-text.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type {
@@ -125,53 +126,86 @@ export function createJournalStore(journal: Journal): RecordStore {
   };
 }
 
+/** The end of a chain. */
+interface ChainEnd {
+  /** Undefined: nothing of the chain is kept. */
+  head: ChainHead | undefined;
+  /** Moved, or marked, since `takeChanged`. */
+  isChanged: boolean;
+}
+
 /** The last record of each chain, and which of them this process has moved. */
 export class ChainHeads {
-  readonly #heads: Map<string, ChainHead>;
-  /** Chains that this process has moved since `takeChanged`. */
-  #changed = new Set<string>();
+  readonly #ends = new Map<string, ChainEnd>();
+  /** Agents whose chains this process has moved since `takeChanged`. */
+  #changed: string[] = [];
 
   constructor(heads: ReadonlyMap<string, ChainHead>) {
-    this.#heads = new Map(heads);
+    for (const [agentId, head] of heads) this.#endOf(nameText(agentId)).head = head;
   }
 
   /** Where all chains end. */
   get all(): ReadonlyMap<string, ChainHead> {
-    return this.#heads;
+    return headsOf(this.#ends);
   }
 
   /** The last record of a chain that this process knows of. */
   get(agentId: string): ChainHead | undefined {
-    return this.#heads.get(agentId);
+    return this.#ends.get(agentId)?.head;
   }
 
   /** Takes in a record that this process has written. */
   move(agentId: string, head: ChainHead): void {
-    this.#heads.set(agentId, head);
-    this.#changed.add(agentId);
+    const end = this.#endOf(agentId);
+    end.head = head;
+    this.#mark(agentId, end);
   }
 
   /** Takes in where another process has left a chain; undefined: nothing of it is kept. */
   learn(agentId: string, head: ChainHead | undefined): void {
-    if (head === undefined) this.#heads.delete(agentId);
-    else this.#heads.set(agentId, head);
+    this.#endOf(agentId).head = head;
   }
 
   /** The heads that were moved, or marked, since the last call. */
   takeChanged(): ReadonlyMap<string, ChainHead> {
-    const changed = new Map<string, ChainHead>();
-    for (const agentId of this.#changed) {
-      const head = this.#heads.get(agentId);
-      if (head !== undefined) changed.set(agentId, head);
-    }
-    this.#changed = new Set();
-    return changed;
+    const changed = this.#changed.map((agentId) => [agentId, this.#endOf(agentId)] as const);
+    for (const [, end] of changed) end.isChanged = false;
+    this.#changed = [];
+    return headsOf(changed);
   }
 
   /** Marks chains that the store does not know as they are. */
   mark(agentIds: Iterable<string>): void {
-    for (const agentId of agentIds) this.#changed.add(agentId);
+    for (const agentId of agentIds) this.#mark(agentId, this.#endOf(agentId));
   }
+
+  #mark(agentId: string, end: ChainEnd): void {
+    if (end.isChanged) return;
+    end.isChanged = true;
+    this.#changed.push(agentId);
+  }
+
+  #endOf(agentId: string): ChainEnd {
+    const known = this.#ends.get(agentId);
+    if (known !== undefined) return known;
+    const end = { head: undefined, isChanged: false };
+    this.#ends.set(agentId, end);
+    return end;
+  }
+}
+
+/** The end of a chain; moved without a look at a map, as each record moves one. */
+interface ChainEnd {
+  /** Undefined: nothing of the chain is kept. */
+  head: ChainHead | undefined;
+  /** Since `takeChanged`. */
+  isChanged: boolean;
+}
+
+function headsOf(ends: Iterable<readonly [string, ChainEnd]>): ReadonlyMap<string, ChainHead> {
+  const heads = new Map<string, ChainHead>();
+  for (const [agentId, { head }] of ends) if (head !== undefined) heads.set(agentId, head);
+  return heads;
 }
 
 /** The chains that a clock serves. */

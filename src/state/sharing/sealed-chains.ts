@@ -42,6 +42,11 @@ export class SealedChains implements GrowingChains {
     return this.#heads.all;
   }
 
+  /** Where a chain ends. */
+  headOf(agentId: string): ChainHead | undefined {
+    return this.#heads.get(agentId);
+  }
+
   /** The events that a worker may have appended and not stored. */
   get events(): readonly JournalRecord[] {
     return this.#events;

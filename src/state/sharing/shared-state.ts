@@ -176,7 +176,7 @@ export class SharedState {
         const others = isLost ? [...this.#seats].filter((one) => one.link !== link) : [];
         for (const other of others) other.link.tell("raced", agentId);
         await this.#turns.begin(agentId, link);
-        return withoutPlace(chains.heads.get(agentId));
+        return withoutPlace(chains.headOf(agentId));
       },
       probe: () => records.probe(),
       find: (auditId: string) => records.find(auditId),
@@ -185,7 +185,7 @@ export class SharedState {
       "where-cut": (auditId: string) => records.whereCut?.(auditId),
       heads: (agentIds: readonly string[]) =>
         agentIds.flatMap((agentId) => {
-          const head = withoutPlace(chains.heads.get(agentId));
+          const head = withoutPlace(chains.headOf(agentId));
           return head === undefined ? [] : [[agentId, head]];
         }),
     };
