@@ -55,6 +55,7 @@ function eachLine(octets: Buffer, change: (line: Buffer) => Buffer): Buffer {
 export class ResultReader extends ReadBuffer {
   readonly #maxBytes: number;
   #held: Buffer[] = [];
+  /** The octets of the line that has no end yet. */
   #length = 0;
 
   constructor(maxBytes: number) {
@@ -63,11 +64,7 @@ export class ResultReader extends ReadBuffer {
   }
 
   override append(chunk: Buffer): void {
-    this.#length += chunk.length;
-    if (this.#length > this.#maxBytes) {
-      this.clear();
-      throw new Error(`a message is longer than ${this.#maxBytes} bytes`);
-    }
+    this.#count(chunk);
     this.#held.push(chunk);
     if (!chunk.includes(LF)) return;
     const octets = Buffer.concat(this.#held);
@@ -75,7 +72,21 @@ export class ResultReader extends ReadBuffer {
     const whole = octets.subarray(0, end);
     super.append(whole.includes(MEMBER) ? eachLine(whole, markResult) : whole);
     this.#held = [octets.subarray(end)];
-    this.#length = octets.length - end;
+  }
+
+  /** Counts the octets of each line on its own. */
+  #count(chunk: Buffer): void {
+    for (let from = 0; from < chunk.length; ) {
+      const end = chunk.indexOf(LF, from);
+      const next = end === -1 ? chunk.length : end + 1;
+      this.#length += next - from;
+      if (this.#length > this.#maxBytes) {
+        this.clear();
+        throw new Error(`a message is longer than ${this.#maxBytes} bytes`);
+      }
+      if (end !== -1) this.#length = 0;
+      from = next;
+    }
   }
 
   override clear(): void {

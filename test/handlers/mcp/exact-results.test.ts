@@ -78,4 +78,13 @@ describe("ResultReader", () => {
     reader.append(Buffer.from(`${lines[0]}\n`));
     expect(messagesOf(reader)).toHaveLength(1);
   });
+
+  it("counts what comes with the end of a line to the next one", () => {
+    const line = `${lines[0]}\n`;
+    const reader = new ResultReader(line.length);
+    reader.append(Buffer.from(line.slice(0, -1)));
+    reader.append(Buffer.from(`\n${line.slice(0, -1)}`));
+    expect(messagesOf(reader)).toHaveLength(1);
+    expect(() => reader.append(Buffer.from("xx"))).toThrow(`longer than ${line.length} bytes`);
+  });
 });
