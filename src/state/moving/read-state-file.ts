@@ -3,6 +3,7 @@
  * of two is refused with its line. Nothing of it may count before the last line has come by.
  */
 import { createHash, hash } from "node:crypto";
+import { type JsonBounds, jsonExcess } from "../../base/json-bounds.ts";
 import { OctetLines } from "../../base/line-reader.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { decodeJws } from "../../identity/jws.ts";
@@ -83,7 +84,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
     } else if (one.kind === "put" || one.kind === "delete") {
       if (links !== undefined) throw lineError(number, "is an entry behind records");
       counts.entries += 1;
-      checkEntry(one, number);
+      checkEntry(one, raw, number);
       if (one.collection === CHAIN_HEADS) noteHead(known, one);
       yield one;
     } else {
@@ -102,8 +103,15 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
 
 type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
 
+/** Readers walk into values; JSON of newer versions of Node knows no bound of its own. */
+const ENTRY_BOUNDS: JsonBounds = {
+  ...{ depth: 4_096, members: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY },
+};
+
 /** No export has entries that no store takes. */
-function checkEntry(one: EntryLine, number: number): void {
+function checkEntry(one: EntryLine, raw: Buffer, number: number): void {
+  const excess = jsonExcess(raw, ENTRY_BOUNDS);
+  if (excess !== undefined) throw lineError(number, `cannot be kept: it ${excess}`);
   try {
     encodeChange(one);
   } catch (error) {
