@@ -17,10 +17,10 @@ import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { observeRecorded } from "../dispatch/recorded.ts";
 import type { RegisteredRoute, Route } from "../dispatch/routes/route.ts";
-import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { ModuleEnds } from "../handlers/module-ends.ts";
 import { defaultAgent, type Foundation } from "./foundation.ts";
-import { orderingRoutes, type Provisioned } from "./provision.ts";
+import type { Provisioned } from "./provision.ts";
 
 interface AssemblyOptions {
   readonly kept: ProcessState;
@@ -36,14 +36,11 @@ export async function assemble(
   options: AssemblyOptions,
 ): Promise<AssembledDeployment> {
   const { kept, drive } = options;
-  const { contributions, directory, features, http } = provisioned;
+  const { contributions, registry, directory, features, http } = provisioned;
   const all = <T>(of: (one: Contribution) => readonly T[] | undefined): readonly T[] =>
     contributions.flatMap((one) => of(one) ?? []);
   const first = <T>(of: (one: Contribution) => T | undefined): T | undefined =>
     contributions.map(of).find((part) => part !== undefined);
-  const routes = await drive(orderingRoutes(provisioned.routes));
-  // Its conflicts are endpoints of the protocol that give way; `provision` has told of all others.
-  const { registry } = await drive(creatingRegistry<Route>(routes));
   const negotiation = first((one) => one.negotiation) ?? NO_NEGOTIATION;
   const contracts = negotiation === NO_NEGOTIATION ? NO_CONTRACTS : kept.state.contracts;
   const approvals = await drive(creatingApprovals(foundation, registry, options));

@@ -8,6 +8,7 @@ import type { Problem } from "../base/problem.ts";
 import type { Brought, Contribution, Module, ModuleContext } from "../dispatch/module/module.ts";
 import type { Route } from "../dispatch/routes/route.ts";
 import { TakenPairs } from "../dispatch/routes/taken-pairs.ts";
+import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Config } from "./config/config.ts";
@@ -33,6 +34,8 @@ interface ModuleSources {
 /** Everything that the modules bring. */
 export interface Provisioned extends Brought {
   readonly contributions: readonly Contribution[];
+  /** All routes but those whose places others have. */
+  readonly registry: EndpointRegistry<Route>;
   readonly problems: readonly Problem[];
 }
 
@@ -66,7 +69,9 @@ export async function provisionModules(sources: ModuleSources): Promise<Provisio
     brought = await drive(joining(brought, { ...contribution, routes: kept }));
     await drive(giveWay());
   }
-  return { ...brought, contributions, problems };
+  const { registry, displaced } = await drive(placing(brought.routes));
+  problems.push(...displaced);
+  return { ...brought, contributions, registry, problems };
 }
 
 /** The sections that a module takes: of the others it sees nothing. */
@@ -118,8 +123,29 @@ function isDeclared({ tier }: Route): boolean {
   return tier === "B";
 }
 
+/**
+ * Gives all routes their places. An endpoint of the protocol gives way in silence, unless its route is reserved; one
+ * that a file declares is told of.
+ */
+function* placing(routes: readonly Route[]): Paced<{
+  readonly registry: EndpointRegistry<Route>;
+  readonly displaced: readonly Problem[];
+}> {
+  const { registry, conflicts } = yield* creatingRegistry(yield* orderingRoutes(routes));
+  const displaced = conflicts
+    .filter(({ entry }) => isDeclared(entry))
+    .map(({ entry, other, message }): Problem => {
+      const owner = isDeclared(other)
+        ? `is in ${other.definition.file}`
+        : "belongs to the protocol";
+      const { file } = entry.definition;
+      return { file, key: "endpoint.path", message, hint: `the other one ${owner}` };
+    });
+  return { registry, displaced };
+}
+
 /** All routes in the order in which they take their places. */
-export function* orderingRoutes(routes: readonly Route[]): Paced<readonly Route[]> {
+function* orderingRoutes(routes: readonly Route[]): Paced<readonly Route[]> {
   const reserved = yield* filterPaced(routes, ({ isReserved }) => isReserved);
   const free = yield* filterPaced(routes, ({ isReserved }) => !isReserved);
   const declared = yield* filterPaced(free, isDeclared);

@@ -168,6 +168,26 @@ describe("the endpoints of a deployment", () => {
     expect(problems).toMatchObject([{ file: "endpoints/two.toml", key: "endpoint.path" }]);
   });
 
+  it.each(["/agents/{agent}", "/agents/{agent_id}", "/{kind}/mine"])(
+    "§6.1: refuse ACTIVATE %s, whose requests the protocol answers",
+    async (path) => {
+      const properties = Object.fromEntries(
+        ["agent", "agent_id", "kind"].map((name) => [name, { type: "string" }]),
+      );
+      const { isServed, problems } = await load(
+        withEndpoint({ method: "ACTIVATE", path, properties }),
+      );
+      expect(isServed).toBe(true);
+      expect(problems).toMatchObject([
+        {
+          file: "endpoints/z-other.toml",
+          key: "endpoint.path",
+          hint: "the other one belongs to the protocol",
+        },
+      ]);
+    },
+  );
+
   it("§3.3: may have a custom method, when the policy names it", async () => {
     const endpoint = {
       "endpoints/z-other.toml": endpointFile({ method: "SALUTE", path: "/guests" }),
