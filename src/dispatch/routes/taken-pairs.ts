@@ -6,21 +6,21 @@ import { filterPaced, type Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { Route } from "./route.ts";
 
-/** Files by the pairs that they declare. */
+/** Files by the pairs that they declare; the names of parameters tell no two pairs apart. */
 export class TakenPairs {
   readonly #files = new Map<string, string>();
 
   /** Takes the pairs of some more routes. */
   *adding(routes: readonly Route[]): Paced<void> {
     for (const { method, path, definition } of routes) {
-      this.#files.set(`${method} ${path}`, definition.file);
+      this.#files.set(keyOf(method, path), definition.file);
       yield;
     }
   }
 
   /** The file that declares a pair. */
   fileOf({ method, path }: Pick<Route, "method" | "path">): string | undefined {
-    return this.#files.get(`${method} ${path}`);
+    return this.#files.get(keyOf(method, path));
   }
 
   /** The routes whose pairs are free, and a problem under this key for each other one. */
@@ -39,4 +39,8 @@ export class TakenPairs {
     });
     return { routes: free, problems };
   }
+}
+
+function keyOf(method: string, path: string): string {
+  return `${method} ${path.includes("{") ? path.replaceAll(/\{\w+\}/g, "{}") : path}`;
 }

@@ -27,7 +27,12 @@ import {
 } from "../../support/agntcy.ts";
 import { startProgram } from "../../support/agtpd.ts";
 import { createDaemon } from "../../support/daemon.ts";
-import { agentFile, createDeployment, makeDeployment } from "../../support/deployment.ts";
+import {
+  agentFile,
+  createDeployment,
+  endpointFile,
+  makeDeployment,
+} from "../../support/deployment.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
 const DESCRIBE = { method: "DESCRIBE", path: "/mailcomposer" };
@@ -220,6 +225,24 @@ describe("an agent at the start", () => {
     expect(described.text).not.toContain("ORG_AGNTCY_MAILCOMPOSER_API_KEY");
     expect((await ask(MAYA, { method: "DISCOVER", path: "/" })).status).toBe(200);
   });
+
+  it.each(["run_id", "id"])(
+    "is not served where a file has one of its pairs, whose parameter is called %s",
+    async (name) => {
+      const server = await openAcp();
+      const own = endpointFile({
+        ...{ method: "QUERY", path: `/mailcomposer/runs/{${name}}` },
+        properties: { [name]: { type: "string" } },
+      });
+      const handlers = "export const echo = ({ input }) => ({ body: { input } });";
+      const files = { "endpoints/own.toml": own, "handlers.mjs": handlers };
+      const problem =
+        "agents/agntcy/mail.json: is not served, QUERY /mailcomposer/runs/{run_id} is already an endpoint of endpoints/own.toml";
+      expect(await problemsOf(server, { files })).toEqual([problem]);
+      const { ask } = await openHosted(server, { files });
+      expect((await ask(MAYA, execute())).status).toBe(404);
+    },
+  );
 
   it("whose server is down is refused", async () => {
     const server = await openAcp();
