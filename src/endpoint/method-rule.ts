@@ -6,6 +6,7 @@
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
+import { decodePart } from "../base/percent-encoding.ts";
 import { type Catalog, isMethodName } from "../catalog/catalog.ts";
 import { type MethodNames, RESERVED_NAMES } from "../catalog/path-grammar.ts";
 import { isScopeToken } from "../identity/authority-scope.ts";
@@ -62,7 +63,9 @@ export function checkReservation(
   }
   if (method !== "DISCOVER") return undefined;
   const [first = ""] = path.slice(1).split("/");
-  const reserved = RESERVED_NAMES.find((name) => first.startsWith(name));
+  // A letter means the same with its encoding and without.   RFC 3986 §6.2.2.2
+  const name = decodePart(first) ?? first;
+  const reserved = RESERVED_NAMES.find((one) => name.startsWith(one));
   if (reserved !== undefined) {
     return `${JSON.stringify(path)} is reserved under DISCOVER: it begins like "/${reserved}"`;
   }

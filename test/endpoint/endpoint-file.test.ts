@@ -347,6 +347,7 @@ describe("reserved pairs", () => {
     ["DISCOVER", "/toolset"],
     ["DISCOVER", "/contracts/history"],
     ["DISCOVER", "/genesis/{property_id}"],
+    ["DISCOVER", "/%6Dethods"],
     ["DISCOVER", "/{property_id}"],
     ["DISCOVER", "/"],
   ])("refuses %s %s", (method, path) => {
