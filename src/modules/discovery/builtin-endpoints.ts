@@ -72,9 +72,13 @@ export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
     path: "/",
     description:
       "Finds agents and endpoints by criteria; else the manifest, or to an agent the directory.",
-    inputSchema: closed({ ...TARGET, ...propertiesOf(criteria?.inputSchema ?? {}) }),
+    inputSchema: closed({
+      ...TARGET,
+      ...Object.fromEntries(builtins.flatMap(ownProperties)),
+      ...propertiesOf(criteria?.inputSchema ?? {}),
+    }),
     outputSchema: { type: "object" },
-    handler: rootHandler(options, handlers),
+    handler: rootHandler(options, builtins, handlers),
   };
   return {
     endpoints: [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))],
@@ -150,19 +154,44 @@ function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler 
  */
 function rootHandler(
   { context, manifest }: BuiltinOptions,
+  builtins: readonly Builtin[],
   handlers: ReadonlyMap<string, RouteHandler>,
 ): RouteHandler {
   const { criteria } = context;
   const manifestFor = variantsOf(context, manifest);
   const answerTarget = legacyTargetHandler(handlers);
+  const refuseForeign = foreignMembers(builtins);
   const directory = [...handlers.keys()].map((name) => ({ path: `/${name}`, tier: "A" }));
   return (call, exchange) => {
     const { target } = call.input;
+    const foreign = refuseForeign(call.input);
+    if (foreign !== undefined) return foreign;
     if (target !== undefined) return answerTarget(call, exchange, target);
     if (criteria?.isAsked?.(call.input)) return criteria.handler(call, exchange);
     if (!wantsManifest(call)) return { body: { directory } };
     const shown = manifestFor(call.agentId);
     return shown instanceof Promise ? shown.then(answerOf) : answerOf(shown);
+  };
+}
+
+function ownProperties({ inputProperties = {} }: Builtin): readonly [string, unknown][] {
+  return Object.entries(inputProperties);
+}
+
+/** Refuses what one built-in takes, and another target, or none, does not.   AGTP-API §5.10 */
+function foreignMembers(
+  builtins: readonly Builtin[],
+): (input: Call["input"]) => Refusal | undefined {
+  const members = builtins.flatMap((builtin) =>
+    ownProperties(builtin).map(([member]) => ({ name: builtin.name, member })),
+  );
+  return (input) => {
+    const foreign = members.find(
+      ({ name, member }) => input[member] !== undefined && input["target"] !== name,
+    );
+    if (foreign === undefined) return undefined;
+    const message = `is taken by DISCOVER /${foreign.name} alone`;
+    return violationAt(`/${foreign.member}`, "additionalProperties", message);
   };
 }
 

@@ -78,6 +78,18 @@ describe("DISCOVER /genesis", () => {
     expect((await server.send(byQuery)).text).toBe(canonical(LAURENS));
   });
 
+  it("§5.10: is about that agent in the body form, too, which alone takes agent_id", async () => {
+    const server = await openServer(files());
+    const atRoot = (body: Members) => server.send({ method: "DISCOVER", path: "/", body });
+    const byBody = await atRoot({ target: "genesis", agent_id: MAX });
+    expect(byBody.text).toBe(canonical(MAXS));
+    for (const others of [{}, { target: "agents" }]) {
+      const { status, body } = await atRoot({ ...others, agent_id: MAX });
+      expect(status).toBe(422);
+      expect(body).toMatchObject({ error: { details: { errors: [{ path: "/agent_id" }] } } });
+    }
+  });
+
   it("speaks with the standing of the agent that it is about", async () => {
     const server = await openServer(files());
     const { headers } = await ask(server, ZOE, { agent_id: "lauren" });
