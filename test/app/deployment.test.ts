@@ -168,7 +168,7 @@ describe("the endpoints of a deployment", () => {
     expect(problems).toMatchObject([{ file: "endpoints/two.toml", key: "endpoint.path" }]);
   });
 
-  it.each(["/agents/{agent}", "/agents/{agent_id}", "/{kind}/mine"])(
+  it.each(["/agents/{agent}", "/agents/{agent_id}", "/{kind}/mine", "/agents/lauren"])(
     "§6.1: refuse ACTIVATE %s, whose requests the protocol answers",
     async (path) => {
       const properties = Object.fromEntries(
