@@ -5,6 +5,7 @@
  */
 
 import type { Call } from "../handlers/handler.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor } from "../state/records/ledger.ts";
 import { NO_REQUEST, type RecordFacts } from "../state/records/record.ts";
@@ -43,6 +44,8 @@ export type RecordStreamEvents = (
 export interface EventParts {
   readonly attributor: Attributor;
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;
+  /** Knows whose the agents are; throws until it is put together. */
+  deployment(): { readonly directory: Pick<AgentDirectory, "find"> };
 }
 
 /**
@@ -52,10 +55,15 @@ export interface EventParts {
 export function createStreamRecorder({
   attributor,
   state: { ledger, lifecycle },
+  deployment,
 }: EventParts): RecordStreamEvents {
   return async (events, cause) => {
     cause?.exchange.markActed();
-    const drafts = events.map((event) => attributor.chained(eventFacts(event, cause)));
+    const { directory } = deployment();
+    const drafts = events.map((event) => {
+      const ownerId = directory.find(event.agentId)?.ownerId ?? "";
+      return attributor.chained({ ...eventFacts(event, cause), ownerId });
+    });
     await ledger.settled().catch(rethrowUndecided);
     await Promise.all(drafts.map((draft) => lifecycle.append(draft)));
     return drafts.map(({ auditId }) => auditId);

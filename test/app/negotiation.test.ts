@@ -146,6 +146,7 @@ describe("a contract whose recipe is edited", () => {
       reason: "policy-change-invalidation",
       actor: "desk-7",
       actor_agent_id: OPAL,
+      owner_id: "owner-of-nora",
     });
   });
 

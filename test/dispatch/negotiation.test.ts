@@ -295,8 +295,8 @@ describe("a presented contract", () => {
     const inspect = { method: "INSPECT", body: { target: "lifecycle", agent_id: NORA } };
     const { body } = await ask(server, NORA, inspect);
     expect(body["result"]?.["events"]?.[0]?.["payload"]).toMatchObject({
-      event_type: "rcns_release",
-      synthesis_id: id,
+      ...{ event_type: "rcns_release", synthesis_id: id },
+      ...{ agent_id: NORA, owner_id: "owner-of-nora" },
     });
   });
 

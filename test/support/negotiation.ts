@@ -79,7 +79,10 @@ export function negotiationFiles(
   const identity = { inspect_acl: "public" };
   const all = { rcns, identity, ...policies };
   const agents = {
-    nora: { agent_id: NORA, scopes_accepted: ["rcns:negotiate", "facts:read", "orders:write"] },
+    nora: {
+      ...{ agent_id: NORA, owner_id: "owner-of-nora" },
+      scopes_accepted: ["rcns:negotiate", "facts:read", "orders:write"],
+    },
     otto: { agent_id: OTTO, scopes_accepted: ["rcns:negotiate", "facts:read", "orders:write"] },
     pia: { agent_id: PIA, scopes_accepted: ["rcns:negotiate"] },
     quin: { agent_id: QUIN, scopes_accepted: ["rcns:negotiate", "facts:read"], trust_tier: 3 },

@@ -146,7 +146,8 @@ describe("a contract that two nodes end in the same moment", () => {
     await Promise.all(
       nodes.map(async (node) => {
         const { attributor, contracts: register } = node.state;
-        const record = createContractRecorder({ attributor, state: node.state });
+        const deployment = () => ({ directory: { find: () => undefined } });
+        const record = createContractRecorder({ attributor, state: node.state, deployment });
         await endSessionContracts({ register, record }, session);
       }),
     );
