@@ -67,6 +67,27 @@ describe("the four locks", () => {
     expect(await ask(server, NORA, AUDIT, OPT_IN)).toMatchObject({ status: 461 });
   });
 
+  // AGTP "INSPECT"
+  it("are told by INSPECT of the attempt, those behind a closed one as not seen", async () => {
+    const disabled = await openServer(negotiationFiles({ policies: { rcns: { enabled: false } } }));
+    const server = await openServer(negotiationFiles());
+    const nothing = { method: "AUDIT", path: "/nothing" };
+    const attempts = [
+      [disabled, NORA, AUDIT, ["closed", "open", "unseen", "unseen"]],
+      [server, QUIN, AUDIT, ["open", "open", "open", "closed"]],
+      [server, NORA, nothing, ["open", "open", "open", "open"]],
+    ] as const;
+    for (const [at, agent, request, states] of attempts) {
+      const { headers } = await ask(at, agent, request, OPT_IN);
+      const attempt = { target: "rcns-attempt", attempt_id: headers.get("rcns-attempt-id") ?? "" };
+      const { body } = await ask(at, agent, { method: "INSPECT", body: attempt });
+      const [enabled, optIn, scope, tier] = states;
+      expect(body["result"]?.["locks"]).toEqual({
+        ...{ "rcns-enabled": enabled, "allow-rcns": optIn, scope, "trust-tier": tier },
+      });
+    }
+  });
+
   it("are all closed by synthesis_enabled = false", async () => {
     const server = await openServer(negotiationFiles({ policies: { synthesis_enabled: false } }));
     const reply = await ask(server, NORA, AUDIT, OPT_IN);

@@ -12,7 +12,7 @@ import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { RcnsConfig } from "../policy/policies-section.ts";
 import { authorizationRequired, notFound, type Refusal, sameForAll } from "../refusals/refusal.ts";
-import { type Locks, refuseContract } from "../refusals/refuse-contract.ts";
+import { locksClosedAt, refuseContract } from "../refusals/refuse-contract.ts";
 import { refuseMethod } from "../refusals/refuse-method.ts";
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
@@ -64,8 +64,6 @@ function resolveContract(
   return register.activeFor(caller.document.agentId, { method, path });
 }
 
-const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
-
 /**
  * The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. The first lock
  * that is closed gives the code, and the message names all of them at once.
@@ -113,13 +111,6 @@ function wordNeeds({ minTrustTier }: RcnsConfig): readonly string[] {
   });
 }
 
-/** The state of the locks when this one is the first that is closed. */
-function locks(closed: number): Locks {
-  const state = (index: number): string =>
-    index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";
-  return Object.fromEntries(LOCKS.map((lock, index) => [lock, state(index)]));
-}
+const DISABLED = locksClosedAt(0);
 
-const DISABLED = locks(0);
-
-const UNTRUSTED = locks(3);
+const UNTRUSTED = locksClosedAt(3);

@@ -10,7 +10,19 @@ import { notFound, type Refusal, refusal } from "./refusal.ts";
 import type { NoContractReason } from "./refusal-code.ts";
 
 /** The state of the four locks. */
-export type Locks = Readonly<Record<string, string>>;
+type Locks = Readonly<Record<string, string>>;
+
+const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
+
+/** The state of the locks when this one, by its index, is the first that is closed. */
+export function locksClosedAt(closed: number): Locks {
+  const state = (index: number): string =>
+    index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";
+  return Object.fromEntries(LOCKS.map((lock, index) => [lock, state(index)]));
+}
+
+/** All of them are open, and nothing came of it. */
+export const LOCKS_OPEN: Locks = locksClosedAt(LOCKS.length);
 
 /** 404 where it never was, or is forgotten · 464 where it is over or somebody else's.   AGTP-API §10.1.4 */
 export function refusePresented(
@@ -44,7 +56,7 @@ function howItEnded({ state, reason }: Contract): string {
 
 type Attempting = Pick<Exchange, "caller" | "method" | "path">;
 
-/** Keeps the attempt, whose id the refusal names. */
+/** Keeps the attempt, whose id the refusal names; without locks where a contract was presented. */
 export function refuseContract(
   exchange: Attempting,
   attempts: Attempts,

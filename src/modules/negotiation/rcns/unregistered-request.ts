@@ -5,7 +5,7 @@
 
 import { FLOOR_METHODS } from "../../../catalog/catalog.ts";
 import { type Refusal, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
-import { refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
+import { LOCKS_OPEN, refuseContract } from "../../../dispatch/refusals/refuse-contract.ts";
 import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import { mergeInput } from "../../../endpoint/input.ts";
 import { inputShape } from "../../../endpoint/input-shape.ts";
@@ -49,7 +49,7 @@ export function synthesizeRequest(
   const { method, path, caller } = exchange;
   const { attempts } = context;
   const impossible = (explanation: string): Refusal =>
-    refuseContract(exchange, attempts, "composition-impossible", explanation);
+    refuseContract(exchange, attempts, "composition-impossible", explanation, LOCKS_OPEN);
   const reserved = checkReservation(method, path, FLOOR_METHODS);
   if (reserved !== undefined) return impossible(reserved);
   const sent = Object.keys(call.input).length;
@@ -76,7 +76,8 @@ export function synthesizeRequest(
   } catch (error) {
     // The caller learns only that there was one.
     synthesisFaults(context)(error);
-    return refuseContract(exchange, attempts, "synthesis-error", "the synthesis failed");
+    const explanation = "the synthesis failed";
+    return refuseContract(exchange, attempts, "synthesis-error", explanation, LOCKS_OPEN);
   }
 }
 
