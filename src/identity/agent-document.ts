@@ -48,8 +48,17 @@ export interface AgentStanding {
   statusOf(agent: AgentDocument): AgentStatus;
   /** When the agent came to its status, RFC 3339; undefined: it has had no other here. */
   statusSince(agent: AgentDocument): string | undefined;
+  /** The way on that was told when the agent was deprecated; undefined: none. */
+  migrationOf(agent: AgentDocument): AgentMigration | undefined;
   /** The last thing that the agent did here, whichever process did it; undefined: nothing. */
   lastAction(agentId: string): Promise<AgentAction | undefined>;
+}
+
+/** The way on from an agent that is deprecated; keys are the wire's own.   AGTP "DEPRECATE" */
+export interface AgentMigration {
+  readonly successor_agent_id?: string;
+  /** RFC 3339. */
+  readonly migration_deadline?: string;
 }
 
 interface AgentAction {

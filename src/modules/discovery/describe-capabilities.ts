@@ -6,13 +6,15 @@
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { AGTP_API_VERSION } from "../../dispatch/stamp.ts";
-import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
+import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 
 /** The subject of a description. */
 export interface CapabilitySubject {
   /** The names of it: an agent's id and name, or the server's. */
   readonly identity: Readonly<Record<string, string>>;
   readonly status: AgentStatus;
+  /** The way on from an agent that is deprecated. */
+  readonly migration?: AgentMigration | undefined;
   /** The capabilities in its document; a server has none. */
   readonly document: JsonRecord;
   /** The zone it belongs to, by its document or its Genesis. */
@@ -26,11 +28,11 @@ export interface CapabilitySubject {
 /** An agent as the subject of a capability document. */
 export function agentSubject(
   { agentId, name, document, governanceZone }: AgentDocument,
-  status: AgentStatus,
+  { status, migration }: Pick<CapabilitySubject, "status" | "migration">,
   { methods, tools }: Required<Pick<CapabilitySubject, "methods" | "tools">>,
 ): CapabilitySubject {
   const identity = { agent_id: agentId, name };
-  return { identity, status, document, governanceZone, methods, tools };
+  return { identity, status, migration, document, governanceZone, methods, tools };
 }
 
 const DOMAINS = ["methods", "modalities", "tools", "version", "budget", "zones"] as const;
@@ -48,9 +50,13 @@ export function capabilityDocument(
     const message = `must be a version like "1.0", got ${quoteValue(minimum)}`;
     return violationAt("/version_min", "pattern", message);
   }
-  const { identity, status, document } = subject;
+  const { identity, status, migration, document } = subject;
   const members = domains.map((domain) => describeDomain(domain, subject, minimum));
-  return { ...identity, status, ...Object.assign({}, ...members), ...readTrust(document) };
+  return {
+    ...{ ...identity, status, ...migration },
+    ...Object.assign({}, ...members),
+    ...readTrust(document),
+  };
 }
 
 /** A comma list or an array; nothing named is all. Answers with what is wrong, in words. */

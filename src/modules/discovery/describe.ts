@@ -71,6 +71,7 @@ export function createDescription(
     standing: {
       statusOf: (agent) => state.lifecycle.statusOf(agent),
       statusSince: (agent) => state.lifecycle.statusSince(agent),
+      migrationOf: (agent) => state.lifecycle.migrationOf(agent),
       lastAction: (agentId) => state.ledger.currentHeadOf(agentId),
     },
   };
@@ -145,11 +146,11 @@ function createAnswers(options: DescribeOptions): AnswerDescription {
     }
     const status = standing.statusOf(agent);
     switch (form) {
-      case "capabilities":
-        return answerCapabilities(
-          agentSubject(agent, status, { methods, tools: context.inventory?.toolsOf(agent) ?? [] }),
-          call,
-        );
+      case "capabilities": {
+        const tools = context.inventory?.toolsOf(agent) ?? [];
+        const stands = { status, migration: standing.migrationOf(agent) };
+        return answerCapabilities(agentSubject(agent, stands, { methods, tools }), call);
+      }
       case "status":
         return answerWithStatus(agent, standing);
       case "certificate":
@@ -266,6 +267,7 @@ export async function statusDocument(
     ...textMember(document, "org_domain"),
     lifecycle_state: standing.statusOf(agent),
     ...(since === undefined ? {} : { lifecycle_state_since: since }),
+    ...standing.migrationOf(agent),
     ...textMember(document, "cert_status"),
     ...(action === undefined
       ? {}

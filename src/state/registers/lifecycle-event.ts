@@ -4,8 +4,8 @@
  * AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 
-import { isRecord, textsIn } from "../../base/json-value.ts";
-import type { AgentStatus } from "../../identity/agent-document.ts";
+import { given, isRecord, type JsonRecord, textsIn } from "../../base/json-value.ts";
+import type { AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import { recordReader } from "../records/stored-record.ts";
@@ -19,6 +19,7 @@ export interface LifecycleEvent extends JournalRecord {
   readonly status: AgentStatus | undefined;
   /** RFC 3339. */
   readonly at: string;
+  readonly migration: AgentMigration | undefined;
 }
 
 /** Where an agent stands, as it is stored. */
@@ -26,6 +27,8 @@ export interface AgentState {
   /** Undefined while its document's holds. */
   readonly status: AgentStatus | undefined;
   readonly since: string | undefined;
+  /** The way on that was told when the agent came to its status; undefined: none. */
+  readonly migration?: AgentMigration;
   /** Events so far; the number of the last one. */
   readonly events: number;
   /** The latest of them, by what their Audit-IDs begin with. */
@@ -52,14 +55,17 @@ export function hasTaken(state: AgentState | undefined, event: LifecycleEvent): 
  */
 export function stateAfter(before: AgentState | undefined, event: LifecycleEvent): AgentState {
   if (before !== undefined && hasTaken(before, event)) return before;
-  const { status, at } = event;
+  const { status, at, migration } = event;
   const events = (before?.events ?? 0) + 1;
   const latest = [...(before?.latest ?? []), shortId(event)].slice(-LATEST);
   const isLater = status === "retired" || (before?.since ?? "") <= at;
   const isMoved = status !== undefined && before?.status !== "retired" && isLater;
   return isMoved
-    ? { status, since: at, events, latest }
-    : { status: before?.status, since: before?.since, events, latest };
+    ? { status, since: at, events, latest, ...given({ migration }) }
+    : {
+        ...{ status: before?.status, since: before?.since, events, latest },
+        ...given({ migration: before?.migration }),
+      };
 }
 
 /** The collection that events are in. */
@@ -95,7 +101,21 @@ export function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | und
   const { agent_id: agentId, event_type: eventType, new_status: status, issued_at: at } = payload;
   if (typeof agentId !== "string" || typeof eventType !== "string") return undefined;
   if (typeof at !== "string") return undefined;
-  return { auditId, jws, agentId, eventType, status: isStatus(status) ? status : undefined, at };
+  const stands = { status: isStatus(status) ? status : undefined, at };
+  const migration = status === "deprecated" ? readMigration(payload) : undefined;
+  return { auditId, jws, agentId, eventType, ...stands, migration };
+}
+
+/** The way on in an event or a stored state; undefined where it names none. */
+function readMigration({
+  successor_agent_id: successor,
+  migration_deadline: deadline,
+}: JsonRecord): AgentMigration | undefined {
+  const migration = {
+    ...(typeof successor === "string" ? { successor_agent_id: successor } : {}),
+    ...(typeof deadline === "string" ? { migration_deadline: deadline } : {}),
+  };
+  return Object.keys(migration).length === 0 ? undefined : migration;
 }
 
 /** Tells events from other records; within a text of JSON the quotes would be escaped. */
@@ -111,11 +131,12 @@ function isStatus(value: unknown): value is AgentStatus {
 /** Reads a stored state; undefined for anything else. */
 export function readState(value: unknown): AgentState | undefined {
   if (!isRecord(value)) return undefined;
-  const { status, since, events, latest: written } = value;
+  const { status, since, events, latest: written, migration: told } = value;
   if (typeof events !== "number") return undefined;
   const latest = textsIn(written);
   if (!isStatus(status) || typeof since !== "string") {
     return { status: undefined, since: undefined, events, latest };
   }
-  return { status, since, events, latest };
+  const migration = isRecord(told) ? readMigration(told) : undefined;
+  return { status, since, events, latest, ...given({ migration }) };
 }

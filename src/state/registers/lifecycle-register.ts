@@ -4,7 +4,7 @@
  * others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import { KeyedTurns } from "../../base/task-queue.ts";
-import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
+import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { Collection } from "../collection.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { Change, Store } from "../store.ts";
@@ -115,6 +115,11 @@ export class LifecycleRegister {
   /** When the agent came to its status; undefined without an event. */
   statusSince({ agentId }: AgentDocument): string | undefined {
     return this.#stateOf(agentId)?.since;
+  }
+
+  /** The way on that was told when the agent was deprecated; undefined: none, or it is not. */
+  migrationOf({ agentId }: AgentDocument): AgentMigration | undefined {
+    return this.#stateOf(agentId)?.migration;
   }
 
   /** Decides a change and makes it, after those of this agent that came before. */

@@ -519,6 +519,7 @@ function describeStatus(
   const idle: AgentStanding = {
     statusOf: ({ status }) => status,
     statusSince: () => undefined,
+    migrationOf: () => undefined,
     lastAction: () => Promise.resolve(undefined),
   };
   return statusDocument(document, { ...idle, ...standing }, () => NOW);

@@ -433,6 +433,25 @@ describe("an agent that may not act", () => {
     expect((await server.send(QUERY)).status).toBe(200);
   });
 
+  // AGTP "URI Resolution": a deprecated agent goes on, and its signal with it
+  it("says where to go on while it is deprecated, and no longer", async () => {
+    const server = await openServer(OPEN);
+    const way = { successor_agent_id: BOB, migration_deadline: "2027-01-01T00:00:00Z" };
+    const headers = { "Agent-ID": ALICE };
+    const described = async () =>
+      (await server.send({ method: "DESCRIBE", headers, body: {} })).body["result"];
+    const stands = async () =>
+      (await server.send({ method: "FETCH", path: `/agents/${ALICE}/status`, headers })).body;
+    await change(server, "DEPRECATE", { agent_id: ALICE, ...way });
+    expect(await described()).toMatchObject({ status: "deprecated", ...way });
+    expect(await stands()).toMatchObject({ lifecycle_state: "deprecated", ...way });
+    await change(server, "REINSTATE", { agent_id: ALICE, ...way });
+    for (const document of [await described(), await stands()]) {
+      expect(document).not.toHaveProperty("successor_agent_id");
+      expect(document).not.toHaveProperty("migration_deadline");
+    }
+  });
+
   it("can still be looked at and brought back, by itself too", async () => {
     const server = await openServer(OPEN);
     const headers = { "Agent-ID": ALICE };

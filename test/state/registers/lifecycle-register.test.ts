@@ -43,11 +43,12 @@ function change(
   agent: AgentDocument,
   method: LifecycleMethod,
   journal: JournalRecord[] = [],
+  details: Readonly<Record<string, unknown>> = {},
 ): Promise<LifecycleOutcome> {
   return register.apply({
     method,
     agent,
-    details: { reason: "a test" },
+    details: { reason: "a test", ...details },
     record: (extension) => {
       const event = makeEvent(agent.agentId, extension);
       journal.push(event);
@@ -222,6 +223,18 @@ describe("LifecycleRegister.open", () => {
     expect(second.statusOf(BOB)).toBe("retired");
     expect(second.statusSince(BOB)).toBe(first.statusSince(BOB));
     expect(await second.events(BOB.agentId, 9)).toEqual(await first.events(BOB.agentId, 9));
+  });
+
+  it("finds where a deprecated agent sends others, behind events that are not of its standing", async () => {
+    const store = makeLastingStore();
+    const first = await LifecycleRegister.open(store);
+    const way = { successor_agent_id: BOB.agentId };
+    await change(first, ALICE, "DEPRECATE", [], { ...way, migration_deadline: 7 });
+    await first.append(makeEvent(ALICE.agentId, { event_type: "rcns_release" }));
+    const second = await LifecycleRegister.open(store);
+    expect([first.migrationOf(ALICE), second.migrationOf(ALICE)]).toEqual([way, way]);
+    await change(second, ALICE, "REINSTATE", [], way);
+    expect(second.migrationOf(ALICE)).toBeUndefined();
   });
 
   // The event is in the chain: whoever has seen it must find the state that it speaks of.
