@@ -571,8 +571,13 @@ describe("PROPOSE", () => {
     const id = String(pending.body["proposal_id"]);
     const poll = { method: "QUERY", path: `/proposals/${id}` };
     expect(await ask(server, OTTO, poll)).toMatchObject({ status: 404 });
+    const negotiationId = pending.headers.get("negotiation-id");
+    const early = await ask(server, NORA, poll);
     const answer = await settled(() => ask(server, NORA, poll));
     expect(answer).toMatchObject({ status: 263, body: { proposed: true } });
+    for (const { headers } of [early, answer]) {
+      expect(headers.get("negotiation-id")).toBe(negotiationId);
+    }
     const byBody = { method: "QUERY", path: "/proposals", body: { proposal_id: id } };
     expect(await ask(server, NORA, byBody)).toMatchObject({ status: 263 });
     const bad = await ask(

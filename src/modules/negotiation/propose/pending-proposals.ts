@@ -24,6 +24,11 @@ export interface ProposalAnswer {
   readonly body: unknown;
 }
 
+/** An outcome, and the negotiation that it belongs to. */
+interface NegotiatedAnswer extends ProposalAnswer {
+  readonly negotiationId: string;
+}
+
 /** A proposal that was taken on: it has a request until it has an answer. */
 interface PendingProposal {
   readonly proposalId: string;
@@ -108,10 +113,11 @@ export class PendingProposals implements RunExecutor {
   }
 
   /** The outcome of an agent's own proposal; undefined when it has none of that id. */
-  find(proposalId: string, agentId: string): ProposalAnswer | undefined {
+  find(proposalId: string, agentId: string): NegotiatedAnswer | undefined {
     const proposal = this.#register.find(proposalId);
     if (proposal?.agentId !== agentId) return undefined;
-    return proposal.answer ?? pendingAnswer(proposal);
+    const { answer = pendingAnswer(proposal), negotiationId } = proposal;
+    return { ...answer, negotiationId };
   }
 
   async execute(proposalId: string): Promise<void> {
@@ -197,8 +203,8 @@ function pollHandler(proposals: PendingProposals): RouteHandler {
     if (answer === undefined) {
       return notFound("proposal-not-found", "this agent has no proposal with this id");
     }
-    const { status, body } = answer;
+    const { status, body, negotiationId } = answer;
     if (!isStatus(status)) throw new Error(`a proposal came to status ${status}`);
-    return { status, body };
+    return { status, body, headers: { "Negotiation-ID": negotiationId } };
   };
 }

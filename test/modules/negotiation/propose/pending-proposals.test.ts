@@ -57,7 +57,11 @@ describe("PendingProposals", () => {
     expect(proposals.find(id, "bob")).toBeUndefined();
     proposals.evaluateBy(evaluator());
     await rounds(5);
-    expect(proposals.find(id, "alice")).toEqual({ status: 263, body: { of: "n-1" } });
+    expect(proposals.find(id, "alice")).toMatchObject({
+      status: 263,
+      body: { of: "n-1" },
+      negotiationId: "n-1",
+    });
     expect(proposals.find(id, "bob")).toBeUndefined();
   });
 
@@ -129,7 +133,12 @@ describe("PendingProposals", () => {
     failures = 2;
     proposals.evaluateBy(by);
     await vi.waitFor(
-      () => expect(proposals.find(id, "alice")).toEqual({ status: 263, body: { of: "n-1" } }),
+      () =>
+        expect(proposals.find(id, "alice")).toMatchObject({
+          status: 263,
+          body: { of: "n-1" },
+          negotiationId: "n-1",
+        }),
       { timeout: 10_000 },
     );
     expect(by.evaluated).toEqual(["n-1"]);
