@@ -114,10 +114,8 @@ function readNames(value: unknown): readonly string[] {
 function readTrust(document: JsonRecord): JsonRecord {
   const { trust_score: score, trust_score_computed_at: computedAt } = document;
   if (typeof score !== "number" || score < 0 || score > 1) return {};
-  return {
-    trust_score: score,
-    ...(typeof computedAt === "string" ? { trust_score_computed_at: computedAt } : {}),
-  };
+  if (typeof computedAt !== "string") return {};
+  return { trust_score: score, trust_score_computed_at: computedAt };
 }
 
 /** Versions as `version_min` compares them: up to three numbers, and a pre-release before them. */

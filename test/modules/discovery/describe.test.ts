@@ -104,6 +104,13 @@ describe("DESCRIBE", () => {
     });
   });
 
+  // AGTP-TRUST "Trust Score"
+  it("shows no score without the time that it was computed at", async () => {
+    const document = { agent_id: BOB, name: "bob", trust_score: 0.75 };
+    const { ask } = await open({}, { "agents/bob.agent.json": agentFile(document) });
+    expect(resultOf(await ask({}, BOB))).not.toHaveProperty("trust_score");
+  });
+
   it("shows the zone that the Genesis names, where the document names none", async () => {
     const server = await openServer(hostedFiles());
     const headers = { "Agent-ID": HOSTED };
