@@ -64,7 +64,11 @@ const FRAMING: ReadonlySet<string> = new Set([
 /** Says what is wrong with a header field. Its value is never quoted: it may be a secret. */
 export function checkHeader(name: string, value: string): string | undefined {
   if (!isToken(name)) return "is no header name";
-  if (FRAMING.has(name.toLowerCase())) return "is a header that the HTTP client sets itself";
+  const lower = name.toLowerCase();
+  if (FRAMING.has(lower)) return "is a header that the HTTP client sets itself";
+  if (lower === "accept-encoding" && value.trim().toLowerCase() !== "identity") {
+    return 'asks for compressed responses, which are not read: only "identity" may stand there';
+  }
   if (!isFieldValue(value)) return "has a line break or another character that no header may have";
   return undefined;
 }

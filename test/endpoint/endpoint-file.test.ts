@@ -627,6 +627,12 @@ describe("an external service", () => {
       "endpoint.handler.headers.Content-Length: is a header that the HTTP client sets itself",
     ],
     [
+      "a header that asks for compressed responses",
+      "Authorization =",
+      'accept-encoding = "gzip, identity"\nAuthorization =',
+      "endpoint.handler.headers.accept-encoding: asks for compressed responses, which are not read",
+    ],
+    [
       "a header twice",
       "Authorization =",
       'authorization = "x"\nAuthorization =',
