@@ -62,7 +62,8 @@ function isUrgent({ type }: RunEvent): boolean {
 
 /** One thing to be sent. */
 interface Frame {
-  readonly id: number;
+  /** Undefined: a frame behind it is of the same event, and has the id of both. */
+  readonly id: number | undefined;
   readonly event: string;
   readonly data: unknown;
 }
@@ -110,10 +111,11 @@ export class Frames {
       this.pass(event);
       return isStep(event) ? [this.#snapshot(id)] : [];
     }
-    return [
-      ...(isShown(event, this.#modes) ? [{ id, event: type, data: event }] : []),
-      ...(this.#modes.includes("messages") ? this.#message(event) : []),
-    ];
+    const chunks = this.#modes.includes("messages") ? this.#message(event) : [];
+    if (!isShown(event, this.#modes)) return chunks;
+    // A listener that is cut off in between comes back for both.
+    const shown = { id: chunks.length === 0 ? id : undefined, event: type, data: event };
+    return [shown, ...chunks];
   }
 
   #snapshot(id: number): Frame {
@@ -256,7 +258,8 @@ class Sender {
   }
 
   #send({ id, event, data }: Frame): Promise<void> {
-    return this.#write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    const named = id === undefined ? "" : `id: ${id}\n`;
+    return this.#write(`${named}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
   async #write(text: string): Promise<void> {

@@ -210,6 +210,26 @@ describe("Last-Event-ID", () => {
     }
   });
 
+  it("loses nothing of an event that two modes tell of, wherever its listener is cut off", async () => {
+    const runId = await server.run("conformance-agent-reasoning-streaming");
+    await server.until(runId, "completed");
+    const path = `/v1/runs/${runId}/events?streamMode=updates,messages`;
+    const read = async (headers: Record<string, string> = {}): Promise<readonly string[]> => {
+      const text = await (await server.fetch(path, { headers })).text();
+      return text.split("\n\n").filter((block) => block.includes("data: "));
+    };
+    const whole = await read();
+    const chunks = whole.filter((block) => block.includes("ai.message.chunk"));
+    expect(chunks.length).toBe(4);
+    for (const at of whole.keys()) {
+      const seen = whole.slice(0, at + 1);
+      const ids = seen.flatMap((block) => /^id: (\d+)$/m.exec(block)?.[1] ?? []);
+      const all = [...seen, ...(await read({ "last-event-id": ids.at(-1) ?? "-1" }))];
+      expect(new Set(all)).toEqual(new Set(whole));
+      expect(all.filter((block) => block.includes("ai.message.chunk"))).toEqual(chunks);
+    }
+  });
+
   it("answers 400 to what is no sequence", async () => {
     const headers = { "last-event-id": "abc" };
     expect((await server.get(`/v1/runs/${await delayed(0)}/events`, { headers })).status).toBe(400);
