@@ -131,18 +131,19 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
       const asksForJson = "json" in line && line.json === true;
       choose({ asksForJson, run: () => run(line as never, terminal) });
     });
-    const names = [...commands, ...programs.filter(({ description }) => description !== undefined)];
-    if (names.length > 0 && Object.keys(args).length === 0) {
-      refuseUnknownCommands(
-        parser,
-        names.map(({ name }) => name),
-      );
-    }
   }
   for (const below of commands) {
     fillParser(parser.command(below.name), below, terminal, choose);
   }
   for (const below of programs) addProgram(parser, below, terminal, choose);
+  const names = [...commands, ...programs.filter(({ description }) => description !== undefined)];
+  if (run !== undefined && names.length > 0 && Object.keys(args).length === 0) {
+    // Only now: a command takes over from its parent that too many arguments are allowed.
+    refuseUnknownCommands(
+      parser,
+      names.map(({ name }) => name),
+    );
+  }
   if (programs.length > 0 && programs.every(({ description }) => description === undefined)) {
     parser.usage(["[options]", ...Object.keys(args)].join(" "));
   }

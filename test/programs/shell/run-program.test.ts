@@ -138,6 +138,15 @@ describe("a declared program", () => {
     expect(err).toContain(message);
   });
 
+  it("refuses too many arguments of a command, whatever is done without one", async () => {
+    const { commands = [] } = shop;
+    const open = command({ name: "shop", description: "a shop", commands, run: () => 0 });
+    expect((await run(open)).exitCode).toBe(0);
+    const { exitCode, err } = await run(open, "sell", "a", "b");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("too many arguments for 'sell'")]);
+    expect((await run(open, "sel")).err).toContain("unknown command 'sel'\n(Did you mean sell?)");
+  });
+
   it("exits by its answer", async () => {
     expect((await run(shop, "bake", "burnt")).exitCode).toBe(1);
     expect((await run(shop, "sell", "plum")).exitCode).toBe(7);
