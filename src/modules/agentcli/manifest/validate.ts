@@ -6,6 +6,7 @@ import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { type Failure, invalidManifest } from "../failure.ts";
+import { checkCanonical } from "./check-canonical.ts";
 import { checkField, checkFields, checkString } from "./check-field.ts";
 import { checkProfiles, records } from "./check-profiles.ts";
 import { BLOCKS, type Field, type Fields } from "./fields.ts";
@@ -38,6 +39,8 @@ function validate(findings: Findings, manifest: JsonRecord): void {
   validateWorkflows(root.at("workflows"));
   checkUnknownKeys(findings, manifest);
   checkProfiles(findings, manifest);
+  // Where a field is refused, its own message says more.
+  if (!findings.hasErrors) checkCanonical(findings, "$", manifest);
 }
 
 function validateProfiles(list: DocumentPlace, block: Field): void {

@@ -404,6 +404,26 @@ describe("validateManifest", () => {
     ]);
   });
 
+  it("refuses what no digest can be taken of, wherever it stands", () => {
+    const max_cost_usd = JSON.parse("1e999");
+    expect(taskErrors({ contract: { max_cost_usd } })).toEqual([
+      "T.contract.max_cost_usd must be within double precision",
+    ]);
+    expect(errorsOf(manifestOf([shellTask("echo", ["a", "\ud800"])]))).toEqual([
+      `${TASK}.shell.args[1] contains half of a surrogate pair`,
+    ]);
+    const claims = { deep: [{ most: Number.NEGATIVE_INFINITY }], "a\udfff": 1 };
+    const profiles = { authorization_proof_profiles: [{ id: "n", claims }] };
+    expect(errorsOf(manifestOf([promptTask()], profiles))).toEqual([
+      "$.authorization_proof_profiles[0].claims.deep[0].most must be within double precision",
+      "$.authorization_proof_profiles[0].claims.a\udfff contains half of a surrogate pair",
+    ]);
+    // A field that is refused is told of once, in its own words.
+    expect(taskErrors({ runtime: { timeout_ms: max_cost_usd } })).toEqual([
+      "T.runtime.timeout_ms must be an integer >= 1",
+    ]);
+  });
+
   it("lists a bounded number of findings", () => {
     const { ok, errors } = validateManifest({ version: "0.2", workflows: Array(100_000).fill(0) });
     expect(ok).toBe(false);
