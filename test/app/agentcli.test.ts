@@ -140,6 +140,10 @@ describe("exposed workflows", () => {
       expect.stringMatching(/^agents\/agentcli\/m\.json: must be JSON/),
       'agtp-server.toml: agentcli.expose[0]: no manifest that could be loaded has a workflow "w1"',
     ]);
+    const twice = JSON.stringify(good).replace('"shell":', '"shell":{"program":"true"},"shell":');
+    expect(await problemsOf(twice)).toContain(
+      `${file}: must not have the member "shell" twice in one object`,
+    );
     expect(await problemsOf(`${JSON.stringify(good)}${" ".repeat(1_048_576)}`)).toContainEqual(
       expect.stringMatching(/m\.json: must be at most 1048576 bytes long/),
     );

@@ -5,8 +5,10 @@
 import { relative } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { suggest } from "../../base/close-matches.ts";
+import { quoteValue } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
+import { findRepeatedMember } from "../../base/repeated-member.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { expandWorkflows } from "./compile/task-plan.ts";
 import type { AgentcliConfig } from "./config.ts";
@@ -84,6 +86,12 @@ function* loadingManifest(
     value = JSON.parse(text);
   } catch (error) {
     problems.push({ file, key: "", message: `must be JSON: ${reasonOf(error)}` });
+    return undefined;
+  }
+  const repeated = findRepeatedMember(text);
+  if (repeated !== undefined) {
+    const message = `must not have the member ${quoteValue(repeated)} twice in one object`;
+    problems.push({ file, key: "", message });
     return undefined;
   }
   yield;

@@ -5,8 +5,9 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
 import { jsonExcess } from "../../base/json-bounds.ts";
-import type { JsonRecord } from "../../base/json-value.ts";
+import { type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { isWithin, makeDirectory } from "../../base/paths.ts";
+import { findRepeatedMember } from "../../base/repeated-member.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { createWorld } from "../../modules/agentcli/create-world.ts";
@@ -141,11 +142,16 @@ async function readManifestInput(
 function parse(text: string, where: string): ManifestInput | Failure {
   const excess = jsonExcess(Buffer.from(text), MANIFEST_BOUNDS);
   if (excess !== undefined) return invalidArgument(`The JSON in ${where} ${excess}`);
+  let value: unknown;
   try {
-    return { kind: "input", value: JSON.parse(text) as unknown };
+    value = JSON.parse(text);
   } catch (error) {
     return invalidArgument(`Invalid JSON in ${where}: ${reasonOf(error)}`);
   }
+  // A daemon does not load it.
+  const repeated = findRepeatedMember(text);
+  if (repeated === undefined) return { kind: "input", value };
+  return invalidArgument(`The JSON in ${where} has ${quoteValue(repeated)} twice in one object`);
 }
 
 /**

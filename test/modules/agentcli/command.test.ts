@@ -61,6 +61,11 @@ describe("agtp-rpc", () => {
       { error: expect.stringMatching(/^Invalid JSON in the command line/) },
     ],
     [
+      "a member that is there twice",
+      ["validate", '{"version":"0.1","version":"0.2","workflows":[]}'],
+      { error: 'The JSON in the command line has "version" twice in one object' },
+    ],
+    [
       "an unknown target",
       ["compile", MANIFEST, "--target", "x"],
       { error: "Unsupported compile target: x" },
