@@ -34,8 +34,9 @@ export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run
   ];
   if (violations.length > 0) return invalid(violations);
   const resolved = resolvePins(definition, catalog, owner.tenant);
+  const variables = definition.variables.map((one) => concealDefault(one, redact));
   return {
-    ...{ runId: uuidv7(), workflow: resolved, owner, createdAt: register.now() },
+    ...{ runId: uuidv7(), workflow: { ...resolved, variables }, owner, createdAt: register.now() },
     ...redact({
       inputs: inputs as JsonRecord,
       configurable: configurable as JsonRecord,
@@ -44,6 +45,14 @@ export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run
     }),
     ...(scopeId === undefined ? {} : { scopeId: redact(String(scopeId)) }),
   };
+}
+
+/** A default is an input that nobody gave: it is shown by the variable's name, as one that was given is. */
+function concealDefault(variable: WorkflowVariable, redact: RunParts["redact"]): WorkflowVariable {
+  const { name, defaultValue: written } = variable;
+  if (written === undefined) return variable;
+  const [defaultValue] = Object.values(redact({ [name]: written }));
+  return { ...variable, defaultValue };
 }
 
 /** The fault of a body, told so that it can be mended. */

@@ -1,4 +1,4 @@
-/** A client's secrets where names belong: they are not sent back, and neither logged nor kept. */
+/** Secrets where names belong, and among what a definition has: they are not sent back, and neither logged nor kept. */
 import { describe, expect, it } from "vitest";
 import type { Redact } from "../../../../src/modules/openwop/runs/run-log.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
@@ -11,6 +11,7 @@ import {
   type Reply,
   type RunServer,
 } from "../../../support/openwop-runs.ts";
+import { node, workflow } from "../../../support/openwop-workflows.ts";
 
 const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl-canary";
 const KEY = "sk-canary-rfc0064-do-not-leak-xyz789";
@@ -117,5 +118,33 @@ describe("an error envelope", () => {
     const { text } = await server.post("/v1/runs:bulk-cancel", { runIds: [KEY, NOWHERE] });
     expect(text).not.toContain(KEY);
     expect(text).toContain(NOWHERE);
+  });
+});
+
+// OpenWOP SR-1
+describe("a snapshot", () => {
+  it("is without the secrets among the defaults of variables, in whichever way it is read", async () => {
+    const variables = [
+      { name: "plain", type: "string", defaultValue: `the key ${KEY}` },
+      { name: "password", type: "string", defaultValue: "swordfish" },
+      { name: "open", type: "object", defaultValue: { password: "swordfish", port: 7 } },
+      { name: "unset", type: "string" },
+    ] as const;
+    const store = createMemoryStore();
+    const workflows = [workflow("keyed", [node("wait", "core.approvalGate")], { variables })];
+    const server = await openRuns({ store, redact, workflows });
+    const runId = await server.run("keyed");
+    const snapshot = await server.until(runId, "waiting-approval");
+    expect(snapshot["variables"]).toEqual({
+      plain: "the key [REDACTED:api-key]",
+      password: "[REDACTED:password]",
+      open: { password: "[REDACTED:password]", port: 7 },
+    });
+    await server.post(`/v1/runs/${runId}/cancel`);
+    const stream = await server.fetch(`/v1/runs/${runId}/events?streamMode=values`);
+    const text = await stream.text();
+    expect(text).toContain("[REDACTED:password]");
+    expect(text).not.toMatch(/canary|swordfish/);
+    expect(await everythingIn(store)).not.toMatch(/canary|swordfish/);
   });
 });
