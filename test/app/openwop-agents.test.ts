@@ -147,6 +147,27 @@ describe("the inventory", () => {
     });
   });
 
+  it("is without secrets, and so is whatever else is told of an agent", async () => {
+    const secret = "sk-canary-rfc0064-do-not-leak-xyz789";
+    const told = { persona: `P ${secret}`, label: secret, description: `Uses ${secret}.` };
+    const agent = { ...told, toolAllowlist: [`mcp:${secret}`], requiresCapabilities: [secret] };
+    const server = await openServer(filesOf({}, packFiles({ agents: [agent] })));
+    const path = `/agents/${AGENT}`;
+    const asked = [
+      ...[{ path: "/agents" }, { path }].map((one) => ({ ...one, method: "QUERY" })),
+      ...["FETCH", "DESCRIBE"].map((method) => ({ method, path })),
+      ...["/", "/agents", "/methods", "/tools"].map((one) => ({ method: "DISCOVER", path: one })),
+    ];
+    for (const one of asked) {
+      const { status, text } = await server.send(one);
+      expect(status, one.method).toBe(200);
+      expect(text).not.toContain("canary");
+    }
+    expect((await server.send({ method: "FETCH", path })).body["description"]).toBe(
+      "Uses [REDACTED:api-key].",
+    );
+  });
+
   it("is empty where agents are not disclosed", async () => {
     const files = filesOf({}, packFiles({}), { agents: { disclosure: "private" } });
     const server = await openServer(files);

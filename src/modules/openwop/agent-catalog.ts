@@ -165,7 +165,7 @@ function inventoryEntry(agent: InstalledAgent, redactor: Redactor): InventoryEnt
     toolAllowlist: agent.toolAllowlist.map((tool) => redactor.text(tool)),
     hasHandoffSchemas: agent.taskSchema !== undefined || agent.returnSchema !== undefined,
     ...given({ memoryShape, confidenceThreshold }),
-    ...(degraded.length === 0 ? {} : { degraded }),
+    ...(degraded.length === 0 ? {} : { degraded: degraded.map((key) => redactor.text(key)) }),
     ...(dimensions.length === 0
       ? {}
       : { memoryDegraded: true, degradedMemoryDimensions: dimensions }),

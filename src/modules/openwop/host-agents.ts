@@ -56,7 +56,8 @@ export async function hostAgents(
   const packs = await drive(readingPacks(config));
   const registry = createAgentRegistry(packs.packs);
   const redactor = createRedactor(await drive(collectingSecrets(config, env, routes)));
-  const identities = await identifyAgents(hostedAgents(registry, settings), context);
+  const hosted = hostedAgents(registry, settings, redactor);
+  const identities = await identifyAgents(hosted, context);
   const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
     identities.documents.get(keyOf(agent));
   const runtime = await loadAgentRuntime(settings, { ...context, redactor });
@@ -98,13 +99,17 @@ export async function hostAgents(
   };
 }
 
-function hostedAgents(registry: AgentRegistry, settings: OpenwopConfig): readonly HostedAgent[] {
+function hostedAgents(
+  registry: AgentRegistry,
+  settings: OpenwopConfig,
+  redactor: Redactor,
+): readonly HostedAgent[] {
   return registry.all.map((agent) => {
     const { agentId, pack, persona, description } = agent;
     return {
       key: keyOf(agent),
       name: pack.tenant === undefined ? agentId : `${pack.tenant}/${agentId}`,
-      description: description || persona,
+      description: redactor.text(description || persona),
       scopes: grantsOf(settings, agentId),
       file: pack.file,
     };
