@@ -24,8 +24,8 @@ import { InterruptTokens } from "../../src/modules/openwop/http/interrupt-token.
 import { openwopApi } from "../../src/modules/openwop/http/openwop-api.ts";
 import { EffectLedger } from "../../src/modules/openwop/nodes/conformance-nodes.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
+import type { Redact } from "../../src/modules/openwop/runs/redact.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
-import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
 import type { InterruptWatcher } from "../../src/modules/openwop/runs/run-state.ts";
 import {
   openWorkflowRuns,

@@ -1,8 +1,8 @@
 /** An answer of the API: a status, a body, and for every refusal the one closed envelope.   OpenWOP "error-envelope" */
 import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { RateExcess } from "../../../dispatch/rates/rates.ts";
+import type { Redact } from "../runs/redact.ts";
 import type { RunRefusal, RunRefusalCode } from "../runs/run.ts";
-import type { Redact } from "../runs/run-log.ts";
 
 /** An answer as JSON. */
 export interface ApiAnswer {

@@ -3,8 +3,9 @@
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
 import { quoteValue } from "../../../base/json-value.ts";
+import type { Redact } from "../runs/redact.ts";
 import { isRefused, refuseRun } from "../runs/run.ts";
-import type { Redact, RunLog } from "../runs/run-log.ts";
+import type { RunLog } from "../runs/run-log.ts";
 import { type ApiAnswer, answer, refuse, refuseAs, unauthenticated } from "./answer.ts";
 import type { AnsweredRoute, ApiCall, ApiParameter, ApiParts, StreamRoute } from "./api-route.ts";
 import { type EventStream, Frames, isShown, readModes, STREAM_MODES } from "./event-stream.ts";

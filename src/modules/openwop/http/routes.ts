@@ -8,6 +8,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { templateNames } from "../../../base/template.ts";
 import { VERSION } from "../../../base/version.ts";
 import { inventoryBody } from "../agent-catalog.ts";
+import { redactDefinition } from "../runs/redact.ts";
 import { type ApiAnswer, answer, notFound } from "./answer.ts";
 import type { ApiCall, ApiRoute, Operation } from "./api-route.ts";
 import { POLL_ROUTE, STREAM_ROUTE } from "./event-routes.ts";
@@ -67,7 +68,9 @@ function readAgent({ parts, key, params }: ApiCall): ApiAnswer {
 
 function readWorkflow({ parts, key, params }: ApiCall): ApiAnswer {
   const workflow = parts.host.workflow(params["workflowId"] ?? "", key.tenant);
-  return workflow === undefined ? notFound() : answer(parts.redact(workflow.definition));
+  return workflow === undefined
+    ? notFound()
+    : answer(redactDefinition(workflow.definition, parts.redact));
 }
 
 /** Every operation, in the order in which they are looked for. */

@@ -14,6 +14,7 @@ import { VERBOSITIES } from "../config.ts";
 import type { Workflow } from "../workflows/load-workflows.ts";
 import { NAME, type WorkflowVariable } from "../workflows/workflow.ts";
 import { findWrongPin, resolvePins } from "./agent-pins.ts";
+import { redactDefault } from "./redact.ts";
 import { isRefused, MIN_DURATION_MS, type Run, type RunRefusal, refuseRun } from "./run.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
@@ -34,7 +35,7 @@ export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run
   ];
   if (violations.length > 0) return invalid(violations);
   const resolved = resolvePins(definition, catalog, owner.tenant);
-  const variables = definition.variables.map((one) => concealDefault(one, redact));
+  const variables = definition.variables.map((one) => redactDefault(one, redact));
   return {
     ...{ runId: uuidv7(), workflow: { ...resolved, variables }, owner, createdAt: register.now() },
     ...redact({
@@ -45,14 +46,6 @@ export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run
     }),
     ...(scopeId === undefined ? {} : { scopeId: redact(String(scopeId)) }),
   };
-}
-
-/** A default is an input that nobody gave: it is shown by the variable's name, as one that was given is. */
-function concealDefault(variable: WorkflowVariable, redact: RunParts["redact"]): WorkflowVariable {
-  const { name, defaultValue: written } = variable;
-  if (written === undefined) return variable;
-  const [defaultValue] = Object.values(redact({ [name]: written }));
-  return { ...variable, defaultValue };
 }
 
 /** The fault of a body, told so that it can be mended. */

@@ -12,6 +12,7 @@ import { type EventRules, numberEvents } from "../../../runs/run-kind.ts";
 import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-register.ts";
 import type { RunLimits } from "../config.ts";
 import { applyEvent } from "./fold-run.ts";
+import { type Redact, redactPayload } from "./redact.ts";
 import {
   type EventDraft,
   isOver,
@@ -24,9 +25,6 @@ import {
 } from "./run.ts";
 import { FIRST_EVENT, type RunEntry } from "./run-entry.ts";
 import { type RunState, waitingOf } from "./run-state.ts";
-
-/** Takes what looks like a secret out of a value, before it is kept. */
-export type Redact = <Value>(value: Value) => Value;
 
 /** A run that is over has no more events. */
 export class RunOverError extends Error {
@@ -259,11 +257,11 @@ export class RunLog {
   #complete(drafts: readonly EventDraft[]): readonly Omit<RunEvent, "sequence">[] {
     const { run, redact, register: runs } = this.#options;
     const timestamp = new Date(runs.now()).toISOString();
-    return drafts.map(({ type, payload, nodeId, causationId, eventId }) => ({
-      ...{ eventId: eventId ?? uuidv7(), runId: run.runId, type, timestamp },
+    return drafts.map(({ nodeId, causationId, eventId, ...said }) => ({
+      ...{ eventId: eventId ?? uuidv7(), runId: run.runId, type: said.type, timestamp },
       ...given({ nodeId, causationId }),
       // A payload is folded now as a later process reads it.
-      payload: JSON.parse(JSON.stringify(redact(payload))),
+      payload: JSON.parse(JSON.stringify(redactPayload(said, redact))),
     }));
   }
 }

@@ -18,6 +18,7 @@ import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunLimits } from "../config.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
+import type { Redact } from "./redact.ts";
 import {
   isOver,
   isSuspended,
@@ -36,7 +37,7 @@ import {
   scopeName,
   workflowRunKind,
 } from "./run-entry.ts";
-import { type Redact, RunLog } from "./run-log.ts";
+import { RunLog } from "./run-log.ts";
 import { type Interrupt, type InterruptWatcher, initialState, type RunState } from "./run-state.ts";
 
 /** The parts that the runs of a deployment are made, executed, answered and ended with. */

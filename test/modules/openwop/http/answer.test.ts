@@ -1,6 +1,6 @@
 /** Secrets where names belong, and among what a definition has: they are not sent back, and neither logged nor kept. */
 import { describe, expect, it } from "vitest";
-import type { Redact } from "../../../../src/modules/openwop/runs/run-log.ts";
+import type { Redact } from "../../../../src/modules/openwop/runs/redact.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import type { Store } from "../../../../src/state/store.ts";
 import { redactorOf } from "../../../support/openwop.ts";
@@ -121,6 +121,33 @@ describe("an error envelope", () => {
   });
 });
 
+describe("a definition", () => {
+  it("keeps its schemas, whatever the members are called that they are about", async () => {
+    const schema = { type: "object", properties: { password: { type: "string", default: KEY } } };
+    const questions = [{ id: "secret", question: "Which?", schema }];
+    const config = { schema: { password: "swordfish" } };
+    const definition = workflow(
+      "asks",
+      [
+        node("ask", "core.clarificationGate", { config: { questions } }),
+        node("n", "core.noop", { config }),
+      ],
+      { configurableSchema: schema },
+    );
+    const server = await openRuns({ redact, workflows: [definition] });
+    const { body, text } = await server.get("/v1/workflows/asks");
+    const shown = {
+      type: "object",
+      properties: { password: { type: "string", default: "[REDACTED:api-key]" } },
+    };
+    expect(body).toMatchObject({
+      configurableSchema: shown,
+      nodes: [{ config: { questions: [{ schema: shown }] } }, {}],
+    });
+    expect(text).not.toMatch(/canary|swordfish/);
+  });
+});
+
 // OpenWOP SR-1
 describe("a snapshot", () => {
   it("is without the secrets among the defaults of variables, in whichever way it is read", async () => {
@@ -133,6 +160,7 @@ describe("a snapshot", () => {
     const store = createMemoryStore();
     const workflows = [workflow("keyed", [node("wait", "core.approvalGate")], { variables })];
     const server = await openRuns({ store, redact, workflows });
+    expect((await server.get("/v1/workflows/keyed")).text).not.toMatch(/canary|swordfish/);
     const runId = await server.run("keyed");
     const snapshot = await server.until(runId, "waiting-approval");
     expect(snapshot["variables"]).toEqual({

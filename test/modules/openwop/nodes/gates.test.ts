@@ -1,6 +1,8 @@
 /** Runs that wait for people: approvals and answers, through a kill and a fork. */
 import { describe, expect, it } from "vitest";
+import type { Redact } from "../../../../src/modules/openwop/runs/redact.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
+import { redactorOf } from "../../../support/openwop.ts";
 import {
   expectValid,
   expectValidLog,
@@ -13,6 +15,7 @@ import {
 } from "../../../support/openwop-runs.ts";
 import { node, workflow } from "../../../support/openwop-workflows.ts";
 
+const KEYLIKE = "sk-canary-rfc0064-do-not-leak";
 const GATE = { title: "Publish?", description: "Say so.", actions: ["accept", "reject"] };
 const QUESTIONS = [
   { id: "colour", question: "What is your favourite colour?" },
@@ -256,6 +259,41 @@ describe("a clarification gate", () => {
     expect(events.find(({ type }) => type === "clarification.resolved")?.payload).toMatchObject({
       ...{ nodeId: "ask", answers },
     });
+  });
+
+  it("asks for what is called like a credential, and takes none but an answer to that", async () => {
+    const questions = [
+      { id: "password", question: "How long must it be?", schema: { type: "integer" } },
+      { id: "cookie", question: "Which?", schema: { enum: ["oat", "plum", `${KEYLIKE}s`] } },
+    ];
+    const asks = workflow("asks", [
+      node("ask", "core.clarificationGate", { config: { questions } }),
+    ]);
+    const redactor = redactorOf();
+    const redact: Redact = <Value>(value: Value): Value => redactor.value(value);
+    const server = await openRuns({ workflows: [asks], redact });
+    const runId = await server.run("asks");
+    const { interrupt } = await server.until(runId, "waiting-input");
+    expect(JSON.stringify(interrupt)).not.toContain("canary");
+    const properties = {
+      password: { type: "integer" },
+      cookie: { enum: ["oat", "plum", "[REDACTED:api-key]"] },
+    };
+    expect(interrupt).toMatchObject({
+      resumeSchema: { properties: { answers: { properties } } },
+      data: { questions: [{ schema: properties.password }, { schema: properties.cookie }] },
+    });
+    for (const answers of [
+      { password: "eight", cookie: "oat" },
+      { password: 8, cookie: "fig" },
+    ]) {
+      expect((await say(server, runId, "ask", { answers })).status).toBe(400);
+    }
+    expect((await say(server, runId, "ask", 5)).status).toBe(400);
+    const answers = { password: 8, cookie: "oat" };
+    expect((await say(server, runId, "ask", { answers })).status).toBe(200);
+    const { text } = await server.get(`/v1/runs/${runId}/events/poll`);
+    expect(text).toContain('"password":"[REDACTED:password]"');
   });
 
   it("takes its answers as a list, too", async () => {
