@@ -22,7 +22,8 @@ export function withReason(
     const { reason } = call.body;
     const isText = typeof reason === "string" && reason.length <= MAX_REASON;
     if (reason === undefined || isText) return handle(call, reason);
-    return refuse(400, "validation_error", `/reason must be a text of ${MAX_REASON} characters`);
+    const message = `/reason must be a text of at most ${MAX_REASON} characters`;
+    return refuse(400, "validation_error", message);
   };
 }
 

@@ -2,7 +2,13 @@
  * From a run and a request's body to the fork that is asked for: a replay of its log, or a branch off
  * it.   OpenWOP "rest-endpoints" POST /v1/runs/{runId}:fork, "replay"
  */
-import { given, isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import {
+  describeValue,
+  given,
+  isRecord,
+  type JsonRecord,
+  quoteValue,
+} from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { compileOwn, type SchemaViolation } from "../../../schema/schema.ts";
@@ -90,7 +96,7 @@ function readFork({ redact }: RunParts, body: JsonRecord): AskedFork | RunRefusa
   }
   const mode = MODES.find((one) => one === named);
   if (mode === undefined) {
-    const message = `mode is ${quoteValue(redact(named))}, expected "replay" or "branch"`;
+    const message = `mode ${describeValue(redact(named))}, expected "replay" or "branch"`;
     return refuseRun("validation_error", message, { supported: MODES });
   }
   if (mode === "branch" && body["fromSeq"] === undefined) {

@@ -281,6 +281,11 @@ describe("cancellation", () => {
     const { status, body } = await server.post("/v1/runs:bulk-cancel", { runIds });
     expect(status).toBe(400);
     expect(body).toMatchObject({ error: "validation_error", details: { maxRunIds: 100 } });
+    const wordy = await server.post("/v1/runs:bulk-cancel", {
+      runIds: [],
+      reason: "x".repeat(1025),
+    });
+    expect(wordy.body["message"]).toBe("/reason must be a text of at most 1024 characters");
   });
 });
 

@@ -243,7 +243,7 @@ describe("a fork is refused", () => {
     ["a point that is no number", { mode: "branch", fromSeq: "0" }, 400],
     ["a branch without a point", { mode: "branch" }, 400],
     ["an unknown mode", { mode: "copy", fromSeq: 0 }, 400],
-    ["no mode", {}, 400],
+    ["no mode", {}, 400, 'mode is missing, expected "replay" or "branch"'],
     ["a point past the log", { mode: "branch", fromSeq: 99_999 }, 422],
     ["the end of the log", { mode: "replay", fromSeq: 4 }, 422],
     [
@@ -267,12 +267,13 @@ describe("a fork is refused", () => {
       403,
     ],
     ["an unknown member", { mode: "replay", from: 3 }, 400],
-  ])("for %s", async (_, body, status) => {
+  ])("for %s", async (_, body, status, message = "") => {
     const server = await openRuns();
     const runId = await server.run("conformance-noop");
     await server.until(runId, "completed");
     const reply = await server.post(`/v1/runs/${runId}:fork`, body);
     expect(reply.status, reply.text).toBe(status);
+    expect(reply.body["message"]).toContain(message);
   });
 
   it("for options that its workflow does not take", async () => {
