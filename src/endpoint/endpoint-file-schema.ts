@@ -8,6 +8,7 @@ import {
   agtpPath,
   choice,
   count,
+  dottedPath,
   flag,
   list,
   map,
@@ -18,40 +19,45 @@ import {
   type Schema,
   scopeToken,
   table,
-  text,
   word,
 } from "../schema/section-field.ts";
 import { CAPABILITIES, IMPACTS, UPSTREAM_METHODS } from "./endpoint.ts";
 import { BODY_FORMATS, RESPONSE_FORMATS, VALUE_STYLES } from "./upstream-format.ts";
 
-/** A text that must be written. */
-export function required(description: string): Schema {
-  return optional(text("", description));
+/** A text that is not blank, as the readers of these files take it: of any length, in several lines as well. */
+export function anyText(description: string): Schema {
+  return { type: "string", description, pattern: "\\S", expected: "text" };
 }
 
-/** A text of any form, empty as well: a header's value, a name on the other side. */
-const anyText: Schema = { type: "string" };
+function names(description: string, keys: Schema = {}): Schema {
+  return optional(map(keys, { type: "string", pattern: "\\S" }, description));
+}
 
-function names(description: string): Schema {
-  return optional(map({}, anyText, description));
+/** A list in which nothing stands twice. */
+export function distinct(items: Schema, description: string): Schema {
+  return { ...optional(list(items, description)), uniqueItems: true };
 }
 
 /** The keys of `type = "registered_function"`. */
 export const FUNCTION_KEYS: Properties = {
   type: { const: "registered_function", description: "A function of the deployment" },
-  function: required('Module and export under [handlers] root, such as "handlers.book_room"'),
+  function: optional(
+    dottedPath(
+      'Module and export under [handlers] root, or a function of a process, "booking:book_room"',
+    ),
+  ),
 };
 
 /** The keys of `type = "composition"`. */
 export const COMPOSITION_KEYS: Properties = {
   type: { const: "composition", description: "A recipe; errors must have composition_failed" },
-  recipe: required("Name of the recipe"),
+  recipe: anyText("Name of the recipe"),
 };
 
 /** The keys of an external service that say how values are written. */
 export const ENCODING_KEYS: Properties = {
   body_format: choice("json", BODY_FORMATS, "Format of the request body"),
-  body_field: required("Input field whose value is the whole body"),
+  body_field: anyText("Input field whose value is the whole body"),
   response_format: choice("json", RESPONSE_FORMATS, "Format of the response body"),
   header_fields: names("Input fields that travel as headers: field to header name"),
   styles: optional(
@@ -65,10 +71,10 @@ export const EXTERNAL_SERVICE_KEYS: Properties = {
     const: "external_service",
     description: "An HTTPS API; errors must have the upstream_* ones",
   },
-  url: required("https URL; {field} is a field of the input"),
+  url: anyText("https URL; {field} is a field of the input"),
   method: optional(choice("GET", UPSTREAM_METHODS, "HTTP method")),
   timeout_seconds: {
-    ...{ type: "number", exclusiveMinimum: 0, maximum: 86_400, default: 30 },
+    ...{ type: "number", minimum: 0.001, maximum: 86_400, default: 30 },
     description: "Longest wait for the response",
   },
   ca: optional(path("", "PEM file of the CA to trust instead of the system's")),
@@ -77,19 +83,21 @@ export const EXTERNAL_SERVICE_KEYS: Properties = {
   query: names("Input fields that travel in the query: field to parameter"),
   input_transform: names("Other names of input fields upstream: ours to theirs"),
   output_transform: names("Other names of output fields upstream: ours to theirs"),
-  error_map: names('Declared errors by upstream status: "409" = "room_unavailable"'),
+  error_map: names('Declared errors by upstream status: "409" = "room_unavailable"', {
+    pattern: "^[1-5]\\d\\d$",
+  }),
   ...ENCODING_KEYS,
 };
 
 /** The keys of `type = "mcp_tool"`. */
 export const MCP_TOOL_KEYS: Properties = {
   type: { const: "mcp_tool", description: "A tool of an MCP server of [[mcp.servers]]" },
-  server: required("Name of the server"),
-  tool: required("Name of the tool"),
+  server: anyText("Name of the server"),
+  tool: anyText("Name of the tool"),
   definition: optional(word("", "^sha256:[0-9a-f]{64}$", "a pin", "Pin of the tool's definition")),
   arguments: { type: "object", description: "Arguments of the tool, from fields of the input" },
   error_map: table("The declared error of a tool that fails", {
-    tool_error: required("Name of the error"),
+    tool_error: anyText("Name of the error"),
   }),
 };
 
@@ -106,9 +114,9 @@ const handlerSchema: Schema = {
 
 /** The keys of a semantic block, all of them required.   §7.1 */
 export const SEMANTIC_KEYS: Properties = {
-  intent: required("Purpose of a call, in a sentence"),
-  actor: required("Who calls: agent, or another name"),
-  outcome: required("Result of a call, in a sentence"),
+  intent: anyText("Purpose of a call, in a sentence"),
+  actor: anyText("Who calls: agent, or another name"),
+  outcome: anyText("Result of a call, in a sentence"),
   capability: optional(choice("retrieval", CAPABILITIES, "Kind of work")),
   confidence: { type: "number", minimum: 0, maximum: 1, description: "How sure the above is" },
   impact: optional(choice("informational", IMPACTS, "Lasting effect of a call")),
@@ -124,7 +132,7 @@ export const semanticSchema: Schema = table(
 
 /** The keys of a field of a field list.   §13.3 */
 export const FIELD_KEYS: Properties = {
-  name: required("Name of the field"),
+  name: anyText("Name of the field"),
   type: optional(
     choice(
       "string",
@@ -132,34 +140,42 @@ export const FIELD_KEYS: Properties = {
       "JSON type",
     ),
   ),
-  description: required("Meaning of the field"),
-  format: required("Format of a string, such as uuid, date or email"),
-  enum: { type: "array", description: "The only values that it may have" },
+  description: anyText("Meaning of the field"),
+  format: anyText("Format of a string, such as uuid, date or email"),
+  enum: { type: "array", minItems: 1, description: "The only values that it may have" },
   schema: { type: "object", description: "JSON Schema of an object or array" },
 };
 
+function version(description: string): Schema {
+  const pattern = "^[\\x21-\\x3a\\x3c-\\x7e]{1,64}$";
+  return optional(word("", pattern, 'a version like "2.1.0"', description));
+}
+
 /** The keys of `[endpoint.deprecated]`.   §6.5 */
 export const DEPRECATION_KEYS: Properties = {
-  deprecated_in: required("Version that this endpoint is deprecated since"),
-  removed_in: required("Version that will not have it any more"),
-  successor: optional(
-    table("The endpoint to call instead", {
-      method: optional(methodName("Its method")),
-      path: optional(agtpPath("Its path")),
-    }),
-  ),
+  deprecated_in: version("Version that this endpoint is deprecated since"),
+  removed_in: version("Version that will not have it any more"),
+  successor: {
+    ...optional(
+      table("The endpoint to call instead", {
+        method: optional(methodName("Its method")),
+        path: optional(agtpPath("Its path")),
+      }),
+    ),
+    minProperties: 1,
+  },
 };
 
 const fields = optional(list(table("", FIELD_KEYS, ["name"]), ""));
 const errorName = word("", "^[A-Za-z][A-Za-z0-9_.-]{0,127}$", "an error name", "Name of an error");
-const errorNames = optional(list(errorName, "The only errors that the handler may answer with"));
+const errorNames = distinct(errorName, "The only errors that the handler may answer with");
 
 /** The keys of `[endpoint]`. */
 export const ENDPOINT_KEYS: Properties = {
   method: optional(methodName("A method of the catalog, or of [policies.methods] custom")),
   path: optional(agtpPath("Path; {name} is a field of the input, and no part is a method's name")),
-  description: required("What agents read of it"),
-  namespace: required("Group in listings"),
+  description: anyText("What agents read of it"),
+  namespace: anyText("Group in listings"),
   tool: optional(word("", "^[A-Za-z0-9_-]{1,64}$", "a tool name", "Name as a tool of MCP")),
   semantic: optional(semanticSchema),
   input_schema: { type: "object", description: "JSON Schema 2020-12 of the input" },
@@ -176,8 +192,9 @@ export const ENDPOINT_KEYS: Properties = {
     oneOf: [errorNames, table("", { list: errorNames })],
   },
   handler: handlerSchema,
-  required_scopes: optional(
-    list(scopeToken("domain:action"), "Scopes that a caller must hold, all of them"),
+  required_scopes: distinct(
+    scopeToken("domain:action"),
+    "Scopes that a caller must hold, all of them",
   ),
   approval: optional(choice("operator", ["operator"], "Who approves each call before it runs")),
   deprecated: optional(table("Notice that it will go", DEPRECATION_KEYS, ["deprecated_in"])),

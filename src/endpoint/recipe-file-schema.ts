@@ -9,10 +9,9 @@ import {
   type Schema,
   scopeToken,
   table,
-  text,
   word,
 } from "../schema/section-field.ts";
-import { required, semanticSchema } from "./endpoint-file-schema.ts";
+import { anyText, distinct, semanticSchema } from "./endpoint-file-schema.ts";
 
 /** The ways to make one result of the steps'. */
 export const AGGREGATION_MODES = ["last", "merge", "list"] as const;
@@ -24,8 +23,8 @@ export const PATTERN_KEYS: Properties = {
   method_exact: optional(methodName("The method that this recipe answers for")),
   name_exact: optional(methodName("The older name of method_exact")),
   path_exact: optional(agtpPath("The path that it answers for")),
-  path_regex: required("Or a pattern of paths, at most 256 characters"),
-  has_parameters: optional(list(text("", ""), "Parameters that what is asked for must have")),
+  path_regex: { ...anyText("Or a pattern of paths, at most 256 characters"), maxLength: 256 },
+  has_parameters: distinct(anyText(""), "Parameters that what is asked for must have"),
 };
 
 /** The keys of a step's parameter. */
@@ -57,18 +56,26 @@ export const STEP_KEYS: Properties = {
 
 /** The keys of `[[recipe]]`. */
 export const RECIPE_KEYS: Properties = {
-  name: required("Name by which endpoints and contracts call it"),
+  name: anyText("Name by which endpoints and contracts call it"),
   version: {
     type: ["string", "integer"],
     description: "Raised with every change; contracts keep the one that they were made from",
   },
-  description: optional(text("", "What it does")),
-  required_scopes: optional(
-    list(scopeToken("domain:action"), "Scopes that a caller must hold, all of them"),
+  description: anyText("What it does"),
+  required_scopes: distinct(
+    scopeToken("domain:action"),
+    "Scopes that a caller must hold, all of them",
   ),
-  pattern: optional(table("What it answers for in negotiation", PATTERN_KEYS)),
+  pattern: {
+    ...optional(table("What it answers for in negotiation", PATTERN_KEYS)),
+    oneOf: [{ required: ["method_exact"] }, { required: ["name_exact"] }],
+    not: { required: ["path_exact", "path_regex"] },
+  },
   semantic: optional(semanticSchema),
-  steps: { ...list(table("", STEP_KEYS, ["method"]), "The steps in order"), minItems: 1 },
+  steps: {
+    ...list(table("", STEP_KEYS, ["method"]), "The steps in order"),
+    ...{ minItems: 1, maxItems: 64 },
+  },
   aggregation: table("How the results become one", {
     mode: choice("last", AGGREGATION_MODES, "The last one, all merged, or a list"),
   }),

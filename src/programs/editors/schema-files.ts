@@ -89,22 +89,35 @@ const VARIABLE = "\\$\\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}]*)?\\}";
 export function schemaText(name: SchemaName): string {
   return jsonText({
     $schema: "http://json-schema.org/draft-07/schema#",
-    ...(forEditors(SCHEMAS[name]) as object),
+    ...(forEditors(SCHEMAS[name], name === "server") as object),
   });
 }
 
-function forEditors(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(forEditors);
+/** `hasVariables`: a text may be a variable. In endpoint files that is so only where any text may stand. */
+function forEditors(value: unknown, hasVariables: boolean): unknown {
+  if (Array.isArray(value)) return value.map((one) => forEditors(one, hasVariables));
   if (!isRecord(value)) return value;
   const members = Object.entries(value).flatMap(([key, member]): (readonly [string, unknown])[] => {
     if (OWN.has(key) || (key === "description" && member === "")) return [];
-    if (key === "pattern") return [[key, `(?:${String(member)})|${VARIABLE}`]];
+    if (key === "pattern" && hasVariables) return [[key, `(?:${String(member)})|${VARIABLE}`]];
+    if (key === "enum" && hasVariables && isOfTexts(member)) {
+      return [["anyOf", [{ enum: member }, { type: "string", pattern: VARIABLE }]]];
+    }
     if (LITERAL.has(key)) return [[key, member]];
-    if (!BY_NAME.has(key) || !isRecord(member)) return [[key, forEditors(member)]];
-    const named = Object.entries(member).map(([name, one]) => [name, forEditors(one)]);
+    // Keys are taken as they are written.
+    if (key === "propertyNames") return [[key, forEditors(member, false)]];
+    if (!BY_NAME.has(key) || !isRecord(member)) return [[key, forEditors(member, hasVariables)]];
+    const named = Object.entries(member).map(([name, one]) => [
+      name,
+      forEditors(one, hasVariables),
+    ]);
     return [[key, Object.fromEntries(named)]];
   });
   return Object.fromEntries(members);
+}
+
+function isOfTexts(words: unknown): boolean {
+  return Array.isArray(words) && words.every((one) => typeof one === "string");
 }
 
 const NOTES = `

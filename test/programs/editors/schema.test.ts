@@ -36,6 +36,35 @@ function tomlFiles(directory: string): readonly string[] {
     .map((name) => readFileSync(join(directory, name), "utf8"));
 }
 
+/** Lines of a table in which some are in the place of others. */
+function tableText(header: string, lines: readonly string[], line: string): string {
+  const key = line.slice(0, line.indexOf("=") + 1);
+  return [header, ...lines.filter((one) => !one.startsWith(key)), line].join("\n");
+}
+
+const ENDPOINT_LINES = [
+  'method = "BOOK"',
+  'path = "/room"',
+  'description = "Books."',
+  'errors = ["full"]',
+  'semantic = { intent = "a", actor = "agent", outcome = "b", capability = "transaction", confidence = 1, impact = "reversible", is_idempotent = false }',
+  'input_schema = { type = "object", additionalProperties = false }',
+  'output_schema = { type = "object" }',
+  'handler = { type = "registered_function", function = "a.b" }',
+];
+
+function endpointText(line: string): string {
+  return tableText("[endpoint]", ENDPOINT_LINES, line);
+}
+
+function recipeText(line: string): string {
+  return tableText(
+    "[[recipe]]",
+    ['name = "a"', 'version = "1"', 'steps = [{ method = "ASK" }]'],
+    line,
+  );
+}
+
 /** Every key that has a default. */
 function wholeConfiguration(): string {
   return readFileSync("agtp-server.toml", "utf8");
@@ -92,6 +121,63 @@ type = "string"
     });
     expect(faults("server", host ?? "")).toEqual([]);
     expect(faults("server", wrong ?? "")).toEqual(["/server/host pattern"]);
+  });
+
+  it("lets a variable stand for one of a few words, and for no key", () => {
+    const variable = "$" + "{ON_INVALID:-fail}";
+    const text = (value: string): string =>
+      `[server]\nserver_id = "a.example"\non_invalid = "${value}"\n[policies.methods]\nlegacy = "${value}"`;
+    expect(faults("server", text(variable))).toEqual([]);
+    expect(faults("server", text("often"))).toContain("/server/on_invalid enum");
+    const recipient = `[server]\nserver_id = "a.example"\n[webhooks.recipients]\n"${variable}" = "https://a.example"`;
+    expect(faults("server", recipient)).toContain("/webhooks/recipients pattern");
+  });
+
+  it("takes every text that an endpoint file may have", () => {
+    const description = ["Books a room,", "by the night.", "x".repeat(5_000)].join("\n");
+    const text = JSON.stringify(description);
+    expect(faults("endpoint", endpointText(`description = ${text}`))).toEqual([]);
+    expect(faults("recipe", recipeText(`description = ${text}`))).toEqual([]);
+    const service = `{ type = "external_service", url = "${"$" + "{URL}"}/rooms", method = "GET" }`;
+    expect(faults("endpoint", endpointText(`handler = ${service}`))).toEqual([]);
+  });
+
+  it.each([
+    ["/endpoint/description pattern", 'description = "  "'],
+    ["/endpoint/method pattern", `method = "${"$" + "{METHOD}"}"`],
+    ["/endpoint/tool pattern", `tool = "${"$" + "{TOOL}"}"`],
+    ["/endpoint/errors uniqueItems", 'errors = ["full", "full"]'],
+    ["/endpoint/required_scopes uniqueItems", 'required_scopes = ["a:b", "a:b"]'],
+    [
+      "/endpoint/handler/function pattern",
+      'handler = { type = "registered_function", function = "book" }',
+    ],
+    ["/endpoint/deprecated/deprecated_in pattern", 'deprecated = { deprecated_in = "2;1" }'],
+    [
+      "/endpoint/deprecated/successor minProperties",
+      'deprecated = { deprecated_in = "2", successor = {} }',
+    ],
+    [
+      "/endpoint/handler/error_map propertyNames",
+      'handler = { type = "external_service", url = "https://a.example", method = "GET", error_map = { 4xx = "full" } }',
+    ],
+  ])("says of an endpoint file what the daemon would say: %s", (fault, line) => {
+    expect(faults("endpoint", endpointText(line))).toContain(fault);
+  });
+
+  it.each([
+    ["/recipe/0/pattern oneOf", 'pattern = { path_exact = "/a" }'],
+    [
+      "/recipe/0/pattern not",
+      'pattern = { method_exact = "ASK", path_exact = "/a", path_regex = "^/a$" }',
+    ],
+    [
+      "/recipe/0/pattern/path_regex maxLength",
+      `pattern = { method_exact = "ASK", path_regex = "${"a".repeat(257)}" }`,
+    ],
+    ["/recipe/0/steps maxItems", `steps = [${'{ method = "ASK" }, '.repeat(65)}]`],
+  ])("says of a recipe file what the daemon would say: %s", (fault, line) => {
+    expect(faults("recipe", recipeText(line))).toContain(fault);
   });
 
   it("says what every key of the configuration means", () => {
