@@ -41,6 +41,8 @@ type EndpointParts = Partial<Pick<EndpointDefinition, "inputSchema" | "outputSch
 export interface EndpointFile {
   readonly definition?: EndpointDefinition;
   readonly parts?: EndpointParts;
+  /** The key in the file of what has a key in one of the schemas. */
+  readonly keyInFile?: (key: string) => string;
   readonly problems: readonly Problem[];
 }
 
@@ -63,16 +65,16 @@ export function parseEndpointFile(
   const root = documentAt(older.table, { file, key: "" }, problems).record(["endpoint"]);
   const endpoint = root?.at("endpoint").record(KEYS);
   if (endpoint === undefined) return { problems };
-  const { definition, parts } = readEndpoint(endpoint, context);
+  const { definition, ...rest } = readEndpoint(endpoint, context);
   return definition === undefined || problems.some(isError)
-    ? { parts, problems }
-    : { definition, problems };
+    ? { ...rest, problems }
+    : { ...rest, definition, problems };
 }
 
 function readEndpoint(
   endpoint: DocumentPlace,
   context: EndpointFileContext,
-): { readonly definition?: EndpointDefinition; readonly parts: EndpointParts } {
+): Omit<EndpointFile, "problems"> {
   const method = readMethod(endpoint.at("method"), context);
   const path = readPath(endpoint, context);
   const description = endpoint.at("description").text();
@@ -80,7 +82,7 @@ function readEndpoint(
   const tool = readToolName(endpoint.at("tool"));
   const semanticTable = endpoint.at("semantic").record(Object.keys(SEMANTIC_KEYS));
   const semantic = semanticTable && readSemanticBlock(semanticTable);
-  const { inputSchema, outputSchema, isFieldList } = readSchemas(
+  const { inputSchema, outputSchema, isFieldList, keyInFile } = readSchemas(
     endpoint,
     templateParameters(path ?? "/"),
   );
@@ -96,10 +98,10 @@ function readEndpoint(
   });
   if (method !== undefined && path !== undefined) checkReserved(endpoint, method, path);
   if (path !== undefined && inputSchema !== undefined) checkParameters(endpoint, path, inputSchema);
-  const parts = given({ inputSchema, outputSchema, handler });
-  if (method === undefined || path === undefined || description === undefined) return { parts };
-  if (semantic === undefined || handler === undefined) return { parts };
-  if (inputSchema === undefined || outputSchema === undefined) return { parts };
+  const read = { parts: given({ inputSchema, outputSchema, handler }), keyInFile };
+  if (method === undefined || path === undefined || description === undefined) return read;
+  if (semantic === undefined || handler === undefined) return read;
+  if (inputSchema === undefined || outputSchema === undefined) return read;
   const definition: EndpointDefinition = {
     file: endpoint.file,
     method,
@@ -114,7 +116,7 @@ function readEndpoint(
     ...given({ approval, deprecated }),
     handler,
   };
-  return { definition, parts };
+  return { ...read, definition };
 }
 
 function readPath(endpoint: DocumentPlace, context: EndpointFileContext): string | undefined {

@@ -6,6 +6,7 @@
 import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { describeToml } from "../base/document-style.ts";
+import { joinKey } from "../base/dotted-key.ts";
 import { given, isRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { isTable, toJson } from "../base/toml-document.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -18,6 +19,8 @@ interface EndpointSchemas {
   readonly outputSchema: JsonSchema | undefined;
   /** Neither is written as JSON Schema. */
   readonly isFieldList: boolean;
+  /** The key in the file of what has a key in one of the schemas: of a field list they are others. */
+  keyInFile(key: string): string;
 }
 
 /** Reads both schemas. In a file of field lists an absent list is an empty one, even both of them. */
@@ -31,7 +34,38 @@ export function readSchemas(
   if (isFieldList && !hasFields) warnOfNoFields(endpoint, pathParameters);
   const inputSchema = readInput(endpoint, isFieldList, pathParameters);
   const outputSchema = readOutput(endpoint, isFieldList);
-  return { inputSchema, outputSchema, isFieldList };
+  const fields = fieldsBySchemaKey(endpoint);
+  return { inputSchema, outputSchema, isFieldList, keyInFile: (key) => fieldKey(key, fields) };
+}
+
+function fieldsBySchemaKey(endpoint: DocumentPlace): ReadonlyMap<string, DocumentPlace> {
+  const input = endpoint.at("input");
+  const lists = [
+    [endpoint.at("input_schema"), [input.at("required"), input.at("optional")]],
+    [endpoint.at("output_schema"), [endpoint.at("output")]],
+  ] as const;
+  const fields = lists.flatMap(([{ key }, places]) => {
+    const written = places.filter(({ value }) => Array.isArray(value));
+    return written
+      .flatMap((place) => place.items() ?? [])
+      .map((field) => {
+        return [joinKey(`${key}.properties`, String(field.at("name").value)), field] as const;
+      });
+  });
+  return new Map(fields.reverse());
+}
+
+/** A keyword of a field's full schema is below `schema`, where it wins over the field's own. */
+function fieldKey(key: string, fields: ReadonlyMap<string, DocumentPlace>): string {
+  for (const [prefix, field] of fields) {
+    const rest = key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
+    if (rest === "") return field.key;
+    const keyword = rest && /^\.([\w$-]+)/.exec(rest)?.[1];
+    if (!keyword) continue;
+    const isOwn = field.has(keyword) && !field.at("schema").has(keyword);
+    return `${field.key}${isOwn ? "" : ".schema"}${rest}`;
+  }
+  return key;
 }
 
 /** Files of field lists may have none at all, and name their errors in a block, or not at all. */

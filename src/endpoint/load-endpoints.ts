@@ -66,11 +66,14 @@ export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoint
   const share = createPartPool();
   for (const { file, text } of files) {
     yield;
-    const { definition, parts = {}, problems: found } = parseEndpointFile(text, file, source);
-    problems.push(...found);
+    const { definition, parts = {}, ...read } = parseEndpointFile(text, file, source);
+    problems.push(...read.problems);
     const { handler } = definition ?? parts;
     const shared = definition && shareParts(definition, share);
-    const compiled = compileSchemas({ ...(shared ?? parts), file }, source, problems);
+    const { keyInFile = String } = read;
+    const ofSchemas: Problem[] = [];
+    const compiled = compileSchemas({ ...(shared ?? parts), file }, source, ofSchemas);
+    problems.push(...ofSchemas.map((one) => ({ ...one, key: keyInFile(one.key) })));
     if (shared !== undefined && compiled !== undefined) {
       const shape = inputShape(shared.inputSchema);
       loaded.push({ definition: shared, ...compiled, shape });

@@ -173,7 +173,7 @@ export function checkPlainValue(expected: PlainValue, value: unknown): string | 
     case "list":
       return Array.isArray(value) ? undefined : "a list";
     case "values":
-      return Array.isArray(value) && value.length > 0 ? undefined : "a list of values";
+      return Array.isArray(value) && value.length > 0 ? undefined : "a list of one or more values";
     case "type":
       return isType(value) ? undefined : `${SCHEMA_TYPES.join(", ")} or a list of these`;
     case "unique texts":

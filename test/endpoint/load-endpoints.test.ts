@@ -122,6 +122,30 @@ describe("loadEndpoints", () => {
     ]);
   });
 
+  it("names the keys of a field list where its schema is wrong", () => {
+    const file = FETCH_ARTICLE.replace(
+      'type = "integer"',
+      'type = "integer"\nenum = []\nschema = { minimum = "low" }',
+    )
+      .replace('format = "date"', 'schema = { pattern = "(" }')
+      .replace('items = { type = "string" }', 'items = { type = "text" }');
+    expect(linesOf(load(makeDirectory({ "endpoints/a.toml": file })))).toEqual([
+      "endpoints/a.toml: endpoint.input.required[0].enum: is an array, expected a list of one or more values",
+      'endpoints/a.toml: endpoint.input.required[0].schema.minimum: is "low", expected a number',
+      'endpoints/a.toml: endpoint.input.optional[0].schema.pattern: "(" is no regular expression',
+      expect.stringMatching(
+        /^endpoints\/a.toml: endpoint.output\[1\].schema.items.type: is "text", expected/,
+      ),
+    ]);
+  });
+
+  it("names a field of a list that no value fits", () => {
+    const file = FETCH_ARTICLE.replace('format = "date"', "enum = [1]");
+    expect(linesOf(load(makeDirectory({ "endpoints/a.toml": file })))).toEqual([
+      expect.stringMatching(/^endpoints\/a.toml: endpoint.input.optional\[0\]: allows no value/),
+    ]);
+  });
+
   it("says of a path parameter with a type that is none what is wrong with the schema", () => {
     const file = BOOK_ROOM.replace('property_id]\ntype = "string"', 'property_id]\ntype = "text"');
     expect(linesOf(load(makeDirectory({ "endpoints/a.toml": file })))).toEqual([

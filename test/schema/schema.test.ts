@@ -391,7 +391,7 @@ describe("compiling", () => {
       },
       "judges one value without end",
     ],
-    ["an empty enum", { enum: [] }, "enum | is an array, expected a list of values"],
+    ["an empty enum", { enum: [] }, "enum | is an array, expected a list of one or more values"],
     ["a negative length", { maxLength: -1 }, "maxLength | is -1, expected 0, 1, 2 …"],
     ["a fraction as a count", { minItems: 1.5 }, "minItems | is 1.5"],
     ["a multiple of nothing", { multipleOf: 0 }, "multipleOf | is 0, expected a number above 0"],
