@@ -570,6 +570,16 @@ describe("a process that cannot be had", () => {
     ]);
   });
 
+  it("is looked for in its directory, which is told apart from the program", async () => {
+    const processes = [{ ...entry("rooms"), cwd: "no-such-directory" }];
+    expect(await check(filesOf(["echo"], { tables: { processes } }))).toEqual([
+      expect.stringMatching(
+        /^agtp-server\.toml: processes\[0\]\.cwd: ".*\/no-such-directory" does not exist$/,
+      ),
+      'endpoints/echo.toml: endpoint.handler.function: process "rooms" could not be started',
+    ]);
+  });
+
   it("says no hello in ten seconds", async () => {
     const processes = deployedProcesses(entry("rooms", "mute"));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

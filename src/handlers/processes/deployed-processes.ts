@@ -2,6 +2,7 @@
  * The processes of a deployment. Those of the next one are started before these are ended; a call
  * that comes too late for these is answered by those.
  */
+import { findDirectoryFault } from "../../base/bounded-file.ts";
 import { suggest } from "../../base/close-matches.ts";
 import type { Environment } from "../../base/environment.ts";
 import { tellingOf } from "../../base/leaving.ts";
@@ -72,10 +73,15 @@ export class DeployedProcesses implements ProcessFunctions {
 
   /** Starts all of them, and waits for their hellos. */
   async start(): Promise<readonly Problem[]> {
-    const { file, house } = this.#parts;
+    const { file, house, processes } = this.#parts;
     const problems = await Promise.all(
-      this.names.map(async (name, index): Promise<readonly Problem[]> => {
+      processes.map(async ({ name, cwd }, index): Promise<readonly Problem[]> => {
         const pool = this.#pools.get(name);
+        const misplaced = findDirectoryFault(cwd);
+        if (misplaced !== undefined) {
+          this.#faults.add(name);
+          return [{ file, key: `processes[${index}].cwd`, message: `"${cwd}" ${misplaced}` }];
+        }
         const fault = await pool?.start();
         if (fault === undefined) {
           if (pool !== undefined) house.latest.set(name, pool);
