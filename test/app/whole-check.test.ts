@@ -83,6 +83,16 @@ const REFUSING: Readonly<Record<string, Mistake>> = {
     files: { "keys/jwks.json": "{}" },
     told: ["policies.oauth.jwks_file"],
   },
+  "tokens without keys": configured("policies.oauth", (t) => {
+    t.policies.oauth = { issuer: "https://id.example" };
+  }),
+  "tokens without keys, and a part beside them that is malformed": {
+    alter: (t) => {
+      t.policies.oauth = { issuer: "https://id.example" };
+      t.policies.max_synthesis_depth = 0;
+    },
+    told: ["policies.max_synthesis_depth", "policies.oauth"],
+  },
   "a policy that contradicts itself": {
     alter: (t) => {
       t.policies.methods.aliases = { GET: "POST", POST: "GET" };
