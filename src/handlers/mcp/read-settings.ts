@@ -59,24 +59,24 @@ function readPlace(
     return { kind: "command", command, args, env, cwd: resolve(directory, cwd) };
   }
   const fault = faultOf(url ?? "", allowHttp);
-  if (fault !== undefined) {
-    fail("url", fault, "allow_http = true is for trusted networks");
-    return undefined;
-  }
+  if (fault !== undefined) fail("url", fault.message, fault.hint);
   const authorities = ca === undefined ? undefined : readCertificates(directory, ca);
-  if (authorities?.fault !== undefined) {
-    fail("ca", authorities.fault);
-    return undefined;
-  }
+  if (authorities?.fault !== undefined) fail("ca", authorities.fault);
+  if (fault !== undefined || authorities?.fault !== undefined) return undefined;
   return { kind: "http", url: url ?? "", ...given({ token, ca: authorities?.text }) };
 }
 
-function faultOf(text: string, allowHttp: boolean): string | undefined {
-  if (!URL.canParse(text)) return "is no URL";
-  const url = new URL(text);
-  if (url.username !== "" || url.password !== "") return "has credentials in it, expected a token";
-  if (url.protocol === "https:" || (url.protocol === "http:" && allowHttp)) return undefined;
-  return `has the scheme "${url.protocol.slice(0, -1)}", expected https`;
+function faultOf(text: string, allowHttp: boolean): Pick<Problem, "message" | "hint"> | undefined {
+  if (!URL.canParse(text)) return { message: "is no URL, expected https://host/path" };
+  const { protocol, username, password } = new URL(text);
+  if (username !== "" || password !== "") {
+    return { message: "has credentials in it, expected a token" };
+  }
+  if (protocol === "https:" || (protocol === "http:" && allowHttp)) return undefined;
+  const message = `has the scheme "${protocol.slice(0, -1)}", expected https`;
+  return protocol === "http:"
+    ? { message, hint: "allow_http = true is for trusted networks" }
+    : { message };
 }
 
 /** Over Streamable HTTP. */

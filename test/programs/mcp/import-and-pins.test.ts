@@ -207,4 +207,22 @@ describe("[[mcp.servers]]", () => {
     expect(found).not.toEqual([]);
     expect(found[0]?.message).toContain(message);
   });
+
+  it("says everything that is wrong with one, and of plain HTTP what allows it", () => {
+    const servers = [
+      { name: "a", url: "nowhere", ca: "none.pem" },
+      { name: "b", url: "http://b.example", ca: "none.pem" },
+    ];
+    const { configPath } = makeDeployment({
+      "agtp-server.toml": configFile({ mcp: { servers } }),
+    });
+    const { problems } = loadConfig(configPath, {});
+    const found = problems.filter(({ key }) => key.startsWith("mcp.servers"));
+    expect(found.map(({ key, hint }) => [key, hint])).toEqual([
+      ["mcp.servers[0].url", undefined],
+      ["mcp.servers[0].ca", undefined],
+      ["mcp.servers[1].url", "allow_http = true is for trusted networks"],
+      ["mcp.servers[1].ca", undefined],
+    ]);
+  });
 });
