@@ -8,7 +8,7 @@ import { describeProblem, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import { askControl } from "../client/ask-control.ts";
 import { controlPath } from "../state/state-directory.ts";
-import { type Command, CommandRefusal, command, usage } from "./shell/command.ts";
+import { type Command, CommandRefusal, command, FileProblems } from "./shell/command.ts";
 import { printProblems } from "./shell/findings.ts";
 import { printJson } from "./shell/print-json.ts";
 import { defuseLine, type Terminal } from "./shell/terminal.ts";
@@ -189,13 +189,14 @@ export async function askDaemon(
   const file = resolve(directory, config);
   // Its daemon would be another one: that of the directory above.
   if (findDirectoryFault(file) === undefined) {
-    throw usage(`${config}: must be a file, is a directory`);
+    throw new FileProblems([{ file: config, key: "", message: "must be a file, is a directory" }]);
   }
   const path = controlPath(dirname(file));
   const question = JSON.stringify({ command, options });
   const line = await askControl(path, question).catch((error: unknown) => {
     if (!existsSync(file)) {
-      throw usage(`${config}: does not exist (--config FILE names the deployment)`);
+      const hint = "--config FILE names the deployment";
+      throw new FileProblems([{ file: config, key: "", message: "does not exist", hint }]);
     }
     throw new CommandRefusal(describe(error, config));
   });

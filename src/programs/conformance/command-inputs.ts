@@ -3,7 +3,7 @@
  * that it names, read whole. Everything that cannot be meant is a usage error.
  */
 import { isRecord, parseRecord } from "../../base/json-value.ts";
-import { formatProblem, type Problem } from "../../base/problem.ts";
+import type { Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { parseCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import type { Peer } from "../../client/agtp-client.ts";
@@ -12,7 +12,7 @@ import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { isAgentId, isOwnerId, isSha256 } from "../../identity/identifiers.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 import { clientOptions } from "../shell/ask-server.ts";
-import { type Line, readText, usage } from "../shell/command.ts";
+import { FileProblems, type Line, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { Identity } from "./ask.ts";
 import type { ConformanceCase } from "./case.ts";
@@ -114,7 +114,7 @@ function readField(written: string): string {
 export function readCatalog({ catalog }: ConformanceLine, { directory }: Terminal): Catalog {
   const file = catalog ?? shippedCatalogPath();
   const { catalog: read, problems } = parseCatalog(readText(directory, file), file);
-  if (read === undefined) throw usage(messageOf(problems));
+  if (read === undefined) throw new FileProblems(problems);
   return read;
 }
 
@@ -171,7 +171,7 @@ export function readKnownFailing(
   if (file === undefined) return new Map();
   const names = new Set(cases.map(({ name }) => name));
   const { known, problems } = parseKnownFailing(readText(directory, file), file, names);
-  if (problems.length > 0) throw usage(messageOf(problems));
+  if (problems.length > 0) throw new FileProblems(problems);
   return known;
 }
 
@@ -180,11 +180,6 @@ export function readSeconds(text: string, flag: string): number {
   const seconds = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;
   if (seconds > 0 && seconds <= MAX_SECONDS) return seconds * 1000;
   throw usage(`expected seconds for ${flag}, more than 0, got "${text}"`);
-}
-
-/** Several problems as one message. */
-export function messageOf(problems: readonly Problem[]): string {
-  return problems.map(formatProblem).join("; ");
 }
 
 /** Reasons by the name of the case. */

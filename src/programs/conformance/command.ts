@@ -8,7 +8,7 @@ import { recordIn, textIn } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isUntrusted } from "../shell/ask-server.ts";
-import { type Command, command, usage } from "../shell/command.ts";
+import { type Command, command, FileProblems, usage } from "../shell/command.ts";
 import { printJson } from "../shell/print-json.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type Survey, surveyServer, type Target } from "./ask.ts";
@@ -18,7 +18,6 @@ import {
   CONFORMANCE_OPTIONS,
   type ConformanceLine,
   chooseCases,
-  messageOf,
   readCatalog,
   readIdentity,
   readKnownFailing,
@@ -67,7 +66,7 @@ export const conformanceProgram: Command = command({
 function readCases({ cases: folder }: ConformanceLine, { directory }: Terminal): Cases {
   const path = folder === undefined ? shippedCasesPath() : resolve(directory, folder);
   const { cases, problems } = loadCases(path);
-  if (problems.length > 0) throw usage(messageOf(problems));
+  if (problems.length > 0) throw new FileProblems(problems);
   return cases;
 }
 

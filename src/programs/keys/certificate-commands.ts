@@ -6,7 +6,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { textIn } from "../../base/json-value.ts";
-import { formatProblem, isError } from "../../base/problem.ts";
+import { isError } from "../../base/problem.ts";
 import {
   type AgentCertificateRequest,
   issueAgentCertificate,
@@ -15,7 +15,14 @@ import {
 import type { CertificateFault } from "../../identity/certificate-fields.ts";
 import type { KeyKind } from "../../identity/certificate-writer.ts";
 import { type Genesis, readGenesisFile } from "../../identity/genesis.ts";
-import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
+import {
+  type Command,
+  command,
+  FileProblems,
+  type Options,
+  readText,
+  usage,
+} from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import {
@@ -164,7 +171,7 @@ function readRequest(
 function readGenesis(file: string, terminal: Terminal): Genesis {
   const { genesis, problems } = readGenesisFile(readText(terminal.directory, file), file, []);
   if (genesis !== undefined) return genesis;
-  throw usage(problems.filter(isError).map(formatProblem).join("; "));
+  throw new FileProblems(problems.filter(isError));
 }
 
 /** The members of a Genesis that a certificate can carry; no scopes in it are no commitment. */

@@ -7,7 +7,7 @@
 import { resolve } from "node:path";
 import pc from "picocolors";
 import { isRecord, type JsonRecord, textIn, valueAt } from "../../base/json-value.ts";
-import { formatProblem, isError } from "../../base/problem.ts";
+import { isError } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { loadCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import {
@@ -19,7 +19,14 @@ import {
 import { parseBoundedJson } from "../../identity/json-document.ts";
 import { keyOfHeader } from "../../identity/jws.ts";
 import { trustFlags } from "../shell/ask-server.ts";
-import { type Command, command, type Options, readText, usage } from "../shell/command.ts";
+import {
+  type Command,
+  command,
+  FileProblems,
+  type Options,
+  readText,
+  usage,
+} from "../shell/command.ts";
 import { describeCounts, severityMark } from "../shell/findings.ts";
 import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
@@ -120,8 +127,7 @@ function catalogSource(file: string | undefined, terminal: Terminal): ManifestCo
 function readCatalog(path: string, file: string): Catalog {
   const { catalog, problems } = loadCatalog(path, file);
   if (catalog !== undefined) return catalog;
-  const [problem] = problems.filter(isError);
-  throw usage(problem === undefined ? `${file} is no catalog` : formatProblem(problem));
+  throw new FileProblems(problems.filter(isError));
 }
 
 const KEY_MEMBERS = ["issuer_public_key", "manifest_issuer_public_key"];

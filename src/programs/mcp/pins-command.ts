@@ -20,7 +20,7 @@ import { createMemoryStore } from "../../state/memory-store.ts";
 import { readStoreCopy } from "../../state/moving/read-copy.ts";
 import type { Store } from "../../state/store.ts";
 import { loadDefinitions } from "../openapi/load-deployment.ts";
-import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
+import { type Command, CommandRefusal, command, FileProblems, usage } from "../shell/command.ts";
 import { printJson } from "../shell/print-json.ts";
 import { readConfig } from "../shell/read-config.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
@@ -123,7 +123,7 @@ async function keep(
 
 function refusal(problems: readonly Problem[]): CommandRefusal {
   const hint = "a running daemon decides by CONFIRM of the escalation";
-  return new CommandRefusal(`${problems.map(formatProblem).join("; ")} (${hint})`);
+  return new CommandRefusal(`${problems.map(formatProblem).join("; ")} (${hint})`, problems);
 }
 
 function asJson({ server, tool, definition, pin, status, ...more }: PinState): object {
@@ -152,7 +152,7 @@ const COLLECTIONS = ["mcp-pins", "mcp-definitions"];
 function pinnedTools(config: Config, environment: Environment): readonly PinnedTool[] {
   const loaded = loadDefinitions(config, environment);
   if (loaded.catalog === undefined) {
-    throw usage(loaded.problems.filter(isError).map(formatProblem).join("; "));
+    throw new FileProblems(loaded.problems.filter(isError));
   }
   const tools = new Map<string, PinnedTool>();
   for (const { handler } of loaded.definitions) {

@@ -5,6 +5,7 @@
 
 import { resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
+import { formatProblem, type Problem } from "../../base/problem.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -58,11 +59,24 @@ export function command<const A extends ArgumentTable = None, const O extends Op
   return declaration;
 }
 
-/** The answer no, which ends a command with exit code 1; the message is for people. */
+/** The answer no, which ends a command with exit code 1; the message is for people, `problems` are those of files in it. */
 export class CommandRefusal extends Error {
-  constructor(message: string) {
+  readonly problems: readonly Problem[];
+
+  constructor(message: string, problems: readonly Problem[] = []) {
     super(message);
     this.name = "CommandRefusal";
+    this.problems = problems;
+  }
+}
+
+/** Files keep a command from being asked: exit code 2, and `--json` tells each problem by its file and key. */
+export class FileProblems extends AgtpClientError {
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super("ERR_AGTP_REQUEST", problems.map(formatProblem).join("; "));
+    this.problems = problems;
   }
 }
 

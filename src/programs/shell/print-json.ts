@@ -12,7 +12,12 @@ export function printJson(document: unknown, out: Output): void {
   out.write(jsonText(document));
 }
 
-/** Prints why there is no result, in the form in which faults of files are told. */
-export function printFailure(failure: Pick<Problem, "message" | "hint">, out: Output): void {
-  printJson({ ok: false, problems: [{ file: "", key: "", ...failure }] }, out);
+/** Prints why there is no result, in the form in which faults of files are told; those of files are told instead of it. */
+export function printFailure(
+  failure: Pick<Problem, "message" | "hint">,
+  out: Output,
+  ofFiles: readonly Problem[] = [],
+): void {
+  const problems = ofFiles.length > 0 ? ofFiles : [{ file: "", key: "", ...failure }];
+  printJson({ ok: false, problems }, out);
 }

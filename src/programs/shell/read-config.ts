@@ -4,19 +4,19 @@ import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
 import { urlAuthority } from "../../base/addresses.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
-import { CommandRefusal, usage } from "./command.ts";
+import { CommandRefusal, FileProblems } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A configuration, or a usage error with everything that is wrong with it. */
 export function readConfig(path: string, { directory, environment }: Terminal): Config {
   const { config, problems } = loadConfig(resolve(directory, path), environment);
   if (config !== undefined) return config;
-  throw usage(problems.filter(isError).map(formatProblem).join("; "));
+  throw new FileProblems(problems.filter(isError));
 }
 
 /** The answer no, for problems of a deployment. */
 export function refusalOf(problems: readonly Problem[]): CommandRefusal {
-  return new CommandRefusal(problems.map(formatProblem).join("; "));
+  return new CommandRefusal(problems.map(formatProblem).join("; "), problems);
 }
 
 const AGTP_PORT = 4480;

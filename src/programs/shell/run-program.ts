@@ -17,6 +17,7 @@ import { AgtpClientError } from "../../client/client-error.ts";
 import {
   type Command,
   CommandRefusal,
+  FileProblems,
   type OptionDetails,
   type Outcome,
   type SubProgram,
@@ -89,7 +90,10 @@ async function exitCodeOf(
     const message = (program.hasLongMessages ? defuse : defuseLine)(error.message);
     err.write(`${program.name}: ${message}\n`);
     // A reader of JSON has one document: this one, unless another was begun.
-    if (asksForJson && isSilent()) printFailure({ message }, out);
+    const isOfFiles = isRefusal || error instanceof FileProblems;
+    if (asksForJson && isSilent()) {
+      printFailure({ message }, out, isOfFiles ? error.problems : []);
+    }
     return isRefusal ? 1 : 2;
   }
 }

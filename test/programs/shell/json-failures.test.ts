@@ -41,12 +41,18 @@ function wordsOf({ words, command: { args = {}, options = {} } }: Call): readonl
 /** The daemon itself, and commands that make something wherever they are called. */
 const SUCCEEDING: ReadonlySet<string> = new Set(["--json", "init", "signing", "agent-ca"]);
 
+/** Commands that look at their arguments before the configuration: two catalogs, an MCP server. */
+const ASKING: ReadonlySet<string> = new Set(["no/such", "import"]);
+
 const programs = [daemonProgram(async () => undefined), ...(await otherPrograms())];
 // agtp-rpc says what went wrong as JSON on standard error, as agentcli does.
 const asked = programs.filter(({ name }) => name !== "agtp-rpc");
 const calls = (await Promise.all(asked.map((program) => callsOf(program)))).flat();
 const lines = calls
-  .map((call) => ({ program: call.program, words: wordsOf(call) }))
+  .map((call) => ({
+    ...{ program: call.program, words: wordsOf(call) },
+    isOfDeployment: Object.keys(call.command.options ?? {}).includes("--config <file>"),
+  }))
   .filter(({ words: [first = ""] }) => !SUCCEEDING.has(first));
 
 describe("a command whose --json has nothing to print", () => {
@@ -64,5 +70,15 @@ describe("a command whose --json has nothing to print", () => {
     const { ok, problems } = JSON.parse(out);
     expect(ok).toBe(false);
     expect(problems[0].message).toMatch(/./);
+  });
+
+  it.each(
+    lines
+      .filter(({ isOfDeployment, words: [first = ""] }) => isOfDeployment && !ASKING.has(first))
+      .map(({ program, words }) => [`${program.name} ${words.join(" ")}`, program, words] as const),
+  )("names the configuration that is not there: %s", async (_, program, words) => {
+    const { exitCode, out } = await runIn(makeDirectory(), program, words);
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(out).problems).toMatchObject([{ file: "agtp-server.toml" }]);
   });
 });

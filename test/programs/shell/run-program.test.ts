@@ -5,6 +5,7 @@ import {
   type Command,
   CommandRefusal,
   command,
+  FileProblems,
   usage,
 } from "../../../src/programs/shell/command.ts";
 import { InvalidValue } from "../../../src/programs/shell/run-program.ts";
@@ -36,6 +37,8 @@ const bake: Command = command({
   },
 });
 
+const STALE = { file: "shop.toml", key: "cake", message: "is stale" };
+
 const shop: Command = {
   name: "shop",
   description: "A shop.",
@@ -51,6 +54,8 @@ const shop: Command = {
         if (bill) out.write("[]");
         if (cake === "none") throw usage("there is no\nsuch cake");
         if (cake === "mine") throw new CommandRefusal("it is sold");
+        if (cake === "stale") throw new CommandRefusal("shop.toml: cake: is stale", [STALE]);
+        if (cake === "torn") throw new FileProblems([STALE, { ...STALE, key: "", hint: "sew it" }]);
         if (cake === "broken") throw new TypeError("a fault");
         return 7;
       },
@@ -181,6 +186,18 @@ describe("a declared program", () => {
     expect(await asJson("sell")).toMatchObject({ exitCode: 2, out: missing });
     expect(await run(shop, "sell", "mine", "--bill", "--json")).toMatchObject({ out: "[]" });
     expect(await run(shop, "sell", "plum", "--json")).toMatchObject({ out: "" });
+  });
+
+  it("names the files and keys of problems to those who read JSON", async () => {
+    const stale = await run(shop, "sell", "stale", "--json");
+    expect(stale).toMatchObject({ exitCode: 1, err: "shop: shop.toml: cake: is stale\n" });
+    expect(JSON.parse(stale.out)).toEqual({ ok: false, problems: [STALE] });
+    const torn = await run(shop, "sell", "torn", "--json");
+    const err = "shop: shop.toml: cake: is stale; shop.toml: is stale (sew it)\n";
+    expect(torn).toMatchObject({ exitCode: 2, err });
+    expect(JSON.parse(torn.out)).toEqual({
+      ...{ ok: false, problems: [STALE, { ...STALE, key: "", hint: "sew it" }] },
+    });
   });
 
   it("throws its faults", async () => {
