@@ -5,7 +5,7 @@
 
 /** One thing that is wrong with a file. */
 export interface Problem {
-  /** The file, relative to the deployment directory, with forward slashes. */
+  /** The file, relative to the deployment directory, with forward slashes; "" where it is about none. */
   readonly file: string;
   /** Dotted key inside the file (`endpoint.handler.url`), or "" for the file as a whole. */
   readonly key: string;
@@ -20,9 +20,10 @@ export interface Problem {
 
 /** `endpoints/book_room.toml: endpoint.handler.url: must use https (hint)` */
 export function formatProblem(problem: Problem): string {
-  const place = problem.key === "" ? problem.file : `${problem.file}: ${problem.key}`;
   const hint = problem.hint === undefined ? "" : ` (${problem.hint})`;
-  return `${place}: ${problem.message}${hint}`;
+  // One of no file has no place: a worker that is gone, a machine.
+  const words = [problem.file, problem.key, problem.message].filter((one) => one !== "");
+  return `${words.join(": ")}${hint}`;
 }
 
 /** Tells whether a problem stops something from being served, as opposed to a warning. */
