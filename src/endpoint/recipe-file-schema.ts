@@ -58,7 +58,7 @@ export const STEP_KEYS: Properties = {
 export const RECIPE_KEYS: Properties = {
   name: anyText("Name by which endpoints and contracts call it"),
   version: {
-    type: ["string", "integer"],
+    ...{ type: ["string", "integer"], pattern: "\\S" },
     description: "Raised with every change; contracts keep the one that they were made from",
   },
   description: anyText("What it does"),

@@ -166,6 +166,7 @@ type = "string"
   });
 
   it.each([
+    ["/recipe/0/version pattern", 'version = ""'],
     ["/recipe/0/pattern oneOf", 'pattern = { path_exact = "/a" }'],
     [
       "/recipe/0/pattern not",
