@@ -173,7 +173,7 @@ async function surveyDraft(
     });
     await deployment?.close();
     const certain = found.filter(
-      ({ key, message }) => !doubts.isOnLost(key) && !(isEnvironmentLost && isUnset(message)),
+      (one) => !doubts.isOnLost(one) && !(isEnvironmentLost && isUnset(one.message)),
     );
     return [...certificates, ...certain.map(placed)].filter(isNewTo(told));
   } finally {

@@ -1,11 +1,14 @@
 /** One check of a deployment names everything that is wrong with it, wherever that is, once. */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDeployment } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
 import { isError, type Problem } from "../../src/base/problem.ts";
+import { initCommand } from "../../src/programs/init/command.ts";
 import { type DeploymentFiles, endpointFile, makeDeployment } from "../support/deployment.ts";
+import { makeDirectory } from "../support/directory.ts";
+import { runIn } from "../support/terminal.ts";
 import {
   exampleFile,
   mcpTool,
@@ -260,15 +263,16 @@ const DOUBTFUL: Readonly<Record<string, Mistake>> = {
   }),
 };
 
+const SILENT = createLog("silent", { write: () => undefined, flush: () => Promise.resolve() });
+
 async function check(mistakes: readonly Mistake[]): Promise<readonly Problem[]> {
   const tables = wholeTables();
   for (const mistake of mistakes) mistake.alter?.(tables);
   const wrong = mistakes.map(({ files }) => files);
   const files: DeploymentFiles = Object.assign({}, wholeFiles(tables), ...wrong);
   const { configPath, directory } = makeDeployment(files);
-  const log = createLog("silent", { write: () => undefined, flush: () => Promise.resolve() });
   const env = { PATH: process.env["PATH"] };
-  const problems = await checkDeployment({ configPath, env, log });
+  const problems = await checkDeployment({ configPath, env, log: SILENT });
   expect(existsSync(join(directory, ".agtp/state.db"))).toBe(false);
   return problems;
 }
@@ -304,5 +308,22 @@ describe("one check", () => {
     const mistakes = [DOUBTFUL[name] ?? { told: [] }];
     const found = await check(mistakes);
     expect(found.map(placeOf)).toEqual(toldOf(mistakes));
+  });
+
+  it("tells nothing of whom is trusted without the key that makes the server an issuer", async () => {
+    const directory = makeDirectory();
+    await runIn(directory, initCommand(undefined), ["shop", "--yes"]);
+    const configPath = join(directory, "shop/agtp-server.toml");
+    const told = async (): Promise<readonly string[]> => {
+      const problems = await checkDeployment({
+        configPath,
+        env: {},
+        log: SILENT,
+      });
+      return problems.map(placeOf);
+    };
+    expect(await told()).toEqual([]);
+    rmSync(join(directory, "shop/.agtp/keys/signing.pem"));
+    expect(await told()).toEqual(["signing.key"]);
   });
 });

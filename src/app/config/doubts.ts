@@ -3,6 +3,8 @@
  * one of them is told, as it may be right once the configuration is.
  */
 
+import { isError, type Problem } from "../../base/problem.ts";
+
 /** Keys that name agents, people or endpoints, and the sections that say which there are. */
 const NAMES = [
   [
@@ -12,6 +14,10 @@ const NAMES = [
   [/^groups\./, ["webhooks.recipients"]],
   [/^agents\[\d+\]\.toolAllowlist$/, ["endpoints", "recipes"]],
 ] as const;
+
+/** The issuer of a document, whom the server's own key or a list may make a trusted one. */
+const ISSUER = /^(?:manifest_)?issuer_public_key$/;
+const TRUST = ["signing", "policies.identity.trusted_issuers"];
 
 /** Keys that are about a listener alone. */
 const OF_LISTENER = /\.(?:cert|key)$/;
@@ -39,8 +45,11 @@ export class Doubts {
     );
   }
 
-  /** True for a key that names what may be there, and was not looked at. */
-  isOnLost(key: string): boolean {
+  /** True for a problem with what may be there, and was not looked at. */
+  isOnLost(problem: Problem): boolean {
+    const { key } = problem;
+    const isOnTrust = !isError(problem) && ISSUER.test(key);
+    if (isOnTrust && TRUST.some((section) => this.isAbout(section))) return true;
     return NAMES.some(
       ([keys, sections]) => keys.test(key) && sections.some((section) => this.isAbout(section)),
     );
