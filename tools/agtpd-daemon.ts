@@ -32,7 +32,7 @@ export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<
     const problem: Problem = { file: flags.config, key: "", ...unreadable };
     if (flags.check && flags.json) terminal.out.write(formatReport([problem]));
     printWholeProblems([problem], terminal.err);
-    await finish(2);
+    await finish(2, options);
   }
   if (flags.check) return check(options, flags.json === true, terminal);
   // Before anything is started: a signal may follow the ready line at once.
@@ -66,7 +66,7 @@ async function check(
     printWholeProblems(problems, out);
     err.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
   }
-  await finish(failed ? 1 : 0);
+  await finish(failed ? 1 : 0, options);
 }
 
 async function serve(
@@ -81,7 +81,7 @@ async function serve(
     err.write("not started\n");
     // Who has a console finds there which record it is.
     if (result.isInspectable === true) await inspect(options, terminal, 1);
-    else await finish(1);
+    else await finish(1, options);
   } else {
     const { daemon } = result;
     running = daemon;
@@ -98,7 +98,7 @@ async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): 
   if (result.kind === "refused") {
     printWholeProblems(result.problems, err);
     err.write("not started\n");
-    await finish(1);
+    await finish(1, options);
     return;
   }
   const { inspection } = result;
@@ -108,9 +108,10 @@ async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): 
 }
 
 /** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
-async function finish(code: number): Promise<never> {
+async function finish(code: number, { log }: DaemonOptions): Promise<never> {
   // A reader that is gone ends the process as well.
   process.exitCode = code;
+  await log.flush();
   const said = [process.stdout, process.stderr].map(
     (stream) => new Promise((resolve) => stream.write("", resolve)),
   );

@@ -33,6 +33,25 @@ describe("agtpd over a journal that lacks a record", () => {
     expect(stderr).toContain("lacks record");
   }, 60_000);
 
+  it("has what is missing in the log, with a console and without one", async () => {
+    const directory = await robbed();
+    const config = join(directory, "agtp-server.toml");
+    const told = { level: "error", event: "store-went-back", audit_id: expect.any(String) };
+    const { child, log, outcome } = await startProgram(config);
+    expect(log).toContainEqual(expect.objectContaining(told));
+    child.kill("SIGTERM");
+    await outcome;
+    const tables = readFileSync(config, "utf8").replace(
+      /(\[console\][^[]*enabled = )true/,
+      "$1false",
+    );
+    writeFileSync(config, tables);
+    const { code, stdout, stderr } = await runProgram({ args: ["--config", config] });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/lacks record .*\nnot started\n$/)]);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([told]);
+  }, 60_000);
+
   it("does so without a word of a start with --inspect-only, and ends well", async () => {
     const directory = await robbed();
     const config = join(directory, "agtp-server.toml");
