@@ -1,13 +1,12 @@
 /** The daemon as a program: starts or checks a deployment, and turns signals into drain and reload. */
-import { accessSync, constants, statSync } from "node:fs";
 import type { DaemonOptions } from "../src/app/build-daemon.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
-import { logProcessFaults } from "../src/app/start-report.ts";
-import { describeFileError } from "../src/base/bounded-file.ts";
+import { type FaultReport, logProcessFaults } from "../src/app/start-report.ts";
 import { createLog } from "../src/base/log.ts";
 import { isError, type Problem } from "../src/base/problem.ts";
-import { codeOf } from "../src/base/thrown.ts";
+import { reasonOf } from "../src/base/thrown.ts";
 import { usage } from "../src/programs/shell/command.ts";
+import { findReadFault } from "../src/programs/shell/read-config.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { printWholeProblems } from "../src/programs/shell/whole-problems.ts";
 import type { DaemonLine } from "./agtpd-program.ts";
@@ -34,22 +33,20 @@ export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<
     printWholeProblems([problem], terminal.err);
     await finish(2, options);
   }
-  if (flags.check) return check(options, flags.json === true, terminal);
   // Before anything is started: a signal may follow the ready line at once.
-  handleSignals(options);
-  if (flags.inspectOnly === true) await inspect(options, terminal, 0);
-  else await serve(options, terminal, flags.watch === true);
-}
-
-function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {
+  const reportFault = flags.check ? () => undefined : handleSignals(options);
   try {
-    accessSync(path, constants.R_OK);
-    if (!statSync(path).isDirectory()) return undefined;
-    return { message: "must be a file, is a directory" };
+    if (flags.check) await check(options, flags.json === true, terminal);
+    else if (flags.inspectOnly === true) await inspect(options, terminal, 0);
+    else await serve(options, terminal, flags.watch === true);
   } catch (error) {
-    const message = describeFileError(error);
-    if (codeOf(error) !== "ENOENT") return { message };
-    return { message, hint: "agtpd init DIR makes a deployment, --config FILE names another" };
+    // Parts that were opened before may hold the process open, or nothing may.
+    reportFault(error, "the start failed");
+    const message = `the start failed: ${reasonOf(error)}`;
+    const problem: Problem = { file: flags.config, key: "", message };
+    if (flags.json) terminal.out.write(formatReport([problem]));
+    printWholeProblems([problem], terminal.err);
+    await refuse(options, terminal);
   }
 }
 
@@ -74,14 +71,13 @@ async function serve(
   terminal: Terminal,
   isWatching: boolean,
 ): Promise<void> {
-  const { err } = terminal;
   const result = await startDaemon(options);
   if (result.kind === "refused") {
-    printWholeProblems(result.problems, err);
-    err.write("not started\n");
+    printWholeProblems(result.problems, terminal.err);
     // Who has a console finds there which record it is.
-    if (result.isInspectable === true) await inspect(options, terminal, 1);
-    else await finish(1, options);
+    if (result.isInspectable !== true) await refuse(options, terminal);
+    terminal.err.write("not started\n");
+    await inspect(options, terminal, 1);
   } else {
     const { daemon } = result;
     running = daemon;
@@ -92,19 +88,24 @@ async function serve(
 }
 
 /** Serves the console alone; ends with the code of a start that came to this. */
-async function inspect(options: DaemonOptions, { err }: Terminal, code: 0 | 1): Promise<void> {
+async function inspect(options: DaemonOptions, terminal: Terminal, code: 0 | 1): Promise<void> {
   const { startInspection } = await import("../src/app/inspect.ts");
   const result = await startInspection(options);
   if (result.kind === "refused") {
-    printWholeProblems(result.problems, err);
-    err.write("not started\n");
-    await finish(1, options);
+    printWholeProblems(result.problems, terminal.err);
+    await refuse(options, terminal);
     return;
   }
   const { inspection } = result;
-  err.write("only the console is served, read-only: agtpd login prints a link to it\n");
+  terminal.err.write("only the console is served, read-only: agtpd login prints a link to it\n");
   running = inspection;
   void inspection.ended.then(() => process.exit(code));
+}
+
+/** Ends a process that serves nothing. */
+async function refuse(options: DaemonOptions, { err }: Terminal): Promise<never> {
+  err.write("not started\n");
+  return finish(1, options);
 }
 
 /** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
@@ -119,7 +120,8 @@ async function finish(code: number, { log }: DaemonOptions): Promise<never> {
   process.exit(code);
 }
 
-function handleSignals(options: DaemonOptions): void {
+/** Has signals drain and reload, and faults logged; answers with what logs one more. */
+function handleSignals(options: DaemonOptions): FaultReport {
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // A second signal means now.
@@ -134,7 +136,7 @@ function handleSignals(options: DaemonOptions): void {
     // The log says what comes of it.
     running?.reload?.().catch(() => undefined);
   });
-  logProcessFaults(options);
+  return logProcessFaults(options);
 }
 
 function formatReport(problems: readonly Problem[]): string {

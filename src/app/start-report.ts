@@ -142,15 +142,19 @@ export function keysNeedingRestart(before: Config, after: Config): readonly Prob
   ];
 }
 
-/** Logs them from now on; the process goes on. */
-export function logProcessFaults({ log, env, configPath }: DaemonOptions): void {
+/** Logs a fault, and what it was about. */
+export type FaultReport = (error: unknown, what: string) => void;
+
+/** Logs them from now on; the process goes on. Answers with what logs one more. */
+export function logProcessFaults({ log, env, configPath }: DaemonOptions): FaultReport {
   // A fault in an operator's function may quote what the function was given.
   const redactor = createRedactor(
     environmentSecrets(environmentAt(dirname(resolve(configPath)), env).environment),
   );
-  const fault = (error: unknown, what: string): void => {
+  const fault: FaultReport = (error, what) => {
     log.logger.error({ event: "fault", trace: redactor.text(traceOf(error)) }, what);
   };
   process.on("unhandledRejection", (error) => fault(error, "unhandled rejection"));
   process.on("uncaughtException", (error) => fault(error, "uncaught exception"));
+  return fault;
 }

@@ -47,6 +47,43 @@ describe("agtpd", () => {
     }
   });
 
+  it("says why a start failed, and exits 1, also where a worker's did", async () => {
+    // A file of the console's page, which is read as it is opened.
+    const preload = `
+      const files = require("node:fs/promises");
+      const { readFile } = files;
+      files.readFile = async (path, ...rest) => {
+        if (String(path).endsWith("icon.svg")) throw new Error("EMFILE: too many open files");
+        return readFile(path, ...rest);
+      };
+      require("node:module").syncBuiltinESMExports();`;
+    const tables = { console: { enabled: true, port: 0 } };
+    const files = { "preload.cjs": preload };
+    const start = (workers: number, ...args: readonly string[]) => {
+      const { directory: cwd } = deploy({ ...tables, server: { workers } }, files);
+      return runProgram({ cwd, args, env: { NODE_OPTIONS: "--require ./preload.cjs" } });
+    };
+    const one = await start(1);
+    const refusal =
+      "agtp-server.toml: the start failed: EMFILE: too many open files\nnot started\n";
+    expect([one.code, one.stderr]).toEqual([1, refusal]);
+    expect(JSON.parse(one.stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({
+      ...{ level: "error", event: "fault", message: "the start failed" },
+      trace: expect.stringContaining("EMFILE"),
+    });
+    const two = await start(2);
+    expect([two.code, two.stderr]).toEqual([
+      1,
+      "agtp-server.toml: a worker could not begin: EMFILE: too many open files\nnot started\n",
+    ]);
+    const checked = await start(1, "--check", "--json");
+    expect(checked.code).toBe(1);
+    expect(JSON.parse(checked.stdout)).toMatchObject({
+      ok: false,
+      problems: [{ message: "the start failed: EMFILE: too many open files" }],
+    });
+  }, 60_000);
+
   it("exits 2 when there is no configuration file", async () => {
     const { directory: cwd } = makeDeployment();
     const config = ["--config", "no.toml"];

@@ -5,8 +5,10 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type BackOff, pauseAfter } from "../../base/back-off.ts";
+import { LinkGoneError } from "../../base/link.ts";
 import type { Log } from "../../base/log.ts";
 import type { Problem } from "../../base/problem.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import { type OnPassed, WorkerProcess } from "../../server/worker-process.ts";
 import { STORE_FAULTS } from "../../state/sharing/link-faults.ts";
 import type { SharedState } from "../../state/sharing/shared-state.ts";
@@ -186,9 +188,8 @@ export class Crew {
   async #ask(process: WorkerProcess, order: BeginOrder): Promise<BeginAnswer> {
     try {
       return await process.link.ask<BeginAnswer>("begin", order);
-    } catch {
-      const { code, signal } = await process.exited;
-      const message = `a worker ended when it began (${signal ?? `exit code ${code}`})`;
+    } catch (error) {
+      const message = await reasonOfEnd(process, error);
       return { kind: "refused", problems: [{ file: order.configPath, key: "", message }] };
     }
   }
@@ -245,6 +246,13 @@ export class Crew {
   get #log(): Log["logger"] {
     return this.#options.daemon.log.logger;
   }
+}
+
+/** Why a worker did not begin: a fault told by one that lives, or its end. */
+async function reasonOfEnd({ exited }: WorkerProcess, error: unknown): Promise<string> {
+  if (!(error instanceof LinkGoneError)) return `a worker could not begin: ${reasonOf(error)}`;
+  const { code, signal } = await exited;
+  return `a worker ended when it began (${signal ?? `exit code ${code}`})`;
 }
 
 /** The time of a worker to end after everything was answered or ended. */

@@ -51,12 +51,12 @@ export async function loadPageFiles(): Promise<PageFiles> {
   const built = shippedPath(`dist/${FOLDER}`);
   const named = await readdir(built, { recursive: true });
   const modules = named.filter((name) => extname(name) === ".js");
+  const library = [...libraryPaths(), ...(await webauthnPaths())];
   const entries = await Promise.all([
     styleSheet(),
     entryOf("icon.svg", shippedPath(`${FOLDER}/icon.svg`)),
     ...modules.map((name) => entryOf(name.replaceAll("\\", "/"), join(built, name))),
-    ...libraryPaths().map(([name, path]) => entryOf(name, path)),
-    ...(await webauthnPaths()).map(([name, path]) => entryOf(name, path)),
+    ...library.map(([name, path]) => entryOf(name, path)),
   ]);
   const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
   const files = new Map(entries);

@@ -1,9 +1,12 @@
 /** The configuration that a command is asked about. */
+import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
 import { urlAuthority } from "../../base/addresses.ts";
+import { describeFileError } from "../../base/bounded-file.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { codeOf } from "../../base/thrown.ts";
 import { CommandRefusal, FileProblems } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,6 +15,19 @@ export function readConfig(path: string, { directory, environment }: Terminal): 
   const { config, problems } = loadConfig(resolve(directory, path), environment);
   if (config !== undefined) return config;
   throw new FileProblems(problems.filter(isError));
+}
+
+/** Why the file of a configuration cannot be read; undefined: it can. */
+export function findReadFault(path: string): Pick<Problem, "message" | "hint"> | undefined {
+  try {
+    accessSync(path, constants.R_OK);
+    if (!statSync(path).isDirectory()) return undefined;
+    return { message: "must be a file, is a directory" };
+  } catch (error) {
+    const message = describeFileError(error);
+    if (codeOf(error) !== "ENOENT") return { message };
+    return { message, hint: "agtpd init DIR makes a deployment, --config FILE names another" };
+  }
 }
 
 /** The answer no, for problems of a deployment. */
