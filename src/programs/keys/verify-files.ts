@@ -28,7 +28,7 @@ export const VERIFY_ARGS = {
 export const VERIFY_OPTIONS = {
   "--json": "print JSON",
   "--key <key>": {
-    help: "what records and manifests are signed with: file or base64url",
+    help: "what records and manifests are signed with: file or base64url; repeatable",
     isRepeated: true,
   },
   "--issuer-key <key>": {

@@ -49,7 +49,7 @@ Exit codes: 0 no fault, 1 a fault or a refusal, 2 there was no manifest to be ha
 
 const OPTIONS = {
   "--key <key>": {
-    help: "who should have signed: PEM, JWK, Genesis or identity document as a file, or base64url",
+    help: "who should have signed: PEM, JWK, Genesis or identity document as a file, or base64url; repeatable",
     isRepeated: true,
   },
   "--catalog <file>": "the method catalog that the manifest names",
