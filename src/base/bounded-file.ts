@@ -13,6 +13,9 @@ export type FileText =
 
 /** The fault of a file that this user may not read. */
 export const PERMISSION_FAULT = "must be readable, permission denied";
+/** The remedy of it, as the hint of a problem. */
+export const WAY_TO_READ =
+  "it is for the user that agtpd runs as: chown it, or start agtpd as its owner";
 
 const FAULTS: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "does not exist"],

@@ -18,6 +18,7 @@ import {
 } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { PERMISSION_FAULT } from "./bounded-file.ts";
 import { isWithin, realPath } from "./paths.ts";
 import { codeOf } from "./thrown.ts";
 
@@ -88,8 +89,9 @@ interface LinkFault {
 const MAX_DEPTH = 4;
 
 /**
- * The links of a state directory that must not be followed for writing. Below `readOnly`, names in
- * the directory, nothing is written: secrets are often mounted there as links.
+ * The links of a state directory that must not be followed for writing, and directories in it that may have
+ * some unseen. Below `readOnly`, names in the directory, nothing is written: secrets are often mounted there as
+ * links.
  */
 export function findLinkFaults(
   directory: string,
@@ -103,7 +105,9 @@ export function findLinkFaults(
     return [{ path: directory, message: "is a symbolic link that leads nowhere" }];
   const faults: LinkFault[] = [];
   const walk = (place: string, depth: number): void => {
-    for (const entry of entriesOf(place)) {
+    const entries = entriesOf(place);
+    if (entries === undefined) faults.push({ path: place, message: PERMISSION_FAULT });
+    for (const entry of entries ?? []) {
       const path = join(place, entry.name);
       if (depth === 1 && readOnly.includes(entry.name)) continue;
       const message = entry.isSymbolicLink() ? findLinkFault(path, root) : undefined;
@@ -140,11 +144,13 @@ function isOurs(uid: number): boolean {
   return uid === 0 || uid === process.geteuid?.();
 }
 
-function entriesOf(directory: string): readonly Dirent[] {
+/** Undefined: this user may not look. */
+function entriesOf(directory: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(directory, { withFileTypes: true });
   } catch (error) {
     if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ENOENT") return [];
+    if (codeOf(error) === "EACCES") return undefined;
     throw error;
   }
 }

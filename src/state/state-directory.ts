@@ -3,6 +3,7 @@
  * there, and nothing is written through a link that leads out of it.
  */
 import { join, relative } from "node:path";
+import { PERMISSION_FAULT, WAY_TO_READ } from "../base/bounded-file.ts";
 import type { Problem } from "../base/problem.ts";
 import { findLinkFaults } from "../base/state-files.ts";
 import { lockStateDirectory, NO_DRIVER, type StateLock } from "./state-lock.ts";
@@ -20,6 +21,8 @@ type StateDirectory =
 const READ_ONLY = ["keys"];
 /** Errors of a directory that nobody can write to: nobody's state is in danger there. */
 const UNWRITABLE = ["EROFS", "EACCES", "EPERM"];
+const WAY_WITHOUT_LINK =
+  "nothing is written through such links: put a file or a directory there, or mount one";
 const HINT =
   "a deployment directory has one daemon at a time: stop that one, or give this one its own directory";
 
@@ -59,14 +62,12 @@ export async function takeStateDirectory(
   const nameOf = (one: string): string => relative(directory, one);
   const links = findLinkFaults(path, READ_ONLY);
   if (links.length > 0) {
-    const hint =
-      "nothing is written through such links: put a file or a directory there, or mount one";
     return {
-      problems: links.map((link) => ({
-        file: nameOf(link.path),
+      problems: links.map(({ path: file, message }) => ({
+        file: nameOf(file),
         key: "",
-        message: link.message,
-        hint,
+        message,
+        hint: message === PERMISSION_FAULT ? WAY_TO_READ : WAY_WITHOUT_LINK,
       })),
     };
   }

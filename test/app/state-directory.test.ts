@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   chownSync,
   existsSync,
   lchownSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startDaemon } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
 import { formatProblem } from "../../src/base/problem.ts";
@@ -90,6 +91,18 @@ describe("a state directory", () => {
       expect(readdirSync(outside)).toEqual(["file"]);
     },
   );
+
+  // Only root can act as a user who may not look.
+  it.runIf(process.getuid?.() === 0)("names a part that its user may not look into", async () => {
+    const { configPath, directory } = makeDeployment();
+    mkdirSync(join(directory, ".agtp/journal"), { recursive: true, mode: 0o700 });
+    for (const path of [directory, join(directory, ".agtp")]) chmodSync(path, 0o755);
+    process.seteuid?.(65_534);
+    onTestFinished(() => process.seteuid?.(0));
+    expect(await refusalOf(configPath)).toEqual([
+      ".agtp/journal: must be readable, permission denied (it is for the user that agtpd runs as: chown it, or start agtpd as its owner)",
+    ]);
+  });
 });
 
 describe("findLinkFaults", () => {

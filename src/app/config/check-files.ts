@@ -9,6 +9,7 @@ import {
   findDirectoryFault,
   PERMISSION_FAULT,
   readBoundedFile,
+  WAY_TO_READ,
 } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
@@ -94,8 +95,6 @@ function checkPair(
   if (cert !== undefined && key === undefined) report(`${section}.key`, "is required beside cert");
   if (cert === undefined && key !== undefined) report(`${section}.cert`, "is required beside key");
 }
-
-const WAY_TO_READ = "it is for the user that agtpd runs as: chown it, or start agtpd as its owner";
 
 function checkFile(
   key: string,
