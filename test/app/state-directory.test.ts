@@ -95,12 +95,11 @@ describe("a state directory", () => {
   // Only root can act as a user who may not look.
   it.runIf(process.getuid?.() === 0)("names a part that its user may not look into", async () => {
     const { configPath, directory } = makeDeployment();
-    mkdirSync(join(directory, ".agtp/journal"), { recursive: true, mode: 0o700 });
     for (const path of [directory, join(directory, ".agtp")]) chmodSync(path, 0o755);
     process.seteuid?.(65_534);
     onTestFinished(() => process.seteuid?.(0));
     expect(await refusalOf(configPath)).toEqual([
-      ".agtp/journal: must be readable, permission denied (it is for the user that agtpd runs as: chown it, or start agtpd as its owner)",
+      ".agtp/tls: must be readable, permission denied (it is for the user that agtpd runs as: chown it, or start agtpd as its owner)",
     ]);
   });
 });
