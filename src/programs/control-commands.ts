@@ -70,8 +70,9 @@ export const stopCommand: Command = command({
 function statusLines(status: JsonRecord): readonly string[] {
   const { problems, ...facts } = status;
   const known = Object.entries(facts).filter(([, value]) => value !== null);
+  const width = Math.max(...known.map(([name]) => name.length));
   return [
-    ...known.map(([name, value]) => `${name.padEnd(18)}${defuseLine(String(value))}`),
+    ...known.map(([name, value]) => `${name.padEnd(width)}  ${defuseLine(String(value))}`),
     ...problemsIn(problems).map((problem) => defuseLine(describeProblem(problem))),
   ];
 }

@@ -1,7 +1,9 @@
 /** `agtpd status`, `nodes`, `reload` and `stop`, beside a daemon in a process of its own. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openControlSocket } from "../../src/server/control-socket.ts";
+import { controlPath } from "../../src/state/state-directory.ts";
 import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
 import { configFile, makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
@@ -34,9 +36,23 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(status.node).toMatch(new RegExp(`:${ready["port"]}$`));
     expect(status.document_version).toMatch(/\S/);
     const people = await ask(deployment, "status");
-    expect(people.out).toMatch(new RegExp(`^port {14}${ready["port"]}$`, "m"));
+    expect(people.out).toMatch(new RegExp(`^port {2,}${ready["port"]}$`, "m"));
     expect(people.out).not.toContain("null");
   }, 60_000);
+
+  it("says it in two columns, however long a name is", async () => {
+    const deployment = deployed();
+    const status = { ready: true, journal_bytes: 1, journal_cut_through: "00000002.jws" };
+    const path = controlPath(deployment.directory);
+    const control = await openControlSocket(path, () => () => status);
+    onTestFinished(() => control.close());
+    const { out } = await ask(deployment, "status");
+    expect(out.trimEnd().split("\n")).toEqual([
+      "ready                true",
+      "journal_bytes        1",
+      "journal_cut_through  00000002.jws",
+    ]);
+  });
 
   it("lists the processes that serve it, for programs and for people", async () => {
     const deployment = deployed();
