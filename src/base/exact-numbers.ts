@@ -34,7 +34,7 @@ function* lostNumbers(octets: Buffer): Generator<LostNumber> {
     }
     if (at - from + 1 < DIGITS && !isPower) continue;
     const token = octets.toString("latin1", from, at + 1);
-    if (isLost(token)) yield { token, from, to: at + 1 };
+    if (isLostNumber(token)) yield { token, from, to: at + 1 };
   }
 }
 
@@ -43,7 +43,8 @@ function isSmallE(octet = 0): boolean {
   return (octet | 0x20) === SMALL_E;
 }
 
-function isLost(token: string): boolean {
+/** Tells whether a number of JSON, as it is written, would not be kept. */
+export function isLostNumber(token: string): boolean {
   const number = Number(token);
   if (!Number.isFinite(number)) return true;
   if (!INTEGER.test(token) || Number.isSafeInteger(number)) return false;

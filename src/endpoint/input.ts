@@ -6,7 +6,7 @@
  */
 import { Buffer, isAscii, isUtf8 } from "node:buffer";
 import { escapeToken } from "../base/dotted-key.ts";
-import { findLostNumbers, lossOf } from "../base/exact-numbers.ts";
+import { findLostNumbers, isLostNumber, lossOf } from "../base/exact-numbers.ts";
 import {
   excessInWords,
   type JsonBounds,
@@ -257,10 +257,8 @@ export function coerceText(text: string, types: readonly ScalarType[]): unknown 
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
   const isNumber = types.includes("number") ? NUMBER.test(text) : INTEGER.test(text);
   if (!isNumber || !(types.includes("number") || types.includes("integer"))) return text;
-  const number = Number(text);
-  // An integer beyond 2^53 would silently become another one; 6.02e23 is no more than it says.
-  const isKept = INTEGER.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number);
-  return isKept ? number : text;
+  // An integer beyond 2^53 may silently become another one; 6.02e23 is no more than it says.
+  return isLostNumber(text) ? text : Number(text);
 }
 
 const QUOTED_DIGITS = 40;
