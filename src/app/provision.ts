@@ -8,11 +8,7 @@ import type { Problem } from "../base/problem.ts";
 import type { Brought, Contribution, Module, ModuleContext } from "../dispatch/module/module.ts";
 import type { Route } from "../dispatch/routes/route.ts";
 import { TakenPairs } from "../dispatch/routes/taken-pairs.ts";
-import {
-  creatingRegistry,
-  type EndpointRegistry,
-  matchTemplate,
-} from "../endpoint/endpoint-registry.ts";
+import { creatingRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Config } from "./config/config.ts";
@@ -135,34 +131,17 @@ function* placing(routes: readonly Route[]): Paced<{
   readonly registry: EndpointRegistry<Route>;
   readonly displaced: readonly Problem[];
 }> {
-  const displaced: Problem[] = [];
-  const reserved = yield* filterPaced(routes, ({ isReserved }) => isReserved);
-  const free = yield* filterPaced(yield* orderingRoutes(routes), (route) => {
-    const owner = isDeclared(route) ? reserved.find((one) => isWithin(route, one)) : undefined;
-    if (owner === undefined) return true;
-    const message = `${pairOf(route)} would be called in the place of ${pairOf(owner)}`;
-    displaced.push(displacedBy(owner, route, message));
-    return false;
-  });
-  const { registry, conflicts } = yield* creatingRegistry(free);
-  for (const { entry, other, message } of conflicts) {
-    if (isDeclared(entry)) displaced.push(displacedBy(other, entry, message));
-  }
+  const { registry, conflicts } = yield* creatingRegistry(yield* orderingRoutes(routes));
+  const displaced = conflicts
+    .filter(({ entry }) => isDeclared(entry))
+    .map(({ entry, other, message }): Problem => {
+      const owner = isDeclared(other)
+        ? `is in ${other.definition.file}`
+        : "belongs to the protocol";
+      const { file } = entry.definition;
+      return { file, key: "endpoint.path", message, hint: `the other one ${owner}` };
+    });
   return { registry, displaced };
-}
-
-/** Tells whether all requests of a route are requests of another, too. */
-function isWithin(route: Route, other: Route): boolean {
-  return route.method === other.method && matchTemplate(other.path, route.path) !== undefined;
-}
-
-function displacedBy(owner: Route, { definition: { file } }: Route, message: string): Problem {
-  const place = isDeclared(owner) ? `is in ${owner.definition.file}` : "belongs to the protocol";
-  return { file, key: "endpoint.path", message, hint: `the other one ${place}` };
-}
-
-function pairOf({ method, path }: Route): string {
-  return `${method} ${path}`;
 }
 
 /** All routes in the order in which they take their places. */

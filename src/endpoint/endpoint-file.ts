@@ -146,9 +146,9 @@ const EXPECTED_TOOL_NAME = 'expected at most 64 letters, digits, "_" and "-"';
 function checkReserved(endpoint: DocumentPlace, method: string, path: string): void {
   // The other floor methods on "/" are what an operator's own endpoint takes the place of.
   const fault = checkReservation(method, path, ["DISCOVER"]);
-  if (fault !== undefined) {
-    endpoint.at("path").fail(fault, "only policies.builtins overrides a built-in");
-  }
+  if (fault === undefined) return;
+  const hint = method === "DISCOVER" ? "only policies.builtins overrides a built-in" : undefined;
+  endpoint.at("path").fail(fault, hint);
 }
 
 /** Every parameter of the path is a field of the input, and one that text can fill.   §5.3 */

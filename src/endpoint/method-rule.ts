@@ -7,7 +7,7 @@ import { suggest } from "../base/close-matches.ts";
 import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
-import { type Catalog, isMethodName } from "../catalog/catalog.ts";
+import { type Catalog, FLOOR_GROUPS, isMethodName } from "../catalog/catalog.ts";
 import { type MethodNames, RESERVED_NAMES } from "../catalog/path-grammar.ts";
 import { isScopeToken } from "../identity/authority-scope.ts";
 
@@ -49,9 +49,11 @@ function checkMethod(method: string, vocabulary: Vocabulary) {
   return { message, hint };
 }
 
+const LIFECYCLE: ReadonlySet<string> = new Set(FLOOR_GROUPS.lifecycle);
+
 /**
- * Why the pair is the protocol's own, if it is: these methods on "/", and DISCOVER below the reserved names.
- * AGTP-API §5.9, §6.1
+ * Why the pair is the protocol's own, if it is: these methods on "/", the lifecycle of an agent on its path, and
+ * DISCOVER below the reserved names.   AGTP-API §5.9, §6.1
  */
 export function checkReservation(
   method: string,
@@ -61,10 +63,13 @@ export function checkReservation(
   if (path === "/" && rootMethods.includes(method)) {
     return `"/" under ${method} belongs to the protocol`;
   }
-  if (method !== "DISCOVER") return undefined;
-  const [first = ""] = path.slice(1).split("/");
+  const [first = "", ...others] = path.slice(1).split("/");
   // A letter means the same with its encoding and without.   RFC 3986 §6.2.2.2
   const name = decodePart(first) ?? first;
+  if (LIFECYCLE.has(method) && name === "agents" && others.length === 1) {
+    return `${JSON.stringify(path)} under ${method} belongs to the protocol: it is about an agent`;
+  }
+  if (method !== "DISCOVER") return undefined;
   const reserved = RESERVED_NAMES.find((one) => name.startsWith(one));
   if (reserved !== undefined) {
     return `${JSON.stringify(path)} is reserved under DISCOVER: it begins like "/${reserved}"`;

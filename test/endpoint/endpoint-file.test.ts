@@ -350,6 +350,8 @@ describe("reserved pairs", () => {
     ["DISCOVER", "/%6Dethods"],
     ["DISCOVER", "/{property_id}"],
     ["DISCOVER", "/"],
+    ["REVOKE", "/agents/{property_id}"],
+    ["REVOKE", "/agents/lauren"],
   ])("refuses %s %s", (method, path) => {
     expect(parse(at(method, path)).problems.map(({ key }) => key)).toEqual(["endpoint.path"]);
   });
@@ -359,6 +361,9 @@ describe("reserved pairs", () => {
     ["QUERY", "/methods"],
     ["DISCOVER", "/toolbox"],
     ["DISCOVER", "/rooms/methods"],
+    ["REVOKE", "/agents"],
+    ["REVOKE", "/agents/lauren/keys"],
+    ["QUERY", "/agents/lauren"],
     ["DISCOVER", "/Methods"],
     ["BOOK", "/"],
   ])("accepts %s %s", (method, path) => {

@@ -150,6 +150,18 @@ describe("pairs of several operations", () => {
   });
 });
 
+// AGTP-API §6.1
+describe("operations whose pairs would be the protocol's own", () => {
+  it.each([
+    ["GET /tools", "discoverTools", "FETCH /tools"],
+    ["POST /agents/{id}", "activateAgent", "CREATE /agents/{id}"],
+    ["DELETE /agents/{id}", "revokeAgent", "REMOVE /agents/{id}"],
+    ["POST /agents/{id}/revoke", "x", "CREATE /agents/{id}/revokes"],
+  ])("%s, %s, is %s", (name, id, expected) => {
+    expect(pair(name, id)).toBe(expected);
+  });
+});
+
 describe("a document of thousands of operations", () => {
   const operations = Array.from({ length: 5000 }, (_, index) => `GET /things-${index}/{id}`);
 
