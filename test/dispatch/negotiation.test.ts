@@ -113,6 +113,21 @@ describe("the four locks", () => {
     expect(served.status).toBe(200);
   });
 
+  // AGTP-API §10.1.5
+  it("are not tried again for what is replayed under an Idempotency-Key, also where nothing came of it", async () => {
+    const rcns = { enabled: true, min_trust_tier: 2, rate_limit_per_minute: 1 };
+    const server = await openServer(negotiationFiles({ policies: { rcns } }));
+    const nothing = { method: "DESIGN", path: "/fences" };
+    const [first, again] = [
+      await ask(server, NORA, nothing, { ...OPT_IN, "Idempotency-Key": "k-1" }),
+      await ask(server, NORA, nothing, { ...OPT_IN, "Idempotency-Key": "k-1" }),
+    ];
+    expect(first).toMatchObject({ status: 464, body: { reason: "composition-impossible" } });
+    expect([again.status, again.body]).toEqual([first.status, first.body]);
+    expect(again.headers.get("rcns-attempt-id")).toBe(first.headers.get("rcns-attempt-id"));
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+  });
+
   it("refuse what nothing composes, and what would need more scopes than the agent holds", async () => {
     const server = await openServer(negotiationFiles());
     const nothing = await ask(server, NORA, { method: "DESIGN", path: "/fences" }, OPT_IN);

@@ -19,7 +19,7 @@ const REPLAYED = { "Idempotency-Replayed": "true" };
  * others but `outcome-unknown` say that nothing was done, for a reason that may pass: who asks, or where the
  * server stands.
  */
-const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500, 550, 551]);
+const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 464, 500, 550, 551]);
 /** Another Escalation-ID makes another answer of the same request. */
 const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
   ...(["approval-mismatch", "approval-used", "approval-expired", "approval-elsewhere"] as const),
