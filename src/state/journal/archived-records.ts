@@ -5,7 +5,7 @@
  */
 import type { CutHead } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
-import { segmentName, segmentsIn } from "./segment.ts";
+import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { findInIndex } from "./segment-index.ts";
 
 /** A record that is not in the journal any more. */
@@ -23,18 +23,25 @@ const MAX_ARCHIVED = 256;
 
 export class ArchivedRecords {
   readonly #readHeads: (cut: JournalCut) => AsyncIterable<CutHead>;
+  readonly #journal: string | undefined;
   #cut: JournalCut | undefined;
   #archive: string | undefined;
   #waits = 0;
   #numbers: readonly number[] = [];
+  /** The segments of the last cut, which may be on their way. */
+  #moving: ReadonlySet<number> = new Set();
   #ends: Promise<ReadonlySet<string>> | undefined;
 
-  /** `readHeads` reads where chains stood at a cut. */
-  constructor(readHeads: (cut: JournalCut) => AsyncIterable<CutHead>) {
+  /** `readHeads` reads where chains stood at a cut; `journal` is where the segments come from, if they are files. */
+  constructor(readHeads: (cut: JournalCut) => AsyncIterable<CutHead>, journal?: string) {
     this.#readHeads = readHeads;
+    this.#journal = journal;
   }
 
-  /** Looks from now on behind this cut, and into this archive; what of the cut still `waits` is not there yet. */
+  /**
+   * Looks from now on behind this cut, whose segments may still be on their way, and into this archive; what of the
+   * cut still `waits` is not there yet.
+   */
   follow(cut: JournalCut | undefined, archive: string | undefined, waits = 0): void {
     const isSame = cut?.cutId === this.#cut?.cutId;
     if (isSame && archive === this.#archive && waits === this.#waits) return;
@@ -42,8 +49,10 @@ export class ArchivedRecords {
     this.#cut = cut;
     this.#archive = archive;
     this.#waits = waits;
-    this.#numbers =
-      archive === undefined ? [] : segmentsIn(archive).toReversed().slice(0, MAX_ARCHIVED);
+    this.#moving = new Set(cut?.segments.map(({ file }) => segmentNumber(file) ?? 0));
+    const numbers = archive === undefined ? [] : [...segmentsIn(archive), ...this.#moving];
+    const newestFirst = [...new Set(numbers)].sort((left, right) => right - left);
+    this.#numbers = newestFirst.slice(0, MAX_ARCHIVED);
   }
 
   async find(auditId: string): Promise<WhereCut | undefined> {
@@ -51,14 +60,24 @@ export class ArchivedRecords {
     if (cut === undefined) return undefined;
     const { isArchived } = cut;
     const through = segmentName(cut.through);
-    for (const number of this.#archive === undefined ? [] : this.#numbers) {
-      const found = await findInIndex(this.#archive ?? "", number, auditId);
-      if (found === undefined || found === "no-index") continue;
+    const archive = this.#archive;
+    for (const number of archive === undefined ? [] : this.#numbers) {
+      if (!(await this.#isIn(archive ?? "", number, auditId))) continue;
       return { isArchived: true, segment: segmentName(number), through };
     }
     this.#ends ??= this.#readEnds(cut);
     if (!(await this.#ends).has(auditId)) return undefined;
     return { isArchived, segment: undefined, through };
+  }
+
+  /** A segment moves before its index, so that is looked for where it was, and then where it goes. */
+  async #isIn(archive: string, number: number, auditId: string): Promise<boolean> {
+    const isMoving = this.#journal !== undefined && this.#moving.has(number);
+    for (const place of isMoving ? [this.#journal ?? "", archive] : [archive]) {
+      const found = await findInIndex(place, number, auditId, archive);
+      if (found !== undefined && found !== "no-index") return true;
+    }
+    return false;
   }
 
   /** A file that is damaged is told of by those who verify it. */

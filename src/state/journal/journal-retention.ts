@@ -59,7 +59,8 @@ export class JournalRetention implements RetainedRecords {
     this.#use = use;
     this.#last = last;
     this.#onStep = onStep;
-    this.#archived = new ArchivedRecords(({ heads }) => readCutHeads(journal.directory, heads));
+    const { directory } = journal;
+    this.#archived = new ArchivedRecords(({ heads }) => readCutHeads(directory, heads), directory);
     this.#archived.follow(last, undefined);
   }
 
@@ -138,13 +139,14 @@ export class JournalRetention implements RetainedRecords {
   }
 
   async #moveNow(cut: JournalCut, limits: RetentionLimits): Promise<void> {
+    // Before the first of them goes: who asks for a record of it meanwhile is told where it is.
+    this.#archived.follow(cut, this.#archive);
     try {
       await moveSegments(this.#place(limits), cut);
     } finally {
       // Also where the rest could not go, as onto a disk that is full.
       this.#forgetGone();
     }
-    this.#archived.follow(cut, this.#archive);
   }
 
   /** Throws where segments that were signed as archived have no archive to go to: nothing may go before them. */

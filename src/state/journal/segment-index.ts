@@ -78,11 +78,12 @@ export async function findInIndex(
   directory: string,
   number: number,
   auditId: string,
+  segmentDirectory: string = directory,
 ): Promise<Extent | "no-index" | undefined> {
   let file: FileHandle | undefined;
   try {
     file = await open(join(directory, indexName(number)), "r");
-    const { size: segmentSize } = await stat(join(directory, segmentName(number)));
+    const { size: segmentSize } = await stat(join(segmentDirectory, segmentName(number)));
     const capacity = await readCapacity(file, segmentSize);
     return capacity === undefined ? "no-index" : await findInTable(file, capacity, auditId);
   } catch (error) {

@@ -23,7 +23,7 @@ import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { importState } from "../../../src/state/moving/import-state.ts";
 import type { StateNotice } from "../../../src/state/notice.ts";
 import { readKnownChains } from "../../../src/state/records/known-chains.ts";
-import { Attributor } from "../../../src/state/records/ledger.ts";
+import { Attributor, type Ledger } from "../../../src/state/records/ledger.ts";
 import { createRecordSigner, createSealer } from "../../../src/state/records/sealer.ts";
 import { openState, type ServerState } from "../../../src/state/state.ts";
 import type { Store } from "../../../src/state/store.ts";
@@ -282,6 +282,22 @@ describe("JournalRetention", () => {
     expect(await state.ledger.find(first)).toBeUndefined();
     expect(await state.ledger.whereCut(first)).toMatchObject({ isArchived: true, segment });
     expect(await state.ledger.whereCut("c".repeat(64))).toBeUndefined();
+    await state.close();
+  });
+
+  it("says so while the segment is on its way", async () => {
+    const asked: ReturnType<Ledger["whereCut"]>[] = [];
+    let first = "";
+    const { house, state } = await grown(40, (step) => {
+      if (/moved|synced/.test(step) && step !== "heads-synced" && step !== "cut-synced") {
+        asked.push(state.ledger.whereCut(first));
+      }
+    });
+    first = (await house.verify(ALICE))?.first?.auditId ?? "";
+    await house.retain(state, { bytes: 12_000, archive: house.archive });
+    const segments = (await Promise.all(asked)).map((where) => where?.segment);
+    expect(segments.length).toBeGreaterThan(4);
+    expect(new Set(segments)).toEqual(new Set([segmentName(1)]));
     await state.close();
   });
 
