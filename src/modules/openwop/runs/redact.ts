@@ -3,7 +3,7 @@
  * `password` is no credential there, and only the texts of the schema are looked at.   OpenWOP SR-1
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import type { WorkflowDefinition, WorkflowVariable } from "../workflows/workflow.ts";
+import type { PortValue, WorkflowDefinition, WorkflowVariable } from "../workflows/workflow.ts";
 import type { EventDraft } from "./run.ts";
 
 /** Takes what looks like a secret out of a value, before it is kept. */
@@ -22,21 +22,38 @@ export function redactPayload(
 
 /** A definition, as it is shown. */
 export function redactDefinition(definition: WorkflowDefinition, redact: Redact): JsonRecord {
-  const nodes = definition.nodes.map((node) =>
-    node.typeId === "core.clarificationGate"
-      ? { ...redact(node), config: withSchemas(node.config, redact) }
-      : redact(node),
-  );
+  const nodes = definition.nodes.map((node) => {
+    const { typeId, config, inputs } = node;
+    const isAsking = typeId === "core.clarificationGate";
+    return {
+      ...redact(node),
+      ...(isAsking ? { config: withSchemas(config, redact) } : {}),
+      inputs: Object.fromEntries(Object.entries(inputs).map(redactPort(redact))),
+    };
+  });
   const variables = definition.variables.map((one) => redactDefault(redact(one), redact));
   return { ...withSchemas({ ...definition }, redact), nodes, variables };
 }
 
+/** Under the name of an input stands where its value comes from; the name is about the value. */
+function redactPort(redact: Redact): (input: readonly [string, PortValue]) => [string, unknown] {
+  return ([name, port]) => [
+    redact(name),
+    port.type === "static"
+      ? { ...port, value: redactMember(name, port.value, redact) }
+      : redactTexts(port, redact),
+  ];
+}
+
 /** A default is an input that nobody gave: it is shown by the variable's name, as one that was given is. */
 export function redactDefault(variable: WorkflowVariable, redact: Redact): WorkflowVariable {
-  const { name, defaultValue: written } = variable;
-  if (written === undefined) return variable;
-  const [defaultValue] = Object.values(redact({ [name]: written }));
-  return { ...variable, defaultValue };
+  const { name, defaultValue } = variable;
+  if (defaultValue === undefined) return variable;
+  return { ...variable, defaultValue: redactMember(name, defaultValue, redact) };
+}
+
+function redactMember(name: string, value: unknown, redact: Redact): unknown {
+  return Object.values(redact({ [name]: value }))[0];
 }
 
 const SCHEMAS = ["schema", "resumeSchema", "configurableSchema"];

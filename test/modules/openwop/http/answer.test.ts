@@ -146,6 +146,31 @@ describe("a definition", () => {
     });
     expect(text).not.toMatch(/canary|swordfish/);
   });
+
+  it("says where inputs come from, whatever they are called, and no credential among them", async () => {
+    const inputs = {
+      cookie: { type: "variable", variableName: "tin", optional: true },
+      password: { type: "connection", nodeId: "first", outputKey: "word", optional: true },
+      secret: { type: "static", value: "swordfish" },
+      open: { type: "static", value: { password: "swordfish", port: 7, key: KEY } },
+    } as const;
+    const nodes = [node("first", "core.noop"), node("n", "core.identity", { inputs })];
+    const server = await openRuns({ redact, workflows: [workflow("fed", nodes)] });
+    const { body } = await server.get("/v1/workflows/fed");
+    expect(body["nodes"]).toMatchObject([
+      {},
+      {
+        inputs: {
+          ...{ cookie: inputs.cookie, password: inputs.password },
+          secret: { type: "static", value: "[REDACTED:secret]" },
+          open: {
+            type: "static",
+            value: { password: "[REDACTED:password]", port: 7, key: "[REDACTED:api-key]" },
+          },
+        },
+      },
+    ]);
+  });
 });
 
 // OpenWOP SR-1
