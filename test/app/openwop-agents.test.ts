@@ -516,6 +516,7 @@ describe("what an operator got wrong", () => {
       'agtp-server.toml: openwop.agents."vendor.nobody.x": is nobody: no such agent is installed',
       'agtp-server.toml: openwop.api_keys[1].scopes[0]: "runs:write" is no scope of keys, expected some of manifest:read, runs:create, runs:read, runs:cancel, approvals:respond',
       'agtp-server.toml: openwop.api_keys[1].scopes[1]: "packs:yank" opens nothing here, expected some of manifest:read, runs:create, runs:read, runs:cancel, approvals:respond',
+      "agtp-server.toml: openwop.api_keys[1].sha256: is the key of openwop.api_keys[0] already",
       "agtp-server.toml: openwop.runtime.models.reasonning: is no class of model, expected one of reasoning, writing, coding, research, classification, general, default",
     ]);
     const server = await openServer(files, { isClean: false });

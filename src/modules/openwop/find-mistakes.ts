@@ -35,8 +35,23 @@ const UNUSED_SCOPES: ReadonlySet<string> = new Set([
   ...["artifacts:read", "webhooks:manage", "packs:publish", "packs:yank"],
 ]);
 
-/** Scopes of bearer keys; `file` is the configuration. */
+/** Bearer keys that are there twice, and their scopes; `file` is the configuration. */
 export function findKeyMistakes(keys: readonly OpenwopApiKey[], file: string): readonly Problem[] {
+  return [...findRepeatedKeys(keys, file), ...findScopeMistakes(keys, file)];
+}
+
+/** One key is one tenant's: of two entries only the last would count. */
+function findRepeatedKeys(keys: readonly OpenwopApiKey[], file: string): readonly Problem[] {
+  return keys.flatMap(({ sha256 }, at): Problem[] => {
+    const first = keys.findIndex((one) => one.sha256 === sha256);
+    if (first === at) return [];
+    const key = joinKey(joinIndex("openwop.api_keys", at), "sha256");
+    const message = `is the key of ${joinIndex("openwop.api_keys", first)} already`;
+    return [{ file, key, message }];
+  });
+}
+
+function findScopeMistakes(keys: readonly OpenwopApiKey[], file: string): readonly Problem[] {
   const known: readonly string[] = FACE_SCOPES;
   return keys.flatMap(({ scopes }, at) =>
     scopes.flatMap((scope, index): Problem[] => {
