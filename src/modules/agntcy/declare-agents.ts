@@ -20,6 +20,7 @@ import {
   readAddress,
   type UpstreamAccess,
   type UpstreamAddress,
+  variablePrefix,
 } from "./upstream.ts";
 
 /** The address of an agent's server. */
@@ -75,7 +76,26 @@ export function declareAgents(context: DeclarationContext): DeclaredAgents {
     const agent = declareAgent(one, library, context, problems);
     return agent === undefined || fault !== undefined ? [] : [agent];
   });
+  problems.push(...findSharedVariables(declared, context));
   return { agents: declared, problems };
+}
+
+/** Names that differ in punctuation alone have the same variables: what is set goes to the servers of both. */
+function findSharedVariables(
+  agents: readonly DeclaredAgent[],
+  context: DeclarationContext,
+): readonly Problem[] {
+  return agents.flatMap(({ manifest: { name }, settings, access }): Problem[] => {
+    const { endpoint, agentId, headers } = access;
+    const isSet =
+      endpoint !== undefined || agentId !== undefined || Object.keys(headers).length > 0;
+    const prefix = variablePrefix(name);
+    const other = agents.find(({ manifest }) => variablePrefix(manifest.name) === prefix);
+    if (!isSet || other === undefined || other.manifest.name === name) return [];
+    const message = `${quoteValue(name)} has the variables of ${quoteValue(other.manifest.name)}, ${prefix}…`;
+    const hint = "both servers get the same credentials: one of the manifests needs another name";
+    return [{ ...placeOf(context, settings, "manifest"), message, hint, severity: "warning" }];
+  });
 }
 
 function checkBase(

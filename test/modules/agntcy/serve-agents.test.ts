@@ -267,6 +267,32 @@ describe("an agent at the start", () => {
     expect(done.text + describe.text + JSON.stringify(daemon.log)).not.toContain("sesame");
   });
 
+  it("is warned of where another one is given its credentials by a name that is all but its own", async () => {
+    const other = agentManifest({
+      name: "org.agntcy-mailcomposer",
+      options: [remote("https://mail.example")],
+    });
+    const agent = { manifest: "agents/agntcy/mail.json", ca: "ca.pem", deferred: true };
+    const more = { ...agent, manifest: "agents/agntcy/other.json", base: "/other" };
+    const again = { ...agent, base: "/again" };
+    const files = hostedFiles(await openAcp(), {
+      tables: { agntcy: [{ ...agent, base: "/mailcomposer" }, more, again] as unknown as object },
+      files: { "agents/agntcy/other.json": JSON.stringify(other) },
+    });
+    const { configPath } = makeDeployment(files);
+    const log = createLog("error", { write: () => undefined, flush: () => Promise.resolve() });
+    const warned = async (env: Readonly<Record<string, string>>): Promise<readonly string[]> =>
+      (await checkDeployment({ configPath, env, log }))
+        .map(formatProblem)
+        .filter((one) => one.includes("agntcy"));
+    expect(await warned({})).toEqual([]);
+    expect(await warned({ ORG_AGNTCY_MAILCOMPOSER_API_KEY: "sesame" })).toEqual([
+      expect.stringContaining(
+        'agntcy[1].manifest: "org.agntcy-mailcomposer" has the variables of "org.agntcy.mailcomposer", ORG_AGNTCY_MAILCOMPOSER_',
+      ),
+    ]);
+  });
+
   it.each<[string, HostedOptions, string]>([
     [
       "a base that is a method",
