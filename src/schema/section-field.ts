@@ -187,7 +187,14 @@ export function fingerprint(description: string): Schema {
 
 /** A text that no message and no log may quote. */
 export function secret(description: string): Schema {
-  return { ...word("", "^[^\\u0000-\\u001f]+$", "a text", description), writeOnly: true };
+  return { ...text("", description, { pattern: "^[^\\u0000-\\u001f]+$" }), writeOnly: true };
+}
+
+/** Variables of a program by name. Values are secrets of any form: empty, or a key of several lines. */
+export function variables(description: string): Schema {
+  const value = { type: "string", pattern: "^[^\\u0000]*$", expected: "a text without NUL" };
+  const name = word("", "^[A-Za-z_][A-Za-z0-9_]*$", "the name of a variable", "");
+  return map(name, { ...value, writeOnly: true }, description);
 }
 
 /** The name of a webhook or a group. */

@@ -33,7 +33,9 @@ export const consistencyChecks: readonly CrossCheck[] = [
   }),
   rule(["processes"], ({ processes }, report) => {
     const names = new Set<string>();
-    for (const [index, { name }] of processes.entries()) {
+    for (const [index, { name, command }] of processes.entries()) {
+      if (command[0] === "")
+        report(`processes[${index}].command[0]`, "is empty, expected a program");
       if (names.has(name)) report(`processes[${index}].name`, `is "${name}" a second time`);
       names.add(name);
     }

@@ -8,7 +8,6 @@ import {
   count,
   flag,
   list,
-  map,
   milliseconds,
   optional,
   path,
@@ -16,6 +15,7 @@ import {
   secret,
   table,
   text,
+  variables,
   word,
 } from "../../schema/section-field.ts";
 
@@ -146,11 +146,7 @@ export const mcpServerSection: Schema = table(
     allow_http: flag(false, "Whether url may be plain HTTP"),
     command: optional(text("", "The program that serves on its standard input and output")),
     args: list(text("", "", { pattern: "^[^\\u0000]*$", expected: "a text" }), "Its arguments"),
-    env: map(
-      word("", "^[A-Za-z_][A-Za-z0-9_]*$", "the name of a variable", ""),
-      secret(""),
-      "Its variables, beside PATH, HOME and the like",
-    ),
+    env: variables("Its variables, beside PATH, HOME and the like"),
     cwd: path(".", "The directory that it runs in"),
     timeout_ms: milliseconds(30_000, "How long one call may take"),
     max_response_bytes: count(1_048_576, "How long one message of it may be", 1_073_741_824),
@@ -169,6 +165,7 @@ export class Secrets {
   constructor({ place }: Pick<McpServerSettings, "place">) {
     const values = place.kind === "http" ? [place.token ?? ""] : Object.values(place.env);
     this.#values = values
+      .flatMap((value) => [value, ...value.split(/\r?\n/)])
       .filter((value) => value.length >= LEAST_LENGTH)
       .sort((one, other) => other.length - one.length);
   }

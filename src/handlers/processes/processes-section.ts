@@ -6,13 +6,12 @@ import type { ProgramStart } from "../../base/process-groups.ts";
 import {
   count,
   list,
-  map,
   optional,
   path,
   type Schema,
-  secret,
   table,
   text,
+  variables,
   word,
 } from "../../schema/section-field.ts";
 
@@ -43,18 +42,14 @@ const process: Schema = table(
     ),
     command: optional({
       ...list(
-        text("", "", { pattern: "^[^\\u0000]+$", expected: "a text" }),
+        text("", "", { pattern: "^[^\\u0000]*$", expected: "a text" }),
         "The program and its arguments, relative to the deployment",
       ),
       minItems: 1,
     }),
     count: count(1, "So many processes; a call goes to the least busy", 256),
     concurrency: count(16, "Calls at once in each; more wait", 10_000),
-    env: map(
-      word("", "^[A-Za-z_][A-Za-z0-9_]*$", "the name of a variable", ""),
-      secret(""),
-      "Its variables, beside PATH, HOME, LANG and TZ",
-    ),
+    env: variables("Its variables, beside PATH, HOME, LANG and TZ"),
     cwd: path(".", "The directory that it runs in"),
   },
   ["name", "command"],

@@ -185,6 +185,27 @@ describe("loadConfig", () => {
     expect(problems).toEqual([`server.port: must be an integer, got "\${PORT}"`]);
   });
 
+  it("takes every value that a variable of a program may have, and every argument", () => {
+    const program = `name = "a"\nenv = { EMPTY = "", KEY = "one\\ntwo" }`;
+    const problems = problemsOf(`${MINIMAL}
+      [[processes]]
+      ${program}
+      command = ["node", ""]
+      [[mcp.servers]]
+      ${program}
+      command = "node"
+      args = [""]`);
+    expect(problems).toEqual([]);
+  });
+
+  it("wants a program, and of a variable what no program could be given", () => {
+    const entry = `${MINIMAL}\n[[processes]]\nname = "a"\n`;
+    const nul = problemsOf(`${entry}command = ["node"]\nenv = { KEY = "hush\\u0000" }`);
+    expect(nul).toEqual(["processes[0].env.KEY: must be a text without NUL"]);
+    const empty = problemsOf(`${entry}command = ["", "a"]`);
+    expect(empty).toEqual(["processes[0].command[0]: is empty, expected a program"]);
+  });
+
   it("never quotes a secret", () => {
     const problems = problemsOf(`${MINIMAL}
       [webhooks]
@@ -193,7 +214,7 @@ describe("loadConfig", () => {
       driver = "postgres"
       url = "mysql://root:hush@db"`);
     expect(problems).toEqual([
-      "webhooks.secret: must be a text",
+      "webhooks.secret: must be a text that is not empty and has no control characters",
       'store.url: must start with "postgres://"',
     ]);
   });
