@@ -102,7 +102,10 @@ describe("the way in", () => {
   it("refuses roles and names that are none", async () => {
     const daemon = await open();
     await expect(daemon.link({ role: "root" })).rejects.toThrow("one of viewer, operator");
-    await expect(daemon.link({ name: "x".repeat(200) })).rejects.toThrow("at most 128");
+    for (const name of ["", "  ", "x".repeat(129), 7]) {
+      await expect(daemon.link({ name })).rejects.toThrow("of 1 to 128 characters, and not blank");
+    }
+    await expect(daemon.link({ name: "x".repeat(128) })).resolves.toContain("/sign-in?link=");
   });
 
   it("is off by default, and then nobody is let in", async () => {

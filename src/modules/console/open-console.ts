@@ -225,8 +225,8 @@ function login(
   place: ConsolePlace,
 ): object {
   if (!isRole(role)) throw new Error(`role must be one of ${ROLES.join(", ")}`);
-  if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
-    throw new Error(`name must be a text of at most ${MAX_NAME} characters`);
+  if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME) {
+    throw new Error(`name must be a text of 1 to ${MAX_NAME} characters, and not blank`);
   }
   if (!isOneLine(name)) throw new Error("name must have no control characters");
   const person: Person = { id: `link:${name}`, name, role, via: "link" };
