@@ -35,6 +35,7 @@ export interface Call {
   /** Lower-case names. A bearer token that the server has validated is not among them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly agentId: string | undefined;
+  /** As the request claims, unless the agent is proven: then by its certificate, or its document. */
   readonly ownerId: string | undefined;
   readonly principalId: string | undefined;
   /** The scopes this request acts under. */

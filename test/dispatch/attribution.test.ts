@@ -138,6 +138,19 @@ describe("the record of a response", () => {
     expect(recordOf(unbound).payload["identity_assurance"]).toBe("unverified");
   });
 
+  it("names the owner of an agent that is proven, whoever it says that is", async () => {
+    const headers = { ...AS_ALICE, "Owner-ID": "evil:corp" };
+    const request = { method: "QUERY", path: "/lists", headers };
+    const owners = [peerWith({ agent: { agentId: ALICE } }), peerWith()].map(async (peer) => {
+      const { payload } = recordOf(await shared().send(request, peer));
+      return [payload["identity_assurance"], payload["owner_id"]];
+    });
+    expect(await Promise.all(owners)).toEqual([
+      ["certificate-bound", "acme.example"],
+      ["unverified", "evil:corp"],
+    ]);
+  });
+
   it("names nobody where it was not shown who asked", async () => {
     const claims = [
       [{ "Agent-ID": UNKNOWN }, {}],

@@ -136,10 +136,19 @@ function identify(exchange: Exchange, agentId: string, context: Context): Refusa
   exchange.caller =
     ownerId === undefined && principalId === undefined
       ? caller
-      : { ...caller, ownerId: ownerId ?? caller.ownerId, principalId };
+      : { ...caller, ownerId: ownerOf(caller, ownerId), principalId };
   exchange.isNamed = true;
   exchange.claimRefusal = resolution.refusal;
   return undefined;
+}
+
+/** A header is a claim: an agent that is proven cannot say that it is another owner's. */
+function ownerOf(
+  { ownerId, document, isCertified }: Caller,
+  claimed: string | undefined,
+): string | undefined {
+  if (ownerId !== undefined || claimed === undefined) return ownerId;
+  return isCertified ? (document?.ownerId ?? claimed) : claimed;
 }
 
 function checkCertificate(
