@@ -2,7 +2,8 @@
  * The declared types of an input's members, worked out once per endpoint, so that text from a path
  * or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
  */
-import { isRecord, recordIn } from "../base/json-value.ts";
+import { isRecord, listIn, recordIn } from "../base/json-value.ts";
+import { addUnder } from "../base/listed.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveLocalReference } from "../schema/local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType, schemaTypeOf } from "../schema/schema-vocabulary.ts";
@@ -28,7 +29,7 @@ const MAX_STEPS = 32;
 export function inputShape(schema: JsonSchema): InputShape {
   const scalars = new Map<string, readonly ScalarType[]>();
   const lists = new Map<string, readonly ScalarType[]>();
-  for (const [name, property] of Object.entries(propertiesOf(schema))) {
+  for (const [name, property] of membersOf(schema, schema, new Set())) {
     const types = declaredTypes(property, schema);
     if (types.has("string")) continue;
     const possible = scalarsOf(types);
@@ -36,6 +37,39 @@ export function inputShape(schema: JsonSchema): InputShape {
     else if (types.has("array")) lists.set(name, itemScalars(property, schema));
   }
   return { scalars, lists, declared: DeclaredMembers.of(schema) };
+}
+
+/** The schema of each member: its own, or that of what the schema is put together of. Each is looked at once. */
+function membersOf(
+  schema: unknown,
+  root: JsonSchema,
+  seen: Set<object>,
+): ReadonlyMap<string, unknown> {
+  if (!isRecord(schema) || seen.has(schema)) return new Map();
+  seen.add(schema);
+  const { $ref, allOf, anyOf, oneOf, then, else: otherwise } = schema;
+  const inner = (one: unknown): ReadonlyMap<string, unknown> => membersOf(one, root, seen);
+  return together("allOf", [
+    new Map(Object.entries(propertiesOf(schema))),
+    ...(typeof $ref === "string" ? [inner(resolveLocalReference($ref, root))] : []),
+    ...listIn(allOf).map(inner),
+    ...[anyOf, oneOf, [then, otherwise]].map((branches) =>
+      together("anyOf", listIn(branches).map(inner)),
+    ),
+  ]);
+}
+
+function together(
+  keyword: "allOf" | "anyOf",
+  parts: readonly ReadonlyMap<string, unknown>[],
+): ReadonlyMap<string, unknown> {
+  const [first, ...others] = parts.filter(({ size }) => size > 0);
+  if (others.length === 0) return first ?? new Map();
+  const schemas = new Map<string, unknown[]>();
+  for (const part of parts) for (const [name, schema] of part) addUnder(schemas, name, schema);
+  return new Map(
+    [...schemas].map(([name, all]) => [name, all.length > 1 ? { [keyword]: all } : all[0]]),
+  );
 }
 
 function scalarsOf(types: ReadonlySet<SchemaType>): readonly ScalarType[] {

@@ -1,6 +1,6 @@
 /** The types that the members of an input may have. */
 import { describe, expect, it } from "vitest";
-import { declaredTypes } from "../../src/endpoint/input-shape.ts";
+import { declaredTypes, inputShape } from "../../src/endpoint/input-shape.ts";
 
 describe("declaredTypes", () => {
   const typesOf = (schema: object, $defs: object = {}) => [...declaredTypes(schema, { $defs })];
@@ -22,5 +22,32 @@ describe("declaredTypes", () => {
     expect(typesOf(own, { own: { allOf: [{ type: "string" }, ...many] } })).toEqual(["string"]);
     expect(typesOf(own, { own: { anyOf: [...many, { type: "string" }] } })).toContain("object");
     expect(performance.now() - started).toBeLessThan(5000);
+  });
+});
+
+// AGTP-API §5.5
+describe("inputShape", () => {
+  const count = { properties: { count: { type: "integer" } } };
+
+  it.each([
+    ["of its own", count],
+    ["of all of several schemas", { allOf: [{ type: "object" }, count] }],
+    ["of one of several schemas", { oneOf: [count, { required: ["other"] }] }],
+    ["of any of several schemas", { anyOf: [{ $ref: "#/$defs/x" }], $defs: { x: count } }],
+    ["of another schema", { $ref: "#/$defs/x", $defs: { x: count } }],
+    ["under a condition", { if: { required: ["a"] }, else: count }],
+    ["that two schemas limit", { ...count, allOf: [{ properties: { count: { minimum: 1 } } }] }],
+  ])("knows a member %s", (_, schema) => {
+    expect(inputShape(schema).scalars).toEqual(new Map([["count", ["integer"]]]));
+  });
+
+  it("leaves text alone where one of several schemas takes it", () => {
+    const text = { properties: { count: { type: "string" } } };
+    expect(inputShape({ oneOf: [count, text] }).scalars).toEqual(new Map());
+  });
+
+  it("of a schema that leads to itself is found", () => {
+    const schema = { ...count, allOf: [{ $ref: "#" }] };
+    expect([...inputShape(schema).scalars.keys()]).toEqual(["count"]);
   });
 });
