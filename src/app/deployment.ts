@@ -17,6 +17,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/module/http-gateway.ts";
 import type { AssembledDeployment } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
+import { warningOfUnreached } from "../dispatch/policy/unreached-endpoints.ts";
 import { preparingInputs } from "../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { loadCompiledAhead, preparingGenerators } from "../schema/schema.ts";
@@ -151,6 +152,7 @@ async function provisionAndAssemble(
   const isWhole = doubts === undefined && !problems.some(isError);
   const approvals = await drive(compilingApprovals(foundation, provisioned, { isWhole, doubts }));
   problems.push(...approvals.problems);
+  if (isWhole) problems.push(...(await drive(unreached(foundation, provisioned))));
   const isStopped = config.server.onInvalid === "fail" && problems.some(isError);
   const isBlocked = [...blockers, ...approvals.problems].some(isError);
   if (!foundation.isSound || isStopped || isBlocked) return undefined;
@@ -177,6 +179,16 @@ function compilingApprovals(
     ...{ file: relative(config.directory, config.file), names, methodPolicy, directory, routes },
     ...{ identity, tls: config.tls, isWhole },
     hasConsole: config.console.enabled || isUnclear,
+  });
+}
+
+function unreached(
+  { config, methodPolicy, routes }: Foundation,
+  { registry }: Provisioned,
+): Paced<readonly Problem[]> {
+  return warningOfUnreached({
+    ...{ policy: methodPolicy, routes, registry, redirects: config.policies.methods.redirects },
+    file: relative(config.directory, config.file),
   });
 }
 

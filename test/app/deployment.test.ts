@@ -478,3 +478,36 @@ describe("checking a deployment whose configuration is refused", () => {
     expect(await check(tables)).toEqual([first, ...others]);
   });
 });
+
+// AGTP-API §9.2
+describe("a method policy", () => {
+  const other = withEndpoint({
+    ...{ method: "CANCEL", path: "/other", handler: functionAt("handlers.echo") },
+  });
+  const problemsUnder = async (methods: object): Promise<readonly string[]> => {
+    const { isServed, problems } = await load({ ...other, ...withPolicies({ methods }) });
+    expect(isServed).toBe(true);
+    return problems.map(formatProblem);
+  };
+
+  it("is warned about where it has the method of an endpoint as another name", async () => {
+    expect(await problemsUnder({ aliases: { CANCEL: "BOOK" } })).toEqual([
+      'endpoints/z-other.toml: endpoint.method: is never reached: [policies.methods] has "CANCEL" as another name of BOOK',
+    ]);
+  });
+
+  it("is warned about where a redirect leads to no endpoint", async () => {
+    const redirects = [{ from_method: "CANCEL", from_path: "/a/{b}", to_method: "BOOK" }];
+    expect(await problemsUnder({ redirects })).toEqual([
+      "agtp-server.toml: policies.methods.redirects[0]: leads to BOOK /a/{b}, which no endpoint answers",
+    ]);
+  });
+
+  it.each([
+    { disallow: ["CANCEL"] },
+    { redirects: [{ from_method: "CANCEL", to_method: "BOOK" }] },
+    { redirects: [{ from_method: "CANCEL", to_method: "BOOK", to_path: "/room" }] },
+  ])("may switch off what is there: %j", async (methods) => {
+    expect(await problemsUnder(methods)).toEqual([]);
+  });
+});

@@ -23,7 +23,7 @@ beforeAll(async () => {
         methods: {
           custom: ["FROBNICATE"],
           aliases: { GET: "FETCH" },
-          redirects: [{ from_method: "BUY", to_method: "BOOK", to_path: "/rooms" }],
+          redirects: [{ from_method: "BUY", to_method: "BOOK", to_path: "/rooms/1" }],
         },
       },
     }),
