@@ -74,7 +74,8 @@ export async function askTools(settings: McpServerSettings): Promise<OfferedTool
   const ignore = (): void => undefined;
   const server = new McpServer(settings, { log: { info: ignore, warn: ignore } });
   try {
-    return await server.tools(AbortSignal.timeout(settings.timeoutMs));
+    // The server's own deadline ends it, and says so.
+    return await server.tools(new AbortController().signal);
   } finally {
     await server.close();
   }

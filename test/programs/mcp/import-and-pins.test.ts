@@ -139,6 +139,19 @@ describe("agtp-mcp import", () => {
     expect(exitCode).toBe(2);
     expect(err).toContain("cannot be asked");
   });
+
+  it("says of a server that says nothing that its time is over", async () => {
+    const mute = {
+      name: "mute",
+      command: process.execPath,
+      args: ["-e", "process.stdin.resume()"],
+    };
+    const servers = [{ ...mute, timeout_ms: 100 }];
+    const { run } = makeDesk({}, { "mute.toml": configFile({ mcp: { servers } }) });
+    const { exitCode, err } = await run("import", "mute", "--config", "mute.toml", "-o", "made");
+    expect(exitCode).toBe(2);
+    expect(err).toMatch(/the MCP server "mute" cannot be asked: .*the time is over/);
+  });
 });
 
 describe("agtp-mcp pins", () => {
