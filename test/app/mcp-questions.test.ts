@@ -195,6 +195,10 @@ describe("a question of a server of 2026-07-28", () => {
     const decided = await answer(daemon, id, { seat: "aisle" });
     expect(decided.status).toBe(200);
     expect(JSON.stringify(decided.body)).toContain("content_digest");
+    const repeated = await answer(daemon, id, { seat: "aisle" });
+    expect(repeated).toMatchObject({ status: 200, body: { result: { noop: true } } });
+    const other = await answer(daemon, id, { seat: "window" });
+    expect(refusalOf(other)).toEqual([409, "decision-conflict"]);
 
     const further = await ask(daemon, reserve("Rome", ALMA, id));
     expect(further).toMatchObject({

@@ -22,6 +22,7 @@ import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { CausingRequest, RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import { canonicalDigest } from "../../identity/canonical-form.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { prepareMeteredCheck } from "../../schema/metered-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
@@ -101,7 +102,10 @@ async function decide(
     case "conflict":
       return conflict(outcome.escalation, confirmation);
     case "repeated":
-      return receipt(call, outcome.escalation, { noop: true });
+      return (
+        otherAnswer(outcome.escalation, confirmation) ??
+        receipt(call, outcome.escalation, { noop: true })
+      );
     case "decided": {
       const event = escalationEvent("escalation_decided", outcome.escalation);
       const [auditId] = await options.record([event], source);
@@ -133,6 +137,18 @@ function conflict(escalation: Escalation, { status }: Confirmation): Refusal {
       : `the escalation is ${present} already, and does not become ${status}`;
   const message = approval?.use === undefined ? decided : "the approval was used already";
   return decisionConflict(message, { escalation_id: escalationId, escalation_status: present });
+}
+
+/** An upstream is given one answer, and the first is the one that stands. */
+function otherAnswer(
+  { escalationId, status, decision }: Escalation,
+  { content }: Confirmation,
+): Refusal | undefined {
+  const first = decision?.content;
+  if (first === undefined || content === undefined) return undefined;
+  if (canonicalDigest(first) === canonicalDigest(content)) return undefined;
+  const message = "the question is answered already, with another content";
+  return decisionConflict(message, { escalation_id: escalationId, escalation_status: status });
 }
 
 /** The receipt of the decision that stands. */
