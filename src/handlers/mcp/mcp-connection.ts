@@ -107,6 +107,11 @@ export class McpConnection {
     return this.#opened.lastWords();
   }
 
+  /** True where an empty cursor is one as any other.   MCP "Pagination" */
+  get #isEmptyCursor(): boolean {
+    return this.#client.getProtocolEra() === "modern";
+  }
+
   /** All tools of the server; throws where they are too many, or no tools. */
   async listTools(signal: AbortSignal): Promise<ReadonlyMap<string, OfferedTool>> {
     const tools = new Map<string, OfferedTool>();
@@ -130,7 +135,7 @@ export class McpConnection {
         throw new MalformedAnswer("its list of tools is too long");
       if (tools.size > MAX_TOOLS) break;
       const next = recordIn(answer)["nextCursor"];
-      if (typeof next !== "string" || next === "") return tools;
+      if (typeof next !== "string" || (next === "" && !this.#isEmptyCursor)) return tools;
       cursor = next;
     }
     throw new MalformedAnswer("its list of tools does not end");

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { sharedEncoding } from "../../../src/base/kept-text.ts";
 import type { McpToolBinding } from "../../../src/endpoint/endpoint.ts";
@@ -50,8 +50,10 @@ async function call(
 }
 
 /** The same server over HTTP. */
-async function serveHttp(): Promise<McpServerSettings> {
-  const { fetch } = createMcpHandler(() => makeServer());
+async function serveHttp(
+  make: Parameters<typeof createMcpHandler>[0] = () => makeServer(),
+): Promise<McpServerSettings> {
+  const { fetch } = createMcpHandler(make);
   const http = createServer(async (request, response) => {
     const body = request.method === "POST" ? await text(request) : undefined;
     const headers = new Headers(request.headers as Record<string, string>);
@@ -90,7 +92,7 @@ async function serveLong(
 describe("a tool behind an endpoint", () => {
   it.each([
     ["a child process", async () => scriptSettings(SANE)],
-    ["Streamable HTTP", serveHttp],
+    ["Streamable HTTP", () => serveHttp()],
     ["the older protocol", async () => scriptSettings(HOSTILE)],
   ])("is called over %s", async (_, settings) => {
     const { server } = open(await settings());
@@ -226,6 +228,24 @@ describe("a tool behind an endpoint", () => {
       const { server } = open(scriptSettings(HOSTILE, [play]));
       await expect(server.tools(NEVER)).rejects.toThrow();
     }
+  });
+
+  // MCP "Pagination"
+  it("is listed also behind a cursor that is empty", async () => {
+    const cursors: unknown[] = [];
+    const make = (): Server => {
+      const server = new Server({ name: "paged", version: "1" }, { capabilities: { tools: {} } });
+      server.setRequestHandler("tools/list", async ({ params: { cursor } = {} }) => {
+        cursors.push(cursor);
+        const name = cursor === undefined ? "first" : "second";
+        const page = { tools: [{ name, inputSchema: { type: "object" } as const }] };
+        return { ...page, ...(cursor === undefined ? { nextCursor: "" } : {}) };
+      });
+      return server;
+    };
+    const { server } = open(await serveHttp(make));
+    expect([...(await server.tools(NEVER)).keys()]).toEqual(["first", "second"]);
+    expect(cursors).toEqual([undefined, ""]);
   });
 
   it("is none where all that a server lists is too long to be kept", async () => {
