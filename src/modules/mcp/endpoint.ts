@@ -27,7 +27,7 @@ import {
   VERSION_CLAIM,
 } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
-import { disagreement } from "./tools/tool-description.ts";
+import { disagreement } from "./tools/param-headers.ts";
 
 interface EndpointParts {
   /** The name of the server for as long as the process runs. */
