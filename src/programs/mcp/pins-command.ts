@@ -97,8 +97,11 @@ async function acceptTool(
 ): Promise<boolean> {
   const state = states.find(({ server, tool }) => `${server}/${tool}` === named);
   if (state === undefined) throw usage(`no endpoint is bound to the tool ${JSON.stringify(named)}`);
-  const { offered, status } = state;
-  if (offered === undefined) throw new CommandRefusal(`${named} is ${status}, nothing is offered`);
+  const { offered, status, reason } = state;
+  if (offered === undefined) {
+    const why = reason === undefined ? "" : `: ${reason}`;
+    throw new CommandRefusal(`${named} is ${status}, nothing is offered${why}`);
+  }
   if (status === "changed") await keep(state, offered, config);
   const isNew = status === "changed" ? "accepted" : "is pinned already";
   out.write(`${defuseLine(`${named} ${isNew}`)}\ndefinition = "${offered.pin}"\n`);

@@ -179,6 +179,16 @@ describe("agtp-mcp pins", () => {
     expect(err).toContain("it is no name of [[mcp.servers]], so it was run as a command");
   });
 
+  it("says why there is nothing to accept", async () => {
+    const desk = makeDesk();
+    await desk.run("import", "tools", "-o", "endpoints/tools");
+    const servers = [{ name: "tools", command: "/no/such/program" }];
+    writeFileSync(join(desk.directory, "agtp-server.toml"), configFile({ mcp: { servers } }));
+    const { exitCode, err } = await desk.run("pins", "--accept", "tools/echo");
+    expect(exitCode).not.toBe(0);
+    expect(err).toMatch(/tools\/echo is unreachable, nothing is offered: .*ENOENT/);
+  });
+
   it("says that nothing is pinned", async () => {
     const { exitCode, err } = await makeDesk().run("pins");
     expect({ exitCode, err }).toEqual({
