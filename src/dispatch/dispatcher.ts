@@ -127,7 +127,7 @@ function innerGates(parts: DispatcherParts): Gates {
   const { certificates, lifecycle } = callerState;
   return {
     ledger: ledgerGate(attributor, view),
-    caller: revocationGate(certificates),
+    caller: revocationGate({ directory, certificates }),
     lifecycle: lifecycleGate({ directory, methodPolicy, lifecycle }),
   };
 }

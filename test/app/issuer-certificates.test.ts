@@ -1,6 +1,7 @@
 /** What issuers and agents can do by their certificates, over TLS. */
 import { createPrivateKey } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
+import { sha256Hex } from "../../src/identity/canonical-form.ts";
 import { publicKeyOf } from "../../src/identity/ed25519.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
@@ -28,6 +29,9 @@ const DANAS = pki.make("dana", {
   extensions: [...CLIENT_EXTENSIONS, ...agentExtensions(DANA)],
 });
 
+/** The key of a certificate, as operators list it. */
+const DANAS_KEY = sha256Hex(DANAS.x509.publicKey.export({ type: "spki", format: "der" }));
+
 function keyOf({ key }: OpensslCertificate): TestKey {
   const privateKey = createPrivateKey(key);
   const publicKey = publicKeyOf(privateKey);
@@ -35,11 +39,11 @@ function keyOf({ key }: OpensslCertificate): TestKey {
   return { privateKey, publicKey, text: publicKey.text, pem: "" };
 }
 
-function start(): Promise<TestDaemon> {
+function start(identity: object = { inspect_acl: "agent_only" }): Promise<TestDaemon> {
   const tls = { client_auth: "optional", client_ca: "ca.pem" };
   return openDaemon(
     hostedFiles(
-      { inspect_acl: "agent_only" },
+      identity,
       { tls },
       {
         "ca.pem": CA.cert,
@@ -65,6 +69,17 @@ async function connectAs(daemon: TestDaemon, as?: OpensslCertificate) {
 
 const AS_DANA = { "Agent-ID": DANA };
 const QUERY = { method: "QUERY", path: "/lists", headers: AS_DANA };
+/** DANA's certificate, out of use. */
+function revocationOf({ x509 }: OpensslCertificate): object {
+  const content = {
+    event_type: "certificate_revoked",
+    agent_id: DANA,
+    certificate_serial: x509.serialNumber,
+    revocation_reason: "key-compromise",
+  };
+  return { recipient: "infrastructure:broadcast", content };
+}
+
 const CHANGE = { agent_id: DANA, reason: "a test" };
 
 // AGTP "Lifecycle Authorization"
@@ -109,17 +124,23 @@ describe("a certificate that is revoked", () => {
     const daemon = await start();
     const [issuer, dana] = [await connectAs(daemon, ISSUER), await connectAs(daemon, DANAS)];
     expect((await dana(QUERY)).status).toBe(200);
-    const content = {
-      event_type: "certificate_revoked",
-      agent_id: DANA,
-      certificate_serial: DANAS.x509.serialNumber,
-      revocation_reason: "key-compromise",
-    };
-    const body = { recipient: "infrastructure:broadcast", content };
-    expect((await issuer({ method: "NOTIFY", body })).status).toBe(200);
+    expect((await issuer({ method: "NOTIFY", body: revocationOf(DANAS) })).status).toBe(200);
     const refused = await dana(QUERY);
     expect([refused.status, refused.body["error"]?.["code"]]).toEqual([401, "certificate-revoked"]);
     const again = await (await connectAs(daemon, DANAS))(QUERY);
     expect(again.status).toBe(401);
+  });
+
+  it("gives an operator nothing either, who leaves the Agent-ID out", async () => {
+    const operator_certificates = [DANAS_KEY];
+    const daemon = await start({ operator_certificates, inspect_acl: "operator_only" });
+    const [issuer, dana] = [await connectAs(daemon, ISSUER), await connectAs(daemon, DANAS)];
+    const looksBack = { method: "INSPECT", body: { target: "lifecycle", agent_id: DANA } };
+    expect((await dana(looksBack)).status).toBe(200);
+    expect((await issuer({ method: "NOTIFY", body: revocationOf(DANAS) })).status).toBe(200);
+    for (const request of [looksBack, { method: "DEACTIVATE", body: CHANGE }]) {
+      const { status, body } = await dana(request);
+      expect([status, body["error"]?.["code"]]).toEqual([401, "certificate-revoked"]);
+    }
   });
 });

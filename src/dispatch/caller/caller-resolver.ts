@@ -187,7 +187,7 @@ function resolveCaller(
 }
 
 /** An Agent Certificate names its agent; a plain one is some agent's by its key or fingerprint. */
-function boundAgentId(
+export function boundAgentId(
   directory: AgentDirectory,
   certificate: ClientCertificate,
 ): string | undefined {

@@ -9,6 +9,7 @@ import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import { ANONYMOUS, type Caller } from "../caller/caller.ts";
 import {
+  boundAgentId,
   type CallerResolver,
   claimedAuthority,
   createCallerResolver,
@@ -45,16 +46,26 @@ export function callerGate({ directory, policy, certificates }: CallerGateOption
     if (agentId !== undefined) return identify(exchange, agentId, context);
     const { principalId } = exchange;
     if (principalId !== undefined) exchange.caller = { ...ANONYMOUS, principalId };
-    return undefined;
+    return refuseRevoked(exchange, { directory, certificates });
   };
 }
 
 /** Asks again about the certificate of a caller that was let in with it. */
-export function revocationGate(certificates: CallerState["certificates"]): Gate {
-  return ({ peer: { certificate }, caller: { agentId } }) => {
-    if (certificate === undefined || agentId === undefined) return undefined;
-    return certificates.isRevoked(certificate, agentId) ? certificateRevoked() : undefined;
-  };
+export function revocationGate(registers: RevocationRegisters): Gate {
+  return (exchange) => refuseRevoked(exchange, registers);
+}
+
+type RevocationRegisters = Pick<CallerGateOptions, "directory" | "certificates">;
+
+/** A certificate of an agent is revoked for it also where the request names nobody: it may be an operator's as well. */
+function refuseRevoked(
+  { peer: { certificate }, caller }: Exchange,
+  { directory, certificates }: RevocationRegisters,
+): Refusal | undefined {
+  if (certificate === undefined) return undefined;
+  const agentId = caller.agentId ?? boundAgentId(directory, certificate);
+  if (agentId === undefined) return undefined;
+  return certificates.isRevoked(certificate, agentId) ? certificateRevoked() : undefined;
 }
 
 function certificateRevoked(): Refusal {
