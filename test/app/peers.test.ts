@@ -185,7 +185,7 @@ describe("DELEGATE to a peer", () => {
     expect((await delegate(home, { target })).status).toBe(200);
   });
 
-  it("goes both ways, and through both at once", async () => {
+  it.each([ERIN, "erin"])("goes both ways, and through both at once, by %s", async (target) => {
     const away = await openAway();
     const home = await openHome([awayAsPeer(away.daemon)]);
     const { port, fingerprint256 } = home.daemon;
@@ -201,7 +201,8 @@ describe("DELEGATE to a peer", () => {
     // carol is an agent of both; away, she is only one of home's where it hosts none of that name.
     const back = delegation({ target: `home:${CAROL}`, scopes: ["booking:room"] });
     const task = { method: "DELEGATE", parameters: back };
-    const reply = await delegate(home, { task, scopes: ["booking:room", "booking:read"] });
+    const scopes = ["booking:room", "booking:read"];
+    const reply = await delegate(home, { target, task, scopes });
     expect(reply.status).toBe(200);
     expect(reply.body["result"]?.["result"]?.["result"]).toMatchObject({ agent: CAROL });
     expect(reply.body["result"]?.["result"]?.["delegation_chain"]).toMatchObject([
@@ -210,7 +211,7 @@ describe("DELEGATE to a peer", () => {
     ]);
     // Round in a circle: away sends it back to her who began.
     const circle = { ...task, parameters: { ...back, target_agent_id: `home:${ALICE}` } };
-    const looped = await delegate(home, { task: circle, scopes: ["booking:room", "booking:read"] });
+    const looped = await delegate(home, { target, task: circle, scopes });
     expect(refusalOf(looped)).toEqual([551, "authority-chain-broken", "chain"]);
     expect(looped.body["peer_link"]).toEqual({
       ...{ index: 1, agent_id: ERIN, target_agent_id: ALICE },
@@ -700,6 +701,8 @@ describe("the token of a task that arrives", () => {
       return arrive(chain, { body: { delegation_chain: [token] } });
     };
     expect((await behind(await earlier({}))).status).toBe(200);
+    // A name is resolved by the server that it was said to, which signs the next link.
+    expect((await behind(await earlier({ target: "alice" }))).status).toBe(200);
     const cases: readonly (readonly [Promise<string>, string, number])[] = [
       [earlier({}, serverKey(98)), "signature", 0],
       [earlier({ issuer: "gone.example" }), "unknown-issuer", 0],

@@ -9,6 +9,7 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
 import { beyond, isNarrower } from "./scopes.ts";
 import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
@@ -106,7 +107,8 @@ function checkLink(
       link,
     );
   }
-  if (before.target !== claims.subject) {
+  // The server that the link before was for has signed this one, and resolves its own names.
+  if (isAgentId(before.target) && before.target !== claims.subject) {
     return chainBroken(
       "subject",
       "the link is not from the agent that the one before was to",
