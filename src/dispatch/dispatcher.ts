@@ -114,9 +114,10 @@ function entryGates({ callerState, methodPolicy }: DispatcherParts): Gates {
 
 /** Asked of a request that the server makes in an agent's name: it is known who asks, and pays elsewhere. */
 function actingGates({ attributor, callerState, directory, view }: DispatcherParts): Gates {
-  const { lifecycle } = callerState;
+  const { certificates, lifecycle } = callerState;
   return {
     ledger: ledgerGate(attributor, view),
+    caller: revocationGate({ directory, certificates }),
     lifecycle: ({ caller }) => refuseInactiveCaller(caller, { directory, lifecycle }),
   };
 }

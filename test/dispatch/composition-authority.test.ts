@@ -222,4 +222,27 @@ mode = "last"
       expect(steps.counted).toBe(isRevoked ? 0 : 1);
     }
   });
+
+  it.each([
+    ["77", 0],
+    ["78", 1],
+  ])(
+    "does no call more that was handed on with certificate 77 once %s is revoked",
+    async (serial, counted) => {
+      const { server, begun, steps } = await openHeld();
+      const task = ["/held", "/counted"].map((path) => ({ method: "EXECUTE", path }));
+      const body = { target_agent_id: BOB, task, authority_scope: [] };
+      const handOn = { method: "DELEGATE", headers: { "Agent-ID": ALICE }, body };
+      const answered = server.send(handOn, peerWith({ serialNumber: "77", agent: {} }));
+      const end = await begun;
+      await server.state.certificates.revoke({
+        ...{ serial, agentId: ALICE, reason: "stolen", revokedAt: new Date().toISOString() },
+      });
+      end();
+      const reply = await answered;
+      expect(reply.status).toBe(counted === 0 ? 550 : 200);
+      if (counted === 0) expect(reply.body["sub_agent"]).toMatchObject({ step: 1, status: 401 });
+      expect(steps.counted).toBe(counted);
+    },
+  );
 });

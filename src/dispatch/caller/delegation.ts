@@ -4,6 +4,7 @@
  * asking.   AGTP "DELEGATE"
  */
 import type { JsonRecord } from "../../base/json-value.ts";
+import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import type { Request } from "../../wire/message.ts";
 import type { Refusal } from "../refusals/refusal.ts";
 
@@ -19,6 +20,8 @@ export interface DelegationLink {
   readonly scopes: readonly string[];
   /** Undefined for a hop within this server, until it has to be shown to another one. */
   readonly token: string | undefined;
+  /** The certificate that the agent handed on with, here; undefined: none, or at another server. */
+  readonly certificate?: ClientCertificate | undefined;
 }
 
 /** A chain of hops. */

@@ -50,9 +50,15 @@ export function callerGate({ directory, policy, certificates }: CallerGateOption
   };
 }
 
-/** Asks again about the certificate of a caller that was let in with it. */
+/** Asks again about the certificate of a caller that was let in with it, and of those that handed its task on. */
 export function revocationGate(registers: RevocationRegisters): Gate {
-  return (exchange) => refuseRevoked(exchange, registers);
+  return (exchange) => {
+    for (const { certificate, agentId } of exchange.caller.delegation?.links ?? []) {
+      if (certificate === undefined) continue;
+      if (registers.certificates.isRevoked(certificate, agentId)) return certificateRevoked();
+    }
+    return refuseRevoked(exchange, registers);
+  };
 }
 
 type RevocationRegisters = Pick<CallerGateOptions, "directory" | "certificates">;

@@ -65,6 +65,7 @@ export function prepareHop(
     serverId: rules.serverId,
     scopes: request.scopes,
     token: undefined,
+    certificate: exchange.peer.certificate,
   };
   const links = [...(before?.links ?? []), link];
   const refusal =
