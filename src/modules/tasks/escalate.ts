@@ -31,6 +31,8 @@ import type { EscalationRegister } from "../../state/registers/escalation-regist
 
 interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
+  /** Tells whether an agent may learn which agents there are. */
+  isDisclosedTo(agentId: string): boolean;
   readonly escalations: Pick<EscalationRegister, "open" | "now">;
   /** Names under which the operators are known, in lower case. */
   readonly operators: ReadonlySet<string>;
@@ -132,19 +134,19 @@ function askedIn({ input: { context, decision_point: point } }: Call): unknown {
   return context === undefined ? point : { decision_point: point, context };
 }
 
-/** The Agent-ID of the recipient; undefined: the operators. */
+/** The Agent-ID of the recipient, known by that alone to who is not shown it; undefined: the operators. */
 function readRecipient(
-  { directory, operators }: EscalateOptions,
+  { directory, isDisclosedTo, operators }: EscalateOptions,
   { input: { recipient } }: Call,
   agentId: string,
 ): string | undefined | Refusal {
   if (typeof recipient !== "string" || operators.has(recipient.toLowerCase())) return undefined;
-  const agent = directory.resolve(recipient);
-  if (agent === undefined) {
-    return notFound("agent-not-found", "this server knows no recipient of this name");
+  const found = directory.resolve(recipient)?.agentId;
+  if (found === agentId) {
+    return violationAt("/recipient", "not", "must be another than the agent that escalates");
   }
-  if (agent.agentId !== agentId) return agent.agentId;
-  return violationAt("/recipient", "not", "must be another than the agent that escalates");
+  if (found !== undefined && (found === recipient || isDisclosedTo(agentId))) return found;
+  return notFound("agent-not-found", "this server knows no recipient of this name");
 }
 
 interface Escalating {

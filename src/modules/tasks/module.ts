@@ -7,6 +7,7 @@
 import { reasonOf } from "../../base/thrown.ts";
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { createContractRecorder } from "../../dispatch/contracts/contract-events.ts";
 import type { Contribution, Module, ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
@@ -28,7 +29,7 @@ import { releaseContract, resumeEndpoint, suspendMethod } from "./suspend.ts";
 /** The delay after which something is closed whose time is over; callers see it closed at once. */
 const SWEEP_MS = 30_000;
 
-interface TasksSections extends Taking<"policies" | "server"> {
+interface TasksSections extends Taking<"agents" | "policies" | "server"> {
   readonly webhooks: { readonly escalations?: string };
 }
 
@@ -36,7 +37,7 @@ type TasksContext = ModuleContext<TasksSections>;
 
 export const tasksModule: Module<TasksSections> = {
   name: "tasks",
-  takes: { policies: true, server: true, webhooks: true },
+  takes: { agents: true, policies: true, server: true, webhooks: true },
   async provision(context) {
     const { config, state, attributor, directory, methodPolicy } = context;
     const { escalations, suspensions, sessions } = state;
@@ -48,7 +49,13 @@ export const tasksModule: Module<TasksSections> = {
     const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
     const operators = operatorNames(config);
     const methods = new Map<string, FloorMethod>([
-      ["ESCALATE", escalateMethod({ directory, escalations, operators })],
+      [
+        "ESCALATE",
+        escalateMethod({
+          ...{ directory, escalations, operators },
+          isDisclosedTo: (agentId) => isDisclosedTo(context, agentId),
+        }),
+      ],
       ["CONFIRM", confirm],
       [
         "SUSPEND",

@@ -131,6 +131,16 @@ describe("ESCALATE", () => {
     expect(resultOf(reply, "routed_to")).toBe(routed);
   });
 
+  it("is sent by its id alone to an agent whom the caller is not shown", async () => {
+    const server = await openServer(negotiationFiles({ agents: { disclosure: "private" } }));
+    const send = (recipient: string) => askAs(server, NORA, escalation(newTask(), { recipient }));
+    expect(resultOf(await send(OTTO), "routed_to")).toBe(OTTO);
+    const [named, nobody] = [await send("otto"), await send("nobody")];
+    expect(refusalOf(named)).toEqual([404, "agent-not-found"]);
+    expect(named.body).toEqual(nobody.body);
+    expect((await send("nora")).status).toBe(422);
+  });
+
   it.each([
     [{ recipient: "nobody" }, 404, "agent-not-found"],
     [{ recipient: NORA }, 422, "schema-validation-failed"],
