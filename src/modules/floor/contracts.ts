@@ -21,7 +21,7 @@ import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 
 /** The input of this module. */
-export type FloorContext = ModuleContext<Taking<"policies">>;
+export type FloorContext = ModuleContext<Taking<"agents" | "policies">>;
 
 type Answer = HandlerSuccess | Refusal;
 

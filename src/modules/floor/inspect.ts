@@ -6,6 +6,7 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
+import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { operatorOf } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
@@ -158,16 +159,20 @@ export function showEvents(records: readonly JournalRecord[]): Paced<readonly Js
   });
 }
 
-/** The agent that is asked about, by id or name, else the caller itself; or why it may not be. */
-function subjectOf(
-  { directory, config }: FloorContext,
-  call: Call,
-  exchange: ExchangeView,
-): string | Refusal {
-  const policy = config.policies.identity;
+/**
+ * The agent that is asked about, by id or name, else the caller itself; or why it may not be. A name is nobody's to
+ * who is not shown its agent.
+ */
+function subjectOf(context: FloorContext, call: Call, exchange: ExchangeView): string | Refusal {
+  const policy = context.config.policies.identity;
   const named = call.input["agent_id"] ?? call.agentId;
   if (typeof named !== "string") return missing("agent_id");
-  const agentId = directory.resolve(named)?.agentId ?? named;
+  const found = context.directory.resolve(named)?.agentId ?? named;
+  const isShown =
+    found === call.agentId ||
+    isDisclosedTo(context, call.agentId) ||
+    operatorOf(exchange.peer, policy) !== undefined;
+  const agentId = isShown ? found : named;
   return refuseStranger(exchange, policy) ?? refuseSubject(exchange, agentId, policy) ?? agentId;
 }
 

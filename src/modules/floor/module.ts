@@ -15,9 +15,9 @@ import type { FloorContext } from "./contracts.ts";
 import { inspectHandler, inspectSchema } from "./inspect.ts";
 import { changeLifecycle, lifecycleSchema } from "./lifecycle.ts";
 
-export const floorModule: Module<Taking<"policies">> = {
+export const floorModule: Module<Taking<"agents" | "policies">> = {
   name: "floor",
-  takes: { policies: true },
+  takes: { agents: true, policies: true },
   async provision(context) {
     const describe = describeBy(context.catalog);
     const methods = keptMethods(context);

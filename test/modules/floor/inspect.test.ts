@@ -143,6 +143,23 @@ describe("INSPECT", () => {
     expect(body["result"]).toMatchObject({ status: "active", events: [], event_count: 0 });
   });
 
+  it("finds an agent that is not shown to the caller by its id alone, and operators by its name", async () => {
+    const operator_certificates = [makeCertificate({ key: STRANGER }).spkiFingerprint];
+    const identity = { inspect_acl: "public", operator_certificates };
+    const server = await openServer(hostedFiles(identity, { agents: { disclosure: "private" } }));
+    await act(server);
+    for (const target of ["chain_head", "lifecycle"]) {
+      const ask = (agent_id: string, headers = {}, peer = {}) =>
+        inspect(server, { target, agent_id }, headers, peer);
+      expect((await ask(ALICE)).status).toBe(200);
+      const named = await ask("alice");
+      expect(named.status).toBe(404);
+      expect(named.body).toEqual((await ask("alicf")).body);
+      expect((await ask("alice", { "Agent-ID": ALICE })).status).toBe(200);
+      expect((await ask("alice", {}, OPERATOR)).status).toBe(200);
+    }
+  });
+
   it("asks about the caller where nobody is named", async () => {
     const server = await openServer(PUBLIC);
     const record = await act(server);
