@@ -310,6 +310,27 @@ describe("a change", () => {
     expect((await operator.post(path, decision)).status).toBe(200);
   });
 
+  it("is refused where it is nested deeper than code that walks it can bear", async () => {
+    const daemon = await open();
+    const path = `/api/approvals/${await waiting(daemon)}`;
+    const { cookie, csrf } = await daemon.signIn();
+    const own = { cookie, origin: daemon.origin, "x-csrf-token": csrf };
+    const headers = { ...own, "content-type": "application/json" };
+    const send = async (address: string, body: string) => {
+      const answer = await daemon.ask(address, { method: "POST", body, headers });
+      return [answer.status, answer.body.error?.message];
+    };
+    const deep = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+    const decide = (levels: number) =>
+      send(path, `{"decision":"deferred","content":{"a":${deep(levels)}}}`);
+    const refused = [422, "the body is nested deeper than 65 levels"];
+    for (const levels of [64, 30_000]) expect(await decide(levels)).toEqual(refused);
+    expect(await decide(63)).not.toEqual(refused);
+    const tried = `{"agent_id":"${ALMA}","input":{"room":"7","guest":${deep(30_000)}}}`;
+    expect(await send("/api/try/RESERVE/rooms/%7Broom%7D", tried)).toEqual(refused);
+    expect(daemon.log.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
   it("is a decision in the person's name, and the call runs once", async () => {
     const daemon = await open();
     const id = await waiting(daemon);

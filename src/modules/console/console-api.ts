@@ -3,7 +3,8 @@
  * AGTP in the person's name: it passes the gates, and its record names the person.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, parseJson, recordIn } from "../../base/json-value.ts";
+import { isTooDeep, MAX_DEPTH } from "../../base/nesting.ts";
 import { ANONYMOUS } from "../../dispatch/caller/caller.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
@@ -98,6 +99,8 @@ export function queryOf({ url }: FastifyRequest): URLSearchParams {
   return new URLSearchParams(query.join("?"));
 }
 
+/** An input or an answer within it may be as deep as a body of AGTP. */
+const MAX_BODY_DEPTH = MAX_DEPTH + 1;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
 /** A page of another origin could send anything but this type without being asked first. */
@@ -105,13 +108,13 @@ function readBody({ body, headers }: FastifyRequest): JsonRecord {
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) {
     throw new ConsoleFault(415, "unsupported-type", "the body must be application/json");
   }
-  try {
-    const value: unknown = JSON.parse(String(body ?? ""));
-    if (isRecord(value)) return value;
-  } catch {
-    throw new ConsoleFault(400, "invalid-body", "the body is no JSON");
+  const value = parseJson(String(body ?? ""));
+  if (value === undefined) throw new ConsoleFault(400, "invalid-body", "the body is no JSON");
+  if (!isRecord(value)) throw malformed("the body must be an object");
+  if (isTooDeep(value, MAX_BODY_DEPTH)) {
+    throw malformed(`the body is nested deeper than ${MAX_BODY_DEPTH} levels`);
   }
-  throw malformed("the body must be an object");
+  return value;
 }
 
 async function actFor(
