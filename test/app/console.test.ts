@@ -310,7 +310,7 @@ describe("a change", () => {
     expect((await operator.post(path, decision)).status).toBe(200);
   });
 
-  it("is refused where it is nested deeper than code that walks it can bear", async () => {
+  it("is refused where it is nested deeper than code that walks it can bear, or has a number that would be another", async () => {
     const daemon = await open();
     const path = `/api/approvals/${await waiting(daemon)}`;
     const { cookie, csrf } = await daemon.signIn();
@@ -326,6 +326,9 @@ describe("a change", () => {
     const refused = [422, "the body is nested deeper than 65 levels"];
     for (const levels of [64, 30_000]) expect(await decide(levels)).toEqual(refused);
     expect(await decide(63)).not.toEqual(refused);
+    const lost = `{"decision":"accepted","resume_value":{"seat":[9007199254740993]}}`;
+    const message = "/resume_value/seat/0: 9007199254740993 cannot be kept to the digit";
+    expect(await send(path, lost)).toEqual([422, expect.stringContaining(message)]);
     const tried = `{"agent_id":"${ALMA}","input":{"room":"7","guest":${deep(30_000)}}}`;
     expect(await send("/api/try/RESERVE/rooms/%7Broom%7D", tried)).toEqual(refused);
     expect(daemon.log.filter(({ level }) => level === "error")).toEqual([]);

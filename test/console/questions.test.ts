@@ -45,6 +45,7 @@ describeInBrowser("a question of an upstream", () => {
     for (const [text, said] of [
       ["no JSON", "Approve failed: the answer is no JSON object"],
       ["{}", "Approve failed:"],
+      ['{"seat":9007199254740993}', "Approve failed: 9007199254740993 cannot be kept to the digit"],
     ] as const) {
       await answer.fill(text);
       await page.getByRole("button", { name: "Approve" }).click();

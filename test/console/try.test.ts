@@ -42,6 +42,25 @@ describeInBrowser("Try", () => {
     expect(page.faults).toEqual([]);
   });
 
+  it("sends no number that the browser would make another one of", async () => {
+    const house = opened();
+    const before = ranIn(house).length;
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}${RESERVE}`);
+    await page.getByLabel("Agent").selectOption({ label: "alma" });
+    const input = page.getByLabel("Input", { exact: true });
+    for (const number of ["12345678901234567890", "-1e999"]) {
+      await input.fill(`{"room": "7", "guest": ${number}}`);
+      await page.getByRole("button", { name: "Try" }).click();
+      await page.getByRole("alert").getByText(`${number} cannot be kept to the digit`).waitFor();
+    }
+    await input.fill('{"room": "7", "guest": "\\"12345678901234567890"}');
+    await page.getByRole("button", { name: "Try" }).click();
+    await page.getByRole("region", { name: "Answer" }).getByText('"booked": "7"').waitFor();
+    expect(ranIn(house).slice(before)).toEqual(['book 7 "12345678901234567890']);
+  });
+
   it("leads from a call that waits to its approval, and back with it", async () => {
     const house = opened();
     const before = ranIn(house).length;

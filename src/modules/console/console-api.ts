@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord, parseJson, recordIn } from "../../base/json-
 import { isTooDeep, MAX_DEPTH } from "../../base/nesting.ts";
 import { ANONYMOUS } from "../../dispatch/caller/caller.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
+import { findLost } from "../../endpoint/input.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import { operatorOfPerson } from "./person.ts";
 import type { Sessions, SignedIn } from "./sessions.ts";
@@ -108,12 +109,15 @@ function readBody({ body, headers }: FastifyRequest): JsonRecord {
   if (!JSON_TYPE.test(headers["content-type"] ?? "")) {
     throw new ConsoleFault(415, "unsupported-type", "the body must be application/json");
   }
-  const value = parseJson(String(body ?? ""));
+  const json = String(body ?? "");
+  const value = parseJson(json);
   if (value === undefined) throw new ConsoleFault(400, "invalid-body", "the body is no JSON");
   if (!isRecord(value)) throw malformed("the body must be an object");
   if (isTooDeep(value, MAX_BODY_DEPTH)) {
     throw malformed(`the body is nested deeper than ${MAX_BODY_DEPTH} levels`);
   }
+  const [lost] = findLost(Buffer.from(json), value) ?? [];
+  if (lost !== undefined) throw malformed(`${lost.path}: ${lost.message}`);
   return value;
 }
 

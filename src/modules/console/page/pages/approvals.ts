@@ -8,7 +8,7 @@ import type {
 } from "../../answers.ts";
 import { isOperator, post, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { CallView, callOf, isObject, objectIn, subjectOf } from "../parts/call-view.ts";
+import { CallView, callOf, isObject, lossIn, objectIn, subjectOf } from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";
 import {
   AgentLink,
@@ -234,6 +234,8 @@ function Decide(props: { readonly escalation: Escalation; readonly reload: () =>
 
 /** The answer that a person wrote. @throws Error for one that is none */
 function answerIn({ name }: Asked, text: string): Answer {
+  const loss = lossIn(text);
+  if (loss !== undefined) throw new Error(loss);
   if (name === "content") {
     const content = objectIn(text);
     if (content === undefined) throw new Error("the answer is no JSON object");

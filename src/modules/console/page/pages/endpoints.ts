@@ -1,7 +1,7 @@
 /** Endpoints: what this server serves, what each wants of a caller, and a form to try it. */
 import type { Endpoint, EndpointDetail, TryAnswer, TryOffer } from "../../answers.ts";
 import { asApiError, isOperator, post, useApi } from "../api.ts";
-import { isObject, objectIn } from "../parts/call-view.ts";
+import { isObject, lossIn, objectIn } from "../parts/call-view.ts";
 import {
   Badge,
   type Fact,
@@ -138,8 +138,9 @@ function TryForm(props: {
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const input = objectIn(form.input);
-    setFault(input === undefined ? "The input must be a JSON object." : undefined);
-    if (input === undefined || isBusy) return;
+    const found = input === undefined ? "The input must be a JSON object" : lossIn(form.input);
+    setFault(found && `${found}.`);
+    if (input === undefined || found !== undefined || isBusy) return;
     setBusy(true);
     try {
       const { agentId: agent_id, escalationId } = form;

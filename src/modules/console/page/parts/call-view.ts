@@ -156,3 +156,23 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> | unde
     return undefined;
   }
 }
+
+/** The texts and the numbers of JSON. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const INTEGER = /^-?\d{16,}$/;
+const MOST_QUOTED = 40;
+
+/** Says of JSON that a person wrote which of its numbers the browser would send as another one. */
+export function lossIn(json: string): string | undefined {
+  for (const [token] of json.matchAll(TOKENS)) {
+    if (token.startsWith('"') || !isLost(token)) continue;
+    return `${token.slice(0, MOST_QUOTED)} cannot be kept to the digit: write it as a text, if one is taken`;
+  }
+  return undefined;
+}
+
+function isLost(token: string): boolean {
+  const number = Number(token);
+  if (!Number.isFinite(number)) return true;
+  return INTEGER.test(token) && !Number.isSafeInteger(number) && String(number) !== token;
+}
