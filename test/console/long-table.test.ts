@@ -1,5 +1,6 @@
 /** A table of more rows than anybody reads: some are shown, and each can be found. */
 import { expect, it } from "vitest";
+import { approvedEndpoint, approvingFiles } from "../support/approving.ts";
 import { accessibilityFaults, describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { CONSOLE, openConsole } from "../support/console.ts";
 import { agentFile, configFile, type DeploymentFiles } from "../support/deployment.ts";
@@ -45,5 +46,31 @@ describeInBrowser("a page of very many agents", () => {
     await page.getByRole("link", { name: "Guest 449" }).click();
     await page.getByRole("heading", { level: 2, name: "Guest 449" }).waitFor();
     expect(page.faults).toEqual([]);
+  });
+
+  it("finds what is called by several values or by marks, as the page shows it", async () => {
+    const files = await approvingFiles([], CONSOLE);
+    const numbers = Array.from({ length: 201 }, (_, index) => String(index).padStart(3, "0"));
+    const asked = numbers.map((number) => [
+      `endpoints/room-${number}.toml`,
+      approvedEndpoint({
+        ...{ method: "QUERY", path: `/rooms/${number}`, description: `"Room" \u200b ${number}` },
+        handler: { type: "registered_function", function: "handlers.look" },
+      }),
+    ]);
+    const house = await openConsole({ ...files, ...Object.fromEntries(asked) });
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/endpoints`);
+    const shown = (text: string) => page.getByRole("status").getByText(text, { exact: true });
+    for (const [text, count] of [
+      ["query /rooms/01", 10],
+      ['"Room"', 200],
+      ["\\u{200b} 20", 1],
+      ["\u200b 100", 1],
+    ] as const) {
+      await page.getByLabel("Find").fill(text);
+      await shown(`${count} of ${count === 200 ? 201 : count} shown`).waitFor();
+    }
   });
 });

@@ -62,10 +62,10 @@ export function ApprovalsPage(): VNode {
     ${loaded(
       answer,
       (data) => html`<${Section} title="Waiting">
-            <${Table} label="Waiting" columns=${WAITING} rows=${data.waiting} keyOf=${idOf} empty=${NOTHING_WAITS} />
+            <${Table} label="Waiting" columns=${WAITING} rows=${data.waiting} keyOf=${idOf} nameOf=${subjectOf} empty=${NOTHING_WAITS} />
           <//>
           <${Section} title="Decided">
-            <${Table} label="Decided" columns=${DECIDED} rows=${data.decided} keyOf=${idOf} empty="Nothing was decided yet." />
+            <${Table} label="Decided" columns=${DECIDED} rows=${data.decided} keyOf=${idOf} nameOf=${subjectOf} empty="Nothing was decided yet." />
           <//>`,
     )}
   <//>`;
@@ -283,7 +283,7 @@ function contractsOf(
     (contract) => html`<${Withdraw} contract=${contract} reload=${reload} />`,
   ];
   return html`<${Table} label="Contracts" columns=${isOperator() ? [...COLUMNS, withdrawal] : COLUMNS}
-    rows=${contracts} keyOf=${({ synthesis_id }: Contract) => synthesis_id}
+    rows=${contracts} keyOf=${({ synthesis_id }: Contract) => synthesis_id} nameOf=${({ method, path }: Contract) => `${method} ${path}`}
     empty="No agent has negotiated a contract. With enabled = true under [policies.rcns], agents propose what the recipes under recipes/ allow." />`;
 }
 

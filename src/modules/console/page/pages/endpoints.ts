@@ -46,8 +46,12 @@ export function EndpointsPage(): VNode {
 }
 
 function endpointsOf({ endpoints }: { readonly endpoints: readonly Endpoint[] }): VNode {
-  return html`<${Table} label="Endpoints" columns=${COLUMNS} rows=${endpoints} keyOf=${({ method, path }: Endpoint) => `${method} ${path}`}
+  return html`<${Table} label="Endpoints" columns=${COLUMNS} rows=${endpoints} keyOf=${nameOf} nameOf=${nameOf}
     empty="This server has no endpoints. They are files under endpoints/; agtp-openapi import and agtp-mcp import write some." />`;
+}
+
+function nameOf({ method, path }: Endpoint): string {
+  return `${method} ${path}`;
 }
 
 /** The page of one endpoint; its path goes on behind the method. */

@@ -8,7 +8,7 @@ import {
   useState,
   type VNode,
 } from "../preact.ts";
-import { countText } from "../text.ts";
+import { countText, visible } from "../text.ts";
 
 /** One column; `number` stands to the right, `optional` gives way on a narrow screen. */
 export type Column<T> = readonly [
@@ -26,15 +26,17 @@ export function Table<T>(props: {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
+  /** What a row is called, where that is made of several of its values. */
+  readonly nameOf?: (row: T) => string;
   /** In the place of no rows. */
   readonly empty: string;
 }): VNode {
-  const { label, columns, rows, keyOf, empty } = props;
+  const { label, columns, rows, keyOf, nameOf, empty } = props;
   const [wanted, setWanted] = useState("");
   const [most, setMost] = useState(STEP);
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
   const isLong = rows.length > STEP;
-  const found = isLong && wanted !== "" ? rows.filter(hasText(wanted)) : rows;
+  const found = isLong && wanted !== "" ? rows.filter(hasText(wanted, nameOf)) : rows;
   const shown = found.slice(0, most);
   const find = ({ target }: Event): void => setWanted((target as HTMLInputElement).value.trim());
   const counts = `${countText(shown.length)} of ${countText(found.length)} shown`;
@@ -56,12 +58,24 @@ export function Table<T>(props: {
   }`;
 }
 
-/** Tells whether a row has the text in one of its values, in any case. */
-function hasText(text: string): (row: unknown) => boolean {
+/** Tells whether a row has the text in its name or one of its values, in any case, as it is or as it is shown. */
+function hasText<T>(text: string, nameOf?: (row: T) => string): (row: T) => boolean {
   const wanted = text.toLowerCase();
-  const has = (value: unknown): boolean =>
-    (JSON.stringify(value) ?? "").toLowerCase().includes(wanted);
-  return (row) => Object.values(row as object).some(has);
+  const has = (one: string): boolean => one.toLowerCase().includes(wanted);
+  return (row) => {
+    const texts = [
+      ...Object.values(row as object).flatMap(textsIn),
+      ...(nameOf === undefined ? [] : [nameOf(row)]),
+    ];
+    return texts.some((one) => has(one) || has(visible(one)));
+  };
+}
+
+/** The texts of a value, with the names of members. */
+function textsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  if (typeof value !== "object" || value === null) return [String(value)];
+  return Object.entries(value).flatMap(([name, one]) => [name, ...textsIn(one)]);
 }
 
 function cellOf<T>(row: T): (column: Column<T>, index: number) => VNode {
