@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it, onTestFinished } from "vitest";
 import { ALMA, booking } from "../support/approving.ts";
-import { describeInBrowser, failRequests, openPage, signIn } from "../support/browser.ts";
+import { describeInBrowser, failRequests, goWithin, openPage, signIn } from "../support/browser.ts";
 import { consoleOf, type TestConsole } from "../support/console.ts";
 import { askHouse, houseFiles, look, shareHouse } from "../support/console-house.ts";
 import { createDaemon } from "../support/daemon.ts";
@@ -102,5 +102,16 @@ describeInBrowser("meanwhile", () => {
     await page.unroute("**/api/session");
     await page.getByRole("button", { name: "Load the page again" }).click();
     await page.getByText("was started anew").waitFor({ state: "detached" });
+  });
+
+  it("says no longer that the daemon cannot be reached once news of it come", async () => {
+    const house = opened();
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await goWithin(page, "/nodes");
+    await failRequests(page, "**/api/overview");
+    await goWithin(page, "/");
+    await page.getByText("Open connections").waitFor();
+    expect(await page.getByText("the daemon cannot be reached").count()).toBe(0);
   });
 });

@@ -19,9 +19,10 @@ const PROBLEMS: readonly Column<Problem>[] = [
 export function OverviewPage(): VNode {
   const answer = useApi<Overview>("/api/overview");
   const [live, setLive] = useState<Overview | undefined>(undefined);
+  // News are later than a question that failed.
   useEvents("overview", setLive);
   return html`<${Page} name="Overview">
-    ${loaded({ ...answer, data: live ?? answer.data }, figures)}
+    ${loaded(live === undefined ? answer : { ...answer, data: live, error: undefined }, figures)}
   <//>`;
 }
 
