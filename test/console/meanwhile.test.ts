@@ -1,6 +1,7 @@
 /** An operator in the middle of something, while things happen: nothing typed is lost, nothing shown is stale. */
 import { generateKeyPairSync } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
+import type { Page } from "playwright-core";
 import { expect, it, onTestFinished } from "vitest";
 import { ALMA, booking } from "../support/approving.ts";
 import { describeInBrowser, failRequests, goWithin, openPage, signIn } from "../support/browser.ts";
@@ -90,14 +91,7 @@ describeInBrowser("meanwhile", () => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...(await response.json()), version: "9.9.9" } });
     });
-    // A page that was out of sight begins to listen anew.
-    await page.evaluate(`{
-      let hidden = true;
-      Object.defineProperty(document, "hidden", { get: () => hidden });
-      document.dispatchEvent(new Event("visibilitychange"));
-      hidden = false;
-      document.dispatchEvent(new Event("visibilitychange"));
-    }`);
+    await beHidden(page);
     await page.getByText("was started anew since this page was opened").waitFor();
     await page.unroute("**/api/session");
     await page.getByRole("button", { name: "Load the page again" }).click();
@@ -114,4 +108,34 @@ describeInBrowser("meanwhile", () => {
     await page.getByText("Open connections").waitFor();
     expect(await page.getByText("the daemon cannot be reached").count()).toBe(0);
   });
+
+  it("has in its plots what came while nobody looked, and nothing where nothing is known", async () => {
+    const house = opened();
+    const page = await openPage();
+    const now = Math.floor(Date.now() / 1000);
+    let points: unknown[] = [-305, -300].map((at) => [now + at, 50, 0, 1, 1]);
+    await page.route("**/api/history", (route) => route.fulfill({ json: { step_s: 5, points } }));
+    await signIn(page, await house.link({ name: "Nina" }));
+    const summary = page.getByText("Requests per second as a table");
+    await summary.click();
+    const table = page.getByRole("region", { name: "Requests per second as a table" });
+    await table.getByRole("cell", { name: "10", exact: true }).first().waitFor();
+    points = [...points, ...[-105, -100].map((at) => [now + at, 617, 0, 1, 1])];
+    await beHidden(page);
+    await table.getByRole("cell", { name: "123.4" }).first().waitFor();
+    const rows = await table.getByRole("row").allInnerTexts();
+    const requests = rows.toReversed().map((row) => row.split("\t")[1]);
+    expect(requests.slice(0, 5)).toEqual(["10", "10", "–", "123.4", "123.4"]);
+  });
 });
+
+/** A page that was out of sight begins to listen anew. */
+async function beHidden(page: Page): Promise<void> {
+  await page.evaluate(`{
+    let hidden = true;
+    Object.defineProperty(document, "hidden", { get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+    hidden = false;
+    document.dispatchEvent(new Event("visibilitychange"));
+  }`);
+}

@@ -1,21 +1,25 @@
 /** The traffic of the last hour as plots: requests, refusals, and how long they took. */
 import type { History, HistoryPoint, Overview } from "../answers.ts";
 import { useApi } from "./api.ts";
+import { useEvents } from "./events.ts";
 import { Section } from "./parts/page.ts";
 import { html, UPlot, useEffect, useRef, useState, type VNode } from "./preact.ts";
 import { countText, millisecondsText, momentText } from "./text.ts";
 
-/** An hour of steps of five seconds. */
-const MAX_POINTS = 720;
+const HOUR_S = 3600;
+/** A busy daemon may end a step late. */
+const MOST_STEPS = 3;
 
 /** The plots; `latest` is the step that ended last. */
 export function HistoryPlots({ latest }: Pick<Overview, "latest">): VNode {
-  const { points, step } = useHistory(latest);
-  if (points.length < 2) {
+  const { points: known, step } = useHistory(latest);
+  const points = withGaps(known, step);
+  if (known.length < 2) {
     return html`<${Section} title="The last hour"><p class="quiet">Plots begin ten seconds after the start.</p><//>`;
   }
   const moments = points.map(([at]) => at);
-  const perSecond = (count: number): number => Math.round((count / step) * 10) / 10;
+  const perSecond = (count: number | null): number | null =>
+    count === null ? null : Math.round((count / step) * 10) / 10;
   const traffic = [
     {
       ...{ name: "Requests", colour: "--accent" },
@@ -36,17 +40,40 @@ export function HistoryPlots({ latest }: Pick<Overview, "latest">): VNode {
   </div><//>`;
 }
 
-/** Asked for once; what comes after it comes with the overview. */
+/** Asked for, and again once a stream begins again; what comes meanwhile comes with the overview. */
 function useHistory(latest: HistoryPoint | null) {
-  const { data } = useApi<History>("/api/history");
-  const [later, setLater] = useState<readonly HistoryPoint[]>([]);
-  useEffect(() => {
-    if (latest !== null) setLater((known) => [...known, latest].slice(-MAX_POINTS));
-  }, [latest?.[0]]);
-  const { points = [], step_s: step = 5 } = data ?? {};
-  const last = points.at(-1)?.[0] ?? 0;
-  const all = [...points, ...later.filter(([at]) => at > last)];
-  return { points: all.slice(-MAX_POINTS), step };
+  const { data, error, reload } = useApi<History>("/api/history");
+  const [points, setPoints] = useState<readonly HistoryPoint[]>([]);
+  const add = (fresh: readonly HistoryPoint[]): void => setPoints((known) => joined(known, fresh));
+  useEffect(() => add(data?.points ?? []), [data]);
+  useEffect(() => add(latest === null ? [] : [latest]), [latest?.[0]]);
+  useEvents("open", () => {
+    if (data !== undefined || error !== undefined) reload();
+  });
+  return { points, step: data?.step_s ?? 5 };
+}
+
+/** Both, each step once, in order, and none that ended an hour before the last. */
+function joined(
+  known: readonly HistoryPoint[],
+  fresh: readonly HistoryPoint[],
+): readonly HistoryPoint[] {
+  const all = [...new Map([...known, ...fresh].map((one) => [one[0], one])).values()];
+  all.sort(([a], [b]) => a - b);
+  const since = (all.at(-1)?.[0] ?? 0) - HOUR_S;
+  return all.filter(([at]) => at > since);
+}
+
+/** A step of which nothing is known has no figures. */
+type Step = HistoryPoint | readonly [at: number, ...unknown: readonly [null, null, null, null]];
+
+/** The steps, and one of which nothing is known wherever some are missing, such as while there was no daemon. */
+function withGaps(points: readonly HistoryPoint[], step: number): readonly Step[] {
+  return points.flatMap((point, index) => {
+    const next = points[index + 1]?.[0] ?? 0;
+    const isFollowed = next - point[0] <= MOST_STEPS * step;
+    return isFollowed ? [point] : [point, [point[0] + step, null, null, null, null] as const];
+  });
 }
 
 interface Line {
