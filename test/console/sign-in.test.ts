@@ -85,7 +85,7 @@ describeInBrowser("the sign-in page", () => {
     await page.getByRole("button", { name: "Sign in with" }).click();
     await signInThere(page, HOSTILE_NAME);
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
-    const shown = `The one called <img src=x onerror="window.hacked=1">\\u{202e}\\u{200b}'"&`;
+    const shown = `The one called <img src=x onerror="window.hacked=1">\\u{202e}\\u{200b}\\u{ad}\\u{e0041}'"&`;
     await page.getByRole("banner").getByText(shown, { exact: true }).waitFor();
     await goWithin(page, "/account");
     await page.getByRole("main").getByText(shown, { exact: true }).waitFor();

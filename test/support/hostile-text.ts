@@ -9,10 +9,12 @@ export const PROGRAMS: string = [
   "$\u007bwindow.hacked=1} {{window.hacked=1}} <%= window.hacked=1 %> &lt;img&gt; &#60;",
 ].join(" ");
 /** Marks of direction, and characters that are not seen. */
-export const MARKS = "paid \u202e\u2066eur 01\u2069\u202c \u200b\u2028 \u061c end";
+export const MARKS =
+  "paid \u202e\u2066eur 01\u2069\u202c \u200b\u2028 \u061c bo\u00adok\u3164\u{e0101} \u26a0\ufe0f 7\ufe0f end";
 
 /** Characters that no page may show as they are. */
-export const DECEPTIVE = "[\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2066-\\u2069]";
+export const DECEPTIVE =
+  "[\\u2028\\u2029]|(?!(?<=\\u26a0)\\ufe0f)\\p{Default_Ignorable_Code_Point}";
 
 /** What of it became more than text, as the page tells. */
 export const HARM: string = `(() => {

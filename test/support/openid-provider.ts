@@ -21,7 +21,7 @@ export interface TestOpenId {
 const CLIENT = { client_id: "agtpd", client_secret: "a secret & more" };
 
 /** The name of somebody whom the provider lets choose it. */
-export const HOSTILE_NAME = `<img src=x onerror="window.hacked=1">\u202e\u200b'"&`;
+export const HOSTILE_NAME = `<img src=x onerror="window.hacked=1">\u202e\u200b\u00ad\u{e0041}'"&`;
 
 /** The groups of people by the names that they sign in with. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {

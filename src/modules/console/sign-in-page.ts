@@ -70,13 +70,13 @@ function instructions(link: string | undefined): string {
   return `${fault}<p>On the machine that the daemon runs on, <code>agtpd login</code> prints a link.</p>`;
 }
 
-/** Controls, marks of direction, and what has no width. */
+/** Controls, marks of direction, and what is not seen, but for the one that gives a sign its colours. */
 const DECEPTIVE =
-  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+  /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|(?!(?<=\p{Extended_Pictographic})\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
 /** A name that a stranger gave, with deceptive characters written out. */
 function visible(name: string): string {
-  return name.replace(DECEPTIVE, (one) => `\\u{${one.charCodeAt(0).toString(16)}}`);
+  return name.replace(DECEPTIVE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
 }
 
 /** Sends a page. */

@@ -3,9 +3,9 @@
  * others: these are written out, so that a reader sees what is really there.
  */
 
-/** Controls, marks of direction, and what has no width. */
+/** Controls, marks of direction, and what is not seen, but for the one that gives a sign its colours. */
 const DECEPTIVE =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|(?!(?<=\p{Extended_Pictographic})\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
 /** A stranger's text, with deceptive characters written out. */
 export function visible(value: unknown): string {
