@@ -397,6 +397,17 @@ describe("the program", () => {
     expect(err).toContain("agtp agtp://localhost FETCH /things/%EF%BF%BD --agent-id $GUIDE\n");
   });
 
+  it("tells commands that are whole, however many scopes there are and whatever the directory's name", async () => {
+    const tags = Array.from({ length: 60 }, (_, index) => `things-of-the-kind-${index}`);
+    const paths = Object.fromEntries(
+      tags.map((tag) => [`/${tag}`, { get: { ...OK, tags: [tag] } }]),
+    );
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({ paths })) });
+    const { err } = await program.run("import", "x.json", "--output", "two  spaces");
+    expect(err).toContain("  cd 'two  spaces'\n");
+    expect(err).toContain(`--scope ${tags.map((tag) => `${tag}:read`).join(",")}\n`);
+  });
+
   it("reports what it made as JSON", async () => {
     const program = makeOpenApiProgram(DOCUMENTS);
     const { out } = await program.run("import", "pets.json", "--output", "out", "--json");

@@ -41,8 +41,8 @@ export function defuseLine(text: string): string {
   return clip(defuse(text.replace(/\s+/g, " ").trim()), 500);
 }
 
-/** A text as a shell takes it for one word, made safe to be shown. */
+/** A text as a shell takes it for one word, whole, since it is to be run, and made safe to be shown. */
 export function shellWord(text: string): string {
-  const word = defuseLine(text);
+  const word = defuse(text);
   return /^[\w./][\w./:,%-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
