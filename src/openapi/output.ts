@@ -55,7 +55,10 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
   }
   if (format !== "json") {
     const mediaType = contents.find(Boolean)?.mediaType ?? "";
-    if (!isList(format)) notes.add(`it answers ${mediaType}, which is in the member ${format}`);
+    if (!isList(format)) {
+      const member = format === "binary" ? "base64" : format;
+      notes.add(`it answers ${mediaType}, which is in the member ${member}`);
+    }
     if (isSequential(mediaType)) {
       notes.add(
         "it answers one item after another, all of which are awaited: the answer has to end",

@@ -165,10 +165,12 @@ export class SchemaReader {
   }
 
   #readPlain(keyword: string, expected: PlainValue, value: unknown): unknown {
-    if (checkPlainValue(expected, value) === undefined) return value;
+    const fault = checkPlainValue(expected, value);
+    if (fault === undefined) return value;
     // A property's own `required: true` is of an older draft, and says nothing here.
     if (keyword !== "required") {
-      this.notes.add(`the schema keyword ${quoteValue(keyword)} is ${quoteValue(value)}, left out`);
+      const got = `${quoteValue(keyword)} is ${quoteValue(value)}`;
+      this.notes.add(`the schema keyword ${got} where ${fault} is expected, left out`);
     }
     return undefined;
   }

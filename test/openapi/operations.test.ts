@@ -290,7 +290,7 @@ describe("answers", () => {
     const content = { "application/pdf": { schema: {} } };
     const { table, notes } = importOne({ responses: { "200": { description: "", content } } });
     expect(table["handler"].response_format).toBe("binary");
-    expect(notes.join()).toContain("application/pdf");
+    expect(notes).toContain("it answers application/pdf, which is in the member base64");
   });
 
   it("that fail are named, each by a name of its own", () => {

@@ -117,6 +117,12 @@ describe("the dialect of OpenAPI 3.0", () => {
     expect(notes).toHaveLength(4);
     expect(notes.join()).toMatch(/"file".*"\(".*"minLength".*"colour"/);
   });
+
+  it("says what should stand where a keyword is left out", () => {
+    expect(convert({ type: "string", enum: [] }).notes).toEqual([
+      'the schema keyword "enum" is an array where a list of one or more values is expected, left out',
+    ]);
+  });
 });
 
 describe("the notes of a document", () => {
