@@ -47,7 +47,9 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
   const described = successes.map(({ summary, description }) => description ?? summary);
   const description = String(described.find((text) => typeof text === "string") ?? "");
   if (operation.httpMethod === "HEAD") return { schema: EMPTY, format: "json", description };
-  const contents = successes.map(({ content }) => contentsOf(content, reader.document)[0]);
+  const offered = successes.map(({ content }) => contentsOf(content, reader.document));
+  noteOthers(offered, reader, notes);
+  const contents = offered.map(([first]) => first);
   const format = formatOf(contents);
   const read = contents.map((content) => schemaOf(content, format, reader));
   if (contents.some((content) => content !== undefined && toFormat(content) !== format)) {
@@ -75,6 +77,17 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
     ...(isUsual ? {} : { accept }),
     description,
   };
+}
+
+/** Of the other kinds of content of a success, those that hold something else are not read. */
+function noteOthers(offered: readonly (readonly Content[])[], reader: SchemaReader, notes: Notes) {
+  for (const [first, ...others] of offered) {
+    const schema = reader.read(first?.raw["schema"]);
+    for (const { mediaType, raw } of others) {
+      if (isDeepStrictEqual(reader.read(raw["schema"]), schema)) continue;
+      notes.add(`it answers ${mediaType} as well, which is something else and left out`);
+    }
+  }
 }
 
 /** Without any success in the document, "default" is one. */

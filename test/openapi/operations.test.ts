@@ -283,6 +283,18 @@ describe("answers", () => {
     expect(importOne({ responses }).table["output_schema"]).toEqual({ type: "array" });
   });
 
+  it("in another kind of content that holds something else are said to be left out", () => {
+    const json = { schema: { type: "object" } };
+    const notesOf = (other: object): readonly string[] => {
+      const content = { "application/json": json, ...other };
+      return importOne({ responses: { "200": { description: "", content } } }).notes;
+    };
+    expect(notesOf({ "application/xml": json })).toEqual([]);
+    expect(
+      notesOf({ "application/zip": { schema: { type: "string", format: "binary" } } }),
+    ).toEqual(["it answers application/zip as well, which is something else and left out"]);
+  });
+
   it("that redirect or are bytes are noted", () => {
     expect(importOne({ responses: { "302": { description: "" } } }).notes.join()).toContain(
       "redirect",
