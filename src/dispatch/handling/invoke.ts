@@ -5,6 +5,7 @@
  * the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
 import { channel } from "node:diagnostics_channel";
+import { quoteValue } from "../../base/json-value.ts";
 import { AwaitedAnswer } from "../../handlers/call-upstream.ts";
 import type { HandlerResult } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
@@ -215,7 +216,7 @@ type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
  * for the protocol nor write its header fields.   AGTP-API §6.4 "errors", §13.3
  */
 export function replyToOutcome(route: OutcomeRules, outcome: Outcome): Reply | string {
-  if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
+  if (typeof outcome !== "object" || outcome === null) return describeNoResult(outcome);
   if (outcome instanceof AwaitedAnswer) return replyLater(outcome.body);
   if (route.tier !== "B" && "kind" in outcome && outcome.kind === "refusal") {
     return replyToRefusal(concealRefusal(outcome, route));
@@ -227,8 +228,9 @@ export function replyToOutcome(route: OutcomeRules, outcome: Outcome): Reply | s
     return replyToRefusal(concealRefusal(named, route));
   }
   const { status = 200, body, headers } = result;
-  if (typeof status !== "number" || !isStatus(status)) return `unknown status ${String(status)}`;
-  if (body === undefined && result.status === undefined) return "no body, error or status";
+  if (typeof status !== "number" || !isStatus(status))
+    return `unknown status ${quoteValue(status)}`;
+  if (body === undefined && result.status === undefined) return describeNoBody(result);
   if (headers !== undefined && !areFields(headers)) return "malformed response headers";
   if (isSuccess(status) && status !== 204) {
     const violations = route.output?.check(body);
@@ -239,6 +241,17 @@ export function replyToOutcome(route: OutcomeRules, outcome: Outcome): Reply | s
   }
   const reserved = route.tier === "B" ? PROTOCOL_FIELDS : FRAMING_FIELDS;
   return successReply(status, body, headers, reserved);
+}
+
+function describeNoResult(outcome: unknown): string {
+  if (outcome === undefined || outcome === null) return "the handler returned nothing";
+  return `the handler returned a ${typeof outcome}, expected { body } or { error }`;
+}
+
+function describeNoBody(result: object): string {
+  const names = Object.keys(result).slice(0, 5).map(quoteValue).join(", ");
+  const got = names === "" ? "nothing" : names;
+  return `the handler returned an object of ${got}, expected { body } or { error }`;
 }
 
 function successReply(

@@ -48,6 +48,19 @@ describe("replyToOutcome", () => {
   });
 
   it.each([
+    [undefined, "the handler returned nothing"],
+    ["done", "the handler returned a string, expected { body } or { error }"],
+    [
+      { reservation_id: 7 },
+      'the handler returned an object of "reservation_id", expected { body } or { error }',
+    ],
+    [{}, "the handler returned an object of nothing, expected { body } or { error }"],
+    [{ status: "200", body: BODY }, 'unknown status "200"'],
+  ])("says what %j is, and what was expected", (outcome, fault) => {
+    expect(judgeAny(outcome)).toBe(fault);
+  });
+
+  it.each([
     ["an undeclared error", { error: "on_fire" }],
     ["an error that is no text", { error: ["room_unavailable"] }],
     ["an inherited name for an error", { error: "constructor" }],
