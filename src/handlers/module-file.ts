@@ -90,7 +90,9 @@ function placeOf(error: Error, modulePath: string, root: string): string | undef
   const frame = /(?:^|\(|at (?:async )?)([^\s(]+:\d+)(?::\d+)?\)?$/.exec(line ?? "")?.[1];
   if (frame !== undefined || !(error instanceof SyntaxError)) return frame;
   const fault = findSyntaxFault(modulePath);
-  return fault && `${relativePath(root, fault.path)}:${fault.line}`;
+  if (fault === undefined) return undefined;
+  const remark = fault.isDecorator ? ", a decorator, which Node.js does not run" : "";
+  return `${relativePath(root, fault.path)}:${fault.line}${remark}`;
 }
 
 /** Absolute paths and URLs below the root, made relative; generations taken off. */
@@ -106,33 +108,48 @@ function brief(message: string): string {
   return clip(message.split("\n", 1)[0] ?? "", MAX_MESSAGE_LENGTH);
 }
 
-/** A place in a file that is no JavaScript. */
+/** A place in a file that is no JavaScript, or none that Node.js runs. */
 interface SyntaxFault {
   readonly path: string;
   readonly line: number;
+  readonly isDecorator?: boolean;
 }
 
 const MAX_FILES = 200;
 const MAX_BYTES = 16 * 1024 * 1024;
-const IMPORT = /\b(?:from|import)\s*["'](\.{1,2}\/[^"'\n]+\.m?js)["']/g;
+const IMPORT = /\b(?:from|import)\s*["'](\.{1,2}\/[^"'\n]+\.m?[jt]s)["']/g;
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/g;
+const DECORATOR = /(?:^|[\s{};)])@[\w$]/;
 
 /** The first fault in a module or in what it imports relatively; undefined when all of it parses. */
 function findSyntaxFault(modulePath: string): SyntaxFault | undefined {
   const { transformSync } = loadTranspiler();
   const paths = new Set([modulePath]);
+  let decorator: SyntaxFault | undefined;
   for (const path of paths) {
     const source = readBoundedFile(path, MAX_BYTES).text;
     if (source === undefined) continue;
     try {
-      transformSync(source, { mode: "strip-only", module: true });
+      transformSync(source, {
+        mode: path.endsWith("ts") ? "transform" : "strip-only",
+        module: true,
+      });
     } catch (error) {
       return { path, line: (error as TranspilerFault).startLine ?? 1 };
     }
     for (const [, specifier = ""] of source.matchAll(IMPORT)) {
       if (paths.size < MAX_FILES) paths.add(resolve(dirname(path), specifier));
     }
+    decorator ??= findDecorator(path, source);
   }
-  return undefined;
+  return decorator;
+}
+
+/** The transpiler takes decorators, and leaves them as they are. */
+function findDecorator(path: string, source: string): SyntaxFault | undefined {
+  const code = source.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ""));
+  const at = code.split("\n").findIndex((line) => DECORATOR.test(line));
+  return at === -1 ? undefined : { path, line: at + 1, isDecorator: true };
 }
 
 /** `a.b.c`: export `c` of the module `a/b`. */

@@ -124,6 +124,9 @@ describe("createModuleLoader, for modules that do not", () => {
     "bad.mjs": "const a = 1;\nexport const b = ;\n",
     "imports_bad_js.mjs": 'import { b } from "./bad.mjs";\nexport const c = b;\n',
     "bad_common.js": "const a = 1;\n\nmodule.exports = { ; };\n",
+    "decorated.ts":
+      "enum Kind { A }\n/** @param it none */\nconst keep = (it: any) => it;\nclass A {\n  @keep b() {}\n}\nexport const f = A;\n",
+    "imports_decorated.ts": 'import { f } from "./decorated.ts";\nexport const c = f;\n',
     "throws.ts":
       "interface A {\n  a: string;\n}\nconst x: any = undefined;\nexport const f = x.y();",
     "throws_text.js": "throw 'no database';\nexport const f = 1;\n",
@@ -147,6 +150,8 @@ describe("createModuleLoader, for modules that do not", () => {
     ["bad.b", /^"bad\.mjs" does not parse: Unexpected token ';', at bad\.mjs:2$/],
     ["imports_bad_js.c", /^"imports_bad_js\.mjs" does not parse: .*, at bad\.mjs:2$/],
     ["bad_common.f", /^"bad_common\.js" does not parse: .*, at bad_common\.js:3$/],
+    ["decorated.f", /^"decorated\.ts" does not parse: .*, at decorated\.ts:5, a decorator, which/],
+    ["imports_decorated.c", /^"imports_decorated\.ts" does not parse: .*, at decorated\.ts:5, a/],
     ["throws.f", /^"throws\.ts" threw on import: TypeError: .*, at throws\.ts:5:20$/],
     ["throws_text.f", /^"throws_text\.js" threw on import: no database$/],
     ["wants_export.f", /^"wants_export\.ts" imports what does not exist: .*'none'$/],
