@@ -1,6 +1,6 @@
 /** Functions of processes behind a daemon, over TLS, with real processes.   docs/processes.md */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -570,6 +570,16 @@ describe("a process that cannot be had", () => {
     ]);
   });
 
+  it("is told apart from the program that its first line names", async () => {
+    const program = join(makeDeployment({ "run.sh": "#!/no/such/shell\n" }).directory, "run.sh");
+    chmodSync(program, 0o755);
+    expect(await deployedProcesses({ name: "rooms", command: [program] }).start()).toEqual([
+      expect.objectContaining({
+        message: `process "rooms" cannot be started: what runs "${program}" is not there (see its first line, #!)`,
+      }),
+    ]);
+  });
+
   it("is looked for in its directory, which is told apart from the program", async () => {
     const processes = [{ ...entry("rooms"), cwd: "no-such-directory" }];
     expect(await check(filesOf(["echo"], { tables: { processes } }))).toEqual([
@@ -580,20 +590,32 @@ describe("a process that cannot be had", () => {
     ]);
   });
 
-  it("says no hello in ten seconds", async () => {
-    const processes = deployedProcesses(entry("rooms", "mute"));
+  it.each([
+    ["mute", "no whole line came from its standard output (is each one flushed?)"],
+    [
+      "untold",
+      'the last line of its standard output is no JSON-RPC 2.0: "{\\"method\\":\\"hello\\"}"',
+    ],
+  ])("says no hello in ten seconds: %s", async (mode, reason) => {
+    let hear = (): void => undefined;
+    const stray = new Promise<void>((resolve) => {
+      hear = resolve;
+    });
+    if (mode === "mute") hear();
+    const processes = deployedProcesses(entry("rooms", mode), { ...SILENT, warn: () => hear() });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     let problems: readonly Problem[] | undefined;
     void processes.start().then((found) => {
       problems = found;
     });
+    await stray;
     await vi.advanceTimersByTimeAsync(9_999);
     expect(problems).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
     await vi.waitFor(() => expect(problems).toBeDefined(), 10_000);
     expect(problems).toEqual([
-      expect.objectContaining({ message: 'process "rooms" said no hello within 10 s' }),
+      expect.objectContaining({ message: `process "rooms" said no hello within 10 s: ${reason}` }),
     ]);
   });
 

@@ -166,6 +166,10 @@ switch (mode) {
   case "mute":
     setInterval(() => undefined, 1_000);
     break;
+  case "untold":
+    setInterval(() => undefined, 1_000);
+    process.stdout.write('{"method":"hello"}\n');
+    break;
   case "old":
     send({ method: "hello", params: { ...hello, protocol: 99 } });
     break;

@@ -2,6 +2,7 @@
  * One process of the operating system, in a group of its own that is ended as a whole: SIGTERM, and
  * SIGKILL two seconds later. What is left of a group goes with the process that led it.
  */
+import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { type Line, LineReader } from "../../base/line-reader.ts";
 import { killGroup, type ProcessGroups } from "../../base/process-groups.ts";
@@ -119,6 +120,9 @@ export class ProcessChild {
 function startFault(error: unknown, program: string): string {
   switch (codeOf(error)) {
     case "ENOENT":
+      if (program.includes("/") && existsSync(program)) {
+        return `cannot be started: what runs "${program}" is not there (see its first line, #!)`;
+      }
       return `cannot be started: there is no program "${program}", or no such directory`;
     case "EACCES":
       return `cannot be started: "${program}" may not be executed`;

@@ -4,7 +4,13 @@
  * to the calls that it had.   docs/processes.md
  */
 import { quietened } from "../../base/back-off.ts";
-import { isRecord, type JsonRecord, memberOf, recordIn } from "../../base/json-value.ts";
+import {
+  isRecord,
+  type JsonRecord,
+  memberOf,
+  quoteValue,
+  recordIn,
+} from "../../base/json-value.ts";
 import type { Line } from "../../base/line-reader.ts";
 import { besideOwn } from "../../base/log.ts";
 import type { ProcessGroups } from "../../base/process-groups.ts";
@@ -43,6 +49,8 @@ interface SessionListener {
 }
 
 const MAX_EXCERPT = 200;
+/** Most languages keep what is printed into a pipe until there is more of it. */
+const SILENT = "no whole line came from its standard output (is each one flushed?)";
 /** Lines that are kept, for a process that does not start. */
 const MAX_LINES = 6;
 
@@ -56,6 +64,7 @@ export class ProcessSession {
   readonly #warnStray: (reason: string, excerpt: string) => void;
   #state: "starting" | "ready" | "over" = "starting";
   readonly #lastLines: string[] = [];
+  #lastStray: string | undefined;
   readonly #allowance: LogAllowance;
 
   /** Starts the process. */
@@ -77,7 +86,9 @@ export class ProcessSession {
       void this.end("asks without reading the answers");
     });
     const late = `said no hello within ${helloTimeoutMs / 1000} s`;
-    this.#helloTimer = setTimeout(() => void this.end(late), helloTimeoutMs);
+    this.#helloTimer = setTimeout(() => {
+      void this.end(`${late}: ${this.#lastStray ?? SILENT}`);
+    }, helloTimeoutMs);
     this.#warnStray = quietened((reason, excerpt) => {
       const message = `process "${settings.name}" printed a line that is dropped: it ${reason}`;
       this.#warn({ event: "process-stray", reason, line: excerpt }, message);
@@ -139,6 +150,7 @@ export class ProcessSession {
     const reason = this.#take(readProcessLine(line.octets), line.octets.length);
     if (reason === undefined) return;
     const excerpt = line.octets.subarray(0, MAX_EXCERPT).toString("utf8");
+    this.#lastStray = `the last line of its standard output ${reason}: ${quoteValue(excerpt)}`;
     this.#warnStray(reason, excerpt);
   }
 
