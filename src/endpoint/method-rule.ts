@@ -45,8 +45,8 @@ function checkMethod(method: string, vocabulary: Vocabulary) {
   }
   if (catalog.has(method) || customMethods.has(method)) return undefined;
   const message = `${quoted} is not in the method catalog at version ${catalog.version}`;
-  const hint = suggest(method, [...catalog.verbs.keys(), ...customMethods]);
-  return { message, hint };
+  const near = suggest(method, [...catalog.verbs.keys(), ...customMethods]);
+  return { message, hint: near ?? "policies.methods.custom names methods of a server's own" };
 }
 
 const LIFECYCLE: ReadonlySet<string> = new Set(FLOOR_GROUPS.lifecycle);

@@ -149,6 +149,12 @@ describe("an endpoint file with schemas", () => {
       'endpoint.method: "BOOKK" is not in the method catalog at version 1.0.0 (did you mean BOOK?)',
     ],
     [
+      "a method that is like no other",
+      '"BOOK"',
+      '"XYZZYX"',
+      `endpoint.method: "XYZZYX" is not in the method catalog at version 1.0.0 (policies.methods.custom names methods of a server's own)`,
+    ],
+    [
       "a legacy verb",
       '"BOOK"',
       '"GET"',
