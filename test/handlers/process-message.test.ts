@@ -22,6 +22,14 @@ describe("the numbers of a process", () => {
   });
 });
 
+describe("an answer whose id is a text", () => {
+  it("is told of as that", () => {
+    const line = Buffer.from('{"jsonrpc":"2.0","id":"1","result":{"body":{}}}');
+    const reason = "answers by an id that is a text: a call's is a number";
+    expect(readProcessLine(line)).toEqual({ kind: "stray", reason });
+  });
+});
+
 // JSON-RPC 2.0, RFC 8259 §8.1
 describe("octets of a process that are not UTF-8", () => {
   const line = (json: string): Buffer => Buffer.from(json, "latin1");

@@ -62,6 +62,7 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
     if (octets.length > SHORT && isTooDeep(params)) return stray("is nested too deeply");
     return readRequest(method, id, params);
   }
+  if (typeof id === "string") return stray("answers by an id that is a text: a call's is a number");
   if (typeof id !== "number") return stray("answers a call that there is not");
   // Other characters would stand in for them.
   if (!isUtf8(octets)) return error(id, "the answer is not UTF-8");
