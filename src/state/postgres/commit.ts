@@ -10,7 +10,7 @@ import type { EncodedChange } from "../entry-limits.ts";
 import type { CommitOutcome, Expectation } from "../store.ts";
 import { StoreUnavailableError } from "../store-fault.ts";
 import { BEGIN, withClient } from "./driver.ts";
-import { isAnswer, isRace } from "./fault.ts";
+import { again, isAnswer } from "./fault.ts";
 
 /** A commit as it is asked for. */
 interface CommitRequest {
@@ -22,7 +22,6 @@ interface CommitRequest {
 export const COMMITS_A_TRANSACTION = 4_096;
 /** Keys are locked by so many locks: a server has room for a few thousand. */
 const STRIPES = 256;
-const ATTEMPTS = 5;
 /** How long the outcome of a commit is looked for. */
 const LOOK_UP_MS = 4_000;
 const LOOK_UP_PAUSE_MS = 100;
@@ -47,14 +46,8 @@ export class PostgresCommitter {
   }
 
   /** Makes commits, in order; rejects where none of them was made, or nobody knows. */
-  async commit(requests: readonly CommitRequest[]): Promise<readonly CommitOutcome[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#attempt(requests);
-      } catch (error) {
-        if (!isRace(error) || attempt >= ATTEMPTS) throw error;
-      }
-    }
+  commit(requests: readonly CommitRequest[]): Promise<readonly CommitOutcome[]> {
+    return again(() => this.#attempt(requests));
   }
 
   async #attempt(requests: readonly CommitRequest[]): Promise<readonly CommitOutcome[]> {

@@ -41,6 +41,20 @@ export function isRace(thrown: unknown): boolean {
   return RACES.includes(codeOf(thrown));
 }
 
+/** How often a transaction is made that loses against others. */
+const ATTEMPTS = 5;
+
+/** Does something that is one transaction, and does it again where that lost against another. */
+export async function again<Done>(attempt: () => Promise<Done>): Promise<Done> {
+  for (let made = 1; ; made += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isRace(error) || made >= ATTEMPTS) throw error;
+    }
+  }
+}
+
 /** The kind of a fault; undefined for one that is this program's own. */
 export function postgresFaultKind(thrown: unknown): StoreFaultKind | undefined {
   const code = codeOf(thrown);

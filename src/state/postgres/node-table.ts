@@ -1,6 +1,7 @@
 /** The table of nodes: a row for each, which its process beats, and from which the others see whether it lives. */
 import type { Pool } from "pg";
 import type { NodeEntry } from "../state.ts";
+import { again } from "./fault.ts";
 import { SERVER } from "./feed.ts";
 
 /** The row of this node. */
@@ -81,13 +82,16 @@ export class NodeTable {
    */
   async beat(taken: number, server: string): Promise<readonly BeatRow[] | undefined> {
     const { node, process } = this.#own;
-    const { rows } = await this.#pool.query<BeatRow>(
-      `WITH beat AS (
+    // Where the database begins serializable, two nodes that beat at the same time exclude each other.
+    const { rows } = await again(() =>
+      this.#pool.query<BeatRow>(
+        `WITH beat AS (
           UPDATE ${this.#name}.nodes SET beat = beat + 1, beat_at = clock_timestamp(),
             taken = CASE WHEN ${SERVER} = $4 THEN $3::bigint ELSE 0 END
           WHERE node = $1 AND process = $2 RETURNING node
         ) SELECT n.node, n.process, n.beat, n.lease_ms FROM beat JOIN ${this.#name}.nodes n ON true`,
-      [node, process, taken, server],
+        [node, process, taken, server],
+      ),
     );
     if (rows.length === 0) return undefined;
     const others = rows.filter((one) => one.node !== node);

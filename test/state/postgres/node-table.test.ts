@@ -1,6 +1,6 @@
 /** The table of nodes, as two processes read and write it that come and go. */
 import pg from "pg";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { NodeTable } from "../../../src/state/postgres/node-table.ts";
 import { openPostgres } from "../../../src/state/postgres/open.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
@@ -33,6 +33,41 @@ describeWithPostgres("a node that comes back under its name", () => {
     await second.leave();
     await tableOf("b", "b-3").enter();
     expect(await processes()).toEqual(["b-3"]);
+  });
+});
+
+describeWithPostgres("a beat beside another node's, where the database begins serializable", () => {
+  it("is made again, and no fault of the store", async () => {
+    const url = await postgres().makeDatabase();
+    const { store } = await openPostgres({ url, schema: "agtp" });
+    await store?.close();
+    const options = "-c default_transaction_isolation=serializable";
+    const pool = new pg.Pool({ connectionString: url, options });
+    const [holder, other] = [new pg.Client(url), new pg.Client({ connectionString: url, options })];
+    await Promise.all([holder.connect(), other.connect()]);
+    onTestFinished(async () => {
+      await Promise.all([holder.end(), other.end(), pool.end()]);
+    });
+    const row = { address: "127.0.0.1:1", version: "0", leaseMs: 60_000 };
+    const [a, b] = [
+      new NodeTable(pool, `"agtp"`, { ...row, node: "a", process: "a-1" }),
+      new NodeTable(pool, `"agtp"`, { ...row, node: "b", process: "b-1" }),
+    ];
+    await a.enter();
+    await b.enter();
+    await holder.query("BEGIN; SELECT FROM agtp.nodes WHERE node = 'a' FOR UPDATE");
+    const beating = a.beat(0, "");
+    const waits = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await vi.waitFor(
+      async () => expect(await postgres().query(waits, url)).not.toEqual([]),
+      20_000,
+    );
+    // As a beat of b: it reads all rows, and writes its own.
+    const beat = "UPDATE agtp.nodes SET beat = beat + 1 WHERE node = 'b'";
+    await other.query(`BEGIN; SELECT beat FROM agtp.nodes; ${beat}; COMMIT`);
+    await holder.query("COMMIT");
+    expect((await beating)?.map(({ process }) => process)).toEqual(["b-1"]);
   });
 });
 
