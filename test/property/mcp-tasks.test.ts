@@ -132,7 +132,7 @@ class World {
         const escalation = escalations.find(id);
         return escalation !== undefined && isOpen(escalation);
       },
-      ...{ toolbox: { find: () => undefined }, protection: undefined },
+      ...{ toolbox: { find: () => undefined }, protection: undefined, view: {} },
       reportFault: (error: unknown) => {
         throw error;
       },
@@ -179,7 +179,7 @@ class World {
     this.#asking.add(lives);
     try {
       const request = await this.#request(at);
-      const task = tasksOf(request).find(this.#taskId);
+      const task = await tasksOf(request).find(this.#taskId);
       const now = task && (await advanceTask(request, task));
       if (now !== undefined && lives()) this.#hear(now);
     } finally {
@@ -202,7 +202,7 @@ class World {
     this.#isCancelled = true;
     this.#disturb(at, fault);
     const tasks = tasksOf(await this.#request(at));
-    const task = tasks.find(this.#taskId);
+    const task = await tasks.find(this.#taskId);
     if (task !== undefined) await tasks.cancel(task);
   }
 

@@ -52,6 +52,7 @@ export function* creatingFront(
   const front: McpFront = {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.agent },
     ...waitingCalls(state.escalations),
+    view: state.view,
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
     listing: createToolListing(visible),

@@ -7,6 +7,7 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
+import type { ViewLease } from "../../state/state.ts";
 import type { FrontContracts } from "./contracts/front-contracts.ts";
 import type { ReportFault } from "./report-fault.ts";
 import type { AskedCall, McpTasks } from "./tasks/task.ts";
@@ -24,6 +25,8 @@ export interface McpFront {
   /** Why a client is refused now what took these scopes; undefined: it is given it. */
   refuseKept(caller: McpCaller, scopes: readonly string[]): Refusal | undefined;
   readonly tasks: McpTasks;
+  /** What other nodes have just done is heard by it. */
+  readonly view: Pick<ViewLease, "catchUp">;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;
   /** True if an escalation is still to be decided. */

@@ -223,7 +223,7 @@ const CANCELLED = "notifications/cancelled";
 /** An answer of JSON-RPC where no server was asked. */
 export function jsonError(
   status: number,
-  error: { readonly code: number; readonly message: string },
+  error: { readonly code: number; readonly message: string; readonly data?: unknown },
   body?: unknown,
 ): Response {
   const id = (body as { readonly id?: unknown } | undefined)?.id;

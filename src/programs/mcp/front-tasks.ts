@@ -66,7 +66,7 @@ export class FrontTasks implements ClientTasks {
     return task;
   }
 
-  find(taskId: string): McpTask | undefined {
+  async find(taskId: string): Promise<McpTask | undefined> {
     return this.#kept.get(taskId)?.task;
   }
 

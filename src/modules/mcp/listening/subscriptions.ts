@@ -8,7 +8,9 @@ import { recordIn } from "../../../base/json-value.ts";
 import { Tally } from "../../../base/tally.ts";
 import type { McpCaller, McpFront, McpRequest } from "../front.ts";
 import { authInfoOf } from "../library-server.ts";
+import { REFUSED } from "../report-fault.ts";
 import { jsonError } from "../sessions.ts";
+import { hearOf } from "../tasks/run-task.ts";
 import {
   askedTasks,
   asksForTools,
@@ -57,6 +59,11 @@ export class Subscriptions {
     const asked = askedTasks(body);
     if (asked !== undefined && !declaresTasks(envelopeOf(body))) {
       return jsonError(400, UNDECLARED, body);
+    }
+    const refusal = await hearOf(front, asked ?? []);
+    if (refusal !== undefined) {
+      const { status, code, message } = refusal;
+      return jsonError(status, { code: REFUSED, message, data: { code } }, body);
     }
     const taskIds = ownTasks(request, asked ?? []);
     const hasTasks = taskIds.length > 0;

@@ -7,12 +7,15 @@ import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { type JsonRecord, parseJson } from "../../../base/json-value.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
+import { storeUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
+import { isWholeName } from "../../../dispatch/routes/second-look.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import { isDone } from "../../../wire/message.ts";
 import { type Answer, type Asking, ask, type TellProgress } from "../ask.ts";
 import { approvedCall } from "../contracts/own-tools.ts";
-import type { McpRequest } from "../front.ts";
+import type { McpFront, McpRequest } from "../front.ts";
 import { challengeFor } from "../identify.ts";
-import { refuseKept } from "../protocol-errors.ts";
+import { refused, refuseKept } from "../protocol-errors.ts";
 import { refusalResult, successResult } from "../tools/call-result.ts";
 import { bodyText } from "../tools/content.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
@@ -187,10 +190,30 @@ async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
   if (now.status === "working") await keep(tasks, taskId, { status: "cancelled", message }, now);
 }
 
+/**
+ * Where a task is not known here, another node may have begun it a moment ago: this one takes in what was
+ * committed by now. A refusal: it is not known what that is.
+ */
+export async function hearOf(
+  { tasks, view }: Pick<McpFront, "tasks" | "view">,
+  taskIds: readonly string[],
+): Promise<Refusal | undefined> {
+  if (!taskIds.some((id) => isWholeName(id) && tasks.get(id) === undefined)) return undefined;
+  try {
+    await view.catchUp?.();
+    return undefined;
+  } catch (error) {
+    if (isStoreUnavailable(error)) return storeUnavailable();
+    throw error;
+  }
+}
+
 /** The tasks of the client of a request. */
 export function tasksOf(request: McpRequest): ClientTasks {
   return {
-    find: (taskId) => {
+    find: async (taskId) => {
+      const refusal = await hearOf(request.front, [taskId]);
+      if (refusal !== undefined) throw refused(refusal.message, { code: refusal.code });
       const task = request.front.tasks.get(taskId);
       return task?.owner === request.caller.key ? task : undefined;
     },

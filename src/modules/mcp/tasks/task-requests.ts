@@ -1,7 +1,8 @@
 /**
  * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28, for clients that have said that they
  * know tasks. Another's task does not exist.
- * -32602 no such task · -32021 the client has not said so.   MCP Tasks extension
+ * -32602 no such task · -32021 the client has not said so · -32000 `store-unavailable`: it is not known.
+ * MCP Tasks extension
  */
 import {
   MissingRequiredClientCapabilityError,
@@ -33,7 +34,7 @@ export function declaresTasks(envelope: unknown): boolean {
 /** The tasks of one client. */
 export interface ClientTasks {
   /** Undefined: none of this client's. */
-  find(taskId: string): McpTask | undefined;
+  find(taskId: string): Promise<McpTask | undefined>;
   /** Takes a task as far as it can go. */
   advance(task: McpTask): Promise<McpTask>;
   cancel(task: McpTask): Promise<void>;
@@ -44,28 +45,31 @@ export function handleTasks(
   server: Server,
   tasksIn: (context: ServerContext) => ClientTasks,
 ): void {
-  const find = (taskId: string, context: ServerContext): [ClientTasks, McpTask] => {
+  const find = async (
+    taskId: string,
+    context: ServerContext,
+  ): Promise<readonly [ClientTasks, McpTask]> => {
     if (!knowsTasks(context)) {
       const requiredCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
       throw new MissingRequiredClientCapabilityError({ requiredCapabilities });
     }
     const tasks = tasksIn(context);
-    const task = tasks.find(taskId);
+    const task = await tasks.find(taskId);
     if (task === undefined) throw invalidParams("no task of this client has this id");
     return [tasks, task];
   };
   server.setRequestHandler("tasks/get", { params: TASK }, async ({ taskId }, context) => {
-    const [tasks, task] = find(taskId, context);
+    const [tasks, task] = await find(taskId, context);
     return taskView(await tasks.advance(task));
   });
   server.setRequestHandler("tasks/cancel", { params: TASK }, async ({ taskId }, context) => {
-    const [tasks, task] = find(taskId, context);
+    const [tasks, task] = await find(taskId, context);
     await tasks.cancel(task);
     return {};
   });
   // No task here asks its client for anything: what is said to one is passed over.
   server.setRequestHandler("tasks/update", { params: TASK }, async ({ taskId }, context) => {
-    find(taskId, context);
+    await find(taskId, context);
     return {};
   });
 }
