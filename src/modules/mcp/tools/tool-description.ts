@@ -3,6 +3,7 @@
  * hints, the schemas are its own.   MCP "Tools", AGTP-API §7.1
  */
 import type { Tool } from "@modelcontextprotocol/server";
+import { isRecord } from "../../../base/json-value.ts";
 import { toolHints } from "../../../dispatch/tools/tool.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
@@ -38,15 +39,39 @@ export function describeTool(name: string, definition: EndpointDefinition): Tool
 }
 
 /** The descriptions of a tool whose output is known. */
-export function withOutput(older: Tool, outputSchema: JsonSchema): ToolDescription {
+export function withOutput(tool: Tool, outputSchema: JsonSchema): ToolDescription {
   const isContent = isContentSchema(outputSchema);
-  const headers = readParamHeaders(older.inputSchema);
+  const headers = readParamHeaders(tool.inputSchema);
   if (isContent || Object.keys(outputSchema).length === 0) {
-    return { current: older, older, isOutputTold: false, isContent, headers };
+    const older = asOlder(tool);
+    return { current: tool, older, isOutputTold: false, isContent, headers };
   }
   const isOutputTold = isObjectSchema(outputSchema);
-  const current = { ...older, outputSchema } as Tool;
-  return { current, older: isOutputTold ? current : older, isOutputTold, isContent, headers };
+  const current = { ...tool, outputSchema } as Tool;
+  const older = asOlder(isOutputTold ? current : tool);
+  return { current, older, isOutputTold, isContent, headers };
+}
+
+/** The older protocol has objects alone as the schemas of properties; the tool itself where they are. */
+function asOlder(tool: Tool): Tool {
+  const { inputSchema, outputSchema } = tool;
+  const input = withObjects(inputSchema);
+  const output = outputSchema && withObjects(outputSchema);
+  if (input === inputSchema && output === outputSchema) return tool;
+  return { ...tool, inputSchema: input, ...(output && { outputSchema: output }) } as Tool;
+}
+
+function withObjects(schema: JsonSchema): JsonSchema {
+  const { properties } = schema;
+  if (!isRecord(properties) || Object.values(properties).every(isRecord)) return schema;
+  const entries = Object.entries(properties).map(([name, one]) => [name, objectOf(one)]);
+  return { ...schema, properties: Object.fromEntries(entries) };
+}
+
+/** `true` takes any value, and `false` none.   JSON Schema "Boolean JSON Schemas" */
+function objectOf(schema: unknown): unknown {
+  if (isRecord(schema)) return schema;
+  return schema === false ? { not: {} } : {};
 }
 
 function baseOf(name: string, definition: EndpointDefinition): Tool {

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import {
   isObjectSchema,
   toolInputSchema,
+  withOutput,
 } from "../../../../src/modules/mcp/tools/tool-description.ts";
 
 const name = fc.constantFrom("a", "b", "c");
@@ -47,5 +48,25 @@ describe("toolInputSchema", () => {
     const endpoint = { type: "object", properties: { a: { type: "string" } } };
     expect(toolInputSchema(endpoint)).toBe(endpoint);
     expect(isObjectSchema({ type: ["object", "null"] })).toBe(false);
+  });
+});
+
+// MCP 2025-11-25 "Tool"
+describe("withOutput", () => {
+  it("has objects alone as schemas of properties for the older protocol, and means the same", () => {
+    const properties = { any: true, none: false, a: { type: "string" } };
+    const objects = { any: {}, none: { not: {} }, a: { type: "string" } };
+    const object = { type: "object" as const };
+    const output = { ...object, properties };
+    const tool = { name: "t", inputSchema: { ...object, properties } };
+    const { current, older } = withOutput(tool, output);
+    expect(current).toEqual({ ...tool, outputSchema: output });
+    const told = { ...object, properties: objects };
+    expect(older).toEqual({ name: "t", inputSchema: told, outputSchema: told });
+  });
+
+  it("leaves a tool as it is whose properties have objects", () => {
+    const tool = { name: "t", inputSchema: { type: "object" as const, properties: { a: {} } } };
+    expect(withOutput(tool, {}).older).toBe(tool);
   });
 });
