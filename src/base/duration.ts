@@ -49,11 +49,12 @@ export function readMoment(written: unknown, now: number): number | undefined {
   if (typeof written !== "string") return undefined;
   const [, year, month, day, hour] = TIMESTAMP.exec(written) ?? [];
   // Date.parse takes the 31st of February for a day in March, and hour 24 for the next day.
-  if (Number(day) > daysIn(Number(year), Number(month)) || Number(hour) > 23) return undefined;
+  if (!isDay(Number(year), Number(month), Number(day)) || Number(hour) > 23) return undefined;
   const at = year === undefined ? Number.NaN : Date.parse(written.toUpperCase());
   return Number.isNaN(at) ? undefined : at;
 }
 
-function daysIn(year: number, month: number): number {
-  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+/** Tells whether a month, from 1 on, has such a day. */
+export function isDay(year: number, month: number, day: number): boolean {
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }

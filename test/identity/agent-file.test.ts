@@ -113,6 +113,7 @@ describe("readAgentFile", () => {
     ],
     [{ issued_at: "yesterday" }, 'issued_at: must be an ISO 8601 time, got "yesterday"'],
     [{ issued_at: "2026-13-45" }, 'issued_at: must be an ISO 8601 time, got "2026-13-45"'],
+    [{ issued_at: "2026-02-30" }, 'issued_at: must be an ISO 8601 time, got "2026-02-30"'],
     [
       { scopes_accepted: ["a:b", "room"] },
       'scopes_accepted[1]: must be a scope token like "booking:room", got "room"',

@@ -247,6 +247,10 @@ describe("readGenesisFile, of a Genesis with wrong members,", () => {
     [{ verification_path: undefined }, "verification_path: is required for trust tier 1"],
     [{ verification_path: ["dns-anchored"] }, "verification_path: must be a text, got an array"],
     [{ issued_at: "soon" }, 'issued_at: must be an ISO 8601 time, got "soon"'],
+    [
+      { issued_at: "2026-06-31T10:00:00Z" },
+      'issued_at: must be an ISO 8601 time, got "2026-06-31T10:00:00Z"',
+    ],
     [{ owner: "" }, "owner: must not be empty"],
     [{ owner: undefined }, "owner: is required"],
     [{ owner_id: "a b" }, /^owner_id: must be 1 to 256 letters/],
