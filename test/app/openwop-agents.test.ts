@@ -175,6 +175,16 @@ describe("the inventory", () => {
     expect(list.body).toEqual({ agents: [], total: 0 });
     const entry = await server.send({ method: "QUERY", path: `/agents/${AGENT}` });
     expect(entry.status).toBe(404);
+    // One that AGTP hosts is in the words that nobody is in, but to itself.
+    for (const method of ["QUERY", "FETCH", "DESCRIBE"]) {
+      const [alice, nobody] = [
+        await server.send({ method, path: "/agents/alice" }),
+        await server.send({ method, path: "/agents/nobody" }),
+      ];
+      expect([alice.status, alice.body]).toEqual([404, nobody.body]);
+      const headers = { "Agent-ID": ALICE };
+      expect((await server.send({ method, path: "/agents/alice", headers })).status).toBe(200);
+    }
   });
 
   it("is the tenant's own where packs are the tenants'", async () => {

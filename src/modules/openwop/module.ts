@@ -171,11 +171,13 @@ function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): Hoste
   const find = (name: string, callerId: string | undefined): object | Refusal | undefined => {
     // Where there is an inventory, a name that is nobody's is no name in it.
     if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
-    const entry = isDisclosedTo(context, callerId) ? catalog.find(name, tenant) : undefined;
+    const isShown = isDisclosedTo(context, callerId);
+    const entry = isShown ? catalog.find(name, tenant) : undefined;
     if (entry !== undefined) return entry;
-    return context.deployment().directory.resolve(name) === undefined
-      ? agentNotInstalled()
-      : undefined;
+    // One that the caller is not shown is in the words that nobody is in.
+    const hosted = context.deployment().directory.resolve(name)?.agentId;
+    const isKnown = hosted !== undefined && (isShown || hosted === callerId);
+    return isKnown ? undefined : agentNotInstalled();
   };
   const byAgtpId = agentsByAgtpId(openwop, tenant);
   const toolsOf = ({ agentId }: AgentDocument): readonly string[] => {
