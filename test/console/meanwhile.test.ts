@@ -98,6 +98,30 @@ describeInBrowser("meanwhile", () => {
     await page.getByText("was started anew").waitFor({ state: "detached" });
   });
 
+  it("shows a list whose answer takes longer than the next news of it", async () => {
+    const house = opened();
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    const given: string[] = [];
+    page.on("requestfailed", (request) => given.push(request.url()));
+    let asked = 0;
+    await page.route("**/api/approvals", async (route) => {
+      asked += 1;
+      await askHouse(house, ALMA, booking(`slow-${asked}`));
+      // A stream that begins has all be told what is new.
+      await page.evaluate(`new Promise((resolve) => {
+        const stream = new EventSource("/api/events");
+        stream.addEventListener("approvals", () => resolve(stream.close()));
+      })`);
+      await route.continue();
+    });
+    await goWithin(page, "/approvals");
+    await page.getByRole("link", { name: "BOOK /rooms/slow-1", exact: true }).waitFor();
+    await page.getByRole("link", { name: "BOOK /rooms/slow-2", exact: true }).waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    expect(given.filter((url) => url.endsWith("/approvals"))).toEqual([]);
+  });
+
   it("says no longer that the daemon cannot be reached once news of it come", async () => {
     const house = opened();
     const page = await openPage();

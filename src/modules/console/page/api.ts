@@ -2,7 +2,7 @@
  * The daemon's side of the console: JSON over the session's cookie. Changes bring the token that
  * only this page knows; without a session the browser goes to the sign-in page.
  */
-import { useCallback, useEffect, useState } from "./preact.ts";
+import { useCallback, useEffect, useRef, useState } from "./preact.ts";
 
 /** A request that the daemon refused, or that did not reach it. */
 export class ApiError extends Error {
@@ -131,26 +131,53 @@ interface Known<T> {
   readonly error?: ApiError;
 }
 
-/** Asks once for each address, and again by `reload`; a late answer to an earlier one is dropped. */
+/** A question that takes longer is given up for the next one: a connection may be lost without a word. */
+const PATIENCE_MS = 10_000;
+
+/** A question on its way. */
+interface Question {
+  readonly since: number;
+  /** It is to be asked once more when it is answered. */
+  isRepeated: boolean;
+}
+
+/**
+ * Asks once for each address, and again by `reload`; a late answer to an earlier one is dropped. One that is on
+ * its way is waited for first: news may come faster than answers do.
+ */
 export function useApi<T>(path: string): Answer<T> {
   const [known, setKnown] = useState<Known<T>>({ path });
   const [round, setRound] = useState(0);
+  const underWay = useRef<Question | undefined>(undefined);
   useEffect(() => {
     const abort = new AbortController();
-    get<T>(path, abort.signal).then(
-      (data) => setKnown({ path, data }),
-      (fault: unknown) => {
-        const error = asApiError(fault);
-        if (abort.signal.aborted) return;
-        // The old answer stays, unless the thing is gone.
-        setKnown((before) =>
-          before.path === path && error.status !== 404 ? { ...before, error } : { path, error },
-        );
-      },
-    );
+    const question: Question = { since: Date.now(), isRepeated: false };
+    underWay.current = question;
+    get<T>(path, abort.signal)
+      .then(
+        (data) => setKnown({ path, data }),
+        (fault: unknown) => {
+          const error = asApiError(fault);
+          if (abort.signal.aborted) return;
+          // The old answer stays, unless the thing is gone.
+          setKnown((before) =>
+            before.path === path && error.status !== 404 ? { ...before, error } : { path, error },
+          );
+        },
+      )
+      .finally(() => {
+        if (underWay.current !== question) return;
+        underWay.current = undefined;
+        if (question.isRepeated) setRound((count) => count + 1);
+      });
     return () => abort.abort();
   }, [path, round]);
-  const reload = useCallback(() => setRound((count) => count + 1), []);
+  const reload = useCallback(() => {
+    const question = underWay.current;
+    const isOld = question !== undefined && Date.now() - question.since >= PATIENCE_MS;
+    if (question === undefined || isOld) setRound((count) => count + 1);
+    else question.isRepeated = true;
+  }, []);
   const current = known.path === path ? known : { path };
   return { data: current.data, error: current.error, reload };
 }
