@@ -151,7 +151,12 @@ function addMembers(part: BodyPart, { reader, fields, notes }: BodyContext): Bod
   const encoding = recordIn(content.raw["encoding"]);
   const transform: Record<string, string> = {};
   const styles: Record<string, ValueStyle> = {};
-  for (const [name, value] of Object.entries(shape.properties)) {
+  const undescribed = shape.undescribed.filter((name) => name !== "__proto__");
+  for (const name of undescribed) {
+    notes.add(`the body requires ${quoteValue(name)} and does not describe it: it may be anything`);
+  }
+  const anything = undescribed.map((name): [string, unknown] => [name, {}]);
+  for (const [name, value] of [...Object.entries(shape.properties), ...anything]) {
     // A name of spaces is one that no table can have.
     if (name.trim() === "") continue;
     const own = { schema: recordIn(value), isRequired: shape.required.includes(name) };

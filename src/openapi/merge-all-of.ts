@@ -4,7 +4,7 @@
  * `allOf`.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, listIn, recordIn } from "../base/json-value.ts";
+import { isRecord, listIn, recordIn, textsIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { isAnnotation } from "./schema-dialect.ts";
 import type { SchemaReader } from "./schema-reader.ts";
@@ -115,6 +115,8 @@ function expand(schema: JsonSchema, reader: SchemaReader, budget: { left: number
 export interface ObjectShape {
   readonly properties: Readonly<Record<string, unknown>>;
   readonly required: readonly string[];
+  /** Members that are required, and not among the properties. */
+  readonly undescribed: readonly string[];
   /** Members beyond the named ones are welcome. */
   readonly isOpen: boolean;
   /** Keywords about which members go together; they hold under the members' own names only. */
@@ -138,12 +140,12 @@ export function objectShape(schema: JsonSchema, keepsAll = false): ObjectShape |
   if (!keepsAll && !more.every(([keyword, value]) => isRequirement(keyword, value))) {
     return undefined;
   }
-  const names = listIn(required);
+  const names = [...new Set(textsIn(required))];
+  const isDescribed = (name: string): boolean => Object.hasOwn(properties, name);
   return {
     properties,
-    required: names.filter(
-      (name): name is string => typeof name === "string" && Object.hasOwn(properties, name),
-    ),
+    required: names.filter(isDescribed),
+    undescribed: additionalProperties === false ? [] : names.filter((name) => !isDescribed(name)),
     isOpen: additionalProperties === true || isRecord(additionalProperties),
     rules: Object.fromEntries(more),
   };

@@ -180,6 +180,20 @@ describe("what an external service cannot write", () => {
     expect(Object.keys(ofBody("Cat").table["input_schema"].properties)).toEqual(["kind", "claws"]);
   });
 
+  it("has a field for a member that is required and not described, and says so", () => {
+    const inputOf = (more: object): { readonly schema: object; readonly notes: unknown } => {
+      const schema = { type: "object", properties: { a: {} }, required: ["a", "grant"], ...more };
+      const { table, notes } = importOne({ requestBody: json(schema) }, { method: "post" });
+      return { schema: table["input_schema"], notes };
+    };
+    const { schema, notes } = inputOf({});
+    expect(schema).toMatchObject({ properties: { a: {}, grant: {} }, required: ["a"] });
+    expect(notes).toEqual([
+      'the body requires "grant" and does not describe it: it may be anything',
+    ]);
+    expect(inputOf({ additionalProperties: false }).schema).not.toHaveProperty("properties.grant");
+  });
+
   it("is noted of rules about members, one of which has another name here", () => {
     const schema = { ...member, properties: { id: {}, a: {} }, anyOf: [{ required: ["a"] }] };
     const parameters = [{ name: "id", in: "path", required: true, schema: {} }];
