@@ -231,6 +231,8 @@ export function replyToOutcome(route: OutcomeRules, outcome: Outcome): Reply | s
   if (typeof status !== "number" || !isStatus(status))
     return `unknown status ${quoteValue(status)}`;
   if (body === undefined && result.status === undefined) return describeNoBody(result);
+  // As JSON it would be an empty object, which many a schema accepts.
+  if (body instanceof Promise) return "the body is a promise: the handler has to await it";
   if (headers !== undefined && !areFields(headers)) return "malformed response headers";
   if (isSuccess(status) && status !== 204) {
     const violations = route.output?.check(body);

@@ -56,6 +56,7 @@ describe("replyToOutcome", () => {
     ],
     [{}, "the handler returned an object of nothing, expected { body } or { error }"],
     [{ status: "200", body: BODY }, 'unknown status "200"'],
+    [{ body: Promise.resolve(BODY) }, "the body is a promise: the handler has to await it"],
   ])("says what %j is, and what was expected", (outcome, fault) => {
     expect(judgeAny(outcome)).toBe(fault);
   });
