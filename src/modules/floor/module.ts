@@ -37,6 +37,8 @@ function keptMethods(context: FloorContext): ReadonlyMap<string, FloorMethod> {
       inputSchema: lifecycleSchema(method, context),
       handler: (call, exchange) => changeLifecycle(context, method, call, exchange),
       takesCertificate: true,
+      // REVOKE takes the name of a session, which another node may have begun a moment ago.
+      looksUp: ["session_id"],
     },
   ]);
   const inspect = {

@@ -1,9 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Peer } from "../../../src/dispatch/caller/peer.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { openServer, shareServer, type TestServer } from "../../support/dispatch.ts";
 import { makeCertificate } from "../../support/hosted-agents.ts";
 import { JUDGE, NORA, negotiationFiles, OPAL, OTTO, propose } from "../../support/negotiation.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { ServingNodes } from "../../support/serving-nodes.ts";
 import {
   askAs,
   callWithin,
@@ -291,6 +294,20 @@ describe("REVOKE of a session", () => {
     expect((await askAs(shared(), NORA, revoke(own))).status).toBe(200);
     expect((await askAs(shared(), OPAL, revoke(other))).status).toBe(200);
     expect((await askAs(shared(), NORA, revoke(newSession()))).status).toBe(404);
+  });
+
+  it("closes one that has just begun at another node", async () => {
+    const nodes = new ServingNodes({
+      ...{ store: createMemoryStore(), files: { served: FILES }, modules: ["tasks", "floor"] },
+      ...{ pause: () => Promise.resolve(), now: () => Date.now() },
+    });
+    await nodes.start();
+    const session = `session-${randomUUID()}`;
+    expect((await askAs(nodes.answering(0), NORA, callWithin(session))).status).toBe(200);
+    const reply = await askAs(nodes.answering(1), NORA, revoke(session));
+    expect(reply.body["result"]).toMatchObject({ session_id: session, status: "ended" });
+    const within = await askAs(nodes.answering(0), NORA, callWithin(session));
+    expect(refusalOf(within)).toEqual([409, "session-ended"]);
   });
 });
 
