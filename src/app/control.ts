@@ -2,6 +2,7 @@
 
 import { availableParallelism, hostname } from "node:os";
 import { urlHost } from "../base/addresses.ts";
+import { raceAbort, within } from "../base/deadline.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
@@ -87,8 +88,7 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
  */
 async function statusOf(source: StatusSource): Promise<object> {
   const { config, isReady, address, port, gatewayPort, metricsPort } = source;
-  // A database that does not answer keeps nobody from seeing the rest.
-  const size = await source.journal().catch(() => undefined);
+  const size = await inTime(source.journal());
   return {
     pid: process.pid,
     version: VERSION,
@@ -106,6 +106,17 @@ async function statusOf(source: StatusSource): Promise<object> {
     journal_cut_through: size?.cutThrough ?? null,
     problems: source.problems,
   };
+}
+
+/** A store is waited for so long: what restarts a daemon that tells no status has less patience than its driver. */
+const STORE_MS = 2_000;
+
+/** What a store tells; undefined where it does not, which keeps nobody from seeing the rest. */
+async function inTime<T>(asked: Promise<T> | undefined): Promise<T | undefined> {
+  if (asked === undefined) return undefined;
+  const ends = { signals: [], timeoutMs: STORE_MS };
+  const told = await within(ends, (late) => raceAbort(asked, late)).catch(() => undefined);
+  return told === "aborted" ? undefined : told;
 }
 
 interface NodeSource {
@@ -130,7 +141,7 @@ export async function listNodes(
   const { isReady } = source;
   const name = nodeName(source, view);
   // A store that does not answer knows of no others.
-  const all: readonly NodeEntry[] = (await view.nodes?.().catch(() => [])) ?? [];
+  const all: readonly NodeEntry[] = (await inTime(view.nodes?.())) ?? [];
   const own: NodeFacts = {
     ...{ node: name, address: hostAndPort(source), version: VERSION, since: SINCE },
     state: isReady && view.isFresh ? "ready" : "draining",
