@@ -165,4 +165,19 @@ describeInBrowser("an operator at the console", () => {
     await page.goto(`${house.origin}/approvals`);
     await page.getByRole("region", { name: "Waiting" }).getByText("over").first().waitFor();
   });
+
+  it("sees that an approval was used, and is good no longer", async () => {
+    const house = opened();
+    const call = booking("17", { body: { guest: "Ada" } });
+    const id = String((await askHouse(house, ALMA, call)).body["escalation_id"]);
+    const visitor = await house.signIn({ name: "Nina" });
+    await visitor.post(`/api/approvals/${id}`, { decision: "accepted" });
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/approvals/${id}`);
+    await page.getByText("Good until", { exact: true }).waitFor();
+    expect((await askHouse(house, ALMA, under(id, call))).status).toBe(200);
+    await page.getByText("Used", { exact: true }).waitFor();
+    expect(await page.getByText("Good until", { exact: true }).count()).toBe(0);
+  });
 });

@@ -90,6 +90,8 @@ export interface Escalation {
   /** The words so far where it waits for several people. */
   readonly votes?: readonly { readonly by: string; readonly action: string }[];
   readonly decision?: Decision | null;
+  /** When the call was begun that it approves; it approves no other. */
+  readonly used_at?: string;
 }
 
 export interface Decision {

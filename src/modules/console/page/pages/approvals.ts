@@ -97,7 +97,7 @@ function questionOf(
         ${
           call === undefined
             ? html`<${Section} title="Context"><${Json} value=${escalation.context} label="Context" /><//>`
-            : html`<${CallView} call=${call} lastApproved=${last_approved} agentName=${agent?.name} isRejected=${escalation.status === "rejected"} />`
+            : html`<${CallView} call=${call} lastApproved=${last_approved} agentName=${agent?.name} isOver=${escalation.status === "rejected" || escalation.used_at !== undefined} />`
         }
       </div>
       <div class="side">
@@ -141,13 +141,14 @@ function votesOf({ votes = [] }: Escalation): VNode | undefined {
   </ul><//>`;
 }
 
-function decisionOf({ decision }: Escalation): VNode | undefined {
+function decisionOf({ decision, used_at: usedAt }: Escalation): VNode | undefined {
   if (decision === undefined || decision === null) return undefined;
   const facts: readonly Fact[] = [
     ["Decision", decision.status && html`<${Badge} word=${decision.status} />`],
     ["By", personOf(decision)],
     ["When", html`<${Moment} at=${decision.timestamp} isWhole />`],
     ["Reason", decision.reason && html`<${Stranger} text=${decision.reason} />`],
+    ["Used", usedAt && html`<${Moment} at=${usedAt} isWhole />`],
   ];
   return html`<${Section} title="Decision"><${Facts} facts=${facts} /><//>`;
 }

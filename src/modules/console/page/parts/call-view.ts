@@ -17,19 +17,19 @@ export function CallView(props: {
   readonly call: ApprovedCall;
   readonly lastApproved: Escalation | null;
   readonly agentName: string | undefined;
-  /** It is good for no time. */
-  readonly isRejected: boolean;
+  /** It is good for no time, or no longer. */
+  readonly isOver: boolean;
 }): VNode {
-  const { call, lastApproved, agentName, isRejected } = props;
+  const { call, lastApproved, agentName, isOver } = props;
   return html`<${Section} title="Input">${inputOf(call["input"])}<//>
     <${Section} title="New since the last approved call">${newsOf(call, lastApproved)}<//>
-    <${Section} title="The call"><${Facts} facts=${factsOf(call, agentName, isRejected)} /><//>`;
+    <${Section} title="The call"><${Facts} facts=${factsOf(call, agentName, isOver)} /><//>`;
 }
 
 function factsOf(
   call: ApprovedCall,
   agentName: string | undefined,
-  isRejected: boolean,
+  isOver: boolean,
 ): readonly Fact[] {
   const { agent, principal } = call as { agent?: unknown; principal?: unknown };
   return [
@@ -41,7 +41,7 @@ function factsOf(
     ["For", principal === null ? "nobody else" : html`<${Stranger} text=${principal} />`],
     [
       "Good until",
-      isRejected ? undefined : html`<${Moment} at=${String(call["expires_at"])} isWhole />`,
+      isOver ? undefined : html`<${Moment} at=${String(call["expires_at"])} isWhole />`,
     ],
     ["Endpoint's version", html`<${LongId} id=${String(call["endpoint_version"])} />`],
     ["Policy's version", html`<${LongId} id=${String(call["policy_version"])} />`],
