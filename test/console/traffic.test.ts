@@ -154,4 +154,19 @@ describeInBrowser("the traffic", () => {
     await page.getByRole("link", { name: "QUERY /free/31" }).waitFor();
     await page.getByRole("link", { name: "QUERY /free/1", exact: true }).first().waitFor();
   });
+
+  it("filters since the same moment for whom the address is given in another time zone", async () => {
+    const house = opened();
+    const page = await openPage({ timezoneId: "Asia/Kathmandu" });
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/traffic`);
+    await page.getByLabel("Since").fill("2020-01-01T05:45:30");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.waitForURL(/since=2020-01-01T00%3A00%3A30/);
+    const other = await openPage({ timezoneId: "America/New_York" });
+    await signIn(other, await house.link({ name: "Otto" }));
+    await other.goto(page.url());
+    await other.getByText(/^\d+ shown/).waitFor();
+    expect(await other.getByLabel("Since").inputValue()).toBe("2019-12-31T19:00:30");
+  });
 });

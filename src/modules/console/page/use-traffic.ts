@@ -189,23 +189,29 @@ const FIELDS: readonly {
 
 function filtersOf(query: URLSearchParams): TrafficFilters {
   const entries = FIELDS.map(({ name }) => [name, query.get(name) ?? ""] as const);
-  return Object.fromEntries(entries) as TrafficFilters;
+  const filters = Object.fromEntries(entries) as TrafficFilters;
+  return { ...filters, since: localText(filters.since) };
 }
 
-/** The filters that are set, for the address bar. */
+/** The filters that are set, for the address bar, which people elsewhere may be given: a time in RFC 3339. */
 function addressQuery(filters: TrafficFilters): URLSearchParams {
-  return new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ""));
+  const since = new Date(filters.since);
+  const all = { ...filters, since: Number.isNaN(since.getTime()) ? "" : since.toISOString() };
+  return new URLSearchParams(Object.entries(all).filter(([, value]) => value !== ""));
 }
 
-/** The filters as the interface reads them: an agent by its id, a time in RFC 3339. */
+/** A time as the field has it, in the reader's own zone; empty for what is none. */
+function localText(time: string): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return "";
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** The filters as the interface reads them: an agent by its id. */
 function apiQuery(filters: TrafficFilters, agents: readonly Agent[]): URLSearchParams {
   const query = addressQuery(filters);
   const named = agents.find(({ name }) => [name, visible(name)].includes(filters.agent));
   if (named !== undefined) query.set("agent", named.agent_id);
-  const since = new Date(filters.since);
-  if (filters.since !== "" && !Number.isNaN(since.getTime())) {
-    query.set("since", since.toISOString());
-  }
   return query;
 }
 
