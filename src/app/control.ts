@@ -111,7 +111,7 @@ async function statusOf(source: StatusSource): Promise<object> {
 /** A store is waited for so long: what restarts a daemon that tells no status has less patience than its driver. */
 const STORE_MS = 2_000;
 
-/** What a store tells; undefined where it does not, which keeps nobody from seeing the rest. */
+/** The answer of a store; undefined where it gives none, which keeps nobody from seeing the rest. */
 async function inTime<T>(asked: Promise<T> | undefined): Promise<T | undefined> {
   if (asked === undefined) return undefined;
   const ends = { signals: [], timeoutMs: STORE_MS };

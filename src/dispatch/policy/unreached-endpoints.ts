@@ -9,7 +9,7 @@ import type { Route } from "../routes/route.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import type { Redirect } from "./policies-section.ts";
 
-/** What is served, and where the policy sends it. */
+/** Endpoints as they are served, and the policy that is asked before them. */
 interface ServedEndpoints {
   readonly policy: Pick<MethodPolicy, "alias">;
   /** The routes of endpoint files. */

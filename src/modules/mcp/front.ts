@@ -25,7 +25,7 @@ export interface McpFront {
   /** Why a client is refused now what took these scopes; undefined: it is given it. */
   refuseKept(caller: McpCaller, scopes: readonly string[]): Refusal | undefined;
   readonly tasks: McpTasks;
-  /** What other nodes have just done is heard by it. */
+  /** Hears of other nodes and their latest commits. */
   readonly view: Pick<ViewLease, "catchUp">;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;

@@ -1,5 +1,5 @@
 /**
- * What runs keep and show, without what looks like a secret. A JSON Schema among it names members and has none:
+ * Takes secrets out of all that runs keep and show. A JSON Schema among it names members and has none:
  * `password` is no credential there, and only the texts of the schema are looked at.   OpenWOP SR-1
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";

@@ -26,7 +26,7 @@ export function Table<T>(props: {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  /** What a row is called, where that is made of several of its values. */
+  /** The name of a row, where it is made of several of its values. */
   readonly nameOf?: (row: T) => string;
   /** In the place of no rows. */
   readonly empty: string;
