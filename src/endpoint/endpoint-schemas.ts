@@ -34,8 +34,8 @@ export function readSchemas(
   if (isFieldList && !hasFields) warnOfNoFields(endpoint, pathParameters);
   const inputSchema = readInput(endpoint, isFieldList, pathParameters);
   const outputSchema = readOutput(endpoint, isFieldList);
-  const fields = fieldsBySchemaKey(endpoint);
-  return { inputSchema, outputSchema, isFieldList, keyInFile: (key) => fieldKey(key, fields) };
+  const keyInFile = (key: string): string => fieldKey(key, fieldsBySchemaKey(endpoint));
+  return { inputSchema, outputSchema, isFieldList, keyInFile };
 }
 
 function fieldsBySchemaKey(endpoint: DocumentPlace): ReadonlyMap<string, DocumentPlace> {
@@ -48,8 +48,10 @@ function fieldsBySchemaKey(endpoint: DocumentPlace): ReadonlyMap<string, Documen
     const written = places.filter(({ value }) => Array.isArray(value));
     return written
       .flatMap((place) => place.items() ?? [])
-      .map((field) => {
-        return [joinKey(`${key}.properties`, String(field.at("name").value)), field] as const;
+      .flatMap((field) => {
+        const { value: name } = field.at("name");
+        if (typeof name !== "string") return [];
+        return [[joinKey(`${key}.properties`, name), field] as const];
       });
   });
   return new Map(fields.reverse());

@@ -412,6 +412,18 @@ describe("an endpoint file with field lists", () => {
     ]);
   });
 
+  it("has the keys of the fields that have a name", () => {
+    const { keyInFile, problems } = parse(FETCH_ARTICLE.replace('name = "since"', "name = {}"));
+    expect(problems[0]).toMatchObject({ key: "endpoint.input.optional[0].name" });
+    const keys = ["article_id", "since"].map((name) => {
+      return keyInFile?.(`endpoint.input_schema.properties.${name}.type`);
+    });
+    expect(keys).toEqual([
+      "endpoint.input.required[0].type",
+      "endpoint.input_schema.properties.since.type",
+    ]);
+  });
+
   it("may leave out lists and errors that are empty", () => {
     const text = BOOK_ROOM.replace(/errors = .*/, "")
       .replace(/\[endpoint.input_schema\][\s\S]*\[endpoint.handler\]/, "[endpoint.handler]")
