@@ -155,8 +155,10 @@ describe("QUERY", () => {
     expect(errors[0]).toMatchObject({ path: expect.stringMatching(new RegExp(`^${path}`)) });
   });
 
+  const LEDGER = { to_method: "CREATE", to_path: "/invoices" };
+
   it("finds nothing that the method policy refuses or sends elsewhere", async () => {
-    const redirects = [{ from_method: "SCHEDULE", from_path: "/meetings", to_method: "CREATE" }];
+    const redirects = [{ from_method: "SCHEDULE", from_path: "/meetings", ...LEDGER }];
     const policies = { methods: { disallow: ["REFUND", "INSPECT"], redirects } };
     const strict = await openServer(corpusFiles({ policies }));
     const found = await sourcesOf(strict, { intent: "*", max_results: 100 }, clerk);
