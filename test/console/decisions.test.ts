@@ -166,6 +166,25 @@ describeInBrowser("an operator at the console", () => {
     await page.getByRole("region", { name: "Waiting" }).getByText("over").first().waitFor();
   });
 
+  it("takes an approval back that was not used, once asked again", async () => {
+    const house = opened();
+    const call = booking("18", { body: { guest: "Ada" } });
+    const id = String((await askHouse(house, ALMA, call)).body["escalation_id"]);
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/approvals/${id}`);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Take back" }).waitFor();
+    await page.getByLabel("Reason").fill("the wrong room");
+    await page.getByRole("button", { name: "Take back" }).click();
+    await page.getByText("Take this approval back?").waitFor();
+    await page.getByRole("button", { name: "Take back" }).click();
+    await page.getByText("the wrong room").waitFor();
+    expect(await page.getByRole("button", { name: "Take back" }).count()).toBe(0);
+    const refused = await askHouse(house, ALMA, under(id, call));
+    expect(refused.body).toMatchObject({ error: { code: "approval-rejected" } });
+  });
+
   it("sees that an approval was used, and is good no longer", async () => {
     const house = opened();
     const call = booking("17", { body: { guest: "Ada" } });

@@ -8,7 +8,15 @@ import type {
 } from "../../answers.ts";
 import { isOperator, post, useApi } from "../api.ts";
 import { useEvents } from "../events.ts";
-import { CallView, callOf, isObject, lossIn, objectIn, subjectOf } from "../parts/call-view.ts";
+import {
+  type ApprovedCall,
+  CallView,
+  callOf,
+  isObject,
+  lossIn,
+  objectIn,
+  subjectOf,
+} from "../parts/call-view.ts";
 import { type Action, Change } from "../parts/change.ts";
 import {
   AgentLink,
@@ -103,12 +111,19 @@ function questionOf(
       <div class="side">
         ${isOpen && isOperator() && html`<${Decide} escalation=${escalation} reload=${reload} />`}
         ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}
+        ${isUsable(escalation, call) && isOperator() && html`<${TakeBack} escalation=${escalation} reload=${reload} />`}
         ${votesOf(escalation)}
         ${decisionOf(escalation)}
         <${Section} title="Who asks"><${Facts} facts=${askerOf(escalation, agent)} /><//>
         <${Section} title="The question"><${Facts} facts=${factsOf(escalation, isOpen)} /><//>
       </div>
     </div>`;
+}
+
+/** Tells whether a call may still be made with its approval. */
+function isUsable({ status, used_at }: Escalation, call: ApprovedCall | undefined): boolean {
+  if (call === undefined || status !== "accepted" || used_at !== undefined) return false;
+  return Date.parse(String(call["expires_at"])) > Date.now();
 }
 
 function factsOf(escalation: Escalation, isOpen: boolean): readonly Fact[] {
@@ -200,16 +215,28 @@ function askedOf(escalation: Escalation): Asked | undefined {
   return { ...WITH_VERDICT, label: "Answer, in JSON; empty for a plain yes or no" };
 }
 
+/** The word of an operator. */
+interface Word {
+  readonly escalation: Escalation;
+  readonly decision: string;
+  readonly reason: string;
+  readonly answer: Answer;
+}
+
+function decide({ reason, ...decided }: Word): Promise<unknown> {
+  const { escalation_id } = decided.escalation;
+  const { decision } = decided;
+  const path = `/api${address("approvals", escalation_id)}`;
+  return postDecision(path, { decision, reason }, { escalation_id, ...decided });
+}
+
 function Decide(props: { readonly escalation: Escalation; readonly reload: () => void }): VNode {
   const { escalation, reload } = props;
-  const { escalation_id } = escalation;
   const asked = askedOf(escalation);
   const [written, setWritten] = useState(isAsking(escalation) ? "{}" : "");
   const run = async (decision: string, reason: string): Promise<unknown> => {
     const answer = asked?.with.includes(decision) ? answerIn(asked, written) : {};
-    const path = `/api${address("approvals", escalation_id)}`;
-    const decided = { escalation_id, decision, escalation, answer };
-    return postDecision(path, { decision, reason }, decided);
+    return decide({ escalation, decision, reason, answer });
   };
   const action = (name: string, decision: string, done: string, tone?: "good" | "bad"): Action => ({
     ...{ name, done, run: (reason) => run(decision, reason) },
@@ -231,6 +258,17 @@ function Decide(props: { readonly escalation: Escalation; readonly reload: () =>
     }
     <${Change} id="decision" actions=${actions} onDone=${reload} />
   <//>`;
+}
+
+/** An approval that was given too soon need not wait for its call. */
+function TakeBack(props: { readonly escalation: Escalation; readonly reload: () => void }): VNode {
+  const { escalation, reload } = props;
+  const action: Action = {
+    ...{ name: "Take back", done: "Taken back.", tone: "bad" },
+    run: (reason) => decide({ escalation, decision: "rejected", reason, answer: {} }),
+    confirm: "Take this approval back? The call is refused from then on.",
+  };
+  return html`<${Section} title="Not used yet"><${Change} id="decision" actions=${[action]} onDone=${reload} /><//>`;
 }
 
 /** The answer that a person wrote. @throws Error for one that is none */

@@ -126,7 +126,7 @@ function escapedName(name: string): string {
 }
 
 /** The call of an approval, as its digest is taken. */
-type ApprovedCall = Readonly<Record<string, unknown>>;
+export type ApprovedCall = Readonly<Record<string, unknown>>;
 
 /** The call that waits; what an agent asks on its own has no kind, whatever it writes. */
 export function callOf({ kind, context }: Escalation): ApprovedCall | undefined {
