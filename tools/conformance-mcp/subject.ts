@@ -35,17 +35,26 @@ export async function startSubject(
   cpSync(join(root, deployment), directory, { recursive: true });
   cpSync(join(root, "catalog"), join(directory, "catalog"), { recursive: true });
   const configPath = join(directory, "agtp-server.toml");
-  const port = await freePort();
-  const config = readFileSync(configPath, "utf8");
-  // The suite's own origin has the port in it, and is told before the daemon listens.
-  const known = config
-    .replaceAll(/(?<=localhost:|127\.0\.0\.1:|enabled = true\nport = )0/g, String(port))
-    .replace('"SERVER"', JSON.stringify(join(root, deployment, "server.mjs")));
-  writeFileSync(configPath, known);
+  const script = JSON.stringify(join(root, deployment, "server.mjs"));
+  const config = readFileSync(configPath, "utf8").replace('"SERVER"', script);
+  writeFileSync(configPath, config);
   for (const server of servers) importTools(root, directory, server);
   const log = createLog("error", { write: () => undefined, flush: () => Promise.resolve() });
-  return startDaemon({ configPath, port: 0, env: process.env, log });
+  for (let attempt = 1; ; attempt += 1) {
+    // The suite's own origin has the port in it, and is told before the daemon listens.
+    const port = String(await freePort());
+    const known = config.replaceAll(PORTS, port);
+    writeFileSync(configPath, known);
+    const started = await startDaemon({ configPath, port: 0, env: process.env, log });
+    // Somebody else may listen there by then.
+    const isTaken =
+      started.kind === "refused" && started.problems.some(({ key }) => key === "gateway.port");
+    if (!isTaken || attempt === ATTEMPTS) return started;
+  }
 }
+
+const PORTS = /(?<=localhost:|127\.0\.0\.1:|enabled = true\nport = )0/g;
+const ATTEMPTS = 3;
 
 /** Writes the endpoints of a server's tools, as an operator would have them. */
 function importTools(root: string, directory: string, server: string): void {
