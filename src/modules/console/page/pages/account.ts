@@ -5,13 +5,14 @@ import { Facts, Moment, Stranger } from "../parts/facts.ts";
 import { loaded, Page, Section, say } from "../parts/page.ts";
 import { notePasskeys, postSigned, registerPasskey } from "../passkeys.ts";
 import { html, useState, type VNode } from "../preact.ts";
-import { KeyPanel } from "../records/keys.ts";
+import { KeyPanel, useKeys } from "../records/keys.ts";
 import { address } from "../router.ts";
 import { visible } from "../text.ts";
 
 /** The page at `/account`. */
 export function AccountPage(): VNode {
   const { name, role, server_id, inspect_only } = session();
+  const keys = useKeys();
   const facts = [
     ["Name", html`<${Stranger} text=${name} />`],
     ["Role", role === "operator" ? "operator: sees and decides" : "viewer: sees"],
@@ -20,7 +21,7 @@ export function AccountPage(): VNode {
   return html`<${Page} name="Account">
     <${Facts} facts=${facts} />
     ${isOperator() && !inspect_only && html`<${Section} title="Passkeys"><${PasskeyPanel} /><//>`}
-    <${Section} title="Keys"><${KeyPanel} /><//>
+    <${Section} title="Keys"><${KeyPanel} keys=${keys} /><//>
   <//>`;
 }
 

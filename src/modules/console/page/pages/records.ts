@@ -24,9 +24,10 @@ const COLUMNS: readonly Column<Chain>[] = [
 
 /** The page at `/records`. */
 export function RecordsPage(): VNode {
+  const keys = useKeys();
   const answer = useApi<{ readonly chains: readonly Chain[] }>("/api/records");
   return html`<${Page} name="Records">
-    <${Section} title="Keys"><${KeyPanel} /><//>
+    <${Section} title="Keys"><${KeyPanel} keys=${keys} /><//>
     <${Section} title="Chains">
       ${loaded(
         answer,
@@ -90,7 +91,7 @@ export function ChainPage({ id }: { readonly id: string }): VNode {
   return html`<${Page} name="Records">
     <p><a href="/records">All chains</a></p>
     <h2>Chain of <${AgentLink} id=${id} name=${name} /></h2>
-    ${keys.pins.length === 0 || (keys.offered?.length ?? 0) > 0 ? html`<${KeyPanel} />` : undefined}
+    ${keys.pins.length === 0 || (keys.offered?.length ?? 0) > 0 ? html`<${KeyPanel} keys=${keys} />` : undefined}
     <${VerifyPanel} agentId=${id} keys=${keys} onPage=${take} onReport=${onReport} />
     <${Section} title="Records, the newest first">
       ${records !== undefined && html`<${Gaps} records=${records} />`}

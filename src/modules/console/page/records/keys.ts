@@ -52,8 +52,7 @@ export function useKeys(): Keys {
 }
 
 /** The keys, with the question whether to trust those that are new. */
-export function KeyPanel(): VNode {
-  const keys = useKeys();
+export function KeyPanel({ keys }: { readonly keys: Keys }): VNode {
   if (keys.offered === undefined) return html`<${Pending} error=${keys.error} />`;
   return html`<div class="keys">
     ${offeredKeys(keys, keys.offered)}
