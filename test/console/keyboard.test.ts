@@ -27,9 +27,7 @@ async function press(page: Page, wanted: Locator): Promise<void> {
 
 /** Waits until an element has the focus. */
 async function focusOn(page: Page, wanted: Locator): Promise<void> {
-  await wanted.first().waitFor();
-  const handle = await wanted.first().elementHandle();
-  await page.waitForFunction("(one) => document.activeElement === one", handle);
+  await wanted.first().and(page.locator(":focus")).waitFor();
 }
 
 describeInBrowser("by the keyboard alone", () => {
@@ -55,7 +53,7 @@ describeInBrowser("by the keyboard alone", () => {
     await press(page, page.getByRole("button", { name: "Approve" }));
     await page.getByRole("status").getByText("Approved.").waitFor();
     await page.getByText("she called").waitFor();
-    await focusOn(page, page.getByRole("heading", { name: "Decision" }));
+    await focusOn(page, page.getByRole("heading", { name: "Decision", exact: true }));
     await press(page, page.getByRole("button", { name: "Dismiss" }));
     await focusOn(page, page.getByRole("heading", { level: 1 }));
     expect((await askHouse(house, ALMA, under(id, call))).status).toBe(200);
@@ -63,7 +61,7 @@ describeInBrowser("by the keyboard alone", () => {
     await page.getByRole("heading", { level: 1, name: "Records" }).waitFor();
     await press(page, page.getByRole("button", { name: "Pin key" }));
     await page.getByRole("list", { name: "Pinned keys" }).waitFor();
-    await focusOn(page, page.getByRole("heading", { name: "Keys" }));
+    await focusOn(page, page.getByRole("heading", { name: "Keys", exact: true }));
     await press(
       page,
       page.getByRole("region", { name: "Chains" }).getByRole("link", { name: "alma" }),
@@ -87,11 +85,11 @@ describeInBrowser("by the keyboard alone", () => {
     await to(`/approvals/${question.body["escalation_id"]}`);
     await press(page, page.getByRole("button", { name: "Defer" }));
     await page.getByRole("status").getByText("Deferred.").waitFor();
-    await page.getByRole("heading", { name: "Decision" }).waitFor();
+    await page.getByRole("heading", { name: "Decision", exact: true }).waitFor();
     await focusOn(page, page.getByRole("button", { name: "Defer" }));
     await press(page, page.getByRole("button", { name: "Reject" }));
     await page.getByRole("status").getByText("Rejected.").waitFor();
-    await focusOn(page, page.getByRole("heading", { name: "Decision" }));
+    await focusOn(page, page.getByRole("heading", { name: "Decision", exact: true }));
 
     await to(`/agents/${BORIS}`);
     const cancelled = page.getByRole("button", { name: "Suspend" });
@@ -126,7 +124,7 @@ describeInBrowser("by the keyboard alone", () => {
     await focusOn(page, verify);
     await to("/account");
     await press(page, page.getByRole("button", { name: "Remove pin" }));
-    await focusOn(page, page.getByRole("heading", { name: "Keys" }));
+    await focusOn(page, page.getByRole("heading", { name: "Keys", exact: true }));
 
     await to("/traffic?method=QUERY");
     await press(page, page.getByRole("button", { name: "Clear" }));

@@ -111,9 +111,9 @@ function questionOf(
       <div class="side">
         ${isOpen && isOperator() && html`<${Decide} escalation=${escalation} reload=${reload} />`}
         ${isOpen && !isOperator() && html`<p class="quiet">An operator decides.</p>`}
-        ${isUsable(escalation, call) && isOperator() && html`<${TakeBack} escalation=${escalation} reload=${reload} />`}
         ${votesOf(escalation)}
         ${decisionOf(escalation)}
+        ${isUsable(escalation, call) && isOperator() && html`<${TakeBack} escalation=${escalation} reload=${reload} />`}
         <${Section} title="Who asks"><${Facts} facts=${askerOf(escalation, agent)} /><//>
         <${Section} title="The question"><${Facts} facts=${factsOf(escalation, isOpen)} /><//>
       </div>
