@@ -120,7 +120,7 @@ async function finish(code: number, { log }: DaemonOptions): Promise<never> {
   process.exit(code);
 }
 
-/** Has signals drain and reload, and faults logged; answers with the report for one more fault. */
+/** Makes signals drain and reload, and logs faults; answers with the report for one more. */
 function handleSignals(options: DaemonOptions): FaultReport {
   let isStopping = false;
   const stop = async (): Promise<void> => {

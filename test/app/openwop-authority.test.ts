@@ -162,7 +162,7 @@ async function endOf(server: TestDaemon, runId: string) {
   }
 }
 
-/** Has a run come to its end over a reload at a moment of its first turn. */
+/** Brings a run to its end over a reload at a moment of its first turn. */
 async function runOverReload(at: Moment, start: typeof startOverHttp, changed: DeploymentFiles) {
   const server = await openDaemon(files());
   const turn = holdTurns();

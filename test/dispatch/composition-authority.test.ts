@@ -204,6 +204,11 @@ mode = "last"
     expect(steps.counted).toBe(0);
   });
 
+  function revoke({ state }: TestServer, serial: string): Promise<unknown> {
+    const revokedAt = new Date().toISOString();
+    return state.certificates.revoke({ serial, agentId: ALICE, reason: "stolen", revokedAt });
+  }
+
   it("does none with a certificate that was revoked, and all of them with its own", async () => {
     for (const [serial, isRevoked] of [
       ["77", true],
@@ -212,9 +217,7 @@ mode = "last"
       const { server, begun, steps } = await openHeld();
       const answered = server.send(ask, peerWith({ serialNumber: "77", agent: {} }));
       const end = await begun;
-      await server.state.certificates.revoke({
-        ...{ serial, agentId: ALICE, reason: "stolen", revokedAt: new Date().toISOString() },
-      });
+      await revoke(server, serial);
       end();
       const reply = await answered;
       expect(reply.status).toBe(isRevoked ? 422 : 200);
@@ -235,9 +238,7 @@ mode = "last"
       const handOn = { method: "DELEGATE", headers: { "Agent-ID": ALICE }, body };
       const answered = server.send(handOn, peerWith({ serialNumber: "77", agent: {} }));
       const end = await begun;
-      await server.state.certificates.revoke({
-        ...{ serial, agentId: ALICE, reason: "stolen", revokedAt: new Date().toISOString() },
-      });
+      await revoke(server, serial);
       end();
       const reply = await answered;
       expect(reply.status).toBe(counted === 0 ? 550 : 200);
