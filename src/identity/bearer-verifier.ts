@@ -87,21 +87,17 @@ class Verifier implements TokenVerifier {
     const set = await this.#keys.keysFor(header.kid);
     // Not remembered: the next request may find the issuer back.
     if (set === undefined) return invalid("keys unavailable");
-    const verdict = await this.#verifyUnder(set.candidates(header), token);
+    const candidates = set.candidates(header);
+    // Nor this: its key may be among those that are asked for next.
+    if (candidates.length === 0) return invalid("no key of the issuer fits the token");
+    const claims = await verifyClaims(token, candidates, this.#policy, this.#now());
+    const verdict: TokenVerdict =
+      typeof claims === "string" ? invalid(claims) : { kind: "valid", ...claims };
     // A rotation since then may have taken the key away that made it valid.
     if (generation === this.#keys.generation) {
       this.#memory.remember(hash, verdict, generation, this.#now());
     }
     return verdict;
-  }
-
-  async #verifyUnder(
-    candidates: Parameters<typeof verifyClaims>[1],
-    token: string,
-  ): Promise<TokenVerdict> {
-    if (candidates.length === 0) return invalid("no key of the issuer fits the token");
-    const claims = await verifyClaims(token, candidates, this.#policy, this.#now());
-    return typeof claims === "string" ? invalid(claims) : { kind: "valid", ...claims };
   }
 }
 

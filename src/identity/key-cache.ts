@@ -17,8 +17,8 @@ interface KeyCacheOptions<Keys> {
   now(): number;
   /** The longest that keys are used while there are no newer ones. */
   readonly staleMs: number;
-  /** For how long nobody asks again, after so many questions in vain. */
-  pauseAfter(vain: number): number;
+  /** For how long nobody asks again: after so many questions without an answer, or for keys that it lacks. */
+  pauseAfter(faults: number, isFound: boolean): number;
 }
 
 /** The most callers that wait for newer keys; others go on with the keys at hand. */
@@ -31,7 +31,7 @@ export class KeyCache<Keys> {
     | undefined;
   #asking: Promise<AnsweredKeys<Keys>> | undefined;
   #waiting = 0;
-  #vain = 0;
+  #faults = 0;
   #quietUntil = Number.NEGATIVE_INFINITY;
   #fault: string | undefined;
 
@@ -90,9 +90,9 @@ export class KeyCache<Keys> {
       const answeredAt = now();
       this.#held = { keys: answer.keys, answeredAt, freshUntil: answeredAt + answer.lifetimeMs };
     }
-    const isVain = answer.fault !== undefined || !isFound(answer.keys);
-    this.#vain = isVain ? this.#vain + 1 : 0;
-    this.#quietUntil = now() + pauseAfter(this.#vain);
+    this.#faults = answer.fault === undefined ? 0 : this.#faults + 1;
+    const hasFound = answer.fault === undefined && isFound(answer.keys);
+    this.#quietUntil = now() + pauseAfter(this.#faults, hasFound);
     return answer;
   }
 }

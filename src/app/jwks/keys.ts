@@ -25,13 +25,15 @@ interface Following {
 }
 
 const STALE_MS = 86_400_000;
-/** After no vain attempt, after one, after two, and after any more. */
-const COOL_DOWN_MS = [0, 1_000, 5_000, 30_000] as const;
+/** After one question that the issuer did not answer, after two, and after any more. */
+const BACK_OFF_MS = [1_000, 5_000, 30_000] as const;
+/** Invented key ids reach the issuer no more often, and keep a rotation from nobody for longer. */
+const COOL_DOWN_MS = 2_000;
 
 /**
  * Keys from a URL: asked for again when their time is over or a token names a key that is not among
- * them, and used on for a day while the issuer does not answer. Asking in vain makes the next time wait,
- * so that a flood of invented key ids reaches the issuer twice a minute at most.
+ * them, and used on for a day while the issuer does not answer. Anybody can invent a key id: the pause after
+ * one is short, since an honest token by a new key waits for it, too.
  */
 export class JwksKeys implements KeySource {
   readonly #source: JwksSource;
@@ -48,7 +50,8 @@ export class JwksKeys implements KeySource {
       ask: () => this.#ask(),
       now,
       staleMs: STALE_MS,
-      pauseAfter: (vain) => COOL_DOWN_MS[Math.min(vain, COOL_DOWN_MS.length - 1)] ?? 0,
+      pauseAfter: (faults, isFound) =>
+        BACK_OFF_MS[Math.min(faults, BACK_OFF_MS.length) - 1] ?? (isFound ? 0 : COOL_DOWN_MS),
     });
   }
 
