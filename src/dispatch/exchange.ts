@@ -70,6 +70,8 @@ export class Exchange {
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
   principalId: string | undefined;
+  /** The scopes that it narrows the caller to; undefined: it says nothing of scopes. */
+  tokenScopes: readonly string[] | undefined;
   tokenFault: string | undefined;
   /** Before the gates: what a peer vouches for, or why its token does not hold. */
   delegation: Delegation | Refusal | undefined;

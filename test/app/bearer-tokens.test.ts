@@ -90,6 +90,26 @@ describe("a bearer token", () => {
     expect(await statusAt()).toBe(401);
   });
 
+  it("narrows what the agent holds by its scopes, and opens nothing", async () => {
+    const server = await openServer(files({ jwks_file: "jwks.json" }));
+    const book = async (scope: unknown, claim?: string) => {
+      const request = booking(`Bearer ${await signToken(key, freshClaims({ scope }))}`);
+      const more = claim === undefined ? {} : { "Authority-Scope": claim };
+      const { status, body } = await server.send({
+        ...request,
+        headers: { ...request.headers, ...more },
+      });
+      return status === 200 ? body["scopes"] : status;
+    };
+    expect(await book("booking:room booking:bath")).toEqual(["booking:room"]);
+    expect(await book("booking:*")).toEqual(["booking:room"]);
+    // Scopes of other protocols are no scopes here.
+    expect(await book("openid profile")).toEqual(["booking:room"]);
+    expect(await book("booking:bath")).toBe(455);
+    expect(await book(["booking:bath"], "booking:room")).toBe(455);
+    expect(await book("booking:bath", "booking:bath")).toBe(262);
+  });
+
   it("is not asked for where it is optional, and must hold where it is given", async () => {
     const server = await openServer(files({ jwks_file: "jwks.json" }));
     expect((await server.send(booking())).body).toMatchObject({ principal_id: null });

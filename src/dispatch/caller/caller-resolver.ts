@@ -166,7 +166,7 @@ function resolveCaller(
   if (document === undefined && policy.unknownAgents === "reject") {
     return UNKNOWN_AGENT;
   }
-  const committed = certificate?.agent?.scopes ?? proof.committed;
+  const committed = narrower(certificate?.agent?.scopes, proof.committed);
   // Texts of their own, now that they are perhaps remembered.
   const authority = resolveAuthority(
     document && inherit(document.scopes),
@@ -184,6 +184,14 @@ function resolveCaller(
     isCertified: bound !== undefined,
   };
   return { caller, refusal };
+}
+
+/** The scopes of a certificate and of a token, where both say some. */
+function narrower(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  return one && other ? commonScopes(one, other) : (one ?? other);
 }
 
 /** An Agent Certificate names its agent; a plain one is some agent's by its key or fingerprint. */

@@ -38,6 +38,8 @@ function readToken(exchange: Exchange, tokens: TokenVerifier): Promise<void> | u
 }
 
 function adopt(exchange: Exchange, verdict: TokenVerdict): void {
-  if (verdict.kind === "valid") exchange.principalId = verdict.principalId;
-  else exchange.tokenFault = verdict.reason;
+  if (verdict.kind === "valid") {
+    exchange.principalId = verdict.principalId;
+    exchange.tokenScopes = verdict.scopes;
+  } else exchange.tokenFault = verdict.reason;
 }

@@ -136,11 +136,15 @@ function vouched(agentId: string, delegation: Delegation, trustTier: number): Re
 /** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
 function identify(exchange: Exchange, agentId: string, context: Context): Refusal | undefined {
   const { certificate } = exchange.peer;
-  const { delegation } = exchange;
+  const { delegation, tokenScopes: scopes } = exchange;
   if (delegation !== undefined && "kind" in delegation) return delegation;
   const resolution =
     delegation === undefined
-      ? context.resolve(agentId, exchange.header("authority-scope"), exchange.peer)
+      ? context.resolve(
+          agentId,
+          exchange.header("authority-scope"),
+          scopes === undefined ? exchange.peer : { ...exchange.peer, scopes },
+        )
       : vouched(agentId, delegation, context.unknownTrustTier);
   if ("kind" in resolution) return resolution;
   const { caller } = resolution;
