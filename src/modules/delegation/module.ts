@@ -165,9 +165,9 @@ function targetSources(context: DelegationContext, peers: PeerDirectory): Target
     isOwnAddress: ownAddress(context.config.server),
     // A peer's token names an agent that the operator lets tasks come to.
     findHosted: (name, callerId) => {
-      const agent = context.directory.resolve(name);
-      if (agent === undefined || callerId === undefined) return agent;
-      return isDisclosedTo(context, callerId) ? agent : undefined;
+      const { directory } = context;
+      const isShown = callerId === undefined || isDisclosedTo(context, callerId);
+      return isShown ? directory.resolve(name) : directory.find(name);
     },
   };
 }

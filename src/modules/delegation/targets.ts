@@ -21,7 +21,7 @@ export type DelegationTarget =
 export interface TargetSources {
   readonly peers: PeerDirectory;
   readonly isOwnAddress: IsOwnAddress;
-  /** An agent of this server that a caller may learn of. */
+  /** An agent of this server: by its Agent-ID, and by its name for a caller that may learn of it. */
   findHosted(nameOrAgentId: string, callerId: string | undefined): AgentDocument | undefined;
 }
 

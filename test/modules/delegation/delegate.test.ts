@@ -261,10 +261,17 @@ describe("DELEGATE to a hosted agent", () => {
     },
   );
 
-  it("does not tell of agents that the caller may not learn of", async () => {
+  // Agent-IDs cannot be guessed.
+  it.each([
+    ["bob", 404],
+    ["agtp://localhost/agents/bob", 404],
+    [BOB, 200],
+    [`agtp://${BOB}`, 200],
+    [`agtp://localhost/agents/${BOB}`, 200],
+  ])("answers %s with %i where the caller may not learn of agents", async (target, status) => {
     const tables = { agents: { disclosure: "private" } };
     const server = await openServer({ ...files, "agtp-server.toml": configFile(tables) });
-    expect((await delegate(server)).status).toBe(404);
+    expect((await delegate(server, { target })).status).toBe(status);
   });
 
   it.each([
