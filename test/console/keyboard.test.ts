@@ -98,6 +98,10 @@ describeInBrowser("by the keyboard alone", () => {
     await focusOn(page, asked.locator("p"));
     await press(page, asked.getByRole("button", { name: "Cancel" }));
     await focusOn(page, cancelled);
+    await page.keyboard.press("Enter");
+    await focusOn(page, asked.locator("p"));
+    await page.keyboard.press("Escape");
+    await focusOn(page, cancelled);
     for (const [name, next] of [
       ["Suspend", "Change the standing"],
       ["Reinstate", "Change the standing"],

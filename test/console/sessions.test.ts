@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { ALMA, booking, ranIn, under } from "../support/approving.ts";
+import { ALMA, BORIS, booking, ranIn, under } from "../support/approving.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { askHouse, openHouse } from "../support/console-house.ts";
 
@@ -54,6 +54,41 @@ describeInBrowser("a session", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(`${house.origin}/agents`);
     await page.getByRole("link", { name: "alma" }).waitFor();
+  });
+
+  it("that ends keeps for its person what was written, and for nobody else", async () => {
+    const house = await openHouse();
+    const page = await openPage();
+    const reason = page.getByLabel("Reason");
+    const enter = async (name: string): Promise<void> => {
+      await page.goto(await house.link({ name }));
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.goto(`${house.origin}/agents/${BORIS}`);
+      await reason.waitFor();
+    };
+    const suspend = async (): Promise<void> => {
+      for (const asked of [page, page.getByRole("group")])
+        await asked.getByRole("button", { name: "Suspend" }).click();
+    };
+    await enter("Nina");
+    await reason.fill("nobody knows what it is for");
+    pass(481);
+    await suspend();
+    await page.waitForURL(`${house.origin}/sign-in`);
+    await enter("Otto");
+    expect(await reason.inputValue()).toBe("");
+    await enter("Nina");
+    expect(await reason.inputValue()).toBe("nobody knows what it is for");
+    await suspend();
+    await page.getByRole("status").getByText("boris is suspended.").waitFor();
+    await page.reload();
+    await reason.waitFor();
+    expect(await reason.inputValue()).toBe("");
+    await reason.fill("on second thoughts");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.waitForURL(`${house.origin}/sign-in`);
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
   });
 
   it("that somebody took ends with the Log out of its person", async () => {

@@ -60,6 +60,8 @@ export async function signOut(): Promise<void> {
   const { csrf } = await get<Session>("/api/session");
   const response = await fetch("/sign-out", changing({}, csrf)).catch(unreachable);
   if (!response.ok) throw errorOf(response.status, await response.json().catch(() => undefined));
+  // The drafts of its person.
+  sessionStorage.clear();
   location.assign("/sign-in");
 }
 

@@ -7,6 +7,7 @@ import type {
   Escalation,
 } from "../../answers.ts";
 import { isOperator, post, useApi } from "../api.ts";
+import { useDraft } from "../drafts.ts";
 import { useEvents } from "../events.ts";
 import {
   type ApprovedCall,
@@ -32,7 +33,7 @@ import {
 import { answerPage, loaded, Page, Section } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { type Answer, postDecision } from "../passkeys.ts";
-import { html, useState, type VNode } from "../preact.ts";
+import { html, type VNode } from "../preact.ts";
 import { address } from "../router.ts";
 import { shortId, visible } from "../text.ts";
 
@@ -233,10 +234,13 @@ function decide({ reason, ...decided }: Word): Promise<unknown> {
 function Decide(props: { readonly escalation: Escalation; readonly reload: () => void }): VNode {
   const { escalation, reload } = props;
   const asked = askedOf(escalation);
-  const [written, setWritten] = useState(isAsking(escalation) ? "{}" : "");
-  const run = async (decision: string, reason: string): Promise<unknown> => {
-    const answer = asked?.with.includes(decision) ? answerIn(asked, written) : {};
-    return decide({ escalation, decision, reason, answer });
+  const first = isAsking(escalation) ? "{}" : "";
+  const [written, setWritten] = useDraft("answer", first);
+  const run = async (decision: string, reason: string): Promise<void> => {
+    const isAnswered = asked?.with.includes(decision) === true;
+    const answer = isAnswered ? answerIn(asked, written) : {};
+    await decide({ escalation, decision, reason, answer });
+    if (isAnswered) setWritten(first);
   };
   const action = (name: string, decision: string, done: string, tone?: "good" | "bad"): Action => ({
     ...{ name, done, run: (reason) => run(decision, reason) },

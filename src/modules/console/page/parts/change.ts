@@ -4,6 +4,7 @@
  * is not `disabled`, which would take the focus from it.
  */
 import { asApiError } from "../api.ts";
+import { useDraft } from "../drafts.ts";
 import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { say } from "./page.ts";
 
@@ -33,7 +34,7 @@ export function Change(props: {
   const { actions, onDone, id, hasReason = true } = props;
   const [asked, setAsked] = useState<Action | undefined>(undefined);
   const box = useRef<HTMLElement | null>(null);
-  /** The action whose question was answered with no, until its button has the focus again. */
+  /** The action that was asked about and not done, until its button has the focus again. */
   const [left, setLeft] = useState<string | undefined>(undefined);
   useEffect(() => {
     if (left === undefined) return;
@@ -42,7 +43,7 @@ export function Change(props: {
   }, [left]);
   const [fault, setFault] = useState<string | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useDraft(`reason-${id}`);
   const run = async (action: Action): Promise<void> => {
     if (isBusy) return;
     setBusy(true);
@@ -53,6 +54,7 @@ export function Change(props: {
       onDone();
     } catch (error) {
       say(`${action.name} failed: ${asApiError(error).message}`, true);
+      if (action.confirm !== undefined) setLeft(action.name);
     } finally {
       setBusy(false);
       setAsked(undefined);
@@ -88,7 +90,7 @@ function buttonOf(action: Action, isBusy: boolean, onClick: () => void): VNode {
   return html`<button key=${action.name} type="button" class=${action.tone} data-action=${action.name} aria-disabled=${isBusy ? "true" : undefined} onClick=${onClick}>${action.name}</button>`;
 }
 
-/** The question before an action; the focus goes to it. */
+/** The question before an action; the focus goes to it, and Escape is a no. */
 function Question(props: {
   readonly action: Action;
   readonly isBusy: boolean;
@@ -98,7 +100,10 @@ function Question(props: {
   const { action, isBusy, onYes, onNo } = props;
   const text = useRef<HTMLElement | null>(null);
   useEffect(() => text.current?.focus(), []);
-  return html`<div class="question" role="group" aria-label=${action.confirm}>
+  const leave = ({ key }: KeyboardEvent): void => {
+    if (key === "Escape" && !isBusy) onNo();
+  };
+  return html`<div class="question" role="group" aria-label=${action.confirm} onKeyDown=${leave}>
     <p tabindex="-1" ref=${text}>${action.confirm}</p>
     <div class="buttons">
       <button type="button" onClick=${onNo}>Cancel</button>
