@@ -44,7 +44,7 @@ describeInBrowser("the traffic", () => {
     expect(new URL(page.url()).search).toBe("?agent=boris");
     await look(house, "5", BORIS);
     await page.getByRole("link", { name: "QUERY /free/5" }).waitFor();
-    await page.goto(`${house.origin}/traffic?gate=method`);
+    await page.goto(`${house.origin}/traffic?gate=Method&method=frobnicate`);
     await page.getByRole("link", { name: "FROBNICATE /x" }).click();
     await page.getByText("refused: method-not-in-catalog").waitFor();
   });

@@ -156,12 +156,17 @@ export function meets(fact: Fact, filter: TrafficFilter): boolean {
   const { agent, method, path, status, gate, since } = filter;
   return (
     (agent === undefined || fact.agentId === agent) &&
-    (method === undefined || fact.method === method) &&
+    (method === undefined || isSame(fact.method, method)) &&
     (path === undefined || fact.path.startsWith(path)) &&
     (status === undefined || fact.status === status) &&
-    (gate === undefined || fact.gate === gate) &&
+    (gate === undefined || isSame(fact.gate, gate)) &&
     (since === undefined || fact.at >= since)
   );
+}
+
+/** People write names in any case. */
+function isSame(name: string | undefined, written: string): boolean {
+  return name?.toLowerCase() === written.toLowerCase();
 }
 
 /** A request as it is shown. */
