@@ -49,6 +49,20 @@ describeInBrowser("the traffic", () => {
     await page.getByText("refused: method-not-in-catalog").waitFor();
   });
 
+  it("shows a request whole on a narrow screen", async () => {
+    const house = opened();
+    await askHouse(house, ALMA, { method: "FROBNICATE", path: "/narrow/room" });
+    const page = await openPage({ viewport: { width: 320, height: 800 } });
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/traffic`);
+    const link = page.getByRole("link", { name: "FROBNICATE /narrow/room" });
+    const { width, height, ...inner } = await link.evaluate((one) => ({
+      ...{ width: one.clientWidth, height: one.clientHeight },
+      ...{ innerWidth: one.scrollWidth, innerHeight: one.scrollHeight },
+    }));
+    expect(inner).toEqual({ innerWidth: width, innerHeight: height });
+  });
+
   it("leaves a filter as it is being typed, whatever comes meanwhile", async () => {
     const house = opened();
     const page = await openPage();

@@ -172,7 +172,8 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
   return {
     ...{ width: element.clientWidth, height: HEIGHT, legend: { show: false } },
     cursor: { show: false },
-    padding: [8, 8, 0, 0],
+    // Half of the last clock stands beyond the plot.
+    padding: [8, 28, 0, 0],
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [
       {
@@ -187,11 +188,19 @@ function optionsOf(element: HTMLElement, lines: readonly Line[]): UPlot.Options 
       {},
       ...lines.map((line) => ({
         ...{ label: line.name, stroke: colour(line.colour), width: 2, spanGaps: false },
-        points: { show: false },
+        // No line leads to a value that stands alone.
+        points: { size: 5, filter: ({ data }: UPlot, index: number) => loneOf(data[index] ?? []) },
         fill: `${colour(line.colour)}1f`,
       })),
     ],
   };
+}
+
+/** The places of values that have none beside them. */
+function loneOf(values: UPlot.AlignedData[number]): number[] {
+  const isGap = (at: number): boolean => (values[at] ?? null) === null;
+  const places = Array.from(values, (_, at) => at);
+  return places.filter((at) => !isGap(at) && isGap(at - 1) && isGap(at + 1));
 }
 
 /** An hour needs no day. */
