@@ -102,6 +102,13 @@ describeInBrowser("by the keyboard alone", () => {
     await focusOn(page, asked.locator("p"));
     await page.keyboard.press("Escape");
     await focusOn(page, cancelled);
+    // Also from the reason, which is written beside the question.
+    await page.keyboard.press("Enter");
+    await focusOn(page, asked.locator("p"));
+    await page.keyboard.press("Shift+Tab");
+    await focusOn(page, page.getByLabel("Reason"));
+    await page.keyboard.press("Escape");
+    await focusOn(page, cancelled);
     for (const [name, next] of [
       ["Suspend", "Change the standing"],
       ["Reinstate", "Change the standing"],

@@ -23,7 +23,7 @@ export interface Action {
   readonly needsReason?: true;
 }
 
-/** The actions on one thing. */
+/** The actions on one thing; Escape leaves a question unanswered. */
 export function Change(props: {
   readonly actions: readonly Action[];
   readonly onDone: () => void;
@@ -75,7 +75,10 @@ export function Change(props: {
     setLeft(asked?.name);
     setAsked(undefined);
   };
-  return html`<div class="change" ref=${box}>
+  const leave = ({ key }: KeyboardEvent): void => {
+    if (key === "Escape" && asked !== undefined && !isBusy) cancel();
+  };
+  return html`<div class="change" ref=${box} onKeyDown=${leave}>
     ${hasReason && field}
     ${fault !== undefined && html`<p class="fault" role="alert">${fault}</p>`}
     ${
@@ -90,7 +93,7 @@ function buttonOf(action: Action, isBusy: boolean, onClick: () => void): VNode {
   return html`<button key=${action.name} type="button" class=${action.tone} data-action=${action.name} aria-disabled=${isBusy ? "true" : undefined} onClick=${onClick}>${action.name}</button>`;
 }
 
-/** The question before an action; the focus goes to it, and Escape is a no. */
+/** The question before an action; the focus goes to it. */
 function Question(props: {
   readonly action: Action;
   readonly isBusy: boolean;
@@ -100,10 +103,7 @@ function Question(props: {
   const { action, isBusy, onYes, onNo } = props;
   const text = useRef<HTMLElement | null>(null);
   useEffect(() => text.current?.focus(), []);
-  const leave = ({ key }: KeyboardEvent): void => {
-    if (key === "Escape" && !isBusy) onNo();
-  };
-  return html`<div class="question" role="group" aria-label=${action.confirm} onKeyDown=${leave}>
+  return html`<div class="question" role="group" aria-label=${action.confirm}>
     <p tabindex="-1" ref=${text}>${action.confirm}</p>
     <div class="buttons">
       <button type="button" onClick=${onNo}>Cancel</button>
