@@ -9,6 +9,7 @@ import {
   signOut,
   useApi,
 } from "./api.ts";
+import { keepDraftsOf } from "./drafts.ts";
 import { useEvents } from "./events.ts";
 import { AccountPage } from "./pages/account.ts";
 import { AgentPage, AgentsPage } from "./pages/agents.ts";
@@ -31,6 +32,7 @@ export function App(): VNode {
   const { data, error } = useApi<Session>("/api/session");
   if (data === undefined) return html`<main class="alone"><${Pending} error=${error} /></main>`;
   rememberSession(data);
+  keepDraftsOf(data.id);
   return html`<${Signed} session=${data} />`;
 }
 
