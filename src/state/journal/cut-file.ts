@@ -44,7 +44,8 @@ export async function appendCut(directory: string, jws: string): Promise<void> {
   const file = await open(join(directory, NAME), "a", 0o600);
   try {
     await file.truncate(tail?.end ?? 0);
-    await file.write(`${jws}\n`);
+    // In full: a single write may take a part, on a disk that fills.
+    await file.appendFile(`${jws}\n`);
     await file.sync();
   } finally {
     await file.close();

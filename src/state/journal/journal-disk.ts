@@ -70,7 +70,8 @@ export async function writeLines(
     let text = "";
     const flush = async (): Promise<void> => {
       digest.update(text);
-      await out.write(text);
+      // In full: a single write may take a part, on a disk that fills.
+      await out.appendFile(text);
       text = "";
     };
     for await (const line of lines) {
