@@ -3,7 +3,8 @@
  * newest first, and among the records that chains ended with at the last cut.
  * AGTP-IDENTIFIERS "Audit Log"
  */
-import type { CutHead } from "./cut-heads.ts";
+import { codeOf } from "../../base/thrown.ts";
+import { type CutHead, CutHeadsError } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { segmentName, segmentNumber, segmentsIn } from "./segment.ts";
 import { findInIndex } from "./segment-index.ts";
@@ -80,13 +81,16 @@ export class ArchivedRecords {
     return false;
   }
 
-  /** A file that is damaged is told of by those who verify it. */
   async #readEnds(cut: JournalCut): Promise<ReadonlySet<string>> {
     const ends = new Set<string>();
     try {
       for await (const head of this.#readHeads(cut)) ends.add(head.auditId);
-    } catch {
-      return ends;
+    } catch (error) {
+      // A file that is damaged is told of by those who verify it.
+      if (error instanceof CutHeadsError) return ends;
+      // The next question reads them again.
+      this.#ends = undefined;
+      if (codeOf(error) !== "ENOENT") throw error;
     }
     return ends;
   }

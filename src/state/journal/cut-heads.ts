@@ -37,7 +37,7 @@ export function headsName(through: number): string {
 }
 
 /** A file of heads that is not the one that was signed, or no such file. */
-class CutHeadsError extends Error {
+export class CutHeadsError extends Error {
   override readonly name = "CutHeadsError";
 }
 
