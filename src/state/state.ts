@@ -2,7 +2,7 @@
  * Everything that outlives a configuration: the store, the ledger, and the registers over them.
  * Opened once for a daemon, and kept through every reload.
  */
-
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ForwardClock } from "../base/forward-clock.ts";
 import { type Holders, SOLE_HOLDER } from "./holders.ts";
 import type { Retention } from "./journal/retention.ts";
@@ -42,6 +42,8 @@ export interface ServerState {
   readonly suspensions: SuspensionRegister;
   /** Keeps the journal within limits; undefined where there is none. */
   readonly retention: Retention | undefined;
+  /** Stores what the records so far have led to, and the last uses of sessions. */
+  save(): Promise<void>;
   /** Everything that is kept, as the lines of a file; a consistent cut beside what goes on. */
   exported(serverId: string): AsyncIterable<string>;
   /** Keeps what is pending and closes everything, the store too. */
@@ -116,6 +118,12 @@ export async function openState(options: StateOptions): Promise<ServerState> {
   await opened.checkpoint();
   const certificates = await CertificateRegister.open(store);
   const sessions = await SessionRegister.open(store, { now, onFault: exceptStoreFaults(onFault) });
+  const save = async (): Promise<void> => {
+    // A record that was heard to be kept in this turn has led to something once the turn is over.
+    await nextTurn();
+    await sessions.save();
+    await lifecycle.save();
+  };
   return {
     store,
     clock,
@@ -130,9 +138,9 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     contracts: await ContractRegister.open({ store, tombstoneMs: () => tombstoneMs, now }),
     escalations: await EscalationRegister.open(store, { now }),
     suspensions: await SuspensionRegister.open(store, { now }),
+    save,
     exported: async function* (serverId) {
-      await sessions.save();
-      await lifecycle.save();
+      await save();
       if (options.shared?.exported !== undefined) {
         yield* options.shared.exported(serverId);
         return;

@@ -231,12 +231,7 @@ async function openWorkerState(
     journalDirectory: undefined,
     tombstoneMs: policies.rcns.contractTtlSeconds * 1000,
   });
-  link.serve({
-    save: async () => {
-      await state.sessions.save();
-      await state.lifecycle.save();
-    },
-  });
+  link.serve({ save: () => state.save() });
   await view.start();
   const close = async (): Promise<void> => {
     await state.ledger.settled().catch(() => undefined);

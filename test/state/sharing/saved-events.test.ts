@@ -1,0 +1,81 @@
+/** What workers make of events: it is in the store of their parent before that forgets the events. */
+import { duplexPair } from "node:stream";
+import { expect, it, onTestFinished } from "vitest";
+import { Link } from "../../../src/base/link.ts";
+import type { AgentDocument } from "../../../src/identity/agent-document.ts";
+import { createMemoryJournal } from "../../../src/state/journal/journal.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { Attributor } from "../../../src/state/records/ledger.ts";
+import { createJournalStore } from "../../../src/state/records/record-store.ts";
+import { createRecordSigner, createSealer } from "../../../src/state/records/sealer.ts";
+import { STORE_FAULTS } from "../../../src/state/sharing/link-faults.ts";
+import { ParentNode } from "../../../src/state/sharing/parent-node.ts";
+import { ParentRecords } from "../../../src/state/sharing/parent-records.ts";
+import { ParentStore } from "../../../src/state/sharing/parent-store.ts";
+import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
+import { type Joined, SharedState } from "../../../src/state/sharing/shared-state.ts";
+import { openState } from "../../../src/state/state.ts";
+import { makeFacts } from "../../support/state.ts";
+
+const LEASE_MS = 3_000;
+
+const AGENT: AgentDocument = {
+  ...{ agentId: "a".repeat(64), name: "alice", status: "active" },
+} as AgentDocument;
+
+/** A parent whose workers have a ledger and registers of their own. */
+function makeParent() {
+  const store = createMemoryStore();
+  const chains = new SealedChains(createJournalStore(createMemoryJournal()), new Map());
+  return { store, chains, shared: new SharedState({ store, chains, leaseMs: LEASE_MS }) };
+}
+
+async function openWorker(shared: SharedState) {
+  const [near, far] = duplexPair();
+  const link = new Link(near, STORE_FAULTS);
+  void shared.serve(new Link(far, STORE_FAULTS), "1");
+  const joined = await link.ask<Joined>("join");
+  const store = new ParentStore(link);
+  const view = new ParentNode({ link, store, joined });
+  const records = new ParentRecords(link, () => view.checkLease());
+  const faults: unknown[] = [];
+  const state = await openState({
+    ...{ store, view, shared: { records, heads: new Map(), events: [] } },
+    ...{ journalDirectory: undefined, onFault: (error) => void faults.push(error) },
+  });
+  link.serve({ save: () => state.save() });
+  await view.start();
+  onTestFinished(async () => {
+    await view.close();
+    link.close();
+    expect(faults).toEqual([]);
+  });
+  const sealer = createSealer(createRecordSigner());
+  const attributor = new Attributor({ serverId: "s", sealer, ledger: state.ledger });
+  const record = async (extension: Readonly<Record<string, unknown>>) => {
+    const draft = attributor.chained(makeFacts(AGENT.agentId, { extension }));
+    await state.ledger.settled();
+    return draft;
+  };
+  return { state, record };
+}
+
+it("is stored also where the question for it comes at the heels of the answer to the event", async () => {
+  const { store, chains, shared } = makeParent();
+  const { state, record } = await openWorker(shared);
+  const append = chains.append.bind(chains);
+  const saved = new Promise<unknown>((resolve) => {
+    chains.append = (batch) => {
+      const appended = append(batch);
+      void appended.then(async () => {
+        await shared.save();
+        resolve(await store.get("lifecycle", AGENT.agentId));
+      });
+      return appended;
+    };
+  });
+  const change = { method: "REVOKE", agent: AGENT, details: {}, record } as const;
+  expect(await state.lifecycle.apply(change)).toMatchObject({ kind: "changed" });
+  expect(await saved).toMatchObject({ status: "retired" });
+  expect(chains.events).toEqual([]);
+});
