@@ -63,6 +63,9 @@ const LEASES_UNHEARD = 1.5;
 /** The time that a worker's answer may be under way when its lease runs out. */
 const SLACK_MS = 50;
 
+/** So many events are kept for workers to come; then those that are there store what they made of them. */
+const MOST_EVENTS = 1_000;
+
 /** Nothing can be stored of what a worker has made of its records: all of it is in the journal, for the next time. */
 export class WorkerMissingError extends Error {
   override readonly name = "WorkerMissingError";
@@ -74,6 +77,7 @@ export class SharedState {
   readonly #turns = new ChainTurns<Link>();
   /** Workers that were killed and have no successor yet: what they did may not be stored. */
   readonly #missing = new Set<string>();
+  #isSaving = false;
   #isChanged: () => void = () => undefined;
   #change: Promise<void> = Promise.resolve();
 
@@ -130,6 +134,15 @@ export class SharedState {
     if (told !== undefined) this.#options.chains.forgetEvents(told);
   }
 
+  /** A journal that is never full, such as one in memory, has nobody ask for it. */
+  async #saveMany(): Promise<void> {
+    if (this.#isSaving || this.#options.chains.events.length < MOST_EVENTS) return;
+    this.#isSaving = true;
+    // The next event tries again.
+    await this.save().catch(() => undefined);
+    this.#isSaving = false;
+  }
+
   async #join(node: string, process: string): Promise<Joined> {
     const { store, chains, leaseMs } = this.#options;
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
@@ -168,6 +181,7 @@ export class SharedState {
     return {
       append: (batch: BatchMessage, octets: Buffer) => {
         const appended = chains.append(decodeBatch(batch, octets));
+        if (batch.events.length > 0) void this.#saveMany();
         if (this.#turns.isEmpty) return appended;
         const agentIds = batch.chains.map(([agentId]) => agentId);
         return appended.finally(() => this.#turns.end(agentIds, link));

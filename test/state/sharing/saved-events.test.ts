@@ -79,3 +79,14 @@ it("is stored also where the question for it comes at the heels of the answer to
   expect(await saved).toMatchObject({ status: "retired" });
   expect(chains.events).toEqual([]);
 });
+
+it("is asked for once there are many of them, also where no journal is ever full", async () => {
+  const { chains, shared } = makeParent();
+  const { record } = await openWorker(shared);
+  const most = 1_000;
+  for (let made = 0; made < 3 * most; made += 100) {
+    const extension = { event_type: "contract-released" };
+    await Promise.all(Array.from({ length: 100 }, () => record(extension)));
+  }
+  await expect.poll(() => chains.events.length).toBeLessThan(2 * most);
+});
