@@ -2,13 +2,13 @@
  * Reads the records of a journal from its end to its beginning, one at a time, however many there
  * are.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalPosition } from "./journal.ts";
 import {
   LINE_FEED,
-  MAX_LINE,
+  MAX_DAMAGED_LINE,
+  recordOf,
   type SegmentPlace,
   type StoredRecord,
   segmentName,
@@ -42,29 +42,33 @@ async function* readSegmentBackward(
 ): AsyncGenerator<StoredRecord> {
   const { size } = await file.stat();
   let end = Math.min(from ?? size, size);
-  /** The octets from `end` on that begin in a line whose beginning was not read yet. */
-  let rest: Buffer = Buffer.alloc(0);
+  /** The pieces of the line that `end` is in. */
+  let rest: readonly Buffer[] = [];
   let isTail = true;
   while (end > 0) {
     const start = Math.max(0, end - CHUNK);
-    const chunk = Buffer.alloc(end - start);
+    let chunk = Buffer.alloc(end - start);
     await file.read(chunk, 0, chunk.length, start);
-    let octets = Buffer.concat([chunk, rest]);
     if (isTail) {
       // Half a line at the end is none.
-      octets = octets.subarray(0, octets.lastIndexOf(LINE_FEED) + 1);
-      isTail = octets.length === 0;
+      chunk = chunk.subarray(0, chunk.lastIndexOf(LINE_FEED) + 1);
+      isTail = chunk.length === 0;
     }
     end = start;
+    if (isTail) continue;
+    rest = [chunk, ...rest];
+    // A long line is put together once.
+    if (start > 0 && !chunk.includes(LINE_FEED)) {
+      if (rest.length * CHUNK > MAX_DAMAGED_LINE) throw new Error(`${name} holds no journal lines`);
+      continue;
+    }
+    let octets = Buffer.concat(rest);
     for (;;) {
       const before = octets.length < 2 ? -1 : octets.lastIndexOf(LINE_FEED, octets.length - 2);
       if (octets.length === 0 || (before === -1 && start > 0)) break;
-      const jws = octets.toString("latin1", before + 1, octets.length - 1);
-      const offset = start + before + 1;
-      yield { jws, auditId: hash("sha256", jws), offset, length: jws.length };
+      yield recordOf(octets.subarray(before + 1, octets.length - 1), start + before + 1);
       octets = octets.subarray(0, before + 1);
     }
-    rest = octets;
-    if (rest.length > MAX_LINE) throw new Error(`${name} holds no journal lines`);
+    rest = [octets];
   }
 }

@@ -42,7 +42,7 @@ export const LINE_FEED = 0x0a;
 /** No line that this program writes is longer: its texts come from heads that are bounded. */
 export const MAX_LINE: number = 1024 * 1024;
 /** A disk that lost part of a segment may have left one line of all that stood there. */
-const MAX_DAMAGED_LINE = 64 * 1024 * 1024;
+export const MAX_DAMAGED_LINE: number = 64 * 1024 * 1024;
 const CHUNK = 64 * 1024;
 const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 /** More than most groups of records take. */
@@ -101,7 +101,8 @@ export async function* readSegment(
   if (rest.length > MAX_LINE) yield recordOf(rest, offset);
 }
 
-function recordOf(line: Buffer, offset: number): StoredRecord {
+/** The record that a line is. */
+export function recordOf(line: Buffer, offset: number): StoredRecord {
   const jws = line.toString("latin1");
   return { jws, auditId: hash("sha256", jws), offset, length: jws.length };
 }

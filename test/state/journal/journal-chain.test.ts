@@ -153,6 +153,22 @@ describe("verifyJournalChain", () => {
     expect(await verify([...kept, theirs!])).toMatchObject({ records: 3, broken: undefined });
   });
 
+  it.each([64 * 1024, 3 * 1024 * 1024])(
+    "says where a chain breaks at a stretch of %i octets that a disk has lost",
+    async (octets) => {
+      const records = chainOf(AGENT, 5);
+      const directory = makeDirectory();
+      const lines = records.map(({ jws }) => `${jws}\n`);
+      lines[2] = "\0".repeat(octets);
+      writeFileSync(join(directory, "00000001.jws"), lines.join(""));
+      const report = await verifyJournalChain({ directory, agentId: AGENT, keys: [publicKey] });
+      expect(report).toMatchObject({
+        records: 1,
+        broken: { kind: "missing-record", auditId: records[3]?.auditId },
+      });
+    },
+  );
+
   it("is not misled by copies of older records behind the newest one", async () => {
     const records = chainOf(AGENT, 6);
     for (const copies of [[1], [1, 2, 3], [3, 1], [5, 0]]) {
