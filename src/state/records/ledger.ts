@@ -33,7 +33,8 @@ const RETRY_AFTER_MS = 500;
 
 export class Ledger {
   readonly #store: RecordStore;
-  readonly #heads: ChainHeads;
+  /** Where the chains end, as far as this process knows. */
+  readonly heads: ChainHeads;
   readonly #clock: ChainClock;
   readonly #writer: DraftWriter;
   /** Seals what is in no chain, where others wait for their store: nobody has to wait for that. */
@@ -49,12 +50,12 @@ export class Ledger {
     clock: LedgerClock = { onStepBack: () => undefined },
   ) {
     this.#store = store;
-    this.#heads = new ChainHeads(heads);
+    this.heads = new ChainHeads(heads);
     const { headsOf } = store;
     this.#questions = headsOf && new HeadQuestions((agentIds) => headsOf.call(store, agentIds));
     this.#loose = store.isImmediate ? undefined : new Ledger(NOWHERE, new Map(), onFailure);
     const options: WriterOptions = {
-      ...{ store, heads: this.#heads },
+      ...{ store, heads: this.heads },
       onFailure: (error) => {
         this.#failedAt = performance.now();
         onFailure(error);
@@ -67,7 +68,7 @@ export class Ledger {
     this.#writer = store.isImmediate ? new GroupWriter(options) : new BatchWriter(options);
     const newestAt = newestOf(heads.values());
     const pending = (): Iterable<Chain> => this.#writer.pending();
-    this.#clock = new ChainClock({ ...clock, heads: this.#heads, newestAt, pending });
+    this.#clock = new ChainClock({ ...clock, heads: this.heads, newestAt, pending });
   }
 
   /** False after a record could not be written: nothing should be begun that needs one. */
@@ -84,12 +85,12 @@ export class Ledger {
 
   /** The last record of an agent's chain that this process knows of. */
   headOf(agentId: string): ChainHead | undefined {
-    return this.#heads.get(agentId);
+    return this.heads.get(agentId);
   }
 
   /** The last record of an agent's chain, whichever process has written it. */
   async currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
-    return (await this.#questions?.ask(agentId)) ?? this.#heads.get(agentId);
+    return (await this.#questions?.ask(agentId)) ?? this.heads.get(agentId);
   }
 
   /** The last records of agents' chains, whichever process has written them. */
@@ -97,7 +98,7 @@ export class Ledger {
     const current = await this.#store.headsOf?.(agentIds);
     const heads = new Map<string, ChainHead>();
     for (const agentId of agentIds) {
-      const head = current?.get(agentId) ?? this.#heads.get(agentId);
+      const head = current?.get(agentId) ?? this.heads.get(agentId);
       if (head !== undefined) heads.set(agentId, head);
     }
     return heads;
@@ -153,16 +154,6 @@ export class Ledger {
   /** Finds many records of one chain, one behind the other. */
   openReader(): RecordReader {
     return this.#store.openReader?.() ?? this.#store;
-  }
-
-  /** The heads that changed since the last call. */
-  takeChanged(): ReadonlyMap<string, ChainHead> {
-    return this.#heads.takeChanged();
-  }
-
-  /** Marks chains that the store does not know as they are, for `takeChanged`. */
-  markChanged(agentIds: Iterable<string>): void {
-    this.#heads.mark(agentIds);
   }
 
   /** Waits for what is pending, and closes the records' store; nothing may be added after it. */

@@ -26,7 +26,12 @@ import type { Durability } from "../state-sections.ts";
 import type { Change, Store } from "../store.ts";
 import { knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
-import { createJournalStore, type RecordStore, UnknownOutcomeError } from "./record-store.ts";
+import {
+  type ChainHeads,
+  createJournalStore,
+  type RecordStore,
+  UnknownOutcomeError,
+} from "./record-store.ts";
 
 /** Where the ledger keeps what. */
 export interface LedgerOptions {
@@ -86,8 +91,7 @@ interface OpenLedger extends OpenRecords {
 
 /** Chains that grow in a journal, and which of them have. */
 export interface GrowingChains {
-  takeChanged(): ReadonlyMap<string, ChainHead>;
-  markChanged(agentIds: Iterable<string>): void;
+  readonly heads: ChainHeads;
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -190,7 +194,7 @@ async function openKept<Chains extends GrowingChains>(
   const chains = make(records, all);
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
-  for (const agentIds of [placed, grown.keys(), added]) chains.markChanged(agentIds);
+  for (const agentIds of [placed, grown.keys(), added]) chains.heads.mark(agentIds);
   let checkpointing: Promise<void> = Promise.resolve();
   checkpointNow = () => {
     // One at a time: a later one would lie beyond the heads of one that can fail yet.
@@ -331,14 +335,14 @@ async function storeCheckpoint(
   // Records written from here on are replayed again: they may not have been taken in yet.
   const { position } = journal;
   await beforeCheckpoint?.();
-  const changed = chains.takeChanged();
+  const changed = chains.heads.takeChanged();
   try {
     // The store is synced: it must not know of records that a power cut takes from the journal.
     await journal.sync();
     await commitInSlices(store, knownChainChanges(changed, position));
   } catch (error) {
     // A later checkpoint lies beyond these records, and nothing would tell of them again.
-    chains.markChanged(changed.keys());
+    chains.heads.mark(changed.keys());
     throw error;
   }
   return position;

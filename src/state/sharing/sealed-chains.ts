@@ -26,7 +26,8 @@ interface PendingBatch {
 export class SealedChains implements GrowingChains {
   /** Where they are kept. */
   readonly records: RecordStore;
-  readonly #heads: ChainHeads;
+  /** Where they end. */
+  readonly heads: ChainHeads;
   /** In order; of those that are in the store everywhere, none. */
   #events: JournalRecord[] = [];
   #pending: PendingBatch[] = [];
@@ -34,17 +35,7 @@ export class SealedChains implements GrowingChains {
 
   constructor(records: RecordStore, heads: ReadonlyMap<string, ChainHead>) {
     this.records = records;
-    this.#heads = new ChainHeads(heads);
-  }
-
-  /** Where all chains end. */
-  get heads(): ReadonlyMap<string, ChainHead> {
-    return this.#heads.all;
-  }
-
-  /** Where a chain ends. */
-  headOf(agentId: string): ChainHead | undefined {
-    return this.#heads.get(agentId);
+    this.heads = new ChainHeads(heads);
   }
 
   /** The events that a worker may have appended and not stored. */
@@ -63,14 +54,6 @@ export class SealedChains implements GrowingChains {
       this.#pending.push({ batch, resolve, reject });
       this.#writing ??= this.#writeAll();
     });
-  }
-
-  takeChanged(): ReadonlyMap<string, ChainHead> {
-    return this.#heads.takeChanged();
-  }
-
-  markChanged(agentIds: Iterable<string>): void {
-    this.#heads.mark(agentIds);
   }
 
   async settled(): Promise<void> {
@@ -110,7 +93,7 @@ export class SealedChains implements GrowingChains {
       return;
     }
     for (const [index, { resolve }] of group.entries()) {
-      resolve([...(lost[index] ?? [])].map((id) => [id, this.#heads.get(id) ?? null]));
+      resolve([...(lost[index] ?? [])].map((id) => [id, this.heads.get(id) ?? null]));
     }
   }
 
@@ -118,7 +101,7 @@ export class SealedChains implements GrowingChains {
   #decide({ chains, records }: SealedBatch, heads: Map<string, string>): Set<string> | undefined {
     let lost: Set<string> | undefined;
     for (const { agentId, expected, last } of chains) {
-      const head = heads.get(agentId) ?? this.#heads.get(agentId)?.auditId ?? NO_AUDIT_ID;
+      const head = heads.get(agentId) ?? this.heads.get(agentId)?.auditId ?? NO_AUDIT_ID;
       if (head === expected) heads.set(agentId, records.auditIdOf(last));
       else {
         lost ??= new Set();
@@ -134,7 +117,7 @@ export class SealedChains implements GrowingChains {
       for (const { agentId, at, method, last } of chains) {
         const offset = before + records.offsetOf(last);
         const place = first && { segment: first.segment, offset, length: records.lengthOf(last) };
-        this.#heads.move(agentId, { auditId: records.auditIdOf(last), at, method, place });
+        this.heads.move(agentId, { auditId: records.auditIdOf(last), at, method, place });
       }
       for (const index of events) this.#events.push(records.recordOf(index));
       before += records.lines.length;

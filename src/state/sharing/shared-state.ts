@@ -152,7 +152,7 @@ export class SharedState {
       process,
       leaseMs,
       upTo,
-      heads: [...heads].map(([id, head]) => [id, withoutPlace(head)] as const),
+      heads: [...heads.all].map(([id, head]) => [id, withoutPlace(head)] as const),
       events,
     };
   }
@@ -190,7 +190,7 @@ export class SharedState {
         const others = isLost ? [...this.#seats].filter((one) => one.link !== link) : [];
         for (const other of others) other.link.tell("raced", agentId);
         await this.#turns.begin(agentId, link);
-        return withoutPlace(chains.headOf(agentId));
+        return withoutPlace(chains.heads.get(agentId));
       },
       probe: () => records.probe(),
       find: (auditId: string) => records.find(auditId),
@@ -199,7 +199,7 @@ export class SharedState {
       "where-cut": (auditId: string) => records.whereCut?.(auditId),
       heads: (agentIds: readonly string[]) =>
         agentIds.flatMap((agentId) => {
-          const head = withoutPlace(chains.headOf(agentId));
+          const head = withoutPlace(chains.heads.get(agentId));
           return head === undefined ? [] : [[agentId, head]];
         }),
     };

@@ -121,18 +121,18 @@ describe("Ledger", () => {
     expect(previousOf(draft)).toBe(NO_AUDIT_ID);
     expect(journal.batches).toEqual([]);
     expect(ledger.headOf("")).toBeUndefined();
-    expect(ledger.takeChanged().size).toBe(0);
+    expect(ledger.heads.takeChanged().size).toBe(0);
   });
 
   it("tells once which chains have grown", async () => {
     const { ledger } = openLedger();
     ledger.add(makeDraft(ALICE));
-    expect(ledger.takeChanged().size).toBe(0);
+    expect(ledger.heads.takeChanged().size).toBe(0);
     await ledger.settled();
-    expect([...ledger.takeChanged()]).toEqual([[ALICE, ledger.headOf(ALICE)]]);
-    expect(ledger.takeChanged().size).toBe(0);
-    ledger.markChanged([ALICE, BOB]);
-    expect([...ledger.takeChanged().keys()]).toEqual([ALICE]);
+    expect([...ledger.heads.takeChanged()]).toEqual([[ALICE, ledger.headOf(ALICE)]]);
+    expect(ledger.heads.takeChanged().size).toBe(0);
+    ledger.heads.mark([ALICE, BOB]);
+    expect([...ledger.heads.takeChanged().keys()]).toEqual([ALICE]);
   });
 
   it("finds what was written", async () => {
