@@ -126,7 +126,7 @@ export function createJournalStore(journal: Journal): RecordStore {
   };
 }
 
-/** The end of a chain. */
+/** The end of a chain; moved without a look at a map, as each record moves one. */
 interface ChainEnd {
   /** Undefined: nothing of the chain is kept. */
   head: ChainHead | undefined;
@@ -192,14 +192,6 @@ export class ChainHeads {
     this.#ends.set(agentId, end);
     return end;
   }
-}
-
-/** The end of a chain; moved without a look at a map, as each record moves one. */
-interface ChainEnd {
-  /** Undefined: nothing of the chain is kept. */
-  head: ChainHead | undefined;
-  /** Since `takeChanged`. */
-  isChanged: boolean;
 }
 
 function headsOf(ends: Iterable<readonly [string, ChainEnd]>): ReadonlyMap<string, ChainHead> {
