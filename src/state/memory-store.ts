@@ -2,6 +2,7 @@
  * The store that forgets at the end: `driver = "memory"`, and tests. Values are kept as JSON, so
  * that a caller never shares one with the store, nor finds in it what JSON cannot say.
  */
+import { firstIndex } from "../base/first-index.ts";
 import { ChangeLog } from "./change-log.ts";
 import { checkName, type EncodedChange, encodeChange } from "./entry-limits.ts";
 import { compareKeys, compileRange } from "./key-range.ts";
@@ -120,12 +121,5 @@ function emptyCollection(): Collection {
 
 /** Where a key is, or would be. */
 function positionOf(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareKeys(keys[middle] ?? "", key) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(keys.length, (index) => compareKeys(keys[index] ?? "", key) >= 0);
 }
