@@ -166,22 +166,11 @@ class SqliteStore implements Store {
     const group = this.#pending;
     if (group.length === 0) return;
     this.#pending = [];
-    const fault = this.#write(group);
-    if (fault === undefined) return;
-    if (group.length === 1) group[0]?.reject(fault.thrown);
-    else this.#writeOneByOne(group);
+    this.#write(group);
   }
 
-  /** One that does not fit on the disk any more takes no other with it. */
-  #writeOneByOne(group: readonly PendingCommit[]): void {
-    for (const one of group) {
-      const fault = this.#write([one]);
-      if (fault !== undefined) one.reject(fault.thrown);
-    }
-  }
-
-  /** Makes a group of commits, and settles them; what was thrown, if none of them was made. */
-  #write(group: readonly PendingCommit[]): { readonly thrown: unknown } | undefined {
+  /** Makes a group of commits, and settles them. */
+  #write(group: readonly PendingCommit[]): void {
     const { begin, setRevision, commit } = this.#statements;
     const outcomes: CommitOutcome[] = [];
     let { revision } = this.#log;
@@ -206,7 +195,11 @@ class SqliteStore implements Store {
       } catch {
         // The next commit tries once more; nothing of this one can be seen by then.
       }
-      return { thrown: this.#health.failed(thrown) };
+      const fault = this.#health.failed(thrown);
+      // One that does not fit on the disk any more takes no other with it.
+      if (group.length > 1) for (const one of group) this.#write([one]);
+      else group[0]?.reject(fault);
+      return;
     }
     if (revision > this.#log.revision) this.#health.succeeded();
     group.forEach(({ changes, resolve }, at) => {
@@ -214,7 +207,6 @@ class SqliteStore implements Store {
       if (outcome.kind === "committed") this.#log.add(outcome.revision, changes);
       resolve(outcome);
     });
-    return undefined;
   }
 
   /** Some faults, such as a full disk, end a transaction by themselves, and some do not. */
