@@ -50,13 +50,6 @@ export class StoreHealth {
     return fault;
   }
 
-  /** An entry that is there and is no JSON: its page was overwritten. */
-  unreadable(thrown: unknown): StoreUnavailableError {
-    const fault = new StoreUnavailableError("damaged", thrown);
-    this.#tell(fault);
-    return fault;
-  }
-
   /** A change was made: whatever passes by itself has passed. */
   succeeded(): void {
     if (this.#told.size === 0) return;

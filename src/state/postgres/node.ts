@@ -196,7 +196,7 @@ export class PostgresNode {
       await this.#forget();
     } catch (error) {
       // The lease ends by itself.
-      this.#looks.fail(this.#options.store.failed(error));
+      this.#looks.fail(this.#options.store.health.failed(error));
     }
   }
 

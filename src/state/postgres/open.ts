@@ -104,11 +104,11 @@ export async function openNode(
     whereCut: (auditId) => retained.whereCut(auditId),
     checkLease: () => node.checkLease(),
     onKept: (record) => acknowledged.note(record),
-    onUnavailable: (fault) => void store.failed(fault),
+    onUnavailable: (fault) => void store.health.failed(fault),
     onAppended: (kept, moved) => {
       store.counts.records += kept;
       store.counts.recordsAgain += moved;
-      if (kept > 0) store.succeeded();
+      if (kept > 0) store.health.succeeded();
     },
     onLoss: (record) => {
       // The next start has to know of it as well.

@@ -18,6 +18,7 @@ import type {
   Store,
   StoredEntry,
 } from "../store.ts";
+import { StoreUnavailableError } from "../store-fault.ts";
 import { type OnStoreNotice, StoreHealth } from "../store-health.ts";
 import { COMMITS_A_TRANSACTION, PostgresCommitter } from "./commit.ts";
 import { isAnswer, postgresFaultKind } from "./fault.ts";
@@ -34,7 +35,8 @@ export class PostgresStore implements Store {
   /** The schema, quoted. */
   readonly name: string;
   readonly #committer: PostgresCommitter;
-  readonly #health: StoreHealth;
+  /** Hears of what else is read and written over this pool as well. */
+  readonly health: StoreHealth;
   readonly #end: PoolEnd;
   /** Everybody who is to hear of changes. */
   readonly watchers: FeedWatchers = new FeedWatchers();
@@ -54,7 +56,7 @@ export class PostgresStore implements Store {
     this.name = name;
     this.#committer = new PostgresCommitter(pool, name);
     this.#end = new PoolEnd(pool);
-    this.#health = new StoreHealth(onNotice, postgresFaultKind);
+    this.health = new StoreHealth(onNotice, postgresFaultKind);
   }
 
   async get(collection: string, key: string): Promise<unknown> {
@@ -115,16 +117,6 @@ export class PostgresStore implements Store {
     this.watchers.watch(collection, watcher);
   }
 
-  /** Tells of a fault that something else over this pool has met, as of one of its own; answers it. */
-  failed(thrown: unknown): unknown {
-    return this.#health.failed(thrown);
-  }
-
-  /** Something else was written over this pool. */
-  succeeded(): void {
-    this.#health.succeeded();
-  }
-
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -134,7 +126,7 @@ export class PostgresStore implements Store {
 
   giveUpAfter(milliseconds: number): void {
     this.#end.giveUpAfter(milliseconds, () => {
-      this.#health.failed(new Error("it does not answer, and is not waited for any more"));
+      this.health.failed(new Error("it does not answer, and is not waited for any more"));
     });
   }
 
@@ -148,7 +140,7 @@ export class PostgresStore implements Store {
     try {
       return await read();
     } catch (error) {
-      throw this.#health.failed(error);
+      throw this.health.failed(error);
     }
   }
 
@@ -156,7 +148,7 @@ export class PostgresStore implements Store {
     try {
       return { key, value: JSON.parse(json), revision: Number(revision) };
     } catch (error) {
-      throw this.#health.unreadable(error);
+      throw this.health.failed(new StoreUnavailableError("damaged", error));
     }
   }
 
@@ -180,7 +172,7 @@ export class PostgresStore implements Store {
   async #write(group: readonly PendingCommit[]): Promise<void> {
     try {
       const outcomes = await this.#committer.commit(group);
-      this.#health.succeeded();
+      this.health.succeeded();
       this.onCommit();
       for (const [index, { resolve }] of group.entries()) {
         const outcome = outcomes[index]!;
@@ -192,7 +184,7 @@ export class PostgresStore implements Store {
         for (const one of group) await this.#write([one]);
         return;
       }
-      const fault = this.#health.failed(error);
+      const fault = this.health.failed(error);
       for (const { reject } of group) reject(fault);
     }
   }

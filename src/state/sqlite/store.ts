@@ -21,6 +21,7 @@ import type {
   Store,
   StoredEntry,
 } from "../store.ts";
+import { StoreUnavailableError } from "../store-fault.ts";
 import { type OnStoreNotice, StoreHealth } from "../store-health.ts";
 
 /** In SQLite's order, every BLOB follows every TEXT. */
@@ -157,7 +158,8 @@ class SqliteStore implements Store {
     try {
       return { key, value: JSON.parse(json), revision };
     } catch (error) {
-      throw this.#health.unreadable(error);
+      // Its page was overwritten.
+      throw this.#health.failed(new StoreUnavailableError("damaged", error));
     }
   }
 
