@@ -103,11 +103,6 @@ export class Retention {
     return this.#running;
   }
 
-  /** Where a record went that was kept; undefined where nothing is known of it. */
-  whereCut(auditId: string): Promise<WhereCut | undefined> {
-    return this.#records.whereCut(auditId);
-  }
-
   size(): Promise<JournalSize | undefined> {
     return this.#records.size();
   }

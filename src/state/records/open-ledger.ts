@@ -189,7 +189,7 @@ async function openKept<Chains extends GrowingChains>(
     append: isPowerSafe
       ? async ({ records, packed }) => ({ first: await journal.writeDurably(records, packed) })
       : kept.append,
-    whereCut: (auditId) => retention.whereCut(auditId),
+    whereCut: (auditId) => retained.whereCut(auditId),
   };
   const chains = make(records, all);
   const newestAt = newestOf(all.values());
