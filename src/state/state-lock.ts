@@ -6,14 +6,14 @@
 import { rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
 import { readBoundedFile } from "../base/bounded-file.ts";
-import { parseRecord } from "../base/json-value.ts";
+import { parseJson } from "../base/json-value.ts";
 import { replaceStateFile } from "../base/state-files.ts";
 import { codeOf } from "../base/thrown.ts";
+import { recordReader } from "./records/stored-record.ts";
 import { loadSqliteDriver } from "./sqlite/driver.ts";
-import { describeSqliteError, prepareSqliteFile } from "./sqlite/file.ts";
+import { describeSqliteError, prepareSqliteFile, takeDatabase } from "./sqlite/file.ts";
 import { releaseDatabase } from "./sqlite/store.ts";
 
 /** A lock that this process holds. */
@@ -35,8 +35,7 @@ export const NO_DRIVER = "NO_DRIVER";
 const LOCK = "lock";
 const HOLDER = "lock.json";
 const MAX_HOLDER_BYTES = 4096;
-const ATTEMPTS = 5;
-const RETRY_MS = 25;
+const TAKE = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE";
 
 /** Locks a state directory, which is made where there is none; `program` is named to others. */
 export async function lockStateDirectory(
@@ -48,22 +47,14 @@ export async function lockStateDirectory(
   const path = join(directory, LOCK);
   const prepared = prepareSqliteFile(path);
   if (prepared !== undefined) return { kind: "impossible", ...prepared };
-  for (let attempt = 1; ; attempt += 1) {
-    let database: Database | undefined;
-    try {
-      database = new Database(path, { timeout: 0 });
-      database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-      return { kind: "locked", lock: hold(database, directory, program) };
-    } catch (error) {
-      database?.close();
-      const code = codeOf(error);
-      if (code !== "SQLITE_BUSY") {
-        return { kind: "impossible", message: describeSqliteError(error), code };
-      }
-      // Two that start at the same moment refuse each other; a little later, one of them has it.
-      if (attempt === ATTEMPTS) return { kind: "taken", message: describeHolder(directory) };
-      await delay(RETRY_MS * Math.random());
-    }
+  try {
+    const database = await takeDatabase(path, Database, TAKE);
+    return { kind: "locked", lock: hold(database, directory, program) };
+  } catch (error) {
+    const code = codeOf(error);
+    return code === "SQLITE_BUSY"
+      ? { kind: "taken", message: describeHolder(directory) }
+      : { kind: "impossible", message: describeSqliteError(error), code };
   }
 }
 
@@ -104,13 +95,14 @@ interface Holder {
 
 /** Undefined also for one that was killed: the file is still there, and the lock is somebody else's. */
 function readHolder(text: string): Holder | undefined {
-  const value = parseRecord(text);
-  if (value === undefined) return undefined;
-  const { program, pid, host, since } = value;
-  if (typeof program !== "string" || typeof host !== "string") return undefined;
-  if (typeof since !== "string" || typeof pid !== "number") return undefined;
-  return host === hostname() && !isAlive(pid) ? undefined : { program, pid, host, since };
+  const holder = holderOf(parseJson(text));
+  const isGone = holder?.host === hostname() && !isAlive(holder.pid);
+  return isGone ? undefined : holder;
 }
+
+const holderOf = recordReader<Holder>({
+  ...{ program: "string", pid: "number", host: "string", since: "string" },
+});
 
 function isAlive(pid: number): boolean {
   try {

@@ -35,14 +35,35 @@ export async function openSqliteFile(path: string, Database: DatabaseClass): Pro
   if (prepared !== undefined) return { fault: prepared.message };
   const logDamage = await lastingDamage(path);
   if (logDamage !== undefined) return { fault: describeLogDamage(path, logDamage), logDamage };
+  try {
+    return checkDatabase(await takeDatabase(path, Database, TAKE));
+  } catch (error) {
+    return { fault: describeSqliteError(error) };
+  }
+}
+
+/** EXCLUSIVE comes first: it is what makes the next statement take the lock for good. */
+const TAKE = `PRAGMA locking_mode = EXCLUSIVE;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA journal_size_limit = 16777216;`;
+
+/** Opens a database by statements that lock it; throws for a file that is locked or is no database. */
+export async function takeDatabase(
+  path: string,
+  Database: DatabaseClass,
+  statements: string,
+): Promise<Database> {
   for (let attempt = 1; ; attempt += 1) {
+    let database: Database | undefined;
     try {
-      return checkDatabase(connect(path, Database));
+      database = new Database(path, { timeout: 0 });
+      database.exec(statements);
+      return database;
     } catch (error) {
+      database?.close();
       // Two that start at the same moment refuse each other; a little later, one of them has it.
-      if (codeOf(error) !== "SQLITE_BUSY" || attempt === ATTEMPTS) {
-        return { fault: describeSqliteError(error) };
-      }
+      if (codeOf(error) !== "SQLITE_BUSY" || attempt === ATTEMPTS) throw error;
       await delay(RETRY_MS * Math.random());
     }
   }
@@ -76,24 +97,6 @@ function lookIntoLog(path: string): LogDamage | undefined {
 export function describeLogDamage(path: string, { offset }: LogDamage): string {
   const log = basename(logOf(path));
   return `is damaged: its log "${log}" does not hold from octet ${offset} on, and commits behind that would be lost`;
-}
-
-/** Throws for a file that is locked or is no database. */
-function connect(path: string, Database: DatabaseClass): Database {
-  const database = new Database(path, { timeout: 0 });
-  try {
-    // EXCLUSIVE comes first: it is what makes the next statement take the lock for good.
-    database.exec(
-      `PRAGMA locking_mode = EXCLUSIVE;
-       PRAGMA journal_mode = WAL;
-       PRAGMA synchronous = FULL;
-       PRAGMA journal_size_limit = 16777216;`,
-    );
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
 }
 
 function checkDatabase(database: Database): SqliteFile {
