@@ -15,10 +15,9 @@ import { pagesOf } from "../postgres/driver.ts";
 import { EVENTS } from "../postgres/records.ts";
 import type { PostgresStore } from "../postgres/store.ts";
 import { CHAIN_HEADS } from "../records/known-chains.ts";
+import type { Change } from "../store.ts";
 import { exportLines, type RecordLine } from "./export-state.ts";
-import { headerLine, type StateLine, stateLine } from "./state-file.ts";
-
-type EntryLine = Extract<StateLine, { readonly kind: "put" }>;
+import { headerLine, stateLine } from "./state-file.ts";
 
 const PAGE = 500;
 
@@ -30,7 +29,7 @@ export function exportPostgres(store: PostgresStore, serverId: string): AsyncIte
 function linesOf(
   { pool, name }: PostgresStore,
   serverId: string,
-): AsyncIterable<string | EntryLine | RecordLine> {
+): AsyncIterable<string | Change | RecordLine> {
   return readingSnapshot(pool, async function* (client) {
     const first = Number((await readMeta(client, name, FIRST_SEGMENT)) ?? 1);
     yield headerLine(serverId, first);
@@ -43,7 +42,7 @@ function linesOf(
   });
 }
 
-async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<EntryLine> {
+async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<Change> {
   type Row = Record<"collection" | "key" | "value", string>;
   const rows = pagesOf<Row>(PAGE, (last) =>
     client.query(
@@ -58,7 +57,7 @@ async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<Entr
 }
 
 /** The heads, as the entries of a store that has a journal tell them. */
-async function* headsOf(client: PoolClient, name: string): AsyncGenerator<EntryLine> {
+async function* headsOf(client: PoolClient, name: string): AsyncGenerator<Change> {
   const rows = pagesOf<Record<"agent_id" | "audit_id" | "at" | "method", string>>(PAGE, (last) =>
     client.query(
       `SELECT agent_id, audit_id, at, method FROM ${name}.heads

@@ -10,7 +10,7 @@ import { type JournalCut, readCut } from "../journal/cut-record.ts";
 import { isBefore, type JournalPosition, type MemoryJournal } from "../journal/journal.ts";
 import { readSegment, segmentNumber, segmentsIn } from "../journal/segment.ts";
 import { CHAIN_CHECKPOINTS, readCheckpoint } from "../records/known-chains.ts";
-import type { ChangedEntry, Store } from "../store.ts";
+import type { Change, ChangedEntry, Store } from "../store.ts";
 import { headerLine, type StateLine, stateLine } from "./state-file.ts";
 
 /** A record, or where the entries know of all that stands before. */
@@ -62,7 +62,7 @@ export async function* exportState(source: ExportSource): AsyncGenerator<string>
 
 /** Writes lines down, the header first, and what they add up to behind them. */
 export async function* exportLines(
-  lines: AsyncIterable<string | EntryLine | RecordLine>,
+  lines: AsyncIterable<string | Change | RecordLine>,
 ): AsyncGenerator<string> {
   const digest = createHash("sha256");
   const count = { entries: 0, records: 0 };
@@ -77,14 +77,11 @@ export async function* exportLines(
   yield stateLine({ kind: "end", ...count, sha256: digest.digest("hex") });
 }
 
-/** An entry, or that it is gone. */
-type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
-
 async function* linesOf({
   serverId,
   store,
   records,
-}: ExportSource): AsyncGenerator<string | EntryLine | RecordLine> {
+}: ExportSource): AsyncGenerator<string | Change | RecordLine> {
   const exported = await records.begin();
   yield headerLine(serverId, exported.firstSegment);
   for await (const one of exported.cuts?.() ?? []) yield stateLine(one);
@@ -101,7 +98,7 @@ async function* linesOf({
 }
 
 /** The entries page by page, and behind each page what has changed meanwhile. */
-async function* exportEntries(store: Store, onCut: () => void): AsyncGenerator<EntryLine> {
+async function* exportEntries(store: Store, onCut: () => void): AsyncGenerator<Change> {
   if (store.collections === undefined) throw new ExportRefusal("this store cannot be exported");
   let { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
   for (const collection of await store.collections()) {
@@ -120,9 +117,9 @@ async function* exportEntries(store: Store, onCut: () => void): AsyncGenerator<E
   yield* changeLines(changed);
 }
 
-function changeLines(changed: readonly ChangedEntry[] | undefined): readonly EntryLine[] {
+function changeLines(changed: readonly ChangedEntry[] | undefined): readonly Change[] {
   if (changed === undefined) throw new ExportRefusal("the store changes faster than it is read");
-  return changed.map(({ collection, key, entry }): EntryLine => {
+  return changed.map(({ collection, key, entry }): Change => {
     if (entry === undefined) return { kind: "delete", collection, key };
     return { kind: "put", collection, key, value: entry.value };
   });

@@ -12,6 +12,7 @@ import { schemaStatement } from "../postgres/schema.ts";
 import type { PostgresStore } from "../postgres/store.ts";
 import { CHAIN_CHECKPOINTS, CHAIN_HEADS } from "../records/known-chains.ts";
 import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
+import type { Change } from "../store.ts";
 import {
   BATCH,
   BATCH_CHARACTERS,
@@ -108,7 +109,7 @@ class Entering {
   readonly #name: string;
   readonly #chains = new ImportedChains();
   /** The later of two lines of a key stands for both. */
-  #entries = new Map<string, Extract<ImportLine, { readonly kind: "put" | "delete" }>>();
+  #entries = new Map<string, Change>();
   #records: Extract<ImportLine, { readonly kind: "record" }>[] = [];
   #characters = 0;
 

@@ -101,7 +101,7 @@ class Entering {
     await this.#store.commit(knownChainChanges(this.#chains.heads, this.#checkpoint ?? position));
   }
 
-  async #addEntry(line: Extract<ImportLine, { readonly kind: "put" | "delete" }>): Promise<void> {
+  async #addEntry(line: Change): Promise<void> {
     // The later of two stands for both: the feed repeats what has changed.
     if (line.collection === CHAIN_HEADS) this.#chains.noteHead(line);
     else {

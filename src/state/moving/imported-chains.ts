@@ -12,6 +12,7 @@ import {
 } from "../journal/cut-record.ts";
 import { readHead } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/record-store.ts";
+import type { Change } from "../store.ts";
 import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
 import type { StateHeader } from "./state-file.ts";
 
@@ -59,7 +60,7 @@ export class ImportedChains {
   readonly #cutHeads: CutHead[] = [];
 
   /** An entry that says where a chain ends, or that it is gone. */
-  noteHead(line: Extract<ImportLine, { readonly kind: "put" | "delete" }>): void {
+  noteHead(line: Change): void {
     const head = line.kind === "put" ? readHead(line.value) : undefined;
     if (head === undefined) this.heads.delete(line.key);
     else this.heads.set(line.key, head);

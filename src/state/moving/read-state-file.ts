@@ -11,6 +11,7 @@ import { checkName, encodeChange } from "../entry-limits.ts";
 import { readChainRecord } from "../journal/journal-replay.ts";
 import { CHAIN_HEADS, readHead } from "../records/known-chains.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
+import type { Change } from "../store.ts";
 import {
   MAX_LINE_BYTES,
   readHeader,
@@ -27,7 +28,7 @@ export class StateFileError extends Error {
 /** One line of a file that holds so far. */
 export type ReadLine =
   | { readonly kind: "header"; readonly header: StateHeader }
-  | Extract<StateLine, { readonly kind: "put" | "delete" | "checkpoint" | "cut" | "cut-head" }>
+  | Exclude<StateLine, { readonly kind: "record" | "end" | "failed" }>
   | { readonly kind: "record"; readonly jws: string; readonly linked: LinkedRecord }
   | {
       readonly kind: "end";
@@ -101,15 +102,13 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
   if (!isOver) throw new StateFileError(`ends behind line ${number}, before it is whole`);
 }
 
-type EntryLine = Extract<StateLine, { readonly kind: "put" | "delete" }>;
-
 /** Readers walk into values; JSON of newer versions of Node knows no bound of its own. */
 const ENTRY_BOUNDS: JsonBounds = {
   ...{ depth: 4_096, members: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY },
 };
 
 /** No export has entries that no store takes. */
-function checkEntry(one: EntryLine, raw: Buffer, number: number): void {
+function checkEntry(one: Change, raw: Buffer, number: number): void {
   const excess = jsonExcess(raw, ENTRY_BOUNDS);
   if (excess !== undefined) throw lineError(number, `cannot be kept: it ${excess}`);
   try {
@@ -119,7 +118,7 @@ function checkEntry(one: EntryLine, raw: Buffer, number: number): void {
   }
 }
 
-function noteHead(known: Map<string, string>, one: EntryLine): void {
+function noteHead(known: Map<string, string>, one: Change): void {
   const head = one.kind === "put" ? readHead(one.value) : undefined;
   if (head === undefined) known.delete(one.key);
   else known.set(one.key, head.auditId);

@@ -8,7 +8,7 @@ import { VERSION } from "../../base/version.ts";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../entry-limits.ts";
 import { type CutHead, cutHeadValue, readCutHead } from "../journal/cut-heads.ts";
 import { segmentName, segmentNumber } from "../journal/segment.ts";
-import type { StoredValue } from "../store.ts";
+import type { Change } from "../store.ts";
 
 const STATE_FORMAT = "agtpd-state";
 const STATE_FORMAT_VERSION = 1;
@@ -28,14 +28,8 @@ export interface StateHeader {
 
 /** One line behind the header. */
 export type StateLine =
-  | {
-      readonly kind: "put";
-      readonly collection: string;
-      readonly key: string;
-      readonly value: StoredValue;
-    }
-  /** Of an entry that stands further up, and was deleted while it was exported. */
-  | { readonly kind: "delete"; readonly collection: string; readonly key: string }
+  /** An entry; or that one is gone which stands further up, and was deleted while it was exported. */
+  | Change
   | { readonly kind: "record"; readonly jws: string }
   /** The signed checkpoint of segments that were taken away; before all entries. */
   | { readonly kind: "cut"; readonly jws: string }
