@@ -14,7 +14,7 @@ import {
   openControlSocket,
 } from "../server/control-socket.ts";
 import type { JournalSize } from "../state/journal/retention.ts";
-import { failureLine } from "../state/moving/state-file.ts";
+import { stateLine } from "../state/moving/state-file.ts";
 import type { NodeEntry, ViewLease } from "../state/state.ts";
 import type { Config } from "./config/config.ts";
 
@@ -78,7 +78,7 @@ async function* tellingFailure(lines: AsyncIterable<string>): AsyncGenerator<str
   try {
     yield* lines;
   } catch (error) {
-    yield failureLine(reasonOf(error));
+    yield stateLine({ kind: "failed", message: reasonOf(error) });
   }
 }
 

@@ -38,7 +38,7 @@ export type StateLine =
   /** The entries know everything that the records before it tell. */
   | { readonly kind: "checkpoint" }
   | ({ readonly kind: "end" } & StateTotals)
-  /** It could not be exported whole; no file has it. */
+  /** The last line where something went wrong; no file has it. */
   | { readonly kind: "failed"; readonly message: string };
 
 /** The last line. */
@@ -75,17 +75,12 @@ export function stateLine(one: StateLine): string {
     case "checkpoint":
       return line({ checkpoint: true });
     case "failed":
-      return failureLine(one.message);
+      return line({ failed: one.message });
     case "end":
       return line({
         end: { entries: one.entries, records: one.records, sha256: one.sha256 },
       });
   }
-}
-
-/** The last line where something went wrong. */
-export function failureLine(message: string): string {
-  return line({ failed: message });
 }
 
 function line(value: JsonRecord): string {
