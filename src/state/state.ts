@@ -135,7 +135,7 @@ export async function openState(options: StateOptions): Promise<ServerState> {
     certificates,
     sessions,
     idempotency: await IdempotencyRegister.open(store, { now }),
-    contracts: await ContractRegister.open({ store, tombstoneMs: () => tombstoneMs, now }),
+    contracts: await ContractRegister.open({ store, tombstoneMs, now }),
     escalations: await EscalationRegister.open(store, { now }),
     suspensions: await SuspensionRegister.open(store, { now }),
     save,

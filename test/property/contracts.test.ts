@@ -104,7 +104,7 @@ class World {
           open: (store) =>
             ContractRegister.open({
               store,
-              tombstoneMs: () => TOMBSTONE,
+              tombstoneMs: TOMBSTONE,
               now: () => this.clock.at,
             }),
           pause,

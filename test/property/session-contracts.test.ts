@@ -73,7 +73,7 @@ class World {
     const make = (own: At) =>
       new HearingNode<Registers>(this.store, {
         open: async (store) => ({
-          contracts: await ContractRegister.open({ store, tombstoneMs: () => 50, now }),
+          contracts: await ContractRegister.open({ store, tombstoneMs: 50, now }),
           suspensions: await SuspensionRegister.open(store, { now }),
         }),
         pause,

@@ -15,7 +15,7 @@ import type { Store } from "../store.ts";
 interface ContractRegisterOptions {
   readonly store: Store;
   /** How long a tombstone outlives the contract's expiry, in milliseconds. */
-  tombstoneMs(): number;
+  readonly tombstoneMs: number;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
@@ -51,13 +51,11 @@ function follow({ revisions, watchers }: Followed, contract: Contract | undefine
 
 export class ContractRegister {
   readonly #contracts: Collection<Contract>;
-  readonly #revisions: Map<string, number>;
-  readonly #watchers: Set<(agentId: string) => void>;
+  readonly #followed: Followed;
 
-  private constructor(contracts: Collection<Contract>, { revisions, watchers }: Followed) {
+  private constructor(contracts: Collection<Contract>, followed: Followed) {
     this.#contracts = contracts;
-    this.#revisions = revisions;
-    this.#watchers = watchers;
+    this.#followed = followed;
   }
 
   static async open(options: ContractRegisterOptions): Promise<ContractRegister> {
@@ -69,7 +67,7 @@ export class ContractRegister {
       ownerOf: ({ agentId }) => agentId,
       orderOf: ({ issuedAt }) => issuedAt,
       groups: { [PAIR]: ({ agentId, endpoint }) => groupOf(agentId, endpoint) },
-      forgottenAt: ({ expiresAt }) => expiresAt + tombstoneMs(),
+      forgottenAt: ({ expiresAt }) => expiresAt + tombstoneMs,
       quota: QUOTA,
       rankOf: (contract, at) => rankOf(asItIs(contract, at)),
       now,
@@ -141,13 +139,13 @@ export class ContractRegister {
 
   /** Another number whenever a contract of the agent has become another; time alone changes none. */
   revisionOf(agentId: string): number {
-    return this.#revisions.get(agentId) ?? 0;
+    return this.#followed.revisions.get(agentId) ?? 0;
   }
 
   /** Hears of each agent whose contracts have changed. Returns the end of it. */
   watch(watcher: (agentId: string) => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    this.#followed.watchers.add(watcher);
+    return () => this.#followed.watchers.delete(watcher);
   }
 
   /** Milliseconds since the epoch, as the register tells what is over. */

@@ -47,7 +47,7 @@ async function open(store = createMemoryStore()) {
   const clock = { now: 0 };
   const register = await ContractRegister.open({
     store,
-    tombstoneMs: () => HOUR,
+    tombstoneMs: HOUR,
     now: () => clock.now,
   });
   return { register, clock, store };
