@@ -29,7 +29,7 @@ export async function writeContracts(deployment: string, count: number): Promise
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { store } = await openStore({ driver: "sqlite", path: join(directory, "state.db") }, "");
   if (store === undefined) throw new Error("the store for contracts does not open");
-  const register = await ContractRegister.open({ store, tombstoneMs: () => DAY_MS });
+  const register = await ContractRegister.open({ store, tombstoneMs: DAY_MS });
   const now = Date.now();
   for (let from = 0; from < count; from += TOGETHER) {
     const some = Array.from({ length: Math.min(TOGETHER, count - from) }, (_, more) =>
