@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { readStoreCopy } from "../../src/state/moving/read-copy.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { openTestStore } from "../support/store.ts";
 
@@ -43,6 +44,22 @@ describe("a process that commits", () => {
       expect(await store.list("right")).toEqual(left);
       expect(left.map(({ key }) => key)).toEqual(expect.arrayContaining(acknowledged));
       await store.close();
+    }
+  });
+
+  it("is read beside as it was at one moment, or not at all", async () => {
+    const path = join(makeDirectory(), "state.db");
+    const { lines } = startCommitter(path);
+    for (let line = 0; line < 2_000; line += 1) await lines.next();
+    for (let read = 0; read < 4; read += 1) {
+      try {
+        const [left, right] = readStoreCopy(path, ["left", "right"]);
+        expect(left?.length).toBeGreaterThan(0);
+        expect(right).toEqual(left);
+      } catch (error) {
+        expect(error).toEqual(new Error("the store is written faster than it can be copied"));
+      }
+      await lines.next();
     }
   });
 

@@ -6,9 +6,12 @@ import { constants, copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadSqliteDriver } from "../sqlite/driver.ts";
+import { logOf, readLogHeader } from "../sqlite/log.ts";
 
 /** A larger database is not copied. */
 const MAX_BYTES = 1024 * 1024 * 1024;
+/** Where a daemon writes to it without end. */
+const ATTEMPTS = 8;
 /** Every build's table has these columns. */
 const LIST = "SELECT key, value FROM entries WHERE collection = ? ORDER BY key";
 
@@ -28,7 +31,7 @@ export function readStoreCopy(
   const directory = mkdtempSync(join(tmpdir(), "agtpd-store-"));
   try {
     const copy = join(directory, "state.db");
-    for (const suffix of ["", "-wal"]) copyFile(path + suffix, copy + suffix);
+    copyStore(path, copy);
     const database = new Database(copy, { timeout: 0 });
     try {
       const list = database.prepare(LIST).raw();
@@ -44,7 +47,19 @@ export function readStoreCopy(
   }
 }
 
+/** While a log is the same, whatever its database was given meanwhile is in it; begun anew, it is not any more. */
+function copyStore(path: string, copy: string): void {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const before = readLogHeader(path);
+    copyFile(path, copy);
+    copyFile(logOf(path), logOf(copy));
+    if (readLogHeader(path).equals(before)) return;
+  }
+  throw new Error("the store is written faster than it can be copied");
+}
+
 function copyFile(from: string, to: string): void {
+  rmSync(to, { force: true });
   const size = statSync(from, { throwIfNoEntry: false })?.size;
   if (size === undefined) return;
   if (size > MAX_BYTES) throw new Error(`the store has ${size} octets, too many for a copy`);

@@ -56,6 +56,17 @@ export function findLogDamage(path: string): LogDamage | undefined {
   }
 }
 
+/** The header of a log, another one once the log was begun anew; empty where there is no log. */
+export function readLogHeader(path: string): Buffer {
+  const file = openIfThere(logOf(path));
+  if (file === undefined) return Buffer.alloc(0);
+  try {
+    return readAt(file, 0, HEADER_BYTES);
+  } finally {
+    closeSync(file);
+  }
+}
+
 function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
