@@ -55,6 +55,8 @@ export function findLosses(
   ): void => {
     if (wasTakenAway(place, segments)) return;
     if (place !== undefined && reader.has(auditId, place)) return;
+    // A daemon beside which somebody looks may have taken it away meanwhile.
+    if (wasTakenAway(place, segmentsIn(directory))) return;
     const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
     const isThere = place !== undefined && reader.holds(auditId, place);
     damages.push({ kind: isThere ? "moved-record" : "lost-record", agentId, auditId, file });

@@ -8,12 +8,16 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { findLosses } from "../../../src/state/journal/journal-comparison.ts";
 import {
   type JournalDamage,
   JournalDamageError,
 } from "../../../src/state/journal/journal-damage.ts";
 import { readSyncedMark } from "../../../src/state/journal/journal-sync.ts";
+import { listSegments } from "../../../src/state/journal/segment.ts";
+import { readKnownChains } from "../../../src/state/records/known-chains.ts";
 import { openLedger } from "../../../src/state/records/open-ledger.ts";
+import type { ChainHead } from "../../../src/state/records/record-store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { type ReadRecord, readJournal } from "../../support/records.ts";
@@ -211,6 +215,26 @@ describe("a start over the journal of a process that was killed", () => {
       expect(await damagesOf(kept)).toEqual([]);
     },
   );
+
+  it("lets a segment go that is taken away while it looks, beside a daemon that does", async () => {
+    const kept = await keep([ALICE, BOB], { segmentBytes: 100 });
+    const { checkpoint, heads } = await readKnownChains(kept.store);
+    const [first] = listSegments(join(kept.directory, "journal"));
+    const looked = [...heads].map(([agentId, head]) => {
+      const { auditId, at, method, place } = head;
+      const goesFirst = place?.segment === first;
+      const late: ChainHead = {
+        ...{ auditId, at, method },
+        get place() {
+          if (goesFirst) rmSync(kept.segment(first ?? 0), { force: true });
+          return place;
+        },
+      };
+      return [agentId, late] as const;
+    });
+    const known = { checkpoint, heads: new Map(looked) };
+    expect(findLosses(join(kept.directory, "journal"), known)).toEqual([]);
+  });
 
   it("lets the oldest segments go, that of the mark among them", async () => {
     const kept = await keepSynced([ALICE]);
