@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { makeDirectory } from "../../base/paths.ts";
 import { type StateNotice, syncFailed, tailCut } from "../notice.ts";
 import { openChainReader } from "../records/chain-reader.ts";
-import { FinishedSegments, readRecord } from "./finished-segments.ts";
+import { FinishedSegments } from "./finished-segments.ts";
 import type {
   Journal,
   JournalPosition,
@@ -25,7 +25,7 @@ import {
   type StoredRecord,
   segmentName,
 } from "./segment.ts";
-import { type RecordPlaces, readRecords } from "./segment-index.ts";
+import { type RecordPlaces, readRecord, readRecords } from "./segment-index.ts";
 
 export interface FileJournalOptions {
   readonly directory: string;
@@ -199,17 +199,19 @@ export class FileJournal implements Journal {
   }
 
   async find(auditId: string): Promise<string | undefined> {
-    const place = this.#records.find(auditId);
-    if (place === undefined) return this.#finished.find(auditId);
-    return readRecord(this.directory, this.#active.number, place, auditId);
+    const place = await this.#locate(auditId);
+    return place && readRecord(this.directory, place, auditId);
   }
 
   openReader(): RecordReader {
-    return openChainReader(this.directory, async (auditId) => {
-      const extent = this.#records.find(auditId);
-      if (extent === undefined) return this.#finished.locate(auditId);
-      return { segment: this.#active.number, ...extent };
-    });
+    return openChainReader(this.directory, (auditId) => this.#locate(auditId));
+  }
+
+  async #locate(auditId: string): Promise<RecordPlace | undefined> {
+    const extent = this.#records.find(auditId);
+    return extent === undefined
+      ? this.#finished.locate(auditId)
+      : { segment: this.#active.number, ...extent };
   }
 
   async close(): Promise<void> {

@@ -2,11 +2,10 @@
  * The segments of a journal that are not written any more: what each still needs is made beside
  * serving, and records are found by their indexes.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { hash } from "node:crypto";
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordPlace } from "./journal.ts";
 import { type ActiveSegment, type Extent, segmentName } from "./segment.ts";
-import { findInIndex, RecordPlaces, readExtent, readRecords, writeIndex } from "./segment-index.ts";
+import { findInIndex, RecordPlaces, readRecords, writeIndex } from "./segment-index.ts";
 import { describeSegments, type FinishedSegment, forgetSegments } from "./segment-manifest.ts";
 
 export class FinishedSegments {
@@ -56,12 +55,6 @@ export class FinishedSegments {
     const gone = new Set(numbers);
     this.#numbers = this.#numbers.filter((number) => !gone.has(number));
     this.#beside(() => forgetSegments(this.#directory, numbers.map(segmentName)));
-  }
-
-  /** The compact JWS of a record. */
-  async find(auditId: string): Promise<string | undefined> {
-    const place = await this.locate(auditId);
-    return place && readRecord(this.#directory, place.segment, place, auditId);
   }
 
   /** Where a record stands, the newest segment being looked at first. */
@@ -122,21 +115,5 @@ export class FinishedSegments {
   /** Work that nobody waits for, one after another. */
   #beside(work: () => Promise<void>): void {
     this.#work = this.#work.then(work).catch((error: unknown) => this.#onFault(error));
-  }
-}
-
-/** One record; undefined when it was altered, or its segment was taken away meanwhile. */
-export async function readRecord(
-  directory: string,
-  number: number,
-  extent: Extent,
-  auditId: string,
-): Promise<string | undefined> {
-  try {
-    const jws = await readExtent(directory, number, extent);
-    return hash("sha256", jws) === auditId ? jws : undefined;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
   }
 }

@@ -3,12 +3,14 @@
  * where its record is looked up. Making one takes no sorting, and a look-up reads once. A table that
  * is of a segment of another size, or is not whole, is no index.
  */
+import { hash } from "node:crypto";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { replaceDerivedFile } from "../../base/state-files.ts";
 import { codeOf } from "../../base/thrown.ts";
-import type { JournalRecord } from "./journal.ts";
+import type { JournalRecord, RecordPlace } from "./journal.ts";
+import { openIfThere } from "./journal-disk.ts";
 import { ID_OCTETS as AUDIT_ID_OCTETS, type PackedRecords } from "./packed-records.ts";
 import { type Extent, readSegment, segmentName } from "./segment.ts";
 
@@ -145,17 +147,19 @@ function findInWindow(window: Buffer, count: number, wanted: Buffer): Extent | "
   return undefined;
 }
 
-/** One record out of a segment. */
-export async function readExtent(
+/** One record; undefined when it was altered, or its segment was taken away meanwhile. */
+export async function readRecord(
   directory: string,
-  number: number,
-  { offset, length }: Extent,
-): Promise<string> {
-  const file = await open(join(directory, segmentName(number)), "r");
+  { segment, offset, length }: RecordPlace,
+  auditId: string,
+): Promise<string | undefined> {
+  const file = await openIfThere(join(directory, segmentName(segment)));
+  if (file === undefined) return undefined;
   try {
     const octets = Buffer.alloc(length);
     await file.read(octets, 0, length, offset);
-    return octets.toString("latin1");
+    const jws = octets.toString("latin1");
+    return hash("sha256", jws) === auditId ? jws : undefined;
   } finally {
     await file.close();
   }
