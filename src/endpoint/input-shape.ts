@@ -7,6 +7,7 @@ import { addUnder } from "../base/listed.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveLocalReference } from "../schema/local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType, schemaTypeOf } from "../schema/schema-vocabulary.ts";
+import { textPattern } from "../schema/text-pattern.ts";
 import { DeclaredMembers } from "./declared-members.ts";
 
 /** The types that text is coerced to. */
@@ -17,6 +18,8 @@ export interface InputShape {
   readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
   /** The members that are lists, with the types that the text of an item may turn into. */
   readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
+  /** As `scalars`, of a member that a pattern declares, or the schema of all others; undefined: there is none. */
+  readonly unnamed: ((name: string) => readonly ScalarType[] | undefined) | undefined;
   /** The declared members; undefined: what the schema says depends on the names of others. */
   readonly declared: DeclaredMembers | undefined;
 }
@@ -25,32 +28,60 @@ const SCALARS = ["boolean", "integer", "number"] as const satisfies readonly Sca
 const ALL_TYPES: ReadonlySet<SchemaType> = new Set(SCHEMA_TYPES);
 const MAX_STEPS = 32;
 
-/** The shape of an input schema. A member that may be a string is left alone. */
-export function inputShape(schema: JsonSchema): InputShape {
+/**
+ * The shape of an input schema. A member that may be a string is left alone. No pattern of a stranger's is matched
+ * beside the check of the schema, which bounds what it costs.
+ */
+export function inputShape(schema: JsonSchema, isOperators = false): InputShape {
   const scalars = new Map<string, readonly ScalarType[]>();
   const lists = new Map<string, readonly ScalarType[]>();
-  for (const [name, property] of membersOf(schema, schema, new Set())) {
+  const named = membersOf(schema, "properties");
+  for (const [name, property] of named) {
     const types = declaredTypes(property, schema);
     if (types.has("string")) continue;
     const possible = scalarsOf(types);
     if (possible.length > 0) scalars.set(name, possible);
     else if (types.has("array")) lists.set(name, itemScalars(property, schema));
   }
-  return { scalars, lists, declared: DeclaredMembers.of(schema) };
+  const unnamed = isOperators ? unnamedScalars(schema, named) : undefined;
+  return { scalars, lists, unnamed, declared: DeclaredMembers.of(schema) };
 }
+
+function unnamedScalars(
+  schema: JsonSchema,
+  named: ReadonlyMap<string, unknown>,
+): InputShape["unnamed"] {
+  const patterns = [...membersOf(schema, "patternProperties")].map(([source, member]) => ({
+    pattern: textPattern(source, "u"),
+    types: declaredTypes(member, schema),
+  }));
+  const others = membersOf(schema, "additionalProperties").get("");
+  if (patterns.length === 0 && others === undefined) return undefined;
+  const types = declaredTypes(others, schema);
+  return (name) => {
+    if (named.has(name)) return undefined;
+    const matching = patterns.filter(({ pattern }) => pattern.test(name));
+    return scalarsOf(matching.length === 0 ? types : commonTypes(matching.map((one) => one.types)));
+  };
+}
+
+/** A keyword that declares members; the members of the last one have no names. */
+type MemberKeyword = "properties" | "patternProperties" | "additionalProperties";
 
 /** The schema of each member: its own, or that of what the schema is put together of. Each is looked at once. */
 function membersOf(
   schema: unknown,
-  root: JsonSchema,
-  seen: Set<object>,
+  keyword: MemberKeyword,
+  root: JsonSchema = recordIn(schema),
+  seen: Set<object> = new Set(),
 ): ReadonlyMap<string, unknown> {
   if (!isRecord(schema) || seen.has(schema)) return new Map();
   seen.add(schema);
-  const { $ref, allOf, anyOf, oneOf, then, else: otherwise } = schema;
-  const inner = (one: unknown): ReadonlyMap<string, unknown> => membersOf(one, root, seen);
+  const { $ref, allOf, anyOf, oneOf, then, else: otherwise, [keyword]: own } = schema;
+  const inner = (one: unknown): ReadonlyMap<string, unknown> => membersOf(one, keyword, root, seen);
+  const isOfOthers = keyword === "additionalProperties" && isRecord(own);
   return together("allOf", [
-    new Map(Object.entries(propertiesOf(schema))),
+    new Map(Object.entries(isOfOthers ? { "": own } : recordIn(own))),
     ...(typeof $ref === "string" ? [inner(resolveLocalReference($ref, root))] : []),
     ...listIn(allOf).map(inner),
     ...[anyOf, oneOf, [then, otherwise]].map((branches) =>
@@ -120,10 +151,13 @@ function typesWithin(
   for (const branches of [anyOf, oneOf]) {
     if (Array.isArray(branches)) limits.push(new Set(branches.flatMap((one) => [...typesOf(one)])));
   }
-  const allowed = [...ALL_TYPES].filter((word) => limits.every((limit) => allows(limit, word)));
-  const types = new Set(allowed);
+  const types = commonTypes(limits);
   known.set(schema, types);
   return types;
+}
+
+function commonTypes(limits: readonly ReadonlySet<SchemaType>[]): ReadonlySet<SchemaType> {
+  return new Set(SCHEMA_TYPES.filter((word) => limits.every((limit) => allows(limit, word))));
 }
 
 function namedTypes(type: unknown): ReadonlySet<SchemaType> {

@@ -244,9 +244,16 @@ function mergeAll(
   return merged;
 }
 
-function coerce({ scalars }: InputShape, name: string, text: string): unknown {
-  const types = scalars.get(name);
+function coerce(shape: InputShape, name: string, text: string): unknown {
+  const types = typesOf(shape, name);
   return types === undefined ? text : coerceText(text, types);
+}
+
+function typesOf(
+  { scalars, unnamed }: InputShape,
+  name: string,
+): readonly ScalarType[] | undefined {
+  return scalars.get(name) ?? unnamed?.(name);
 }
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
@@ -255,10 +262,13 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** Coerces a text to one of the declared types; one that fits none stays a text. */
 export function coerceText(text: string, types: readonly ScalarType[]): unknown {
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
-  const isNumber = types.includes("number") ? NUMBER.test(text) : INTEGER.test(text);
-  if (!isNumber || !(types.includes("number") || types.includes("integer"))) return text;
   // An integer beyond 2^53 may silently become another one; 6.02e23 is no more than it says.
-  return isLostNumber(text) ? text : Number(text);
+  return isNumber(text, types) && !isLostNumber(text) ? Number(text) : text;
+}
+
+function isNumber(text: string, types: readonly ScalarType[]): boolean {
+  if (types.includes("number")) return NUMBER.test(text);
+  return types.includes("integer") && INTEGER.test(text);
 }
 
 const QUOTED_DIGITS = 40;
@@ -281,6 +291,16 @@ export function findLost(
     return found !== undefined;
   }, input);
   return lossAt(path, clip(token, QUOTED_DIGITS));
+}
+
+/**
+ * Says of the text of a number, from the path or the query, why it could not become that number: of the text its
+ * schema says only that it is one. Undefined: it has another fault.
+ */
+export function lostText(shape: InputShape, name: string, text: string): string | undefined {
+  const types = typesOf(shape, name);
+  if (types === undefined || !isNumber(text, types) || !isLostNumber(text)) return undefined;
+  return `${clip(text, QUOTED_DIGITS)} cannot be kept to the digit, expected a number that can`;
 }
 
 /** Finds a number of an input that is not as it was written, in an answer that it was taken from, or is none. */

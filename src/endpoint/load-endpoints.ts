@@ -75,7 +75,7 @@ export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoint
     const compiled = compileSchemas({ ...(shared ?? parts), file }, source, ofSchemas);
     problems.push(...ofSchemas.map((one) => ({ ...one, key: keyInFile(one.key) })));
     if (shared !== undefined && compiled !== undefined) {
-      const shape = inputShape(shared.inputSchema);
+      const shape = inputShape(shared.inputSchema, true);
       loaded.push({ definition: shared, ...compiled, shape });
     } else if (handler !== undefined) unserved.push({ file, handler });
   }

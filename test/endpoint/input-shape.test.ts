@@ -50,4 +50,35 @@ describe("inputShape", () => {
     const schema = { ...count, allOf: [{ $ref: "#" }] };
     expect([...inputShape(schema).scalars.keys()]).toEqual(["count"]);
   });
+
+  // JSON Schema 2020-12 §10.3.2
+  it("knows members of an operator's schema that no name declares", () => {
+    const patternProperties = { "^n_": { type: "integer" }, _f$: { type: ["integer", "boolean"] } };
+    const shape = inputShape(
+      {
+        properties: { n_text: { type: "string" } },
+        allOf: [{ patternProperties }],
+        additionalProperties: { $ref: "#/$defs/price" },
+        $defs: { price: { type: "number" } },
+      },
+      true,
+    );
+    expect(shape.unnamed?.("n_rooms")).toEqual(["integer"]);
+    expect(shape.unnamed?.("n_f")).toEqual(["integer"]);
+    expect(shape.unnamed?.("is_f")).toEqual(["boolean", "integer"]);
+    expect(shape.unnamed?.("price")).toEqual(["integer", "number"]);
+    expect(shape.unnamed?.("n_text")).toBeUndefined();
+  });
+
+  it("matches no pattern of a stranger's", () => {
+    expect(
+      inputShape({ patternProperties: { "^n_": { type: "integer" } } }).unnamed,
+    ).toBeUndefined();
+  });
+
+  it("asks nothing of a member that no name declares where all may be anything", () => {
+    const closed = { ...count, additionalProperties: false };
+    expect(inputShape(closed, true).unnamed).toBeUndefined();
+    expect(inputShape(count, true).unnamed).toBeUndefined();
+  });
 });

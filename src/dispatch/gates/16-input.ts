@@ -3,7 +3,10 @@
  * what was sent, to the digit? 422 with every violation, up to 20.   AGTP-API §13.2, §13.3
  */
 
-import { findLost, findRounded } from "../../endpoint/input.ts";
+import { unescapeToken } from "../../base/dotted-key.ts";
+import { memberOf } from "../../base/json-value.ts";
+import { findLost, findRounded, lostText } from "../../endpoint/input.ts";
+import type { SchemaViolation } from "../../schema/schema-violation.ts";
 import type { Exchange } from "../exchange.ts";
 import { readInput, watchPeer } from "../read-input.ts";
 import { schemaViolation } from "../refusals/refusal.ts";
@@ -17,7 +20,7 @@ export const inputGate: Gate = (exchange) => {
   const violations = route.input.check(exchange.input, isSmall(exchange), undeclared);
   if (violations !== undefined) {
     watchPeer(exchange, route);
-    return schemaViolation(violations);
+    return schemaViolation(withLosses(violations, exchange, route));
   }
   if (undeclared?.isPreliminary === true) {
     // The handler is given what was sent, and not what stood in its place for the schema.
@@ -27,6 +30,34 @@ export const inputGate: Gate = (exchange) => {
   const broken = route.precheck?.(exchange.input) ?? lostIn(exchange, route);
   return broken && schemaViolation(broken);
 };
+
+/** The violations, of which those of numbers that could not be taken from the path or the query say so. */
+function withLosses(
+  violations: readonly SchemaViolation[],
+  { query, pathValues, input }: Exchange,
+  { shape }: Route,
+): readonly SchemaViolation[] {
+  if (query === undefined && pathValues === undefined) return violations;
+  const lossOf = ({ path }: SchemaViolation): string | undefined => {
+    const name = unescapeToken(path.slice(1));
+    const text = input[name];
+    if (typeof text !== "string" || path === "") return undefined;
+    // The body wins over the query, and its texts are texts.
+    const isTheirs = memberOf(pathValues ?? {}, name) !== undefined || query?.get(name) === text;
+    return isTheirs ? lostText(shape, name, text) : undefined;
+  };
+  if (!violations.some(lossOf)) return violations;
+  // Each branch of a schema may have said that it is a text.
+  const told = new Set<string>();
+  return violations.flatMap((violation) => {
+    const message = lossOf(violation);
+    if (message === undefined) return violation;
+    const { path } = violation;
+    if (told.has(path)) return [];
+    told.add(path);
+    return { path, keyword: "precision", message };
+  });
+}
 
 /** Schemas that are proposed may have bounds that large, and what a handler gives the protocol is its own. */
 function lostIn({ inner, request, input }: Exchange, { tier, deepMembers }: Route) {

@@ -95,6 +95,39 @@ describe("bodyGate, and inputGate behind it", () => {
     });
   });
 
+  it.each([
+    ["nights=9007199254740993", "9007199254740993"],
+    ["nights=-1e400", "-1e400"],
+    ["city=&nights=9007199254740993&other=1", "9007199254740993"],
+  ])("says of a number in the query %s that it cannot be kept", (query, number) => {
+    const nights = { anyOf: [{ type: "number" }, { type: "null" }] };
+    const route = makeRoute({ properties: { city: {}, other: {}, nights } });
+    const { refusal } = judge({ query }, {}, route);
+    const message = `${number} cannot be kept to the digit, expected a number that can`;
+    expect(refusal).toMatchObject({
+      status: 422,
+      details: { errors: [{ path: "/nights", keyword: "precision", message }] },
+    });
+  });
+
+  it("says so of a number in the path, beside what else is wrong", () => {
+    const { refusal } = judge(
+      { query: "none=9007199254740993" },
+      { pathValues: { nights: "9007199254740993" } },
+    );
+    expect(refusal?.details).toMatchObject({
+      errors: [
+        { path: "/none", keyword: "additionalProperties" },
+        { path: "/nights", keyword: "precision" },
+      ],
+    });
+  });
+
+  it("says of a text in a body that it is one", () => {
+    const { refusal } = judge({ query: "city=x", body: { nights: "9007199254740993" } });
+    expect(refusal).toMatchObject({ details: { errors: [{ path: "/nights", keyword: "type" }] } });
+  });
+
   it("refuses what a composition has taken from a rounded answer", () => {
     const judged = (input: Readonly<Record<string, unknown>>): unknown => {
       const exchange = innerExchange(makeExchange({}), ["BOOK", "/room"], input);
