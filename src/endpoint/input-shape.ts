@@ -18,8 +18,8 @@ export interface InputShape {
   readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
   /** The members that are lists, with the types that the text of an item may turn into. */
   readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
-  /** As `scalars`, of a member that a pattern declares, or the schema of all others; undefined: there is none. */
-  readonly unnamed: ((name: string) => readonly ScalarType[] | undefined) | undefined;
+  /** As `scalars`, of a member that only patterns declare; undefined: no pattern declares any. */
+  readonly patterned: ((name: string) => readonly ScalarType[] | undefined) | undefined;
   /** The declared members; undefined: what the schema says depends on the names of others. */
   readonly declared: DeclaredMembers | undefined;
 }
@@ -43,35 +43,30 @@ export function inputShape(schema: JsonSchema, isOperators = false): InputShape 
     if (possible.length > 0) scalars.set(name, possible);
     else if (types.has("array")) lists.set(name, itemScalars(property, schema));
   }
-  const unnamed = isOperators ? unnamedScalars(schema, named) : undefined;
-  return { scalars, lists, unnamed, declared: DeclaredMembers.of(schema) };
+  const patterned = isOperators ? patternedScalars(schema, named) : undefined;
+  return { scalars, lists, patterned, declared: DeclaredMembers.of(schema) };
 }
 
-function unnamedScalars(
+function patternedScalars(
   schema: JsonSchema,
   named: ReadonlyMap<string, unknown>,
-): InputShape["unnamed"] {
+): InputShape["patterned"] {
   const patterns = [...membersOf(schema, "patternProperties")].map(([source, member]) => ({
     pattern: textPattern(source, "u"),
     types: declaredTypes(member, schema),
   }));
-  const others = membersOf(schema, "additionalProperties").get("");
-  if (patterns.length === 0 && others === undefined) return undefined;
-  const types = declaredTypes(others, schema);
+  if (patterns.length === 0) return undefined;
   return (name) => {
     if (named.has(name)) return undefined;
     const matching = patterns.filter(({ pattern }) => pattern.test(name));
-    return scalarsOf(matching.length === 0 ? types : commonTypes(matching.map((one) => one.types)));
+    return scalarsOf(commonTypes(matching.map(({ types }) => types)));
   };
 }
-
-/** A keyword that declares members; the members of the last one have no names. */
-type MemberKeyword = "properties" | "patternProperties" | "additionalProperties";
 
 /** The schema of each member: its own, or that of what the schema is put together of. Each is looked at once. */
 function membersOf(
   schema: unknown,
-  keyword: MemberKeyword,
+  keyword: "properties" | "patternProperties",
   root: JsonSchema = recordIn(schema),
   seen: Set<object> = new Set(),
 ): ReadonlyMap<string, unknown> {
@@ -79,9 +74,8 @@ function membersOf(
   seen.add(schema);
   const { $ref, allOf, anyOf, oneOf, then, else: otherwise, [keyword]: own } = schema;
   const inner = (one: unknown): ReadonlyMap<string, unknown> => membersOf(one, keyword, root, seen);
-  const isOfOthers = keyword === "additionalProperties" && isRecord(own);
   return together("allOf", [
-    new Map(Object.entries(isOfOthers ? { "": own } : recordIn(own))),
+    new Map(Object.entries(recordIn(own))),
     ...(typeof $ref === "string" ? [inner(resolveLocalReference($ref, root))] : []),
     ...listIn(allOf).map(inner),
     ...[anyOf, oneOf, [then, otherwise]].map((branches) =>

@@ -250,10 +250,10 @@ function coerce(shape: InputShape, name: string, text: string): unknown {
 }
 
 function typesOf(
-  { scalars, unnamed }: InputShape,
+  { scalars, patterned }: InputShape,
   name: string,
 ): readonly ScalarType[] | undefined {
-  return scalars.get(name) ?? unnamed?.(name);
+  return scalars.get(name) ?? patterned?.(name);
 }
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;

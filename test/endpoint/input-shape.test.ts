@@ -51,34 +51,27 @@ describe("inputShape", () => {
     expect([...inputShape(schema).scalars.keys()]).toEqual(["count"]);
   });
 
-  // JSON Schema 2020-12 §10.3.2
-  it("knows members of an operator's schema that no name declares", () => {
+  // JSON Schema 2020-12 §10.3.2.2
+  it("knows members of an operator's schema that only patterns declare", () => {
     const patternProperties = { "^n_": { type: "integer" }, _f$: { type: ["integer", "boolean"] } };
     const shape = inputShape(
       {
         properties: { n_text: { type: "string" } },
+        patternProperties: { "^n_": {} },
         allOf: [{ patternProperties }],
-        additionalProperties: { $ref: "#/$defs/price" },
-        $defs: { price: { type: "number" } },
       },
       true,
     );
-    expect(shape.unnamed?.("n_rooms")).toEqual(["integer"]);
-    expect(shape.unnamed?.("n_f")).toEqual(["integer"]);
-    expect(shape.unnamed?.("is_f")).toEqual(["boolean", "integer"]);
-    expect(shape.unnamed?.("price")).toEqual(["integer", "number"]);
-    expect(shape.unnamed?.("n_text")).toBeUndefined();
+    expect(shape.patterned?.("n_rooms")).toEqual(["integer"]);
+    expect(shape.patterned?.("n_f")).toEqual(["integer"]);
+    expect(shape.patterned?.("is_f")).toEqual(["boolean", "integer"]);
+    expect(shape.patterned?.("other")).toEqual([]);
+    expect(shape.patterned?.("n_text")).toBeUndefined();
+    expect(inputShape(count, true).patterned).toBeUndefined();
   });
 
   it("matches no pattern of a stranger's", () => {
-    expect(
-      inputShape({ patternProperties: { "^n_": { type: "integer" } } }).unnamed,
-    ).toBeUndefined();
-  });
-
-  it("asks nothing of a member that no name declares where all may be anything", () => {
-    const closed = { ...count, additionalProperties: false };
-    expect(inputShape(closed, true).unnamed).toBeUndefined();
-    expect(inputShape(count, true).unnamed).toBeUndefined();
+    const patternProperties = { "^n_": { type: "integer" } };
+    expect(inputShape({ patternProperties }).patterned).toBeUndefined();
   });
 });
