@@ -3,6 +3,7 @@
  * that only a restart puts in force.
  */
 
+import { realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { valueAt } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
@@ -156,5 +157,20 @@ export function logProcessFaults({ log, env, configPath }: DaemonOptions): Fault
   };
   process.on("unhandledRejection", (error) => fault(error, "unhandled rejection"));
   process.on("uncaughtException", (error) => fault(error, "uncaught exception"));
+  process.on("exit", (code) => {
+    const call = new Error("process.exit was called");
+    if (!isOwnExit(traceOf(call))) {
+      fault(call, `a function of the deployment ended the process with code ${code}`);
+    }
+    void log.flush();
+  });
   return fault;
+}
+
+/** Tells whether the line above that of `process.exit` is one of this program, or nothing has called it. */
+function isOwnExit(trace: string): boolean {
+  const [, callers = ""] = trace.split(/^ *at process\.exit .*$/m);
+  const [caller = ""] = callers.trimStart().split("\n");
+  const [, script = ""] = process.argv;
+  return caller === "" || caller.includes(dirname(dirname(realpathSync(script))));
 }

@@ -289,6 +289,21 @@ describe("agtpd, whose log nobody reads", () => {
     expect(await exitOf(daemon.child)).toBe(0);
   });
 
+  it("says which function ends the process, also within a worker", async () => {
+    const module = `${PLAIN_HANDLERS}\nexport const leave = () => process.exit(3);`;
+    const handler = { type: "registered_function", function: "odd.leave" };
+    const file = endpointFile({ method: "EXECUTE", path: "/leaves", handler });
+    const files = { "odd.mjs": module, "endpoints/leaves.toml": file };
+    for (const workers of [1, 2]) {
+      const daemon = await startProgram(deploy({ server: { workers } }, files).configPath);
+      (await daemon.connect()).write(call("EXECUTE", "/leaves"));
+      const fault = await daemon.line("fault");
+      expect(fault["message"]).toBe("a function of the deployment ended the process with code 3");
+      expect(fault["trace"]).toMatch(/\bodd\.mjs\b/);
+      expect(workers === 1 ? await exitOf(daemon.child) : 3).toBe(3);
+    }
+  });
+
   it("goes on when the reader stalls, and still drains", async () => {
     const daemon = await startProgram(deploy().configPath);
     daemon.child.stdout.pause();
