@@ -56,7 +56,7 @@ export function createStamp(options: StampOptions): Stamp {
       fields += contentType === AGTP_JSON ? AGTP_JSON_LINE : `Content-Type: ${contentType}\r\n`;
     }
     // Nothing ran, so there is nothing to attribute.
-    const isUnattributed = reply.refusal?.code === "store-unavailable";
+    const isUnattributed = reply.status === 503 && reply.refusal?.code === "store-unavailable";
     const lateFields =
       attributor === undefined || isUnattributed
         ? undefined

@@ -10,13 +10,17 @@ const HANDLERS = `
 export const echo = (call) => ({ body: { input: call.input } });
 export const fail = () => { throw new Error("a fault"); };
 export const nothing = () => ({ status: 204 });
+export const refuse = ({ input }) => ({ error: input.code });
 export const circle = () => { const body = {}; body.self = body; return { body }; };
 `;
 
-function endpoint(path: string, handler: string): string {
+function endpoint(path: string, handler: string, more: object = {}): string {
   const definition = { type: "registered_function", function: `handlers.${handler}` };
-  return endpointFile({ method: "EXECUTE", path, handler: definition });
+  return endpointFile({ method: "EXECUTE", path, handler: definition, ...more });
 }
+
+/** The protocol's own codes, as errors of an endpoint. */
+const OWN = { errors: ["store-unavailable"], properties: { code: { type: "string" } } };
 
 const FILES = hostedFiles(
   { lifecycle_auth: "open" },
@@ -36,6 +40,7 @@ const FILES = hostedFiles(
     "endpoints/faults.toml": endpoint("/faults", "fail"),
     "endpoints/nothings.toml": endpoint("/nothings", "nothing"),
     "endpoints/circles.toml": endpoint("/circles", "circle"),
+    "endpoints/owns.toml": endpoint("/owns", "refuse", OWN),
   },
 );
 const AS_ALICE = { "Agent-ID": ALICE };
@@ -57,6 +62,7 @@ describe("the record of a response", () => {
     [200, "QUERY", "/lists", AS_ALICE, {}],
     [200, "DISCOVER", "/", {}, undefined],
     [204, "EXECUTE", "/nothings", AS_ALICE, {}],
+    [422, "EXECUTE", "/owns", AS_ALICE, { code: "store-unavailable" }],
     [262, "QUERY", "/lists", {}, {}],
     [262, "QUERY", "/lists", { ...AS_ALICE, "Authority-Scope": "orders:read" }, {}],
     [400, "QUERY", "/lists", AS_ALICE, "{"],

@@ -20,7 +20,7 @@ const REPLAYED = { "Idempotency-Replayed": "true" };
  * server stands.
  */
 const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 464, 500, 550, 551]);
-/** Another Escalation-ID makes another answer of the same request. */
+/** Another Escalation-ID makes another answer of the same request: 409, where an endpoint's own errors are 422. */
 const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
   ...(["approval-mismatch", "approval-used", "approval-expired", "approval-elsewhere"] as const),
 ]);
@@ -28,12 +28,13 @@ const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
 /** Tells whether the same request must get the same reply from now on. */
 export function isLasting({ refusal, isPassing }: Reply): boolean {
   if (refusal === undefined) return isPassing !== true;
-  return LASTING.has(refusal.status) && !PASSING.has(refusal.code);
+  const { status, code } = refusal;
+  return LASTING.has(status) && !(status === 409 && PASSING.has(code));
 }
 
 /** Tells whether a reply leaves open what was done. */
 export function isOpenOutcome({ refusal }: Reply): boolean {
-  return refusal?.code === ("outcome-unknown" satisfies RefusalCode);
+  return refusal?.status === 503 && refusal.code === ("outcome-unknown" satisfies RefusalCode);
 }
 
 /** Tells whether a reply may be kept: one with `Cache-Control: no-store` has a secret in it. */

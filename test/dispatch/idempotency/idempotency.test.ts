@@ -129,12 +129,16 @@ describe("createAnswerOnce", () => {
     expect(calls.count).toBe(1);
   });
 
-  it("keeps a named error as it keeps a success", async () => {
-    const errors = new Set(["room_unavailable"]);
-    const error = { error: "room_unavailable", details: { nights: 13 } };
+  it.each([
+    ["of the endpoint's own", "room_unavailable"],
+    ["that the protocol has for what may pass", "approval-used"],
+    ["that the protocol has for what nobody knows", "outcome-unknown"],
+  ])("keeps an error with a name %s as it keeps a success", async (_, name) => {
+    const errors = new Set([name]);
+    const error = { error: name, details: { nights: 13 } };
     const { ask, calls } = await makeBench(() => error, { errors });
     const [first, second] = [await ask(), await ask()];
-    expect(codeOf(second)).toBe("room_unavailable");
+    expect(codeOf(second)).toBe(name);
     expect(second).toMatchObject({ status: 422, headers: REPLAYED });
     expect(textOf(second)).toBe(textOf(first));
     expect(calls.count).toBe(1);
