@@ -5,6 +5,8 @@
  */
 import {
   decodeValues,
+  type Identifiers,
+  identifiersIn,
   mergeInput,
   NO_JSON,
   parseBody,
@@ -74,8 +76,17 @@ function readParameters(exchange: Exchange, route: Route): Parameters | Refusal 
     exchange.undeclared = undefined;
     return readParameters(exchange, route);
   }
-  return adoptIdentifiers(exchange, envelope.taskId, envelope.sessionId) ?? envelope;
+  const own = isProposal(route) ? identifiersIn(envelope.parameters) : NO_IDENTIFIERS;
+  const { taskId = own.taskId, sessionId = own.sessionId } = envelope;
+  return adoptIdentifiers(exchange, taskId, sessionId) ?? envelope;
 }
+
+/** A proposal has its session among its own members, in an envelope or not.   AGTP "PROPOSE" */
+function isProposal({ tier, method }: Route): boolean {
+  return tier === "A" && method === "PROPOSE";
+}
+
+const NO_IDENTIFIERS: Identifiers = {};
 
 /** The server keeps what its own methods are given, and whoever dispatched it may write into it later. */
 function dispatchedInput({ input }: InnerOrigin, { tier }: Route): Parameters | Refusal {

@@ -39,12 +39,15 @@ type ParsedBody =
   | { readonly kind: "ok"; readonly value: JsonRecord }
   | { readonly kind: "invalid"; readonly message: string };
 
-/** A body without its envelope. */
-interface Unwrapped {
-  readonly parameters: JsonRecord;
+/** The task and the session that a body names. */
+export interface Identifiers {
   readonly taskId?: string;
   readonly sessionId?: string;
-  readonly context?: JsonRecord;
+}
+
+/** A body without its envelope. */
+interface Unwrapped extends Identifiers {
+  readonly parameters: JsonRecord;
 }
 
 /** The message about a body that cannot be parsed. */
@@ -133,13 +136,16 @@ function cutDeep(bytes: Uint8Array, cuts: readonly number[]): Uint8Array {
  * request line is authoritative, whatever the body says.   AGTP "Request Body"
  */
 export function unwrapEnvelope(value: JsonRecord, method: string): Unwrapped {
-  const { parameters, task_id: taskId, session_id: sessionId, context } = value;
+  const { parameters } = value;
   if (!isRecord(parameters) || !isEnvelope(value, method)) return { parameters: value };
+  return { parameters, ...identifiersIn(value) };
+}
+
+/** The identifiers among the members of an object; what is no text is none. */
+export function identifiersIn({ task_id: taskId, session_id: sessionId }: JsonRecord): Identifiers {
   return {
-    parameters,
     ...(typeof taskId === "string" ? { taskId } : {}),
     ...(typeof sessionId === "string" ? { sessionId } : {}),
-    ...(isRecord(context) ? { context } : {}),
   };
 }
 

@@ -269,9 +269,8 @@ describe("unwrapEnvelope", () => {
   });
 
   it("unwraps a body of envelope keys alone, whatever method it names", () => {
-    const context = { locale: "de" };
-    const body = { method: "CANCEL", parameters: { a: 1 }, context };
-    expect(unwrapEnvelope(body, "BOOK")).toEqual({ parameters: { a: 1 }, context });
+    const body = { method: "CANCEL", parameters: { a: 1 }, context: { locale: "de" } };
+    expect(unwrapEnvelope(body, "BOOK")).toEqual({ parameters: { a: 1 } });
     expect(unwrapEnvelope({ parameters: {} }, "BOOK")).toEqual({ parameters: {} });
   });
 

@@ -13,6 +13,7 @@ import {
   NORA,
   negotiationFiles,
   OPT_IN,
+  OTTO,
   propose,
 } from "../../support/negotiation.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -82,6 +83,28 @@ describe("a session that ends while a contract is made in it", () => {
 
 // AGTP-API §10.8
 describe("the end of a session", () => {
+  // AGTP "PROPOSE": `session_id` is one of its parameters.
+  it.each([
+    ["beside the proposal", { proposal: JUDGE, session_id: "s-1" }],
+    ["beside the endpoint", { endpoint: JUDGE, session_id: "s-1", task_id: "t-1" }],
+    ["in the envelope", { parameters: { proposal: JUDGE, session_id: "s-1" } }],
+    ["around it", { session_id: "s-1", parameters: { proposal: JUDGE, session_id: "s-2" } }],
+  ])("ends the contract of a proposal that names it %s", async (_, body) => {
+    const server = await openServer(negotiationFiles());
+    expect((await ask(server, NORA, { method: "PROPOSE", body })).status).toBe(263);
+    expect(openContracts(server)).toMatchObject([{ sessionId: "s-1" }]);
+    expect((await ask(server, NORA, END)).status).toBe(200);
+    expect(openContracts(server)).toEqual([]);
+  });
+
+  it("is not touched by a proposal that names a session of another agent", async () => {
+    const server = await openServer(negotiationFiles());
+    expect((await ask(server, OTTO, propose(JUDGE), SESSION)).status).toBe(263);
+    const body = { proposal: JUDGE, session_id: "s-1" };
+    const refusal = refusalOf(await ask(server, NORA, { method: "PROPOSE", body }));
+    expect(refusal).toEqual([401, "session-mismatch"]);
+  });
+
   it("ends what an earlier attempt has left, and each has its event", async () => {
     const store = createMemoryStore();
     let broken: string | undefined;
