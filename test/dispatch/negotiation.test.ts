@@ -140,7 +140,7 @@ describe("the four locks", () => {
     const server = await openServer(negotiationFiles());
     const recipe = 'the recipe "audit" is for it, but';
     for (const [body, why] of [
-      [{ topic: "x" }, `${recipe} the proposal does not offer "subject"`],
+      [{ topic: "x" }, `${recipe} the input has no "subject"`],
       [{ subject: 7 }, `${recipe} step 1 (QUERY /facts) takes "subject" as another type`],
     ] as const) {
       const refused = await ask(server, NORA, { ...AUDIT, body }, OPT_IN);

@@ -19,7 +19,7 @@ type FoundChain =
 /** Finds a chain for a task. */
 export function findChain(task: SynthesisTask, maxSteps: number, log: SynthesisLog): FoundChain {
   if (task.asks.length === 0) {
-    return none("the proposal names no output that a chain of endpoints could give", log);
+    return none("no output is asked for that a chain of endpoints could give", log);
   }
   const levels = new Levels(task);
   const total = task.index.endpoints.length;

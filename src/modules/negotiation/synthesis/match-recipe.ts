@@ -47,7 +47,7 @@ export function findMissingParameters(
   inputs: ReadonlySet<string>,
 ): string | undefined {
   const missing = pattern?.hasParameters.filter((name) => !inputs.has(name)) ?? [];
-  return missing.length === 0 ? undefined : `the proposal does not offer ${quoteNames(missing)}`;
+  return missing.length === 0 ? undefined : `the input has no ${quoteNames(missing)}`;
 }
 
 /**
@@ -96,7 +96,7 @@ function findStepFault(
   if (reached.length === 0) return "reaches no endpoint and no floor method";
   const missing = missingInputs(step, inputs, reached);
   if (missing.length === 0) return undefined;
-  return `needs ${quoteNames(missing)}, which the proposal does not offer`;
+  return `needs ${quoteNames(missing)}, which the input does not have`;
 }
 
 /** The proposed inputs that some step cannot be called without. */

@@ -161,7 +161,7 @@ function explainFault(endpoint: IndexedEndpoint, task: SynthesisTask): string {
   if (asked.length > 0) return `it does not give ${quoteNames(asked.map(({ name }) => name))}`;
   const needed = endpoint.required.filter((input) => !task.isOffered(input));
   if (needed.length === 0) return `it does not take ${quoteNames(unusedOffers(endpoint, task))}`;
-  return `it needs ${quoteNames(needed.map(({ name }) => name))}, which the proposal does not offer`;
+  return `it needs ${quoteNames(needed.map(({ name }) => name))}, which the input does not have`;
 }
 
 interface Ranked {

@@ -121,7 +121,7 @@ function findRecipeMisfit(
     const names = refusedInputs(step, inputSchema, reaches(step));
     if (names.length === 0) continue;
     const place = `step ${at + 1} (${step.method} ${step.path})`;
-    return `${place} takes ${quoteNames(names)} as another type than the proposal offers`;
+    return `${place} takes ${quoteNames(names)} as another type than the input has`;
   }
   return findOutputMisfit(recipe, outputSchema, reaches);
 }
@@ -174,7 +174,7 @@ function findOutputMisfit(
     return isNeverGiven(name, kind, giving.map(reaches)) ? [name] : [];
   });
   if (names.length === 0) return undefined;
-  return `it gives ${quoteNames(names)} as another type than the proposal asks for`;
+  return `it gives ${quoteNames(names)} as another type than is asked for`;
 }
 
 /** Tells whether the last step that declares a member always gives it as another type. */

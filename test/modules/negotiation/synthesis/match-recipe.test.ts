@@ -120,12 +120,12 @@ describe("the pattern of a recipe", () => {
     [
       "a parameter that is not offered",
       { hasParameters: ["subject", "depth"] },
-      'the proposal does not offer "depth"',
+      'the input has no "depth"',
     ],
     [
       "a parameter that every object inherits",
       { hasParameters: ["constructor"] },
-      'the proposal does not offer "constructor"',
+      'the input has no "constructor"',
     ],
   ])("does not match %s", (_title, pattern, message) => {
     const { log } = failureOf(planWith([makeAudit({}, pattern)]));
@@ -151,12 +151,12 @@ describe("a recipe that matches", () => {
     [
       "a path has to be filled with what is not offered",
       [{ method: "QUERY", path: "/facts/{subject}", parameters: { subject: proposal("topic") } }],
-      'step 1 (QUERY /facts/{subject}) needs "topic", which the proposal does not offer',
+      'step 1 (QUERY /facts/{subject}) needs "topic", which the input does not have',
     ],
     [
       "an endpoint requires what is not offered",
       [{ method: "BOOK", path: "/reviews", parameters: { subject: proposal("topic") } }],
-      'step 1 (BOOK /reviews) needs "topic", which the proposal does not offer',
+      'step 1 (BOOK /reviews) needs "topic", which the input does not have',
     ],
     [
       "there are more steps than allowed",

@@ -114,13 +114,13 @@ describe("a passthrough", () => {
       "needs what is not offered",
       { takes: ["x", "w"], gives: ["y"] },
       { offers: ["x"], asks: ["y"] },
-      'it needs "w", which the proposal does not offer',
+      'it needs "w", which the input does not have',
     ],
     [
       "needs it in another format",
       { takes: ["x:uuid"], gives: ["y"] },
       { offers: ["x"], asks: ["y"] },
-      'it needs "x", which the proposal does not offer',
+      'it needs "x", which the input does not have',
     ],
     [
       "leaves more behind than was proposed",

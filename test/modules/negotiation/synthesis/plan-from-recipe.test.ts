@@ -54,7 +54,7 @@ function outcomeOf({ offers = ["who"], output = {}, steps = [BED], mode = "merge
 describe("what a recipe takes", () => {
   it("is not of another type than what is always proposed for it", () => {
     expect(outcomeOf({ offers: ["who:integer"] })).toBe(
-      'step 1 (RESERVE /beds) takes "who" as another type than the proposal offers',
+      'step 1 (RESERVE /beds) takes "who" as another type than the input has',
     );
     const steps = [BED, ORDER];
     expect(outcomeOf({ offers: ["who", "nights"], steps })).toContain("step 2 (CREATE /orders)");

@@ -226,7 +226,7 @@ describe("the chain of a plan", () => {
       "no output at all",
       { "QUERY /a": { takes: ["x"], gives: ["p"] } },
       { offers: ["x"] },
-      "the proposal names no output that a chain of endpoints could give",
+      "no output is asked for that a chain of endpoints could give",
     ],
   ])("does not count on %s", (_title, world, proposal, explanation) => {
     const failure = failureOf(planIn(world, proposal));
