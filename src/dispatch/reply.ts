@@ -5,6 +5,9 @@ import { type Refusal, refusalBody, refusalText } from "./refusals/refusal.ts";
 /** Content type of every body that no draft gives a type of its own. */
 export const AGTP_JSON = "application/vnd.agtp+json";
 
+/** Content type of a 263.   AGTP-API §17.2 */
+export const ENDPOINT_JSON = "application/vnd.agtp.endpoint+json";
+
 /** An answer that has no header of the server yet. */
 export interface Reply {
   readonly status: Status;

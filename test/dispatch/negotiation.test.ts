@@ -590,6 +590,7 @@ describe("PROPOSE", () => {
     const early = await ask(server, NORA, poll);
     const answer = await settled(() => ask(server, NORA, poll));
     expect(answer).toMatchObject({ status: 263, body: { proposed: true } });
+    expect(answer.headers.get("content-type")).toBe("application/vnd.agtp.endpoint+json");
     for (const { headers } of [early, answer]) {
       expect(headers.get("negotiation-id")).toBe(negotiationId);
     }

@@ -8,6 +8,7 @@ import { recordAccepted } from "../../dispatch/contracts/contract-events.ts";
 import { sessionEndOf } from "../../dispatch/contracts/end-contracts.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { refuseHeldSession } from "../../dispatch/refusals/task-refusals.ts";
+import { ENDPOINT_JSON } from "../../dispatch/reply.ts";
 import type { CausingRequest } from "../../dispatch/stream-events.ts";
 import {
   type Contract,
@@ -46,8 +47,11 @@ export async function grantContract(
   await recordAccepted(record, contract, cause);
   const { lifetimeSeconds } = agreement;
   const { negotiationId } = submitted;
-  const body = grantedBody(contract, plan, { negotiationId, lifetimeSeconds });
-  return { status: 263, body };
+  return approved(grantedBody(contract, plan, { negotiationId, lifetimeSeconds }));
+}
+
+function approved(body: Record<string, unknown>): HandlerSuccess {
+  return { status: 263, headers: { "Content-Type": ENDPOINT_JSON }, body };
 }
 
 /** The contract of a proposal that was taken on has the proposal's own UUID. */
@@ -222,7 +226,7 @@ function grantedBody(
 }
 
 /** 263: the contract whose offer was accepted. */
-export function acceptedBody(contract: Contract): Record<string, unknown> {
+export function acceptedContract(contract: Contract): HandlerSuccess {
   const { endpoint } = contract;
-  return { status: 263, ...contractEntry(contract), proposed: true, endpoint };
+  return approved({ status: 263, ...contractEntry(contract), proposed: true, endpoint });
 }

@@ -5,6 +5,7 @@
  */
 
 import { notFound } from "../../../dispatch/refusals/refusal.ts";
+import { ENDPOINT_JSON } from "../../../dispatch/reply.ts";
 import type { ProtocolEndpoint } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import { timestamp } from "../../../endpoint/contract.ts";
@@ -205,6 +206,7 @@ function pollHandler(proposals: PendingProposals): RouteHandler {
     }
     const { status, body, negotiationId } = answer;
     if (!isStatus(status)) throw new Error(`a proposal came to status ${status}`);
-    return { status, body, headers: { "Negotiation-ID": negotiationId } };
+    const type = status === 263 ? { "Content-Type": ENDPOINT_JSON } : {};
+    return { status, body, headers: { ...type, "Negotiation-ID": negotiationId } };
   };
 }

@@ -28,7 +28,12 @@ import { compileGrants } from "../../../identity/authority-scope.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import type { NegotiationContext } from "../config.ts";
-import { acceptedBody, grantContract, offerContract, previewContract } from "../grant-contract.ts";
+import {
+  acceptedContract,
+  grantContract,
+  offerContract,
+  previewContract,
+} from "../grant-contract.ts";
 import type { NegotiationParts } from "../state.ts";
 import { checkProposal, refuseForm, synthesizeInTurn } from "./evaluate-proposal.ts";
 import type { ProposalAnswer } from "./pending-proposals.ts";
@@ -222,7 +227,7 @@ function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes,
       await routes.agree(contract, call, exchange);
       const settled = find();
       if (settled.kind !== "usable") return refusePresented(settled, exchange, attempts);
-      return { status: 263, body: acceptedBody(contract) };
+      return acceptedContract(contract);
     },
   });
 }
