@@ -42,6 +42,9 @@ export function readEncoding(
   if (!Object.keys(ENCODING_KEYS).some((key) => table.has(key))) return undefined;
   const bodyFormat = readBodyFormat(table, context);
   const bodyField = readBodyField(table, context);
+  if (bodyFormat === "none" && bodyField !== undefined) {
+    table.at("body_field").fail('is there, but body_format = "none" has no body');
+  }
   if ((bodyFormat === "binary" || bodyFormat === "text") && bodyField === undefined) {
     const message = `is missing, body_format = "${bodyFormat}" needs the field with the content`;
     table.at("body_field").fail(message);

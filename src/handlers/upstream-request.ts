@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord, memberOf } from "../base/json-value.ts";
 import type { ExternalServiceBinding, UpstreamMethod } from "../endpoint/endpoint.ts";
 import {
+  BODY_METHODS,
   type BodyFormat,
   PLAIN_ENCODING,
   type ResponseFormat,
@@ -23,8 +24,6 @@ interface UpstreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | null;
 }
-
-const BODY_METHODS: ReadonlySet<UpstreamMethod> = new Set(["POST", "PUT", "PATCH"]);
 
 /** Compiles a binding into what makes a request out of an input. */
 export function compileUpstreamRequest(
@@ -71,9 +70,12 @@ export function compileUpstreamRequest(
 export function bodyFormatOf({
   method,
   encoding,
-}: Pick<ExternalServiceBinding, "method" | "encoding">): BodyFormat | undefined {
-  return encoding?.bodyFormat ?? (BODY_METHODS.has(method) ? "json" : undefined);
+}: Pick<ExternalServiceBinding, "method" | "encoding">): SentFormat | undefined {
+  const { bodyFormat = BODY_METHODS.has(method) ? "json" : "none" } = encoding ?? PLAIN_ENCODING;
+  return bodyFormat === "none" ? undefined : bodyFormat;
 }
+
+type SentFormat = Exclude<BodyFormat, "none">;
 
 function renameStyles(
   styles: ReadonlyMap<string, ValueStyle>,
@@ -145,7 +147,7 @@ const OCTETS = "application/octet-stream";
 /** Writes a body of fields; `styles` goes by their upstream names. */
 function encodeFields(
   fields: JsonRecord,
-  format: BodyFormat,
+  format: SentFormat,
   styles: ReadonlyMap<string, ValueStyle>,
 ): UpstreamBody {
   switch (format) {
@@ -164,7 +166,7 @@ function encodeFields(
 /** Writes a body that is one value; nothing when the input has none. */
 function encodeValue(
   value: unknown,
-  format: BodyFormat,
+  format: SentFormat,
   styles: ReadonlyMap<string, ValueStyle>,
 ): UpstreamBody {
   if (value === undefined) return NO_BODY;

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord, memberOf, quoteValue, recordIn } from "../base/json-value.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
-import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";
+import { BODY_METHODS, type BodyFormat, type ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { EXTENSION } from "./extension.ts";
 import { type FieldSet, styleOf } from "./input-parameters.ts";
@@ -52,7 +52,9 @@ const FILE: JsonSchema = {
 /** Adds the fields of a body. */
 export function addBody(operation: Operation, context: BodyContext): BodyTarget {
   const { requestBody, httpMethod } = operation;
-  if (requestBody === undefined) return NO_BODY;
+  if (requestBody === undefined) {
+    return BODY_METHODS.has(httpMethod) ? { ...NO_BODY, format: "none" } : NO_BODY;
+  }
   const [content, ...others] = contentsOf(requestBody["content"], context.reader.document);
   if (content === undefined) return NO_BODY;
   const isRequired = requestBody["required"] === true;

@@ -75,6 +75,7 @@ describe("the encoding of an external service", () => {
     ['method = "GET"\nbody_field = "body"', "body_field: is there, but GET has no body"],
     ['method = "POST"\nbody_format = "xml"', 'body_format: is "xml", expected one of json'],
     ['method = "POST"\nbody_format = "binary"', "body_field: is missing"],
+    ['method = "PUT"\nbody_format = "none"\nbody_field = "body"', "body_field: is there, but"],
     ['method = "POST"\nbody_field = "other"', 'body_field: "other" is no field'],
     ['method = "POST"\nbody_field = "id"', 'body_field: "id" is in the URL'],
     ['method = "POST"\nheader_fields = { key = "Host" }', "header_fields.key: is a header that"],

@@ -114,6 +114,13 @@ describe("a body", () => {
     expect(headers["content-type"]).toBeUndefined();
   });
 
+  it("is absent where none is written, and the rest goes into the query", async () => {
+    for (const method of ["POST", "PUT", "PATCH"] as const) {
+      const { body, headers, url } = await seen({ method, how: { bodyFormat: "none" } }, { a: 1 });
+      expect([url, body, headers["content-type"]]).toEqual(["/things?a=1", "", undefined]);
+    }
+  });
+
   it("is sent with DELETE when a format is written", async () => {
     const { method, body, url } = await seen(
       { method: "DELETE", how: { bodyFormat: "json" } },

@@ -229,6 +229,15 @@ describe("bodies", () => {
     expect(notes.join()).toContain("the body is left out, GET has none");
   });
 
+  it("are sent where the document has them, and nothing in their place", () => {
+    for (const method of ["post", "put", "patch"]) {
+      expect(importOne({}, { method }).table["handler"].body_format).toBe("none");
+      const requestBody = json({ type: "object", properties: { a: {} } });
+      expect(importOne({ requestBody }, { method }).table["handler"].body_format).toBeUndefined();
+    }
+    expect(importOne({}, { method: "delete" }).table["handler"].body_format).toBeUndefined();
+  });
+
   it("that are no object with members are one field", () => {
     const free = importOne({ requestBody: json({ type: "object" }) }, { method: "post" }).table;
     expect(free["handler"].body_field).toBe("body");
