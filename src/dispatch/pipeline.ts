@@ -218,7 +218,7 @@ export class Pipeline {
   #handle(exchange: Exchange, askArrival: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
-      const refusal = askArrival(exchange) ?? exchange.frontRefusal;
+      const refusal = askArrival(exchange);
       if (refusal === undefined) return this.#serve(exchange, finish);
       // A caller that has had enough is not told about deprecations.
       if (refusal.status !== 429) this.#lookUp(exchange);

@@ -165,8 +165,8 @@ export function watchPeer({ inner, peer, input, undeclared }: Exchange, { shape 
   const name = undeclared === undefined ? shape.declared?.firstBeyond(input) : undeclared.first;
   if (name === undefined) return;
   const mark = markOf(name);
-  if (mark === peer.undeclared) return;
-  peer.undeclared = mark;
+  if (mark === peer.lastUndeclared) return;
+  peer.lastUndeclared = mark;
   peer.watched = WATCHED_REQUESTS;
 }
 

@@ -25,7 +25,7 @@ export interface Peer {
   /** So many bodies more are looked at for members that nobody declared, before they are parsed. */
   watched?: number | undefined;
   /** A mark of the last of them. */
-  undeclared?: number;
+  lastUndeclared?: number;
   /** So many bodies more are judged before they are parsed, because one was no JSON. */
   doubted?: number | undefined;
   /** Left here by the log, and looked at by nobody else. */

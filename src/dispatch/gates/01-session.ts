@@ -5,8 +5,7 @@
  */
 import { ANONYMOUS } from "../caller/caller.ts";
 import { enterSession, refuseSession, type SessionState } from "../caller/refuse-session.ts";
-import type { Exchange } from "../exchange.ts";
-import type { MethodPolicy } from "../policy/method-policy.ts";
+import { type MethodPolicy, resolveMethod } from "../policy/method-policy.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks at sessions of header fields; a body is not read yet. */
@@ -14,7 +13,7 @@ export function sessionGate(state: SessionState, methodPolicy: Pick<MethodPolicy
   return (exchange) => {
     const { sessionId } = exchange;
     if (sessionId === undefined) return undefined;
-    const method = methodOf(exchange, methodPolicy);
+    const method = resolveMethod(methodPolicy, exchange.method);
     const refusal = refuseSession(exchange, { sessionId, method }, state);
     // Nothing of it is held against the agent whose session somebody else names.
     if (refusal?.status === 401) exchange.caller = ANONYMOUS;
@@ -27,10 +26,7 @@ export function sessionEntry(state: SessionState, methodPolicy: Pick<MethodPolic
   return (exchange) => {
     const { sessionId } = exchange;
     if (sessionId === undefined) return undefined;
-    return enterSession(exchange, { sessionId, method: methodOf(exchange, methodPolicy) }, state);
+    const method = resolveMethod(methodPolicy, exchange.method);
+    return enterSession(exchange, { sessionId, method }, state);
   };
-}
-
-function methodOf({ method }: Exchange, policy: Pick<MethodPolicy, "alias">): string {
-  return policy.alias(method)?.method ?? method;
 }

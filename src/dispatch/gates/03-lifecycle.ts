@@ -7,7 +7,7 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { Caller } from "../caller/caller.ts";
 import type { CallerState } from "../caller/caller-state.ts";
-import type { MethodPolicy } from "../policy/method-policy.ts";
+import { type MethodPolicy, resolveMethod } from "../policy/method-policy.ts";
 import { agentRetired, agentSuspended, type Refusal } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
@@ -25,7 +25,7 @@ export function lifecycleGate(options: LifecycleGateOptions): Gate {
     if (refusal === undefined) return undefined;
     // A redirect may lead away from what is exempt.
     exchange.inactiveRefusal = refusal;
-    const method = methodPolicy.alias(exchange.method)?.method ?? exchange.method;
+    const method = resolveMethod(methodPolicy, exchange.method);
     return isExemptFromLifecycle(method) ? undefined : refusal;
   };
 }

@@ -36,8 +36,13 @@ export function canonicalPair(
   policy: Pick<MethodPolicy, "alias" | "redirect">,
   { method, path }: Pair,
 ): Pair {
-  const resolved = policy.alias(method)?.method ?? method;
+  const resolved = resolveMethod(policy, method);
   return policy.redirect(resolved, path) ?? { method: resolved, path };
+}
+
+/** The method that a name stands for. */
+export function resolveMethod(policy: Pick<MethodPolicy, "alias">, method: string): string {
+  return policy.alias(method)?.method ?? method;
 }
 
 /** Tells whether a pair is answered as it stands: policy may refuse or redirect it. */

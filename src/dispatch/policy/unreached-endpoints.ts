@@ -6,7 +6,7 @@ import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Route } from "../routes/route.ts";
-import type { MethodPolicy } from "./method-policy.ts";
+import { type MethodPolicy, resolveMethod } from "./method-policy.ts";
 import type { Redirect } from "./policies-section.ts";
 
 /** Endpoints as they are served, and the policy that is asked before them. */
@@ -26,7 +26,7 @@ export function* warningOfUnreached(served: ServedEndpoints): Paced<readonly Pro
   const warnings: Problem[] = [];
   for (const { method, definition } of routes) {
     yield;
-    const target = policy.alias(method)?.method ?? method;
+    const target = resolveMethod(policy, method);
     if (target === method) continue;
     const message = `is never reached: [policies.methods] has "${method}" as another name of ${target}`;
     warnings.push({ file: definition.file, key: "endpoint.method", message, severity: "warning" });
