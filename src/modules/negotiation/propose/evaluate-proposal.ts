@@ -33,10 +33,11 @@ import type { NegotiationParts } from "../state.ts";
 import { type ProposedSchemaFault, readProposedSchema } from "./proposed-schema.ts";
 import type { CheckedProposal, ProposalFault, RawProposal } from "./read-proposal.ts";
 
-type Checked = { readonly kind: "checked"; readonly proposal: CheckedProposal } | Refusal;
-
 /** Checks the form of what is proposed, which is cheap. */
-export function checkProposal(raw: RawProposal, context: NegotiationContext): Checked {
+export function checkProposal(
+  raw: RawProposal,
+  context: NegotiationContext,
+): CheckedProposal | Refusal {
   const { names, methodPolicy } = context;
   const { method, path } = raw;
   if (!methodPolicy.isKnown(method)) {
@@ -56,14 +57,11 @@ export function checkProposal(raw: RawProposal, context: NegotiationContext): Ch
   if ("fault" in output) return malformedSchema("output_schema", output.fault);
   const { semantic } = read;
   return {
-    kind: "checked",
-    proposal: {
-      raw,
-      description: raw.description ?? semantic.intent,
-      semantic,
-      inputSchema: input.schema.schema,
-      outputSchema: output.schema.schema,
-    },
+    raw,
+    description: raw.description ?? semantic.intent,
+    semantic,
+    inputSchema: input.schema.schema,
+    outputSchema: output.schema.schema,
   };
 }
 
@@ -106,17 +104,14 @@ interface Proposer {
   readonly owner: TaskOwner;
 }
 
-/** The plan of a proposal, or why there is none. */
-type Synthesized = { readonly kind: "planned"; readonly plan: SynthesisPlan } | Refusal;
-
-/** Synthesizes what was proposed when its owner's turn has come. */
+/** The plan of what was proposed, made when its owner's turn has come, or why there is none. */
 export async function synthesizeInTurn(
   { context, lateSynthesis: prepared }: NegotiationParts,
   proposal: CheckedProposal,
   { authority, owner }: Proposer,
-): Promise<Synthesized> {
+): Promise<SynthesisPlan | Refusal> {
   const { synthesizer } = await prepared();
-  const task = (): Synthesized => {
+  const task = (): SynthesisPlan | Refusal => {
     // The catalog may be another than when the proposal was taken on.
     const { method } = proposal.raw;
     if (!context.methodPolicy.isKnown(method)) return refuseUnknownMethod(method, context);
@@ -133,7 +128,7 @@ function synthesize(
   authority: ScopeCheck,
   synthesizer: Synthesizer,
   context: NegotiationContext,
-): Synthesized {
+): SynthesisPlan | Refusal {
   const { method, path } = raw;
   const missing = raw.requiredScopes.filter((scope) => !authority.covers(scope));
   if (missing.length > 0) return scopeRequired(missing);
@@ -146,7 +141,7 @@ function synthesize(
   const registered = context.deployment().registry.find(method, path)?.entry.definition;
   if (registered !== undefined) return alreadyRegistered(registered, proposal);
   if (isFailure) return compositionImpossible(proposal, planned, synthesizer);
-  return refuseByPolicy(proposal, context) ?? { kind: "planned", plan: planned };
+  return refuseByPolicy(proposal, context) ?? planned;
 }
 
 /** 262: the scopes that the steps need and the agent does not hold, of which there is one at least. */

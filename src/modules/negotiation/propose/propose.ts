@@ -111,23 +111,22 @@ async function evaluate(
   const { call, exchange } = request;
   const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
-  if (reading.kind === "fault") return refuseForm(reading);
+  if ("reason" in reading) return refuseForm(reading);
   const { context, proposals } = parts;
   const { work, config } = context;
   const owner = payerOf(exchange);
   if (!work.hasRoom(owner)) return rateLimited("work", 1);
-  const checked = await work.run(() => checkProposal(reading.proposal, context), owner);
-  if (checked.kind === "refusal") return checked;
+  const proposal = await work.run(() => checkProposal(reading, context), owner);
+  if ("kind" in proposal) return proposal;
   // Contracts are kept, and only agents that this server knows make it write.
   if (document === undefined) return unknownAgent();
-  const { proposal } = checked;
   const { scopes } = authority;
   const submitted = { agentId, sessionId: call.sessionId, negotiationId, scopes, proposal };
   if (config.synthesis.asyncEvaluation && !isOffering) return proposals.submit(submitted);
   const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
   if (planned.kind === "refusal") return planned;
-  if (isOffering) return offerContract(context, submitted, planned.plan);
-  return grantContract(parts, submitted, planned.plan, { cause: request });
+  if (isOffering) return offerContract(context, submitted, planned);
+  return grantContract(parts, submitted, planned, { cause: request });
 }
 
 function unknownAgent(): Refusal {
@@ -179,9 +178,9 @@ async function answerPending(
   const authority = compileGrants(scopes);
   const planned = await synthesizeInTurn(parts, proposal, { authority, owner });
   const answer =
-    planned.kind === "planned"
-      ? await grantContract(parts, submitted, planned.plan, { proposalId })
-      : planned;
+    planned.kind === "refusal"
+      ? planned
+      : await grantContract(parts, submitted, planned, { proposalId });
   if (!("kind" in answer)) return { status: answer.status ?? 200, body: answer.body };
   const isBeyond = answer.status === 463 && (await parts.turns.reject(negotiationId, proposalId));
   const refused = carryMore(isBeyond ? exhausted() : answer, { negotiation_id: negotiationId });

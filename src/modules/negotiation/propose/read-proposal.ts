@@ -37,10 +37,6 @@ export interface ProposalFault {
   readonly field: string;
 }
 
-type ProposalReading =
-  | { readonly kind: "proposal"; readonly proposal: RawProposal }
-  | ({ readonly kind: "fault" } & ProposalFault);
-
 /** The longest method and path, and the most scopes: a proposal is kept with its contract. */
 const MAX_METHOD = 64;
 const MAX_PATH = 2_048;
@@ -49,23 +45,22 @@ const MAX_SCOPES = 64;
 const TYPES: readonly string[] = ["string", "integer", "number", "boolean", "object", "array"];
 
 /** Reads the parameters of PROPOSE. */
-export function readProposal(parameters: JsonRecord): ProposalReading {
+export function readProposal(parameters: JsonRecord): RawProposal | ProposalFault {
   const { endpoint, proposal, name } = parameters;
   if (endpoint !== undefined && name !== undefined) {
-    const reason = "must not stand together with name";
-    return { kind: "fault", ...fault("ambiguous-body", "endpoint", reason) };
+    return fault("ambiguous-body", "endpoint", "must not stand together with name");
   }
   const wrapped = endpoint ?? proposal;
   if (wrapped === undefined) return readFlat(parameters);
   if (!isRecord(wrapped)) {
     const field = endpoint === undefined ? "proposal" : "endpoint";
-    return { kind: "fault", ...fault("invalid-field", field, "must be an object") };
+    return fault("invalid-field", field, "must be an object");
   }
   return complete(wrapped, parameters);
 }
 
 /** Reads the forms without a wrapper, which differ in where the method stands. */
-function readFlat(parameters: JsonRecord): ProposalReading {
+function readFlat(parameters: JsonRecord): RawProposal | ProposalFault {
   const { name, proposed_method: proposed, parameters: types } = parameters;
   // A body that names its own method says PROPOSE, which cannot be proposed.
   const method = parameters["method"] === "PROPOSE" ? undefined : parameters["method"];
@@ -90,29 +85,26 @@ function readFlat(parameters: JsonRecord): ProposalReading {
   return complete(source, parameters);
 }
 
-function complete(endpoint: JsonRecord, parameters: JsonRecord): ProposalReading {
+function complete(endpoint: JsonRecord, parameters: JsonRecord): RawProposal | ProposalFault {
   const { method, path, description, required_scopes: scopes = [] } = endpoint;
   if (typeof method !== "string" || method === "") {
-    return { kind: "fault", ...fault("missing-required-field", "method", "is missing") };
+    return fault("missing-required-field", "method", "is missing");
   }
   const { persistent, requested_duration: duration } = parameters;
   const found = findFault(endpoint, parameters);
   const written = typeof path === "string" ? path : "";
   return {
-    kind: "proposal",
-    proposal: {
-      // No method is longer: the end of one that is changes nothing.
-      method: method.slice(0, MAX_METHOD + 1),
-      path: written.length > MAX_PATH ? "" : written,
-      description: textIn(description),
-      semantic: endpoint["semantic"],
-      inputSchema: endpoint["input_schema"] ?? inputOf(written),
-      outputSchema: endpoint["output_schema"] ?? {},
-      requiredScopes: found === undefined ? (scopes as readonly string[]) : [],
-      isPersistent: persistent === true,
-      requestedSeconds: readDuration(duration),
-      ...(found === undefined ? {} : { fault: found }),
-    },
+    // No method is longer: the end of one that is changes nothing.
+    method: method.slice(0, MAX_METHOD + 1),
+    path: written.length > MAX_PATH ? "" : written,
+    description: textIn(description),
+    semantic: endpoint["semantic"],
+    inputSchema: endpoint["input_schema"] ?? inputOf(written),
+    outputSchema: endpoint["output_schema"] ?? {},
+    requiredScopes: found === undefined ? (scopes as readonly string[]) : [],
+    isPersistent: persistent === true,
+    requestedSeconds: readDuration(duration),
+    ...(found === undefined ? {} : { fault: found }),
   };
 }
 

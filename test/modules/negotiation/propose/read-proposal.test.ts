@@ -15,8 +15,8 @@ function read(body: Readonly<Record<string, unknown>>): ReturnType<typeof readPr
 
 function proposalOf(body: Readonly<Record<string, unknown>>): RawProposal {
   const reading = read(body);
-  if (reading.kind === "fault") throw new Error(reading.message);
-  return reading.proposal;
+  if ("reason" in reading) throw new Error(reading.message);
+  return reading;
 }
 
 // AGTP-API §10.4
@@ -84,7 +84,7 @@ describe("what is no proposal", () => {
     [{ name: "book-suite" }, "missing-required-field"],
     [{ endpoint: "BOOK /suite" }, "invalid-field"],
   ])("%j is %s", (body, reason) => {
-    expect(read(body)).toMatchObject({ kind: "fault", reason });
+    expect(read(body)).toMatchObject({ reason });
   });
 
   it.each([
