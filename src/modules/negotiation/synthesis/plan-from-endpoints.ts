@@ -17,9 +17,7 @@ import { type Ask, giversOf, gives, type SynthesisTask } from "./synthesis-task.
 import { inputTypesOf, pickAsked, recipeOf, writeSteps } from "./write-recipe.ts";
 
 /** A plan, or why the endpoints give none. */
-export type EndpointsPlan =
-  | { readonly kind: "plan"; readonly plan: Omit<SynthesisPlan, "log"> }
-  | ({ readonly kind: "none" } & NoChain);
+export type EndpointsPlan = Omit<SynthesisPlan, "log"> | ({ readonly kind: "none" } & NoChain);
 
 /** Finds the plan that the endpoints give. */
 export function planFromEndpoints(
@@ -63,7 +61,7 @@ function planOfChain(
   }
   const steps = written.map(({ step }) => step);
   const definitions = chain.map(({ definition }) => definition);
-  const plan = {
+  return {
     kind,
     recipe: recipeOf(kind, steps, aggregation),
     requiredScopes: [...new Set(definitions.flatMap(({ requiredScopes }) => requiredScopes))],
@@ -72,7 +70,6 @@ function planOfChain(
     neededInputs: [...new Set(written.flatMap(({ needed }) => needed))].sort(),
     inputTypes: inputTypesOf(steps.map((step, at) => ({ step, endpoint: definitions[at] }))),
   };
-  return { kind: "plan", plan };
 }
 
 interface CallParts {

@@ -38,7 +38,7 @@ import { inputTypesOf, type StepWithTarget } from "./write-recipe.ts";
 
 /** The plan that a recipe gives; else why the first one that is for the pair does not. */
 type RecipePlan =
-  | { readonly kind: "plan"; readonly plan: Omit<SynthesisPlan, "log"> }
+  | Omit<SynthesisPlan, "log">
   | { readonly kind: "none"; readonly explanation?: string };
 
 /** Finds the plan that a recipe gives, if one does. */
@@ -77,7 +77,7 @@ export function compileRecipes(recipes: Iterable<Recipe>, reaches: StepReaches):
         const { name, version } = recipe;
         const message = `it matches, at version "${version}"`;
         log.add({ stage: "recipe", outcome: "chosen", recipe: name, message });
-        return { kind: "plan", plan: planOfRecipe(recipe, reaches) };
+        return planOfRecipe(recipe, reaches);
       }
     }
     return { kind: "none", ...(explanation === undefined ? {} : { explanation }) };

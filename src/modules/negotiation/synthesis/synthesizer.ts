@@ -87,22 +87,22 @@ function planOrExplain(
   const { authority, impact } = bounds;
   const watched = watch(authority);
   const first = tryWithin({ ...bounds, authority: watched });
-  if (first.kind === "plan") return first.plan;
+  if (first.kind !== "none") return first;
   const { explanation, outputs, inputs, log } = first;
   const missing = { ...NOTHING_MISSING, outputs, inputs };
   if (watched.hasRefused()) {
     const withScopes = tryWithin({ ...bounds, authority: ALL_SCOPES });
-    if (withScopes.kind === "plan") return scopeRequired(withScopes.plan, authority, log);
+    if (withScopes.kind !== "none") return scopeRequired(withScopes, authority, log);
   }
   if (first.isHeldByImpact) {
     const stronger = tryWithin({ ...bounds, impact: "irreversible" });
-    if (stronger.kind === "plan") return impactRefused(stronger.plan, impact, log);
+    if (stronger.kind !== "none") return impactRefused(stronger, impact, log);
   }
   return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
 }
 
 type Attempt =
-  | { readonly kind: "plan"; readonly plan: SynthesisPlan }
+  | SynthesisPlan
   | ({ readonly kind: "none"; readonly log: PlanFailure["log"] } & NoChain & {
         /**
          * Some endpoints would have helped, were their impact not stronger than what is proposed.
@@ -118,16 +118,14 @@ function attempt(
 ): Attempt {
   const log = new SynthesisLog();
   const fromRecipe = planFromRecipes(proposal, bounds, log);
-  if (fromRecipe.kind === "plan") {
-    return { kind: "plan", plan: { ...fromRecipe.plan, log: log.entries() } };
-  }
+  if (fromRecipe.kind !== "none") return { ...fromRecipe, log: log.entries() };
   const task = new SynthesisTask(index, proposal, bounds);
   const outcome = planFromEndpoints(task, bounds.maxSteps, log);
   const { explanation } = fromRecipe;
   // The reason that keeps the recipe for the pair from it says more than what no other endpoint
   // gives.
-  const told = outcome.kind === "plan" || explanation === undefined ? {} : { explanation };
-  return attemptOf({ ...outcome, ...told }, [task], log);
+  const isTold = outcome.kind === "none" && explanation !== undefined;
+  return attemptOf(isTold ? { ...outcome, explanation } : outcome, [task], log);
 }
 
 /** Attempts a call of one endpoint, which nothing can stand in for. */
@@ -153,9 +151,7 @@ function attemptOf(
   tasks: readonly SynthesisTask[],
   log: SynthesisLog,
 ): Attempt {
-  if (outcome.kind === "plan") {
-    return { kind: "plan", plan: { ...outcome.plan, log: log.entries() } };
-  }
+  if (outcome.kind !== "none") return { ...outcome, log: log.entries() };
   const isHeldByImpact = tasks.some((task) => task.isHeldByImpact);
   return { ...outcome, isHeldByImpact, log: log.entries() };
 }
