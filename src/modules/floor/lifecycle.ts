@@ -4,8 +4,8 @@
  * that is not possible from where the agent stands · 503 an event that cannot be written.
  * AGTP "Lifecycle Methods"
  */
+import { given } from "../../base/json-value.ts";
 import { operatorOf, refuseAuthority } from "../../dispatch/caller/operator.ts";
-import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
 import {
   badRequest,
   lifecycleConflict,
@@ -73,7 +73,10 @@ export async function changeLifecycle(
   if (target === "stale-contracts") return sweepContracts(context, call, exchange);
   const revoke = context.revocations.get(String(target));
   if (revoke !== undefined) return revoke(call, exchange);
-  if (method === "REVOKE" && call.input["reason"] === undefined) return reasonMissing();
+  // An agent is not ended without one, as a contract may be.
+  if (method === "REVOKE" && call.input["reason"] === undefined) {
+    return violationAt("/reason", "required", "is required");
+  }
   const named = nameOf(directory, call, exchange);
   if (typeof named !== "string") return named;
   const agent = directory.resolve(named);
@@ -91,7 +94,7 @@ export async function changeLifecycle(
   const outcome = await state.lifecycle.apply({
     method,
     agent,
-    details: { ...eventDetails(call), ...operatorEntry(exchange, policy) },
+    details: { ...eventDetails(call), ...given({ operator: operatorOf(exchange.peer, policy) }) },
     record: (extension) => recordEvent(context, { call, exchange, agent, extension }),
   });
   switch (outcome.kind) {
@@ -118,11 +121,6 @@ export async function changeLifecycle(
   }
 }
 
-/** Refuses to end an agent, not a contract, without a reason. */
-function reasonMissing(): Refusal {
-  return violationAt("/reason", "required", "is required");
-}
-
 /** The agent that the path names, else the body, else the caller itself. */
 function nameOf(
   directory: AgentDirectory,
@@ -147,18 +145,9 @@ function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>>
 
 /** The caller's words about the change, and who it is. */
 function eventDetails({ input, agentId }: Call): Readonly<Record<string, unknown>> {
-  const members = ["reason", "actor", "successor_agent_id", "migration_deadline"];
-  const said = members.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]]));
-  return {
-    ...Object.fromEntries(said),
-    ...(agentId === undefined ? {} : { actor_agent_id: agentId }),
-  };
-}
-
-/** The person who decided, where it was one. */
-function operatorEntry({ peer }: ExchangeView, policy: IdentityConfig): object {
-  const operator = operatorOf(peer, policy);
-  return operator === undefined ? {} : { operator };
+  const { reason, actor, successor_agent_id, migration_deadline } = input;
+  const said = { reason, actor, successor_agent_id, migration_deadline };
+  return given({ ...said, actor_agent_id: agentId });
 }
 
 /** The agent that an event is about, what it says, and the request that brought it about. */

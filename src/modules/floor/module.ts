@@ -7,7 +7,6 @@ import {
   describeBy,
   type FloorMethod,
   floorEndpoints,
-  impactOf,
 } from "../../dispatch/routes/floor.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";
@@ -20,8 +19,13 @@ export const floorModule: Module<Taking<"agents" | "policies">> = {
   takes: { agents: true, policies: true },
   async provision(context) {
     const describe = describeBy(context.catalog);
-    const methods = keptMethods(context);
-    const onAgents = agentLifecycleEndpoints(methods, describe);
+    const changing = lifecycleMethods(context);
+    const inspect = {
+      ...{ inputSchema: inspectSchema(context), handler: inspectHandler(context) },
+      looksUp: ["synthesis_id", "notification_id", "escalation_id", "session_id"],
+    };
+    const methods = new Map([...changing, ["INSPECT", inspect]]);
+    const onAgents = agentLifecycleEndpoints(changing, describe);
     return {
       routes: protocolRoutes([...floorEndpoints(methods, describe), ...onAgents], context),
       features: ["lifecycle"],
@@ -29,44 +33,29 @@ export const floorModule: Module<Taking<"agents" | "policies">> = {
   },
 };
 
-/** The methods that read or change what the server keeps, by name. */
-function keptMethods(context: FloorContext): ReadonlyMap<string, FloorMethod> {
-  const changing = LIFECYCLE_METHODS.map((method): [string, FloorMethod] => [
-    method,
-    {
-      inputSchema: lifecycleSchema(method, context),
-      handler: (call, exchange) => changeLifecycle(context, method, call, exchange),
-      takesCertificate: true,
-      // REVOKE takes the name of a session, which another node may have begun a moment ago.
-      looksUp: ["session_id"],
-    },
-  ]);
-  const inspect = {
-    ...{ inputSchema: inspectSchema(context), handler: inspectHandler(context) },
-    looksUp: ["synthesis_id", "notification_id", "escalation_id", "session_id"],
-  };
-  return new Map([...changing, ["INSPECT", inspect]]);
+/** The methods that change where an agent stands, by name. */
+function lifecycleMethods(context: FloorContext): ReadonlyMap<string, FloorMethod> {
+  return new Map(
+    LIFECYCLE_METHODS.map((method): [string, FloorMethod] => [
+      method,
+      {
+        inputSchema: lifecycleSchema(method, context),
+        handler: (call, exchange) => changeLifecycle(context, method, call, exchange),
+        takesCertificate: true,
+        // REVOKE takes the name of a session, which another node may have begun a moment ago.
+        looksUp: ["session_id"],
+      },
+    ]),
+  );
 }
 
-/** The lifecycle methods on `/agents/{agent}`. */
+/** The same on `/agents/{agent}`. */
 function agentLifecycleEndpoints(
   methods: ReadonlyMap<string, FloorMethod>,
   describe: DescribeMethod,
 ): readonly ProtocolEndpoint[] {
-  return LIFECYCLE_METHODS.flatMap((method) => {
-    const floor = methods.get(method);
-    if (floor === undefined) return [];
-    return [
-      {
-        ...floor,
-        ...describe(method),
-        method,
-        path: "/agents/{agent}",
-        impact: impactOf(method),
-        isListed: false,
-        isFindable: false,
-        isReserved: true,
-      },
-    ];
-  });
+  return floorEndpoints(methods, describe).map((endpoint) => ({
+    ...endpoint,
+    ...{ path: "/agents/{agent}", isFindable: false, isReserved: true },
+  }));
 }

@@ -70,7 +70,7 @@ export function endSessionHandler(options: EndSessionOptions): RouteHandler {
     const { suspension, kind } = halting;
     await endSessionContracts(options.contracts, suspension, { call, exchange });
     const more = kind === "held" ? { noop: true } : because;
-    return floorResult(call, endOf(sessionId, suspension.state, more));
+    return floorResult(call, { session_id: sessionId, status: suspension.state, ...more });
   };
 }
 
@@ -85,10 +85,6 @@ function sessionOf(
   const { agentId, tlsIdentity } = known;
   if (!isOwnSession(known, exchange) && !isOperating(exchange, policy)) return undefined;
   return { sessionId, agentId, ...(tlsIdentity === undefined ? {} : { tlsIdentity }) };
-}
-
-function endOf(sessionId: string, status: string, more: object): Record<string, unknown> {
-  return { session_id: sessionId, status, ...more };
 }
 
 /** INSPECT of a session: whose it is, how it stands, when it was last used. 400 without the id. */

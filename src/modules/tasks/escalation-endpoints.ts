@@ -7,7 +7,7 @@ import { given } from "../../base/json-value.ts";
 import { CONFIRM_SCHEMA } from "../../dispatch/approvals/confirmation.ts";
 import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
-import type { QueryCaller, QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
+import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { badRequest, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
@@ -132,16 +132,16 @@ function findSeen(
 const MAX_ENTRIES = 500;
 
 /** Escalations for QUERY: a caller's own and those sent to it; all of them for operators. */
-export function escalationSource(
-  escalations: Pick<EscalationRegister, "list">,
-  maySee: (escalation: Escalation, asker: QueryCaller) => boolean,
-): QuerySource {
+export function escalationSource({
+  escalations,
+  policy,
+}: Pick<EscalationEndpointOptions, "escalations" | "policy">): QuerySource {
   return {
     name: "escalation",
     entries: async (asker) =>
       escalations
         .list()
-        .filter((escalation) => maySee(escalation, asker))
+        .filter((escalation) => maySee(escalation, asker, policy))
         .slice(0, MAX_ENTRIES)
         .map(entryOf),
   };

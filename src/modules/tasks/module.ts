@@ -5,7 +5,6 @@
  */
 
 import { reasonOf } from "../../base/thrown.ts";
-import { maySee } from "../../dispatch/approvals/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { createContractRecorder } from "../../dispatch/contracts/contract-events.ts";
@@ -72,7 +71,7 @@ export const tasksModule: Module<TasksSections> = {
     ];
     return {
       routes: protocolRoutes(endpoints, context),
-      sources: [escalationSource(escalations, (one, asker) => maySee(one, asker, policy))],
+      sources: [escalationSource({ escalations, policy })],
       approvals: [confirmableEscalations({ escalations, policy, attributor, record })],
       inspections: new Map([
         ["escalation", inspectEscalation({ escalations, policy })],
@@ -97,60 +96,46 @@ function closing(
   const onFault = exceptStoreFaults((error) =>
     log.warn({ error }, "escalations are not looked after"),
   );
-  return repeatedly(onFault, () => {
-    const news = new EscalationNews({
-      ...{ escalations, queue: context.deployment().webhooks },
-      onUntold: (error, count) =>
-        log.warn(
-          { event: "escalations-untold", reason: reasonOf(error), count },
-          "people cannot be told of escalations yet",
-        ),
-      url: config.webhooks.escalations,
-      serverId: config.server.serverId,
-    });
-    const work = async (): Promise<void> => {
-      for (const escalation of await escalations.sweep()) {
-        await record([escalationEvent("escalation_expired", escalation)]).catch(onFault);
-      }
-      await suspensions.sweep((suspension) => endSessionContracts(contracts, suspension));
-      await news.catchUp();
-    };
-    return { work, end: escalations.tellBy(news) };
-  });
+  let timer: NodeJS.Timeout | undefined;
+  let untell: (() => void) | undefined;
+  /** It never closes twice at once. */
+  let running = Promise.resolve();
+  return {
+    start: () => {
+      const news = new EscalationNews({
+        ...{ escalations, queue: context.deployment().webhooks },
+        onUntold: (error, count) =>
+          log.warn(
+            { event: "escalations-untold", reason: reasonOf(error), count },
+            "people cannot be told of escalations yet",
+          ),
+        url: config.webhooks.escalations,
+        serverId: config.server.serverId,
+      });
+      untell = escalations.tellBy(news);
+      const work = async (): Promise<void> => {
+        for (const escalation of await escalations.sweep()) {
+          await record([escalationEvent("escalation_expired", escalation)]).catch(onFault);
+        }
+        await suspensions.sweep((suspension) => endSessionContracts(contracts, suspension));
+        await news.catchUp();
+      };
+      const run = (): void => {
+        running = running.then(work).catch(onFault);
+      };
+      run();
+      timer = setInterval(run, SWEEP_MS).unref();
+    },
+    stop: async () => {
+      clearInterval(timer);
+      untell?.();
+      await running;
+    },
+  };
 }
 
 /** The names by which an agent may call the people behind this server. */
 function operatorNames({ server }: TasksSections): ReadonlySet<string> {
   const named = [server.operator, server.contact].flatMap((name) => name ?? []);
   return new Set(["operators", "operator", "human", ...named].map((name) => name.toLowerCase()));
-}
-
-/** Work of a deployment that is served, and how to end what was begun for it. */
-interface Begun {
-  work(): Promise<void>;
-  end(): void;
-}
-
-/** Runs at the start and from time to time, never twice at once. */
-function repeatedly(
-  onFault: (error: unknown) => void,
-  begin: () => Begun,
-): Pick<Contribution, "start" | "stop"> {
-  let begun: (Begun & { readonly timer: NodeJS.Timeout }) | undefined;
-  let running = Promise.resolve();
-  return {
-    start: () => {
-      const { work, end } = begin();
-      const run = (): void => {
-        running = running.then(work).catch(onFault);
-      };
-      run();
-      begun = { work, end, timer: setInterval(run, SWEEP_MS).unref() };
-    },
-    stop: async () => {
-      clearInterval(begun?.timer);
-      begun?.end();
-      await running;
-    },
-  };
 }
