@@ -235,18 +235,17 @@ export class Pipeline {
     }
     const { route } = exchange;
     if (route === undefined) throw new Error("no gate found a route");
-    const { sessionKept } = exchange;
-    if (sessionKept === undefined) return this.#perform(exchange, route, finish);
-    return this.#performInSession(exchange, { sessionKept, route }, finish);
+    if (exchange.sessionKept === undefined) return this.#perform(exchange, route, finish);
+    return this.#performInSession(exchange, route, finish);
   }
 
   /** Begins nothing before the session that the request begins is stored, and its caller's. */
   async #performInSession<T>(
     exchange: Exchange,
-    { sessionKept, route }: { readonly sessionKept: Promise<boolean>; readonly route: Route },
+    route: Route,
     finish: (reply: Reply) => T,
   ): Promise<T> {
-    const refusal = await refuseLostSession(exchange, sessionKept);
+    const refusal = await refuseLostSession(exchange);
     if (refusal !== undefined) return finish(replyToRefusal(refusal));
     const perform = (): T | Promise<T> => {
       try {

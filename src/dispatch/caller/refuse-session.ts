@@ -55,11 +55,8 @@ function userOf({ caller: { agentId, document }, peer }: Exchange): SessionUser 
 }
 
 /** Waits until the session that the request begins is stored; the refusal where another was faster. */
-export async function refuseLostSession(
-  exchange: Exchange,
-  sessionKept: Promise<boolean>,
-): Promise<Refusal | undefined> {
-  if (await sessionKept) return undefined;
+export async function refuseLostSession(exchange: Exchange): Promise<Refusal | undefined> {
+  if ((await exchange.sessionKept) !== false) return undefined;
   // Nothing of it is held against the agent whose session somebody else names.
   if (exchange.header("session-id") !== undefined) exchange.caller = ANONYMOUS;
   return sessionMismatch();

@@ -19,8 +19,8 @@ import {
   serverError,
 } from "../../../dispatch/refusals/refusal.ts";
 import { refusePresented } from "../../../dispatch/refusals/refuse-contract.ts";
-import { describeBy, type FloorMethod, floorEndpoints } from "../../../dispatch/routes/floor.ts";
-import { protocolRoute, protocolRoutes } from "../../../dispatch/routes/protocol-endpoint.ts";
+import { describeBy, type FloorMethod, impactOf } from "../../../dispatch/routes/floor.ts";
+import { protocolRoute } from "../../../dispatch/routes/protocol-endpoint.ts";
 import type { Route, RouteHandler } from "../../../dispatch/routes/route.ts";
 import type { CausingRequest } from "../../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../../handlers/handler.ts";
@@ -196,16 +196,14 @@ export function contractOffers(
   parts: NegotiationParts,
   routes: Pick<ContractRoutes, "agree">,
 ): ContractOffers {
-  return { propose: proposeRoute(parts), decide: decisionRoute(parts.context, routes) };
-}
-
-function proposeRoute(parts: NegotiationParts): Route {
   const { context } = parts;
-  const methods = new Map([["PROPOSE", proposeMethod(parts, true)]]);
-  const endpoints = floorEndpoints(methods, describeBy(context.catalog));
-  const [route] = protocolRoutes(endpoints, context);
-  if (route === undefined) throw new Error("PROPOSE has no route");
-  return route;
+  const method = "PROPOSE";
+  const previewing = {
+    ...{ method, path: "/", impact: impactOf(method), isListed: false },
+    ...describeBy(context.catalog)(method),
+    ...proposeMethod(parts, true),
+  };
+  return { propose: protocolRoute(previewing, context), decide: decisionRoute(context, routes) };
 }
 
 function decisionRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "agree">): Route {
