@@ -5,6 +5,7 @@
  * OpenWOP "interrupt", RFC 0002 §F
  */
 import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
+import type { SchemaViolation } from "../../../schema/schema.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
 import { takenLoop } from "../workflows/workflow-graph.ts";
 import { invalid, under } from "./make-run.ts";
@@ -101,9 +102,17 @@ function refuseMisfit(
 ): RunRefusal | undefined {
   if (resumeSchema === undefined) return undefined;
   const place = { file: "interrupt", key: "resumeSchema" };
-  const violations = compiler.compile(resumeSchema, place).compiled?.check(resumeValue) ?? [];
+  const { compiled } = compiler.compile(resumeSchema, place);
+  // An earlier version took what looks like a secret out of it, and with that its form.
+  if (compiled === undefined) return invalid([BROKEN_QUESTION]);
+  const violations = compiled.check(resumeValue) ?? [];
   return violations.length === 0 ? undefined : invalid(violations.map(under("/resumeValue")));
 }
+
+const BROKEN_QUESTION: SchemaViolation = {
+  ...{ path: "/resumeValue", keyword: "resumeSchema" },
+  message: "cannot be judged, because the question's schema is broken: cancel the run",
+};
 
 /** An answer that means something else than the word that it came with changes nothing. */
 function refuseContradiction(

@@ -296,6 +296,26 @@ describe("a clarification gate", () => {
     expect(text).toContain('"password":"[REDACTED:password]"');
   });
 
+  it("takes no answer to a question whose schema an earlier version kept broken", async () => {
+    const disk = createMemoryStore();
+    const { server, runId } = await waiting("asking", { store: disk });
+    await server.close();
+    const collection = "openwop-run-events";
+    for (const { key, value } of await disk.list(collection, { prefix: `${runId}/` })) {
+      const text = JSON.stringify(value).replaceAll(
+        '{"type":"integer","minimum":1}',
+        '"[REDACTED]"',
+      );
+      await disk.commit([{ kind: "put", collection, key, value: JSON.parse(text) }]);
+    }
+    const next = await openRuns({ workflows: [asking], store: disk });
+    const answers = { colour: "blue", count: "many" };
+    const { status, body } = await say(next, runId, "ask", { answers });
+    expect([status, body.error]).toEqual([400, "validation_error"]);
+    expect(body["message"]).toMatch(/cancel the run/);
+    expect((await next.get(`/v1/runs/${runId}`)).body.status).toBe("waiting-input");
+  });
+
   it("takes its answers as a list, too", async () => {
     const { server, runId } = await waiting("asking");
     const answers = [
