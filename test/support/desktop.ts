@@ -24,6 +24,8 @@ interface NearDesktop {
   readonly client: Client;
   /** Ends the program's input, and answers its exit code. */
   end(): Promise<number>;
+  /** Everything that the program has written since the client was connected. */
+  written(): string;
 }
 
 /** Runs the program in this process. */
@@ -38,6 +40,10 @@ export async function openDesktop(
   const client = clientOf(version, options);
   // A transport of standard input and output is the same from both ends.
   await client.connect(new StdioServerTransport(output, input));
+  let written = "";
+  output.on("data", (chunk: Buffer) => {
+    written += chunk.toString("utf8");
+  });
   const end = (): Promise<number> => {
     input.end();
     return exit;
@@ -46,7 +52,7 @@ export async function openDesktop(
     await end();
     await client.close();
   });
-  return { client, end };
+  return { client, end, written: () => written };
 }
 
 /** Starts the program in an empty directory, and connects. */

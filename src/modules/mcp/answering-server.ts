@@ -15,6 +15,7 @@ import type {
   ServerContext,
   StandardSchemaV1,
 } from "@modelcontextprotocol/server";
+import { markedOf } from "../../base/exact-numbers.ts";
 import { OpaqueServer, type ReportThrown, schemaOf, withText } from "./opaque-server.ts";
 import { invalidParams } from "./protocol-errors.ts";
 import { type ClientTasks, handleTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
@@ -44,7 +45,7 @@ const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTE
 /** In the older one logging is no thing of the past. */
 const OLDER: ServerCapabilities = { ...CAPABILITIES, logging: {} };
 
-/** Makes a server of the current protocol or of the older one. */
+/** Makes a server of the current protocol or of the older one; what it sends is to pass `restoreLost`. */
 export function createAnsweringServer(
   info: Implementation,
   isCurrent: boolean,
@@ -56,8 +57,8 @@ export function createAnsweringServer(
   server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
     answers.list(cursor, context),
   );
-  server.setRequestHandler("tools/call", ({ params }, context) =>
-    answers.call(params, context, server),
+  server.setRequestHandler("tools/call", async ({ params }, context) =>
+    withMarks(await answers.call(params, context, server)),
   );
   server.setRequestHandler("resources/list", { params: LIST_PARAMS }, async ({ cursor }) => {
     refuseCursor(cursor);
@@ -76,6 +77,13 @@ export function createAnsweringServer(
   }));
   if (isCurrent) handleTasks(server, (context) => answers.tasksOf(context));
   return server;
+}
+
+/** Texts stand for the numbers that the library would round; they are put back as the message leaves. */
+function withMarks(result: CallToolResult): CallToolResult {
+  const { structuredContent } = result;
+  if (structuredContent === undefined) return result;
+  return { ...result, structuredContent: markedOf(structuredContent) as typeof structuredContent };
 }
 
 /** The library makes a validator for each server unless it is given one; no answer of a user needs it. */

@@ -14,7 +14,6 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { raceAbort } from "../../base/deadline.ts";
-import { markedOf } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
@@ -53,14 +52,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
       };
       const begin = async (): Promise<CallToolResult> =>
         given === undefined ? callTool(request, call) : (given() as CallToolResult);
-      const result = await (call.isCurrent
-        ? begin()
-        : callAsking(request, call, { begin, context }));
-      const { structuredContent } = result;
-      if (structuredContent === undefined) return result;
-      // The numbers are put back as the message leaves.
-      const marked = markedOf(structuredContent) as typeof structuredContent;
-      return { ...result, structuredContent: marked };
+      return call.isCurrent ? begin() : callAsking(request, call, { begin, context });
     },
     resources: () => listResources(serverId),
     read: (uri, context) => readResource(requestOf(context), uri),

@@ -1,6 +1,8 @@
 /** `agtp-mcp URI`: stands in front of a server, as the agent that the command line names. */
+import { Writable } from "node:stream";
 import type { Implementation, Server, ServerContext } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { restoreOctets } from "../../base/exact-numbers.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import { createClient } from "../../client/client.ts";
@@ -73,7 +75,7 @@ async function serveFront(
   { input, output }: Terminal["streams"],
   tell: Tell,
 ): Promise<void> {
-  const transport = new StdioServerTransport(input, output);
+  const transport = new StdioServerTransport(input, exactly(output));
   const make = ({ era }: { readonly era: string }): Server => {
     const server = createServer(front, tell, era === "modern");
     // In the current protocol the library tells those who listen, in the older one everybody.
@@ -90,6 +92,16 @@ async function serveFront(
   });
   // A message that was too long ends the conversation with the input still open.
   input.destroy();
+}
+
+/** Each of the library's writes is a whole message. */
+function exactly(output: Writable): Writable {
+  const exact = new Writable({
+    write: (message: Uint8Array, _, done) =>
+      void output.write(restoreOctets(message), () => done()),
+  });
+  output.on("error", (error) => exact.destroy(error));
+  return exact;
 }
 
 function createServer(front: ServerFront, tell: Tell, isCurrent: boolean): Server {

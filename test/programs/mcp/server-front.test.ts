@@ -12,6 +12,7 @@ import { encodeRequest, type TestReply, type TestRequest } from "../../support/d
 import { DESK, gatewayFiles } from "../../support/gateway.ts";
 import { VERSIONS } from "../../support/mcp.ts";
 import { JUDGE, NORA, negotiationFiles } from "../../support/negotiation.ts";
+import { HANDLER_PROCESS, processEndpoints } from "../../support/processes.ts";
 import { runIn } from "../../support/terminal.ts";
 
 function argsFor(port: number, agent = DESK): readonly string[] {
@@ -88,6 +89,15 @@ describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version)
     const parameters = { size: "A4" };
     const result = await client.callTool({ name: "create_templates", arguments: { parameters } });
     expect(result).toMatchObject({ structuredContent: { input: { parameters } } });
+  });
+
+  // RFC 8259 §6
+  it("hands on the numbers of a tool to the digit, as its value too", async () => {
+    const tables = { processes: [{ name: "rooms", command: [process.execPath, HANDLER_PROCESS] }] };
+    const { daemon } = await openDaemon(gatewayFiles(tables, processEndpoints("long")));
+    const { client, written } = await openDesktop(version, argsFor(daemon.port));
+    await client.callTool({ name: "query_longs", arguments: {} });
+    expect(written()).toContain('"structuredContent":{"id":9007199254740993,"far":1e400}');
   });
 
   it("hands on a refusal by status and name, and knows no tool that the server has not", async () => {
