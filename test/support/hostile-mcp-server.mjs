@@ -98,6 +98,8 @@ function call(id) {
     case "garbage":
       process.stdout.write("this is no JSON\n");
       return say({ id, result: { content: [{ type: "text", text: "after" }] } });
+    case "no-result":
+      return say({ id, result: null });
     case "odd-content":
       return say({ id, result: { content: 7 } });
     case "refuses":

@@ -1,11 +1,16 @@
 /**
  * Results of tools with numbers that a double does not keep. The library reads all that a server writes as
  * JavaScript does, so texts stand for such numbers on their way through it.   RFC 8259 §6
+ * It passes over an answer that is no message, so an error stands for one of a child.
  */
 import { isUtf8 } from "node:buffer";
-import { ReadBuffer } from "@modelcontextprotocol/client";
+import {
+  type JSONRPCMessage,
+  type ProtocolError,
+  parseJSONRPCMessage,
+} from "@modelcontextprotocol/client";
 import { hasLostNumbers, markLost, seemsToHaveLost } from "../../base/exact-numbers.ts";
-import { parseJson, valueAt } from "../../base/json-value.ts";
+import { parseJson, recordIn, valueAt } from "../../base/json-value.ts";
 
 const MEMBER = Buffer.from('"structuredContent"');
 const LF = 0x0a;
@@ -51,47 +56,74 @@ function eachLine(octets: Buffer, change: (line: Buffer) => Buffer): Buffer {
   return Buffer.concat(lines);
 }
 
-/** The library's reader of a child's output, with whole lines alone to read. */
-export class ResultReader extends ReadBuffer {
+/** The reader of a child's output, in the library's reader's place: with whole lines alone to read. */
+export class ResultReader {
   readonly #maxBytes: number;
   #held: Buffer[] = [];
   /** The octets of the line that has no end yet. */
   #length = 0;
+  #lines: Buffer[] = [];
 
   constructor(maxBytes: number) {
-    super({ maxBufferSize: Number.POSITIVE_INFINITY });
     this.#maxBytes = maxBytes;
   }
 
-  override append(chunk: Buffer): void {
-    this.#count(chunk);
-    this.#held.push(chunk);
-    if (!chunk.includes(LF)) return;
-    const octets = Buffer.concat(this.#held);
-    const end = octets.lastIndexOf(LF) + 1;
-    const whole = octets.subarray(0, end);
-    super.append(whole.includes(MEMBER) ? eachLine(whole, markResult) : whole);
-    this.#held = [octets.subarray(end)];
-  }
-
-  /** Counts the octets of each line on its own. */
-  #count(chunk: Buffer): void {
+  append(chunk: Buffer): void {
     for (let from = 0; from < chunk.length; ) {
       const end = chunk.indexOf(LF, from);
-      const next = end === -1 ? chunk.length : end + 1;
-      this.#length += next - from;
+      const part = chunk.subarray(from, end === -1 ? chunk.length : end + 1);
+      this.#length += part.length;
       if (this.#length > this.#maxBytes) {
         this.clear();
         throw new Error(`a message is longer than ${this.#maxBytes} bytes`);
       }
-      if (end !== -1) this.#length = 0;
-      from = next;
+      this.#held.push(part);
+      if (end !== -1) this.#endLine();
+      from += part.length;
     }
   }
 
-  override clear(): void {
+  #endLine(): void {
+    const [only, ...others] = this.#held;
+    this.#lines.push(only !== undefined && others.length === 0 ? only : Buffer.concat(this.#held));
     this.#held = [];
     this.#length = 0;
-    super.clear();
+  }
+
+  /**
+   * The next message; null where there is none yet. What is no JSON is passed over.
+   *
+   * @throws where the next line is no message, and answers nothing
+   */
+  readMessage(): JSONRPCMessage | null {
+    for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
+      const value = parseJson(markResult(line).toString());
+      if (value !== undefined) return readMessage(value);
+    }
+    return null;
+  }
+
+  clear(): void {
+    this.#held = [];
+    this.#length = 0;
+    this.#lines = [];
+  }
+}
+
+/** The error that stands for an answer that is none: nobody waits for it in vain. */
+const UNREADABLE = { code: -32_098, message: "the upstream's answer is no message" };
+
+/** Tells whether an error is the one that is given in a server's place. */
+export function isUnreadable({ code, message }: Pick<ProtocolError, "code" | "message">): boolean {
+  return code === UNREADABLE.code && message === UNREADABLE.message;
+}
+
+function readMessage(value: unknown): JSONRPCMessage {
+  try {
+    return parseJSONRPCMessage(value);
+  } catch (error) {
+    const { id, method } = recordIn(value);
+    if (method !== undefined || (typeof id !== "number" && typeof id !== "string")) throw error;
+    return { jsonrpc: "2.0", id, error: UNREADABLE };
   }
 }

@@ -18,6 +18,7 @@ import type { HandlerError, HandlerResult } from "../handler.ts";
 import { brokenOff, unreachable } from "../upstream-response.ts";
 import { MessageCompressed, MessageTooLong, NeverSent } from "./bounded-fetch.ts";
 import { ENDED_EARLY, isEndedEarly } from "./call-streams.ts";
+import { isUnreadable } from "./exact-results.ts";
 import { Unreachable } from "./kept-connection.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
 import type { Secrets } from "./read-settings.ts";
@@ -148,6 +149,7 @@ function isUnauthorized(error: unknown): boolean {
 function isMalformed(error: unknown): boolean {
   if (error instanceof MalformedAnswer || error instanceof SyntaxError) return true;
   if (error instanceof MessageCompressed) return true;
+  if (error instanceof ProtocolError && isUnreadable(error)) return true;
   if (error instanceof SdkError) return MALFORMED_CODES.has(error.code);
   return error instanceof Error && error.name === "ZodError";
 }

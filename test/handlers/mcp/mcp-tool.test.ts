@@ -196,6 +196,7 @@ describe("a tool behind an endpoint", () => {
     ["endless", "upstream_connection_error"],
     ["exits", "upstream_connection_error"],
     ["odd-content", "upstream_malformed_response"],
+    ["no-result", "upstream_malformed_response"],
     ["refuses", "upstream_error"],
   ])("of a server that is %s answers %s", async (play, error) => {
     const isSlow = error === "upstream_timeout";
