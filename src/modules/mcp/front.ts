@@ -83,7 +83,7 @@ export interface McpCaller {
 export interface McpRequest {
   readonly front: McpFront;
   readonly caller: McpCaller;
-  /** A number of a call's arguments that is not as it was sent. */
+  /** The part of a call's arguments that is not as it was sent. */
   readonly lost: readonly SchemaViolation[] | undefined;
   /** Set where HTTP itself has to say no. */
   challenge: Challenge | undefined;

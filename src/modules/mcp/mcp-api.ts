@@ -146,11 +146,19 @@ function readBody({ body, headers }: FastifyRequest): unknown {
   }
 }
 
-/** The numbers of a call's arguments that are not as they were sent. */
+/** What a call's arguments lose on their way: numbers as they were sent, and a member that the library drops. */
 function lostIn({ body }: FastifyRequest, message: unknown): McpRequest["lost"] {
   if (!Buffer.isBuffer(body) || message === undefined) return undefined;
-  return findLost(body, recordIn(valueAt(message, ["params", "arguments"])));
+  const input = recordIn(valueAt(message, ["params", "arguments"]));
+  return Object.hasOwn(input, "__proto__") ? PROTO_MEMBER : findLost(body, input);
 }
+
+const PROTO_MEMBER: McpRequest["lost"] = [
+  {
+    ...{ path: "/__proto__", keyword: "additionalProperties" },
+    message: "cannot be the name of an argument",
+  },
+];
 
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i;
 

@@ -221,3 +221,25 @@ describe.each(VERSIONS)("parameters of %s", (version) => {
 function escalated(value: unknown): Params {
   return { name: "fetch_fields", arguments: {}, _meta: { "io.agtp/escalation-id": value } };
 }
+
+it("refuses an argument that the library would drop, as one that nobody declared", async () => {
+  const server = await openMcp();
+  const params = (text: object): string => JSON.stringify(text).replaceAll("PROTO", "__proto__");
+  const call = { name: "fetch_fields", arguments: { PROTO: { admin: true } } };
+  const streamed = { ...call, _meta: { progressToken: 1 } };
+  const id = await beginSession(server);
+  for (const one of [call, streamed]) {
+    for (const response of [
+      await post(
+        server,
+        params(current("tools/call", one)),
+        currentFields("tools/call", call.name),
+      ),
+      await post(server, params(message("tools/call", one)), inSession(id)),
+    ]) {
+      const text = await response.text();
+      expect(text).toContain('"isError":true');
+      expect(text).toMatch(/schema-validation-failed.*\/__proto__/);
+    }
+  }
+});
