@@ -52,7 +52,7 @@ export function* creatingFront(
   const front: McpFront = {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.agent },
     ...waitingCalls(state.escalations),
-    view: state.view,
+    ...{ view: state.view, holders: state.holders },
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
     listing: createToolListing(visible),

@@ -7,6 +7,7 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
+import type { Holders } from "../../state/holders.ts";
 import type { ViewLease } from "../../state/state.ts";
 import type { FrontContracts } from "./contracts/front-contracts.ts";
 import type { ReportFault } from "./report-fault.ts";
@@ -27,6 +28,7 @@ export interface McpFront {
   readonly tasks: McpTasks;
   /** Hears of other nodes and their latest commits. */
   readonly view: Pick<ViewLease, "catchUp">;
+  readonly holders: Holders;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;
   /** True if an escalation is still to be decided. */

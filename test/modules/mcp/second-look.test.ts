@@ -1,11 +1,12 @@
 /** Tasks of MCP clients at one of two nodes, which hears of the other's work when it asks.   MCP Tasks extension */
 import { describe, expect, it } from "vitest";
 import { TaskQueue } from "../../../src/base/task-queue.ts";
+import type { Exchange } from "../../../src/dispatch/exchange.ts";
 import type { McpRequest } from "../../../src/modules/mcp/front.ts";
 import { Audience } from "../../../src/modules/mcp/listening/audience.ts";
 import { OpenStreams } from "../../../src/modules/mcp/listening/open-streams.ts";
 import { Subscriptions } from "../../../src/modules/mcp/listening/subscriptions.ts";
-import { beginTask, tasksOf } from "../../../src/modules/mcp/tasks/run-task.ts";
+import { advanceTask, beginTask, tasksOf } from "../../../src/modules/mcp/tasks/run-task.ts";
 import { openMcpTasks } from "../../../src/modules/mcp/tasks/task.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { FeedWatcher } from "../../../src/state/store.ts";
@@ -82,5 +83,60 @@ describe("a task that another node has just begun", () => {
     const http = new Request("http://localhost/mcp", { method: "POST" });
     const answer = await subscriptions.handle(http, as("one"), body);
     expect([answer.status, await answer.json()]).toMatchObject([503, { error: refusal, id: 1 }]);
+  });
+});
+
+describe("a call that an operator has approved, whose task two nodes are asked for at once", () => {
+  it("ends its task as it ended itself, and not as the second of two calls", async () => {
+    const store = createMemoryStore();
+    const clock = { now: () => Date.now() };
+    let answerCall = (): void => undefined;
+    const called = new Promise<void>((resolve) => {
+      answerCall = resolve;
+    });
+    const nodes = await Promise.all(
+      ["one", "two"].map(async (self) => {
+        const tasks = await openMcpTasks(store, clock);
+        const holders = { self, isGone: () => false, watch: () => () => undefined };
+        const answer = async (exchange: Exchange): Promise<object> => {
+          if (self === "one") await called;
+          const used = { reason: "approval-used", outcome: "answered" };
+          const body = JSON.stringify(self === "one" ? { room: "double" } : used);
+          const response = {
+            status: self === "one" ? 200 : 409,
+            body,
+            fields: "",
+            responseId: "r",
+          };
+          return { ...response, exchange };
+        };
+        const front = {
+          ...{ tasks, holders, serverId: "test", isUndecided: () => false },
+          ...{
+            ledger: { whenSettled: (settled: () => void) => settled() },
+            protection: undefined,
+            toolbox: { find: () => undefined },
+          },
+          dispatcher: { answer },
+        };
+        const caller = { key: "client", fields: new Map(), peer: {} };
+        return { tasks, request: { front, caller } as unknown as McpRequest };
+      }),
+    );
+    const [one, two] = nodes as [(typeof nodes)[number], (typeof nodes)[number]];
+    const task = await beginTask(one.request, "book_rooms", CALL, FOLLOWING);
+    if (task === undefined) throw new Error("there is no room");
+    await two.tasks.refresh();
+    const first = advanceTask(one.request, task);
+    // The call has begun: its node has said so, where it says so.
+    await one.tasks.refresh();
+    await two.tasks.refresh();
+    const meanwhile = await advanceTask(two.request, task);
+    expect(meanwhile.status).toBe("working");
+    answerCall();
+    expect(await first).toMatchObject({ status: "completed" });
+    await two.tasks.refresh();
+    expect(JSON.stringify(two.tasks.get(task.taskId)?.result)).toContain("double");
+    expect(two.tasks.get(task.taskId)).not.toHaveProperty("heldBy");
   });
 });

@@ -9,6 +9,7 @@ import { type JsonRecord, parseJson } from "../../../base/json-value.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { storeUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
+import { holding, mayHold } from "../../../state/holders.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import { isDone } from "../../../wire/message.ts";
 import { type Answer, type Asking, ask, type TellProgress } from "../ask.ts";
@@ -58,22 +59,44 @@ export async function advanceTask(request: McpRequest, task: McpTask): Promise<M
   if (taken.has(taskId)) return { ...task, message: taken.get(taskId) ?? message };
   taken.set(taskId, undefined);
   try {
+    if (!(await isOurs(request.front, task))) return tasks.get(taskId) ?? task;
     const change = await step(request, task, (progress) => taken.set(taskId, progress));
-    return change === undefined ? task : await keep(tasks, task.taskId, change, task);
+    return await keep(tasks, taskId, change, task);
   } finally {
     taken.delete(taskId);
   }
 }
 
+/**
+ * Has no other node make the call of a task: to it, a call that is over here would be one that was made
+ * by somebody else. False: another one makes it, or has.
+ */
+async function isOurs(
+  { tasks, holders, isUndecided }: McpFront,
+  { taskId, following }: McpTask,
+): Promise<boolean> {
+  if (holders.self === undefined || following.kind !== "approval") return true;
+  if (isUndecided(following.escalationId)) return true;
+  let isHeld = false;
+  await tasks.change(taskId, (one) => {
+    isHeld = one.status === "working" && mayHold(holders, one);
+    return isHeld ? holding(holders, one) : undefined;
+  });
+  return isHeld;
+}
+
+/** Keeps a change, where there is one, and lets go of the task. */
 async function keep(
   tasks: McpTasks,
   taskId: string,
-  change: TaskChange,
+  change: TaskChange | undefined,
   task: McpTask,
 ): Promise<McpTask> {
-  const { item } = await tasks.change(taskId, (one) =>
-    one.status === "working" ? { ...one, ...change, updatedAt: tasks.now() } : one,
-  );
+  const { item } = await tasks.change(taskId, ({ heldBy, ...one }) => {
+    const isNews = one.status === "working" && change !== undefined;
+    if (isNews) return { ...one, ...change, updatedAt: tasks.now() };
+    return heldBy === undefined ? undefined : one;
+  });
   return item ?? task;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { Collection } from "../../../state/collection.ts";
+import type { Held } from "../../../state/holders.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import type { Store } from "../../../state/store.ts";
 
@@ -23,8 +24,8 @@ export interface AskedCall {
   readonly contract?: string | undefined;
 }
 
-/** One task. */
-export interface McpTask {
+/** One task; it is held while its call is made. */
+export interface McpTask extends Held {
   readonly taskId: string;
   /** The key of its caller. */
   readonly owner: string;
