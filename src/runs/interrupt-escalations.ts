@@ -99,6 +99,7 @@ export class InterruptEscalations<Subject> {
   readonly #again: OnceLater;
   readonly #lookForRoom: OnceLater;
   #hadNoRoom = false;
+  #isInDoubt = false;
   /** How often in a row something went wrong. */
   #failures = 0;
 
@@ -114,10 +115,18 @@ export class InterruptEscalations<Subject> {
   takeUp(): void {
     void this.inOrder(async () => {
       const before = this.#failures;
+      if (this.#isInDoubt) await this.#options.source.catchUp();
+      this.#isInDoubt = false;
       await this.#each(this.#options.escalations.list(), (one) => this.#settle(one));
       await this.#openAll();
       if (this.#failures === before) this.#failures = 0;
     });
+  }
+
+  /** Takes up an answer that may be kept: the store has not said, and is asked until it does. */
+  doubt(): void {
+    this.#isInDoubt = true;
+    this.takeUp();
   }
 
   /** Opens the escalation of a question, unless it is open, and keeps its votes; asked for when its turn has come. */

@@ -96,6 +96,10 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     void this.#answered(subjectAt(run, interrupt), verdictOf(outcome));
   }
 
+  onDoubt(): void {
+    this.#queue.doubt();
+  }
+
   /** The run is given the word, and the escalation is decided by what it took. */
   async confirm(...[confirmation, source]: Parameters<ApprovalKind["confirm"]>): Confirmed {
     const { escalations, policy, attributor, host, record } = this.#options;

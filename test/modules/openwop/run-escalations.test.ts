@@ -9,6 +9,7 @@ import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Escalation } from "../../../src/state/registers/escalation.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import type { Store } from "../../../src/state/store.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { openRuns, type RunServer } from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 import { alterStore } from "../../support/store.ts";
@@ -316,6 +317,38 @@ describe("a run that is ended on another node", () => {
     await watcher.lookAgain();
     const [escalation] = (await EscalationRegister.open(store)).list();
     expect(escalation?.status).toBe("rejected");
+  });
+});
+
+describe("a run whose store does not say that it has its answer", () => {
+  it("is asked about no more once the store can be read", async () => {
+    const disk = createMemoryStore();
+    const fault = { isLossy: false, isAway: false };
+    const lost = () => new StoreUnavailableError("undecided", new Error("the line was cut"));
+    const store = alterStore(disk, {
+      watch: () => undefined,
+      commit: async (...args) => {
+        const outcome = await disk.commit(...args);
+        if (fault.isLossy) throw lost();
+        return outcome;
+      },
+      changes: (...args) => (fault.isAway ? Promise.reject(lost()) : disk.changes(...args)),
+    });
+    const server = await openRuns({ store, workflows: [refining(false)] });
+    const { watcher, escalations, faults } = await queueOf(server);
+    const { runId } = await begin(server);
+    await watcher.lookAgain();
+    Object.assign(fault, { isLossy: true, isAway: true });
+    const answer = { resumeValue: { action: "accept" }, by: "key:desk" };
+    await expect(server.host.answer(runId, "gate", answer, EVERYBODY)).rejects.toThrow(
+      StoreUnavailableError,
+    );
+    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    expect(escalations.list()).toMatchObject([{ status: "pending_review" }]);
+    Object.assign(fault, { isLossy: false, isAway: false });
+    await vi.waitFor(() => expect(escalations.list()).toMatchObject([{ status: "accepted" }]), {
+      timeout: 10_000,
+    });
   });
 });
 

@@ -208,7 +208,10 @@ export class RunHost {
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const answered = await answerRun(log, nodeId, answer, this.#parts, beside);
+    const answered = await answerRun(log, nodeId, answer, this.#parts, beside).catch((error) => {
+      for (const watcher of this.#watchers) watcher.onDoubt();
+      throw error;
+    });
     if (!isRefused(answered)) this.#parts.register.enqueueLog(log);
     return answered;
   }

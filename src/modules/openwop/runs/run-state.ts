@@ -138,6 +138,8 @@ export interface InterruptWatcher {
   onInterrupt(run: Run, interrupt: Interrupt): void;
   /** The run has its answer; undefined: it has ended without one. */
   onAnswer(run: Run, interrupt: Interrupt, outcome: InterruptOutcome | undefined): void;
+  /** A run may have its answer: the store has not said. */
+  onDoubt(): void;
 }
 
 /** The reducer that joins a written value to the channel's own. */

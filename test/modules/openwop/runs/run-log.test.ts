@@ -160,6 +160,7 @@ describe("cancelling a run", () => {
     const watcher: InterruptWatcher = {
       onInterrupt: (_, { interruptId }) => void told.push(`waiting ${interruptId}`),
       onAnswer: (_, { interruptId }) => void told.push(`over ${interruptId}`),
+      onDoubt: () => undefined,
     };
     const server = await openRuns({ catalog: CATALOG, executor, store, watcher });
     const { body } = await server.post("/v1/runs", { agentId: CONCIERGE });
