@@ -3,11 +3,7 @@
 import type { Config } from "../../src/app/config/config.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { formatProblem } from "../../src/base/problem.ts";
-import {
-  createRedactor,
-  type KnownSecret,
-  type Redactor,
-} from "../../src/modules/openwop/redaction.ts";
+import { createRedactor, type KnownSecret, type Redactor } from "../../src/base/redaction.ts";
 import { configFile, makeDeployment } from "./deployment.ts";
 
 /** Fields of a manifest that a test sets or takes away. */

@@ -5,6 +5,7 @@
  * refers to beside it, what looks like a secret taken out.   OpenWOP RFC 0072 §A, RFC 0003 §A, §C-D
  */
 import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import type { Redactor } from "../../base/redaction.ts";
 import type { RunError } from "./agent-executor.ts";
 import type {
   AgentRegistry,
@@ -12,7 +13,6 @@ import type {
   InstalledPack,
   MemoryShape,
 } from "./installed-agent.ts";
-import type { Redactor } from "./redaction.ts";
 import { schemaFailure } from "./turn/turn-rules.ts";
 
 /** The side of an agent that a value is for. */

@@ -7,6 +7,7 @@
  */
 
 import { given, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
+import type { Redactor } from "../../base/redaction.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
@@ -30,7 +31,6 @@ import type { RunError, RunOwner } from "./agent-executor.ts";
 import type { ApiScope } from "./http/api-keys.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import { DISPATCH_MEMBERS, endpointSchemas } from "./packs/handoff-schema.ts";
-import type { Redactor } from "./redaction.ts";
 import { isRefused } from "./runs/run.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { acceptedRun, runResult, runSnapshot } from "./runs/run-state.ts";

@@ -7,6 +7,7 @@ import type { Environment } from "../../base/environment.ts";
 import { memberOf } from "../../base/json-value.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
+import { createRedactor, type KnownSecret, type Redactor } from "../../base/redaction.ts";
 import { actingCaller } from "../../dispatch/handling/acting.ts";
 import { findInactive, identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
@@ -18,7 +19,6 @@ import type { OpenwopConfig, OpenwopContext, OpenwopSections } from "./config.ts
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import { type AgentRegistry, createAgentRegistry, type InstalledAgent } from "./installed-agent.ts";
 import { readingPacks } from "./packs/load-packs.ts";
-import { createRedactor, type KnownSecret, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";

@@ -5,6 +5,7 @@
 import { relative } from "node:path";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
+import type { Redactor } from "../../../base/redaction.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import { readConfiguredCa } from "../../../endpoint/upstream-ca.ts";
 import { type CallLog, isHandlerError } from "../../../handlers/handler.ts";
@@ -13,7 +14,6 @@ import type { CallProcess } from "../../../handlers/processes/process-call.ts";
 import { PLAIN_STYLE, schemaSample } from "../../../schema/schema-sample.ts";
 import type { OpenwopConfig, OpenwopSections } from "../config.ts";
 import type { ManifestClass } from "../installed-agent.ts";
-import type { Redactor } from "../redaction.ts";
 import type { AgentRuntime } from "./agent-runtime.ts";
 import { loadSdk } from "./chat-model.ts";
 import { createChatRuntime, modelOf } from "./chat-runtime.ts";

@@ -6,6 +6,7 @@
 
 import { raceAbort, within } from "../../../base/deadline.ts";
 import { given } from "../../../base/json-value.ts";
+import type { Redactor } from "../../../base/redaction.ts";
 import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
@@ -18,7 +19,6 @@ import {
   type Handoff,
 } from "../agent-executor.ts";
 import type { AgentRegistry, InstalledAgent } from "../installed-agent.ts";
-import type { Redactor } from "../redaction.ts";
 import type { Authority, RunAuthority } from "../run-authority.ts";
 import {
   type AgentRuntime,

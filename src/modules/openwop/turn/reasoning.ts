@@ -4,9 +4,9 @@
  * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
  */
 import { wellFormed } from "../../../base/json-value.ts";
+import { RedactedStream, type Redactor } from "../../../base/redaction.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { OpenwopConfig } from "../config.ts";
-import { RedactedStream, type Redactor } from "../redaction.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
 
 /** The limits of what is shown. */

@@ -7,6 +7,7 @@
 
 import { raceAbort } from "../../../base/deadline.ts";
 import { given, isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
+import type { Redactor } from "../../../base/redaction.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
@@ -16,7 +17,6 @@ import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts"
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { type AgentTurn, failed, type RunError } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
-import type { Redactor } from "../redaction.ts";
 import type { Authority } from "../run-authority.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
 

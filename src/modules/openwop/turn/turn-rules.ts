@@ -3,11 +3,11 @@
  * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
  */
 import { isFraction, type JsonRecord, wellFormed } from "../../../base/json-value.ts";
+import type { Redactor } from "../../../base/redaction.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
 import { type Failure, failed } from "../agent-executor.ts";
 import { VERBOSITIES, type Verbosity } from "../config.ts";
-import type { Redactor } from "../redaction.ts";
 import type { ModelOptions, RuntimeAnswer, TurnRemark } from "../runtime/agent-runtime.ts";
 
 const MAX_TEMPERATURE = 2;

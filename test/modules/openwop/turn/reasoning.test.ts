@@ -1,8 +1,8 @@
 /** Reasoning that arrives in very many pieces, or in halves of characters. */
 import { describe, expect, it } from "vitest";
 import { hasLoneSurrogate } from "../../../../src/base/json-value.ts";
+import type { Redactor } from "../../../../src/base/redaction.ts";
 import type { AgentEvent } from "../../../../src/modules/openwop/agent-executor.ts";
-import type { Redactor } from "../../../../src/modules/openwop/redaction.ts";
 import {
   type ReasoningRules,
   ReasoningWriter,

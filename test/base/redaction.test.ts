@@ -1,11 +1,11 @@
 /** Secrets, and what looks like one, on their way into events. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atOnce } from "../../../src/base/paced.ts";
-import { collectingSecrets } from "../../../src/modules/openwop/host-agents.ts";
-import { RedactedStream } from "../../../src/modules/openwop/redaction.ts";
-import { cpuMs } from "../../support/cpu-time.ts";
-import { openwopConfig, redactorOf } from "../../support/openwop.ts";
+import { atOnce } from "../../src/base/paced.ts";
+import { RedactedStream } from "../../src/base/redaction.ts";
+import { collectingSecrets } from "../../src/modules/openwop/host-agents.ts";
+import { cpuMs } from "../support/cpu-time.ts";
+import { openwopConfig, redactorOf } from "../support/openwop.ts";
 
 const AGENT_ID = "0123456789abcdef".repeat(4);
 const CANARY = "sk-canary-rfc0064-do-not-leak-xyz789";

@@ -1,9 +1,8 @@
 /**
  * Takes secrets out of what is about to be kept or sent: known ones by their names, others by what
- * they look like. Everything that runs say of agents passes through here, and so does what a model
- * is told of a tool's answer. A 64-hex Agent-ID passes untouched.   OpenWOP SR-1, RFC 0002 §B
+ * they look like. A 64-hex Agent-ID passes untouched.   OpenWOP SR-1, RFC 0002 §B
  */
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord } from "./json-value.ts";
 
 /** A secret that this server knows, and the name it is replaced with. */
 export interface KnownSecret {
