@@ -136,7 +136,8 @@ function findSpans(
     }
   }
   for (const [name, pattern] of patterns) {
-    for (const { index: start, 0: match } of text.matchAll(pattern)) {
+    for (const { index: start, 0: match, 1: needed, length } of text.matchAll(pattern)) {
+      if (length > 1 && needed === undefined) continue;
       found.push({ start, end: start + match.length, replacement: `[REDACTED:${name}]` });
     }
   }
@@ -174,7 +175,8 @@ const PREFIXED: readonly (readonly [least: number, ...prefixes: readonly string[
 
 /**
  * The forms of credentials, whoever issued them. Each pattern takes one step a character: no text
- * makes it backtrack. A run of hex digits alone is no credential, since Agent-IDs are that.
+ * makes it backtrack. What a group matches has to be there; without it the match is passed over
+ * whole. A run of hex digits alone is no credential, since Agent-IDs are that.
  * Patterns by the name that stands in place of what they match.   OpenWOP SR-1
  */
 function credentialPatterns(): readonly (readonly [name: string, pattern: RegExp])[] {
@@ -192,7 +194,7 @@ function credentialPatterns(): readonly (readonly [name: string, pattern: RegExp
       "basic-token",
       /\b(?:[Bb]asic|BASIC)[ \t]{1,8}(?=[A-Za-z]{0,64}(?:[0-9=+/]|[a-z][A-Z]))[A-Za-z0-9+/=]{8,}/g,
     ],
-    ["token", /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*/g],
+    ["token", /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*)?/g],
     ["api-key", new RegExp(`(?<![A-Za-z0-9])(?:${prefixed})`, "g")],
     ["password", /(?<=:\/\/[^\s/@:]{0,256}:)[^\s/@]{1,1024}(?=@)/g],
   ];

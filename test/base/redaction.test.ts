@@ -63,6 +63,7 @@ describe("text", () => {
       "bearer ",
       "basic aaaa",
       "eyJ",
+      "eyJ-",
       "sk-",
       "eyJaaaaaaaa.",
     ]) {
