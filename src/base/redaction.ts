@@ -106,7 +106,7 @@ function overlapOf(text: string, secret: string): number {
 }
 
 /** A text without its secrets. */
-function replaceSpans(text: string, spans: readonly Span[]): string {
+export function replaceSpans(text: string, spans: readonly Span[]): string {
   if (spans.length === 0) return text;
   let rest = 0;
   let shown = "";

@@ -53,6 +53,8 @@ describe("the redactor", () => {
       "ghp_abcdefghijklmnopqrstuvwxyz012345",
       "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.sig",
       "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----",
+      "glpat-abcdefghijklmnop",
+      "xoxb-abcdefgh12345678",
     ]) {
       expect(redact(`a ${secret} b`)).toBe("a [REDACTED] b");
     }
