@@ -76,6 +76,15 @@ describe("the redactor", () => {
     }
   });
 
+  it("is quick with octets that are no text, and cuts between two characters", () => {
+    const started = cpuMs();
+    const output = new CapturedOutput(600_000);
+    output.push(Buffer.concat([Buffer.alloc(199_000, 0xff), Buffer.from("é".repeat(10_000))]));
+    const text = output.text((one) => one);
+    expect(text).toBe(`${"\ufffd".repeat(199_000)}${"é".repeat(1_500)}`);
+    expect(cpuMs() - started).toBeLessThan(2_000);
+  });
+
   it("leaves no part of a secret, wherever it stands", () => {
     const secrets = fc
       .string({ minLength: 8, maxLength: 20 })

@@ -57,12 +57,10 @@ export class CapturedOutput {
     const isAll = this.#kept === this.#total;
     const begun = isAll ? whole : redact(kept.toString("utf8", 0, this.#maxBytes));
     const octets = Buffer.from(commonBeginning(begun, whole));
-    if (octets.length <= this.#maxBytes) return octets.toString("utf8");
     // A character that the cut goes through is left out.
-    return octets
-      .subarray(0, this.#maxBytes)
-      .toString("utf8")
-      .replace(/\ufffd+$/, "");
+    let end = this.#maxBytes;
+    while (((octets[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+    return octets.toString("utf8", 0, end);
   }
 
   /** Over all of it; to be asked once, at the end. */
