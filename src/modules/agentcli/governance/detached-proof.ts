@@ -107,7 +107,7 @@ interface SshSignature {
 }
 
 const ARMOUR =
-  /^-----BEGIN SSH SIGNATURE-----\s+([A-Za-z0-9+/=\s]{1,16384})-----END SSH SIGNATURE-----\s*$/;
+  /^-----BEGIN SSH SIGNATURE-----\s([A-Za-z0-9+/=\s]{1,16384})-----END SSH SIGNATURE-----$/;
 const MAGIC = Buffer.from("SSHSIG");
 const VERSION = 1;
 const KEY_TYPE = "ssh-ed25519";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { canonicalDigest } from "../../../../src/identity/canonical-form.ts";
 import { call, type Json, manifestOf, promptTask, testWorld } from "../../../support/agentcli.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 import { makeDirectory } from "../../../support/directory.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -160,6 +161,10 @@ describe("a signature of ssh-keygen", () => {
     for (const proof of proofs) {
       expect((await resolve(manifest, proof, directory))["error"]).toMatchObject(REFUSED);
     }
+    const started = cpuMs();
+    const blank = `-----BEGIN SSH SIGNATURE-----${" ".repeat(200_000)}x`;
+    expect((await resolve(manifest, blank, directory))["error"]).toMatchObject(REFUSED);
+    expect(cpuMs() - started).toBeLessThan(2_000);
     for (const other of [
       by("signers", { principal: "eve" }),
       ...["git", "negated", "dated", "missing"].map((list) => by(list)),
