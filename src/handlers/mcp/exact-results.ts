@@ -1,7 +1,7 @@
 /**
  * Results of tools with numbers that a double does not keep. The library reads all that a server writes as
  * JavaScript does, so texts stand for such numbers on their way through it.   RFC 8259 §6
- * It passes over an answer that is no message, so an error stands for one of a child.
+ * It passes over an answer that is no message, for which a call would wait: an error stands for it.
  */
 import { isUtf8 } from "node:buffer";
 import {
@@ -13,6 +13,7 @@ import { hasLostNumbers, markLost, seemsToHaveLost } from "../../base/exact-numb
 import { parseJson, recordIn, valueAt } from "../../base/json-value.ts";
 
 const MEMBER = Buffer.from('"structuredContent"');
+const ID = Buffer.from('"id"');
 const LF = 0x0a;
 
 /** A message as the library may read it: the result of a tool alone is another one. */
@@ -34,13 +35,13 @@ export function markAnswer(message: Buffer): Buffer {
 /** The events of an HTTP answer; each message is on a line of its own.   HTML "Server-sent events" */
 export function markEvents(events: Buffer): Buffer {
   if (!isUtf8(events)) throw new SyntaxError("an event that is not UTF-8");
-  return events.includes(MEMBER) ? eachLine(events, markData) : events;
+  return events.includes(ID) ? eachLine(events, markData) : events;
 }
 
 function markData(line: Buffer): Buffer {
   if (!line.subarray(0, DATA.length).equals(DATA)) return line;
   const message = line.subarray(DATA.length);
-  const marked = markResult(message);
+  const marked = errorFor(message) ?? markResult(message);
   return marked === message ? line : Buffer.concat([DATA, marked]);
 }
 
@@ -118,6 +119,19 @@ export function isUnreadable({ code, message }: Pick<ProtocolError, "code" | "me
   return code === UNREADABLE.code && message === UNREADABLE.message;
 }
 
+/** The line of that error where a message is such an answer. */
+function errorFor(message: Buffer): Buffer | undefined {
+  const value = message.includes(ID) ? parseJson(message.toString()) : undefined;
+  try {
+    const read = value === undefined ? undefined : readMessage(value);
+    const isError = read !== undefined && "error" in read && read.error === UNREADABLE;
+    return isError ? Buffer.from(`${JSON.stringify(read)}\n`) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws where a value is no message, and answers nothing */
 function readMessage(value: unknown): JSONRPCMessage {
   try {
     return parseJSONRPCMessage(value);

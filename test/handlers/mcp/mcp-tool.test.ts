@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -14,7 +14,7 @@ import { createMcpTool, progressReader } from "../../../src/handlers/mcp/mcp-too
 import { type McpServerSettings, Secrets } from "../../../src/handlers/mcp/read-settings.ts";
 import type { JsonSchema } from "../../../src/schema/json-schema.ts";
 import { makeCall } from "../../support/handler-call.ts";
-import { serveHostile } from "../../support/hostile-mcp-http.ts";
+import { sendJson, serveHostile, writeEvents } from "../../support/hostile-mcp-http.ts";
 import { makeServer } from "../../support/mcp-server.mjs";
 import { HOSTILE, makeMcpServer, SANE, scriptSettings } from "../../support/mcp-upstream.ts";
 
@@ -129,6 +129,22 @@ describe("a tool behind an endpoint", () => {
     const { body } = (await call(server, "work")) as { readonly body: object };
     expect(body).toEqual({ id: 9007199254740992, far: [Number.POSITIVE_INFINITY, 2] });
     expect(sharedEncoding(body)).toBe('{"id":9007199254740993,"far":[1e400,2]}');
+  });
+
+  it.each([
+    ["JSON", (response: ServerResponse, id: unknown) => sendJson(response, { id, result: null })],
+    [
+      "events that go on",
+      (response: ServerResponse, id: unknown) => {
+        writeEvents(response, { id, result: null });
+      },
+    ],
+  ])("has answered malformed where that is no message, as %s", async (_, answer) => {
+    const url = await serveHostile(answer);
+    const place = { kind: "http", url } as const;
+    const bounds = { timeoutMs: 3_000, maxResponseBytes: 1_048_576 };
+    const { server } = open({ name: "tools", place, ...bounds });
+    expect(await call(server, "work")).toMatchObject({ error: "upstream_malformed_response" });
   });
 
   it("gets its arguments by the operator's template", async () => {
