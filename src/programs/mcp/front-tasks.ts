@@ -13,6 +13,7 @@ import { type Following, type McpTask, TASK_TTL_MS } from "../../modules/mcp/tas
 import type { ClientTasks } from "../../modules/mcp/tasks/task-requests.ts";
 import {
   changeByWork,
+  completedWith,
   followingIn,
   isPassing,
   saidIn,
@@ -146,6 +147,5 @@ export class FrontTasks implements ClientTasks {
 }
 
 function endOf(response: ClientResponse, asked: Asked): TaskChange {
-  const result = responseResult(response, undefined, asked) as unknown as JsonRecord;
-  return { status: "completed", message: "done", result };
+  return completedWith({ ...responseResult(response, undefined, asked) });
 }

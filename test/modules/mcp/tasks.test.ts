@@ -8,6 +8,7 @@ import { endpointFile } from "../../support/deployment.ts";
 import { encodeRequest } from "../../support/dispatch.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../../support/mcp.ts";
+import { HANDLER_PROCESS } from "../../support/processes.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -17,7 +18,7 @@ interface Waiting extends TestMcp {
   decide(escalationId: string, status: string): Promise<void>;
 }
 
-async function openWaiting(): Promise<Waiting> {
+async function openWaiting(tables: object = {}, name = "desk.echo"): Promise<Waiting> {
   const { cert, key } = await makeCertificate();
   const spki = new X509Certificate(cert).publicKey.export({ type: "spki", format: "der" });
   const fingerprint = createHash("sha256").update(spki).digest("hex");
@@ -25,11 +26,11 @@ async function openWaiting(): Promise<Waiting> {
   const book = {
     ...{ method: "BOOK", path: "/rooms/{room}", approval: "operator" },
     ...{ properties: { room: { type: "string" } }, required: ["room"] },
-    handler: { type: "registered_function", function: "desk.echo" },
+    handler: { type: "registered_function", function: name },
   };
   const server = await openMcp(
     mcpFiles(
-      { policies: { identity }, tls: { client_auth: "optional", client_ca: "ca.pem" } },
+      { ...tables, policies: { identity }, tls: { client_auth: "optional", client_ca: "ca.pem" } },
       { "ca.pem": cert, "endpoints/book.toml": endpointFile(book) },
     ),
   );
@@ -84,6 +85,20 @@ describe("a call that an operator has to approve", () => {
       result: { structuredContent: { method: "BOOK", path: "/rooms/double", agent_id: DESK } },
     });
     expect(await get(server, taskId)).toEqual(done);
+  });
+
+  // RFC 8259 §6
+  it("ends with the numbers of the tool to the digit, however often it is asked for", async () => {
+    const command = [process.execPath, HANDLER_PROCESS];
+    const server = await openWaiting({ processes: [{ name: "rooms", command }] }, "rooms:long");
+    const task = await begin(server);
+    await server.decide(escalationIn(task), "accepted");
+    for (const _ of [1, 2]) {
+      const params = { taskId: task["taskId"] };
+      const answer = await postMcp(server, "tasks/get", params, { capabilities: TASKS });
+      const text = await answer.text();
+      expect(text).toContain('"structuredContent":{"id":9007199254740993,"far":1e400}');
+    }
   });
 
   it("ends with the refusal where an operator rejects it", async () => {

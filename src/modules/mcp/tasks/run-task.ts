@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
-import { type JsonRecord, parseJson } from "../../../base/json-value.ts";
+import { parseJson } from "../../../base/json-value.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { storeUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
 import { isWholeName } from "../../../dispatch/routes/second-look.ts";
@@ -23,6 +23,7 @@ import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
 import type { ClientTasks } from "./task-requests.ts";
 import {
   changeByWork,
+  completedWith,
   followingOf,
   isPassing,
   type TaskChange,
@@ -178,7 +179,7 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
     const result = isDone(answer.response.status)
       ? successResult(front.toolbox.find(tool), answered)
       : refusalResult(answered);
-    return { status: "completed", message: "done", result: { ...result } as JsonRecord, scopes };
+    return { ...completedWith({ ...result }), scopes };
   } catch (error) {
     const told =
       error instanceof ProtocolError ? error : front.reportFault(error, `task of ${tool}`);

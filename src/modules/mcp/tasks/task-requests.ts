@@ -9,7 +9,8 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { markLost } from "../../../base/exact-numbers.ts";
+import { given, isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { declaredIn, withText } from "../opaque-server.ts";
 import { invalidParams } from "../protocol-errors.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
@@ -78,13 +79,17 @@ const TASK = withText("taskId");
 
 /** A task as its client sees it. */
 export function taskView(task: McpTask): JsonRecord {
-  const { taskId, status, message, createdAt, updatedAt, result, error } = task;
+  const { taskId, status, message, createdAt, updatedAt, result, exact, error } = task;
+  // Texts stand for numbers, which are put back as the message leaves.
+  const structuredContent: unknown = exact && JSON.parse(markLost(Buffer.from(exact)));
   return {
     ...{ taskId, status, statusMessage: message },
     createdAt: new Date(createdAt).toISOString(),
     lastUpdatedAt: new Date(updatedAt).toISOString(),
     ...{ ttlMs: TASK_TTL_MS, pollIntervalMs: POLL_INTERVAL_MS },
-    ...(result === undefined ? {} : { result: { resultType: "complete", ...result } }),
+    ...(result === undefined
+      ? {}
+      : { result: { resultType: "complete", ...result, ...given({ structuredContent }) } }),
     ...(error === undefined ? {} : { error }),
   };
 }

@@ -39,6 +39,8 @@ export interface McpTask extends Held {
   readonly updatedAt: number;
   /** The result of the tool, once there is one. */
   readonly result?: JsonRecord;
+  /** The JSON of the result's value, where it has numbers that a double does not keep. */
+  readonly exact?: string;
   /** The error of JSON-RPC that ended it. */
   readonly error?: JsonRecord;
   /** The scopes that its result took: who is given it holds them. */

@@ -2,7 +2,8 @@
  * How work under way stands, by what its place answers: a run, an escalation, a delegated task. Each
  * says so in its protocol's own words.   MCP Tasks extension
  */
-import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
+import { sourceOf } from "../../../base/kept-text.ts";
 import type { Answer } from "../ask.ts";
 import { bodyText } from "../tools/content.ts";
 import type { Following, McpTask } from "./task.ts";
@@ -51,8 +52,14 @@ export function isPassing(status: number, body: unknown): boolean {
 
 /** The change of a task. */
 export type TaskChange = Partial<
-  Pick<McpTask, "status" | "message" | "result" | "error" | "following" | "scopes">
+  Pick<McpTask, "status" | "message" | "result" | "exact" | "error" | "following" | "scopes">
 >;
+
+/** The change of a task that has come to a result. */
+export function completedWith(result: JsonRecord): TaskChange {
+  const exact = sourceOf(result["structuredContent"]);
+  return { status: "completed", message: "done", result, ...given({ exact }) };
+}
 
 /** The change of a task by how its work stands; undefined: nothing new. `end` reads the last answer. */
 export function changeByWork(
