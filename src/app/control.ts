@@ -144,7 +144,7 @@ export async function listNodes(
   const all: readonly NodeEntry[] = (await inTime(view.nodes?.())) ?? [];
   const own: NodeFacts = {
     ...{ node: name, address: hostAndPort(source), version: VERSION, since: SINCE },
-    state: isReady && view.isFresh ? "ready" : "draining",
+    state: isReady ? (view.isFresh ? "ready" : "lost") : "draining",
     lease_ms: all.find(({ node }) => node === name)?.leaseMs ?? null,
   };
   return [own, ...all.filter(({ node }) => node !== name).map(factsOf)];

@@ -45,11 +45,11 @@ describe("while the store does not answer", () => {
     });
   });
 
-  it("a node lists itself", async () => {
+  it("a node lists itself, and drains no more than it is asked to", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const source = { isReady: true, address: "127.0.0.1", port: 4480 };
     const listing = listNodes(source, { isFresh: false, node: "a", nodes: silent() });
     await vi.advanceTimersByTimeAsync(LONG_MS);
-    expect(await listing).toMatchObject([{ node: "a", lease_ms: null }]);
+    expect(await listing).toMatchObject([{ node: "a", state: "lost", lease_ms: null }]);
   });
 });

@@ -16,14 +16,14 @@ interface WholeDaemon {
   readonly isEnding: boolean;
 }
 
-/** The workers as nodes; one that does not answer is lost. */
+/** The workers as nodes; one that does not answer, or may not serve, is lost. */
 export function nodesOf(crew: Crew, daemon: WholeDaemon): Promise<readonly NodeFacts[]> {
   const { address, leaseMs, isEnding } = daemon;
   return Promise.all(
     crew.members.map(async ({ node, since, watch }): Promise<NodeFacts> => {
       const status = await watch.ask<WorkerStatus>("status").catch(() => undefined);
-      const served = isEnding || status?.isFresh !== true ? "draining" : "ready";
-      const state = status === undefined ? "lost" : served;
+      const served = status?.isFresh === true ? "ready" : "lost";
+      const state = isEnding && status !== undefined ? "draining" : served;
       return { node, address, version: VERSION, since, state, lease_ms: leaseMs };
     }),
   );

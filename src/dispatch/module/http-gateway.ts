@@ -58,6 +58,7 @@ export interface NodeFacts {
   readonly version: string;
   /** RFC 3339. */
   readonly since: string;
+  /** Lost: it is not heard of, or it may not serve since it hears nothing of the store. */
   readonly state: "ready" | "draining" | "lost";
   /**
    * The time that the others take it for alive without hearing of it; null for one that is alone.
