@@ -64,6 +64,8 @@ export class FileJournal implements Journal {
   #newest: readonly [JournalRecord, RecordPlace] | undefined;
   /** The newest of those that are known to be on the disk. */
   #kept: readonly [JournalRecord, RecordPlace] | undefined;
+  /** Its fault was told; there may be two a second. */
+  #hasFailedMark = false;
 
   private constructor(
     options: FileJournalOptions,
@@ -306,9 +308,11 @@ export class FileJournal implements Journal {
     if (newest === undefined || newest[1].segment !== this.#active.number) return;
     try {
       writeSyncedMark(this.directory, ...newest);
+      this.#hasFailedMark = false;
     } catch (error) {
       // A sync is no less one because nobody is told.
-      this.#options.onFault(error);
+      if (!this.#hasFailedMark) this.#options.onFault(error);
+      this.#hasFailedMark = true;
     }
   }
 

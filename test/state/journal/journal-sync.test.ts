@@ -1,5 +1,5 @@
-import { readdirSync } from "node:fs";
-import { basename } from "node:path";
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FileJournal } from "../../../src/state/journal/file-journal.ts";
 import type { JournalRecord } from "../../../src/state/journal/journal.ts";
@@ -12,7 +12,7 @@ let count = 0;
 
 function makeRecord(): JournalRecord {
   count += 1;
-  const jws = `e30.${Buffer.from(`{"n":${count},"filling":"${"x".repeat(60)}"}`).toString("base64url")}.`;
+  const jws = `e30.${Buffer.from(`{"agent_id":"a","n":${count},"filling":"${"x".repeat(60)}"}`).toString("base64url")}.`;
   return { auditId: sha256(jws), jws };
 }
 
@@ -123,6 +123,27 @@ describe("what a journal has written", () => {
     opened.open();
     await syncing;
     expect([disk.asked, notices, faults]).toEqual([[], [], []]);
+    await journal.close();
+  });
+
+  it("is told of once as long as it cannot be noted", async () => {
+    const { directory, journal, faults } = await openWatched();
+    const mark = join(directory, "synced.json");
+    mkdirSync(mark);
+    const writeAll = async (): Promise<void> => {
+      for (let more = 0; more < 3; more += 1) {
+        journal.write([makeRecord()]);
+        await journal.sync();
+      }
+    };
+    await writeAll();
+    expect(faults).toMatchObject([{ code: "EISDIR" }]);
+    rmdirSync(mark);
+    await writeAll();
+    rmSync(mark);
+    mkdirSync(mark);
+    await writeAll();
+    expect(faults).toHaveLength(2);
     await journal.close();
   });
 
