@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { join, relative } from "node:path";
 import type { Log } from "../base/log.ts";
 import type { Problem } from "../base/problem.ts";
+import { shellWord } from "../base/shell-word.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { VERSION } from "../base/version.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
@@ -102,11 +103,7 @@ export async function overStore<State>(
   open: (store: Store, journal: string | undefined) => Promise<StateOpening<State>>,
 ): Promise<StateOpening<State>> {
   const { store: location, directory } = config;
-  const { store, problems } = await openStore(
-    location,
-    relative(directory, config.file),
-    (notice) => watch.onNotice(notice),
-  );
+  const { store, problems } = await openStore(location, config, (notice) => watch.onNotice(notice));
   if (store === undefined) return { problems };
   try {
     const isKept = location.driver !== "memory";
@@ -146,7 +143,9 @@ async function openAsNode(
     if ("lost" in opened) {
       await closeQuietly(store);
       for (const record of opened.lost) watch.onNotice(lossNotice(record));
-      return { problems: opened.lost.slice(0, MAX_PROBLEMS).map((one) => lossProblem(file, one)) };
+      return {
+        problems: opened.lost.slice(0, MAX_PROBLEMS).map((one) => lossProblem(config, one)),
+      };
     }
     ({ node } = opened);
     const { shared, acknowledged } = opened;
@@ -161,9 +160,9 @@ async function openAsNode(
   }
 }
 
-function lossProblem(file: string, record: AcknowledgedRecord): Problem {
-  const hint = `put a newer copy of the database back, or go on without: agtpd state accept-loss --config ${file}`;
-  return { file, key: "store.url", message: describeLoss(record), hint };
+function lossProblem({ directory, file }: Config, record: AcknowledgedRecord): Problem {
+  const hint = `put a newer copy of the database back, or go on without: agtpd state accept-loss --config ${shellWord(file)}`;
+  return { file: relative(directory, file), key: "store.url", message: describeLoss(record), hint };
 }
 
 function nodeIdentity({ cluster, directory, server }: Config) {
@@ -207,7 +206,7 @@ export function damageProblems(
   damages: readonly JournalDamage[],
 ): readonly Problem[] {
   const journal = journalDirectory(directory);
-  const hint = `put back a copy of the journal, or go on without: agtp-keys repair --config ${relative(directory, file)}`;
+  const hint = `put back a copy of the journal, or go on without: agtp-keys repair --config ${shellWord(file)}`;
   const problems = damages.slice(0, MAX_PROBLEMS).map((damage): Problem => {
     const place = relative(directory, join(journal, damage.file));
     return { file: place, key: "", message: describeDamage(damage), hint };

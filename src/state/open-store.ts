@@ -4,8 +4,9 @@
  */
 
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import type { Problem } from "../base/problem.ts";
+import { shellWord } from "../base/shell-word.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { openPostgres } from "./postgres/open.ts";
 import { loadSqliteDriver } from "./sqlite/driver.ts";
@@ -23,19 +24,25 @@ type StoreOpening =
   | { readonly store: Store; readonly problems?: undefined }
   | { readonly store?: undefined; readonly problems: readonly Problem[] };
 
-/** Opens a store; `file` is the configuration that problems name. */
+/** The configuration that problems name. */
+interface StoreOwner {
+  readonly directory: string;
+  readonly file: string;
+}
+
+/** Opens a store. */
 export async function openStore(
   location: StoreLocation,
-  file: string,
+  owner: StoreOwner,
   onNotice?: OnStoreNotice,
 ): Promise<StoreOpening> {
   switch (location.driver) {
     case "memory":
       return { store: createMemoryStore() };
     case "sqlite":
-      return openSqliteStore(location.path, file, onNotice);
+      return openSqliteStore(location.path, owner, onNotice);
     case "postgres":
-      return openPostgresStore(location, file, onNotice);
+      return openPostgresStore(location, relative(owner.directory, owner.file), onNotice);
   }
 }
 
@@ -46,9 +53,10 @@ export function importingName(path: string): string {
 
 async function openSqliteStore(
   path: string,
-  file: string,
+  owner: StoreOwner,
   onNotice: OnStoreNotice | undefined,
 ): Promise<StoreOpening> {
+  const file = relative(owner.directory, owner.file);
   if (!existsSync(path) && existsSync(importingName(path))) {
     const message = `"${path}" is not there: an import was cut off before it took its place`;
     const hint = `run agtpd state import again, with --replace, or delete "${importingName(path)}"`;
@@ -61,7 +69,7 @@ async function openSqliteStore(
   if (opened.database !== undefined) return { store: createSqliteStore(opened.database, onNotice) };
   const problem = { file, key: "store.path", message: `"${path}" ${opened.fault}` };
   if (opened.logDamage === undefined) return { problems: [problem] };
-  const hint = `put back a copy of both, or go on without: agtp-keys repair --config ${file}`;
+  const hint = `put back a copy of both, or go on without: agtp-keys repair --config ${shellWord(owner.file)}`;
   return { problems: [{ ...problem, hint }] };
 }
 

@@ -3,9 +3,10 @@
  * was not, and then nothing is left of it.
  */
 import { resolve } from "node:path";
+import { shellWord } from "../../base/shell-word.ts";
 import { type Command, command, type Line, usage } from "../shell/command.ts";
 import { printJson } from "../shell/print-json.ts";
-import { defuseLine, shellWord, type Terminal } from "../shell/terminal.ts";
+import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
 import {
   type Answers,
   type Ask,
@@ -149,7 +150,7 @@ function asText(made: Made, written: string, called: (command: string) => string
     ...losses.map(({ key, reason }) => `  ${defuseLine(key)}: ${reason}`),
     "",
     "Start it:",
-    `  cd ${shellWord(written)}`,
+    `  cd ${shellWord(defuse(written))}`,
     `  ${called(start)}`,
     "",
     "Try, in another terminal in the same directory:",

@@ -3,8 +3,9 @@
  * scope, the marks of the review, the checks, the daemon, and a call that fits the input schema.
  */
 import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
+import { shellWord } from "../../base/shell-word.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
-import { shellWord } from "./terminal.ts";
+import { defuse } from "./terminal.ts";
 
 const AGENT = "guide";
 const WIDTH = 46;
@@ -38,15 +39,15 @@ export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace):
   const { directory, endpoints, scope, hasVariables, hasKey } = place;
   const scopes = new Set(calls.flatMap(({ table }) => textsIn(table["required_scopes"])));
   const held = [...(scopes.size === 0 ? [scope] : scopes)].join(",");
-  const folder = shellWord(endpoints);
+  const folder = shown(endpoints);
   return {
     before: [
-      ...(directory === undefined ? [] : [`cd ${shellWord(directory)}`]),
+      ...(directory === undefined ? [] : [`cd ${shown(directory)}`]),
       ...(hasVariables
         ? [noted("cp .env.example .env && chmod 600 .env", "put the secrets in")]
         : []),
       ...(hasKey ? [] : ["agtp-keys signing"]),
-      `agtp-keys genesis --name ${AGENT} --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --agent-key --scope ${shellWord(held)}`,
+      `agtp-keys genesis --name ${AGENT} --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --agent-key --scope ${shown(held)}`,
       noted(`grep -rn REVIEW ${folder}`, "judge each; then take the marks away:"),
       `find ${folder} -name '*.toml' -exec sed -i.bak 's/ *# REVIEW:.*//' {} + && find ${folder} -name '*.bak' -delete`,
       "agtpd --check && agtpd doctor",
@@ -98,7 +99,11 @@ function callOf({ method, path, table }: DraftedCall): string {
     // Half of a surrogate pair has no encoding.
     return encodeURIComponent(String(value).replace(/\p{Surrogate}/gu, "\ufffd"));
   });
-  const rest =
-    input.size === 0 ? "" : ` -d ${shellWord(JSON.stringify(Object.fromEntries(input)))}`;
-  return `agtp agtp://localhost ${method} ${shellWord(filled)} --agent-id $GUIDE${rest}`;
+  const rest = input.size === 0 ? "" : ` -d ${shown(JSON.stringify(Object.fromEntries(input)))}`;
+  return `agtp agtp://localhost ${method} ${shown(filled)} --agent-id $GUIDE${rest}`;
+}
+
+/** A word of a command, made safe to be shown. */
+function shown(text: string): string {
+  return shellWord(defuse(text));
 }

@@ -40,9 +40,3 @@ export function defuse(text: string): string {
 export function defuseLine(text: string): string {
   return clip(defuse(text.replace(/\s+/g, " ").trim()), 500);
 }
-
-/** A text as a shell takes it for one word, whole, since it is to be run, and made safe to be shown. */
-export function shellWord(text: string): string {
-  const word = defuse(text);
-  return /^[\w./][\w./:,%-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}

@@ -105,7 +105,7 @@ describe("a journal whose last five records were removed after a clean stop", ()
 
     const { problems, log } = await refusalOf(configPath);
     expect(problems).toEqual([
-      `.agtp/journal/00000001.jws: ${message} (put back a copy of the journal, or go on without: agtp-keys repair --config agtp-server.toml)`,
+      `.agtp/journal/00000001.jws: ${message} (put back a copy of the journal, or go on without: agtp-keys repair --config ${configPath})`,
     ]);
     expect(log).toMatchObject([
       { event: "store-went-back", level: "error", agent_id: agentId, audit_id: head },

@@ -59,7 +59,10 @@ describe("a process that is killed within a cut", () => {
     const kept = new Set([directory, archive].flatMap(readJournal).map(({ auditId }) => auditId));
     expect(acknowledged.filter((auditId) => !kept.has(auditId))).toEqual([]);
 
-    const { store } = await openStore({ driver: "sqlite", path: join(root, "state.db") }, "");
+    const { store } = await openStore(
+      { driver: "sqlite", path: join(root, "state.db") },
+      { directory: "", file: "agtp-server.toml" },
+    );
     if (store === undefined) throw new Error("the store does not open");
     const faults: unknown[] = [];
     const next = await openState({
