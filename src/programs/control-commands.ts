@@ -7,7 +7,8 @@ import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { describeProblem, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import { askControl } from "../client/ask-control.ts";
-import { controlPath } from "../state/state-directory.ts";
+import { controlPath, stateDirectory } from "../state/state-directory.ts";
+import { findHolder } from "../state/state-lock.ts";
 import { type Command, CommandRefusal, command, FileProblems } from "./shell/command.ts";
 import { printProblems } from "./shell/findings.ts";
 import { printJson } from "./shell/print-json.ts";
@@ -199,7 +200,7 @@ export async function askDaemon(
       const hint = "--config FILE names the deployment";
       throw new FileProblems([{ file: config, key: "", message: "does not exist", hint }]);
     }
-    throw new CommandRefusal(describe(error, config));
+    throw new CommandRefusal(describe(error, config, findHolder(stateDirectory(dirname(file)))));
   });
   const answer = parseRecord(line) ?? {};
   if (answer["ok"] === true && isRecord(answer["result"])) return answer["result"];
@@ -209,10 +210,13 @@ export async function askDaemon(
   );
 }
 
-function describe(error: unknown, config: string): string {
+function describe(error: unknown, config: string, holder: string | undefined): string {
   switch (codeOf(error)) {
     case "ENOENT":
     case "ECONNREFUSED":
+      if (holder !== undefined) {
+        return `no daemon answers for ${config}: .agtp ${holder} (one that starts or ends is not to be asked)`;
+      }
       return `no daemon runs for ${config} (agtpd starts one, --config FILE names another deployment)`;
     case "EACCES":
     case "EPERM":

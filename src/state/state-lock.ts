@@ -79,9 +79,14 @@ function hold(database: Database, directory: string, program: string): StateLock
 }
 
 function describeHolder(directory: string): string {
+  return findHolder(directory) ?? "is in use by another process";
+}
+
+/** Tells who has said to have a state directory, and runs; undefined: nobody, or it is not known. */
+export function findHolder(directory: string): string | undefined {
   const { text = "" } = readBoundedFile(join(directory, HOLDER), MAX_HOLDER_BYTES);
   const holder = readHolder(text);
-  if (holder === undefined) return "is in use by another process";
+  if (holder === undefined) return undefined;
   const { program, pid, host, since } = holder;
   return `is in use by ${program}, process ${pid} on ${host}, since ${since}`;
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openControlSocket } from "../../src/server/control-socket.ts";
-import { controlPath } from "../../src/state/state-directory.ts";
+import { controlPath, takeStateDirectory } from "../../src/state/state-directory.ts";
 import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
 import { configFile, makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
@@ -137,6 +137,20 @@ describe("agtpd, asked about a daemon that runs", () => {
       expect(err).toBe(`agtpd ${command}: no daemon runs for ${deployment.configPath} ${REMEDY}\n`);
     }
   }, 60_000);
+
+  it("tells a daemon that starts or ends from one that does not run", async () => {
+    const { directory, configPath } = deployed();
+    const owner = { directory, store: { driver: "sqlite" } };
+    const { lock } = await takeStateDirectory(owner, "agtpd");
+    const asked = await runCommand(["status", "--config", configPath], directory);
+    expect(asked.exitCode).toBe(1);
+    expect(asked.err).toMatch(
+      /: no daemon answers for .*: \.agtp is in use by agtpd, process \d+ on /,
+    );
+    lock?.release();
+    const again = await runCommand(["status", "--config", configPath], directory);
+    expect(again.err).toContain(REMEDY);
+  });
 
   it("tells a configuration that is not there from a daemon that does not run", async () => {
     const { directory } = deployed();
