@@ -62,6 +62,7 @@ export function doctorCommand(machine: Machine = thisMachine()): Command {
       });
       if (loaded.subject === undefined) {
         printProblems(loaded.problems, terminal.err, "agtpd doctor");
+        terminal.err.write("agtpd doctor: nothing else was looked at\n");
         if (json) printJson({ ok: false, problems: loaded.problems }, terminal.out);
         return 2;
       }

@@ -92,6 +92,7 @@ describe("agtpd doctor", () => {
     const { exitCode, out, err } = await patient.read();
     expect([exitCode, out]).toEqual([2, ""]);
     expect(err).toContain(words);
+    expect(err).toMatch(/\nagtpd doctor: nothing else was looked at\n$/);
     const { json } = await patient.examine();
     expect(json).toMatchObject({
       ok: false,
