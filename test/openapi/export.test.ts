@@ -406,5 +406,8 @@ describe("the program", () => {
       exitCode: 2,
       out: "",
     });
+    // The server's endpoints would be exported under a URI that is none of it.
+    const { exitCode, err } = await program.run("export", "agtp://127.0.0.1:1/orders");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("expected the URI of a server")]);
   });
 });

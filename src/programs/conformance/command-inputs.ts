@@ -7,11 +7,10 @@ import type { Problem } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { parseCatalog, shippedCatalogPath } from "../../catalog/catalog-file.ts";
 import type { Peer } from "../../client/agtp-client.ts";
-import { parseUri } from "../../client/uri.ts";
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { isAgentId, isOwnerId, isSha256 } from "../../identity/identifiers.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
-import { clientOptions } from "../shell/ask-server.ts";
+import { clientOptions, parseServerUri } from "../shell/ask-server.ts";
 import { FileProblems, type Line, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { Identity } from "./ask.ts";
@@ -73,10 +72,7 @@ const MAX_SECONDS = 86_400;
 /** The server to ask. */
 export function readPeer(line: ConformanceLine, terminal: Terminal): Peer {
   if (line.uri === undefined) throw usage("expected the server to ask, agtp://HOST[:PORT]");
-  const uri = parseUri(line.uri);
-  if (uri.path !== undefined || uri.query !== undefined || uri.agentId !== undefined) {
-    throw usage("expected a server, agtp://HOST[:PORT], without a path or an agent");
-  }
+  const uri = parseServerUri(line.uri);
   const { fingerprint, ca, insecure } = line;
   if (fingerprint === undefined) return clientOptions(line, uri, terminal);
   if (ca !== undefined || insecure) throw usage("expected --fingerprint, --ca or --insecure alone");

@@ -8,7 +8,6 @@ import { isTooDeep } from "../../base/nesting.ts";
 import { findRepeatedMember } from "../../base/repeated-member.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
-import { parseUri } from "../../client/uri.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { askServer, type TrustFlags } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command.ts";
@@ -58,15 +57,10 @@ export async function fetchManifest(
 
 /** DISCOVER without an Agent-ID asks for the manifest; with one, the media type does. */
 async function ask(
-  written: string,
+  uri: string,
   { agentId, ...trust }: FetchFlags,
   terminal: Terminal,
 ): Promise<ClientResponse> {
-  const uri = parseUri(written);
-  const { path, query, agentId: named } = uri;
-  if (path !== undefined || query !== undefined || named !== undefined) {
-    throw usage(`expected the URI of a server, agtp://HOST[:PORT], got ${quoteValue(written)}`);
-  }
   const headers = agentId === undefined ? [] : [["Accept", MANIFEST_TYPE] as const];
   const request = { method: "DISCOVER", path: "/", agentId, headers };
   return askServer(trust, uri, terminal, (client) => client.request(request));

@@ -6,11 +6,10 @@ import { restoreOctets } from "../../base/exact-numbers.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import { createClient } from "../../client/client.ts";
-import { parseUri } from "../../client/uri.ts";
 import { createAnsweringServer } from "../../modules/mcp/answering-server.ts";
 import { knowsTasks } from "../../modules/mcp/tasks/task-requests.ts";
 import type { HeaderField } from "../../wire/fields.ts";
-import { clientOptions } from "../shell/ask-server.ts";
+import { clientOptions, parseServerUri } from "../shell/ask-server.ts";
 import { type Line, readText, usage } from "../shell/command.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
@@ -26,10 +25,7 @@ export async function runFront(
   line: Line<typeof FRONT_ARGS, typeof FRONT_OPTIONS>,
   terminal: Terminal,
 ): Promise<void> {
-  const uri = parseUri(line.uri);
-  if (uri.path !== undefined || uri.query !== undefined || uri.agentId !== undefined) {
-    throw usage("expected the URI of a server, agtp://HOST[:PORT]");
-  }
+  const uri = parseServerUri(line.uri);
   const lookMs = readSeconds(line.look) * 1_000;
   const client = createClient({
     ...clientOptions(line, uri, terminal),

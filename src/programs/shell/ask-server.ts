@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopbackHost } from "../../base/addresses.ts";
+import { quoteValue } from "../../base/json-value.ts";
 import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
@@ -25,14 +26,23 @@ interface ClientFlags extends Pick<TrustFlags, "ca" | "insecure"> {
 /** The file of a certificate that the daemon made itself. */
 const LOCAL_CERTIFICATE = ".agtp/tls/cert.pem";
 
-/** Asks a server, and hangs up. */
+/** The URI of a server, as opposed to that of something on it. */
+export function parseServerUri(written: string): AgtpUri {
+  const uri = parseUri(written);
+  if ((uri.path ?? uri.query ?? uri.agentId) === undefined) return uri;
+  throw usage(
+    `expected the URI of a server, agtp://HOST[:PORT] without a path or an agent, got ${quoteValue(written)}`,
+  );
+}
+
+/** Asks a server, and hangs up; a text is that of a server's URI. */
 export async function askServer<T>(
   flags: TrustFlags,
   uri: string | AgtpUri,
   terminal: Terminal,
   ask: (client: AgtpClient) => Promise<T>,
 ): Promise<T> {
-  const { host, port } = typeof uri === "string" ? parseUri(uri) : uri;
+  const { host, port } = typeof uri === "string" ? parseServerUri(uri) : uri;
   const client = createClient(clientOptions(flags, { host, port }, terminal));
   try {
     return await ask(client);
