@@ -1,23 +1,14 @@
-/** Asks a daemon on this machine over its control socket: a line each way. */
+/** Asks a daemon on this machine over its control socket: a line each way, and what may come behind the answer. */
 import { connect, type Socket } from "node:net";
 import { socketAddress } from "../base/addresses.ts";
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** The answer as text; "" where the daemon ended without one. Rejects where nobody listens. */
+/** The answer as text, once the daemon has hung up; "" where it did without one. Rejects where nobody listens. */
 export async function askControl(path: string, line: string): Promise<string> {
-  const address = socketAddress(path);
-  return new Promise((resolve, reject) => {
-    const socket = connect(address, () => socket.write(`${line}\n`));
-    let text = "";
-    socket.setEncoding("utf8");
-    socket.on("data", (chunk: string) => {
-      text += chunk;
-      if (text.length > MAX_ANSWER_BYTES) socket.destroy(new Error("its answer is too long"));
-    });
-    socket.once("error", reject);
-    socket.once("close", () => resolve(text));
-  });
+  const { answer, rest } = await openControlLines(path, line);
+  for await (const _ of rest);
+  return answer;
 }
 
 /** The first line of an answer, and the octets behind it as they come. Rejects where nobody listens. */
@@ -31,24 +22,22 @@ export async function openControlLines(
     connecting.once("error", reject);
   });
   socket.write(`${line}\n`);
-  const octets = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let first = Buffer.alloc(0);
+  const octets = socket[Symbol.asyncIterator]() as AsyncIterableIterator<Buffer>;
+  let said = Buffer.alloc(0);
   let end = -1;
-  while (end === -1 && first.length <= MAX_ANSWER_BYTES) {
+  while (end === -1) {
     const { value, done } = await octets.next();
-    if (done === true) break;
-    first = Buffer.concat([first, value]);
-    end = first.indexOf("\n");
+    said = done === true ? said : Buffer.concat([said, value]);
+    end = done === true ? said.length : said.indexOf("\n");
+    if (end !== -1 || said.length <= MAX_ANSWER_BYTES) continue;
+    socket.destroy();
+    throw new Error("its answer is too long");
   }
-  const answer = first.toString("utf8", 0, end === -1 ? first.length : end);
-  return { answer, rest: behind(end === -1 ? Buffer.alloc(0) : first.subarray(end + 1), octets) };
+  const answer = said.toString("utf8", 0, end);
+  return { answer, rest: behind(said.subarray(end + 1), octets) };
 }
 
-async function* behind(first: Buffer, octets: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  if (first.length > 0) yield first;
-  for (;;) {
-    const { value, done } = await octets.next();
-    if (done === true) return;
-    yield value;
-  }
+async function* behind(first: Buffer, octets: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* octets;
 }
