@@ -12,14 +12,17 @@ import { writeFiles } from "../shell/write-files.ts";
 import { agentCaCommand, agentCertCommand } from "./certificate-commands.ts";
 import { genesisCommand } from "./genesis-command.ts";
 import { MAKING_OPTIONS, printFacts } from "./key-files.ts";
-import { REPAIR_OPTIONS } from "./repair-options.ts";
 import { verifyChainOf } from "./verify-chain-command.ts";
 import { VERIFY_ARGS, VERIFY_OPTIONS, verifyFiles } from "./verify-files.ts";
 
 const repairCommand: Command = command({
   name: "repair",
   description: "Goes on with a journal that lost records: each chain says which, in a new record.",
-  options: REPAIR_OPTIONS,
+  options: {
+    "--json": "print JSON",
+    "--config <file>": { help: "configuration of the deployment", default: "agtp-server.toml" },
+    "--reason <text>": "why the loss is accepted; stands in the records",
+  },
   run: async (line, terminal) => {
     // Needs a deployment and its store, as no other command does: they take longer to load than all the rest.
     const { repairDeployment } = await import("./repair.ts");

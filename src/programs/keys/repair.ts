@@ -11,7 +11,12 @@ import { readConfig } from "../shell/read-config.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { withState, withStore } from "../shell/with-state.ts";
 import { readSigningKey } from "./key-files.ts";
-import type { RepairLine } from "./repair-options.ts";
+
+interface RepairLine {
+  readonly config: string;
+  readonly reason?: string;
+  readonly json?: boolean;
+}
 
 /** Repairs the journal of the deployment that a command line names. */
 export async function repairDeployment(
