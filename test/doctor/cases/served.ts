@@ -124,6 +124,26 @@ export const servedCases: readonly Case[] = [
     found: { severity: "note", key: "webhooks.recipients.desk" },
   },
   {
+    title: "models in plain http on this machine",
+    id: "plain-http",
+    site: {
+      tables: {
+        openwop: {
+          runtime: { kind: "openai-compatible", base_url: "http://127.0.0.1:9/v1" },
+        },
+      },
+    },
+    found: { severity: "note", key: "openwop.runtime.base_url" },
+  },
+  {
+    title: "traces in plain http",
+    id: "plain-http",
+    site: {
+      tables: { tracing: { enabled: true, endpoint: "http://traces.acme.example:4318" } },
+    },
+    found: { severity: "warning", key: "tracing.endpoint" },
+  },
+  {
     title: "a gateway in plain HTTP for a network",
     id: "plain-http",
     site: { tables: { gateway: { enabled: true, host: "0.0.0.0", allow_plain_http: true } } },
@@ -148,6 +168,16 @@ export const servedCases: readonly Case[] = [
       tables: { agntcy: [{ manifest: "agents/mail.json", base: "/mail", allow_http: true }] },
     },
     found: { severity: "warning", key: "agntcy[0].allow_http" },
+  },
+  {
+    title: "an MCP server in plain http",
+    id: "plain-http",
+    site: {
+      tables: {
+        mcp: { servers: [{ name: "tools", url: "http://mcp.acme.example", allow_http: true }] },
+      },
+    },
+    found: { severity: "warning", key: "mcp.servers[0].url" },
   },
   {
     title: "webhooks that nobody signs",

@@ -5,7 +5,6 @@
 
 import { describeListener, exposedListener } from "../../../app/config/listeners.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { isTable } from "../../../base/toml-document.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { type Check, type Observation, type Subject, settingCheck } from "../check.ts";
 
@@ -158,14 +157,12 @@ function methodsBeyondCatalog(file: string): Observation {
 }
 
 function grantedScopes({ config: { peers, openwop } }: Subject) {
-  const agents = isTable(openwop["agents"]) ? Object.entries(openwop["agents"]) : [];
   return [
     ...peers.flatMap(({ scopes, acceptScopes }, index) => [
       { key: `peers[${index}].scopes`, scopes },
       { key: `peers[${index}].accept_scopes`, scopes: acceptScopes },
     ]),
-    ...agents.map(([name, grant]) => {
-      const scopes = isTable(grant) && Array.isArray(grant["scopes"]) ? grant["scopes"] : [];
+    ...Object.entries(openwop.agents).map(([name, { scopes }]) => {
       return { key: `openwop.agents.${JSON.stringify(name)}.scopes`, scopes };
     }),
   ];

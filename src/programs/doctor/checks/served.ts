@@ -9,7 +9,6 @@ import { exposedListeners } from "../../../app/config/listeners.ts";
 import { isLoopbackHost } from "../../../base/addresses.ts";
 import { readDeploymentFiles } from "../../../base/deployment-files.ts";
 import { isError } from "../../../base/problem.ts";
-import { isTable } from "../../../base/toml-document.ts";
 import { loadCatalog, shippedCatalogPath } from "../../../catalog/catalog-file.ts";
 import { type Check, nameOf, type Observation, type Subject, settingCheck } from "../check.ts";
 
@@ -94,7 +93,7 @@ export const SERVED_CHECKS: readonly Check[] = [
     "are test seams closed?",
     "openwop.conformance",
     ({ config: { openwop } }) => {
-      if (openwop["conformance"] !== true) return undefined;
+      if (!openwop.conformance) return undefined;
       return {
         severity: "error",
         message: "is true: callers can make agents answer what they like",
@@ -192,8 +191,7 @@ function readMark(comment: string, line: number): Mark | undefined {
 }
 
 function namedUrls({ config }: Subject) {
-  const { webhooks, apis, policies, openwop, gateway } = config;
-  const runtime = openwop["runtime"];
+  const { webhooks, apis, policies, openwop, gateway, mcp, tracing } = config;
   return [
     { key: "webhooks.escalations", url: webhooks.escalations },
     ...Object.entries(webhooks.recipients).map(([name, url]) => {
@@ -203,13 +201,15 @@ function namedUrls({ config }: Subject) {
     { key: "gateway.base_url", url: gateway.baseUrl },
     ...gateway.corsOrigins.map((url, index) => ({ key: `gateway.cors_origins[${index}]`, url })),
     { key: "policies.oauth.jwks_uri", url: policies.oauth?.jwksUri },
-    { key: "openwop.runtime.base_url", url: isTable(runtime) ? runtime["base_url"] : undefined },
+    { key: "openwop.runtime.base_url", url: openwop.runtime.baseUrl },
+    ...mcp.servers.map(({ url }, index) => ({ key: `mcp.servers[${index}].url`, url })),
+    { key: "tracing.endpoint", url: tracing.enabled ? tracing.endpoint : undefined },
   ];
 }
 
 /** Not quoted: what a URL has beside its host may be a secret. */
-function judgeUrl(file: string, key: string, url: unknown): readonly Observation[] {
-  if (typeof url !== "string" || !URL.canParse(url)) return [];
+function judgeUrl(file: string, key: string, url = ""): readonly Observation[] {
+  if (!URL.canParse(url)) return [];
   const { protocol, hostname } = new URL(url);
   if (protocol !== "http:") return [];
   if (isLoopbackHost(hostname.replace(/^\[|\]$/g, ""))) {
