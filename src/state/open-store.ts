@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { shellWord } from "../base/shell-word.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -24,25 +24,20 @@ type StoreOpening =
   | { readonly store: Store; readonly problems?: undefined }
   | { readonly store?: undefined; readonly problems: readonly Problem[] };
 
-/** The configuration that problems name. */
-interface StoreOwner {
-  readonly directory: string;
-  readonly file: string;
-}
-
-/** Opens a store. */
+/** Opens a store; `file` is the configuration that problems name, `path` where a command finds it. */
 export async function openStore(
   location: StoreLocation,
-  owner: StoreOwner,
+  file: string,
   onNotice?: OnStoreNotice,
+  path: string = file,
 ): Promise<StoreOpening> {
   switch (location.driver) {
     case "memory":
       return { store: createMemoryStore() };
     case "sqlite":
-      return openSqliteStore(location.path, owner, onNotice);
+      return openSqliteStore(location.path, { file, path }, onNotice);
     case "postgres":
-      return openPostgresStore(location, relative(owner.directory, owner.file), onNotice);
+      return openPostgresStore(location, file, onNotice);
   }
 }
 
@@ -53,10 +48,9 @@ export function importingName(path: string): string {
 
 async function openSqliteStore(
   path: string,
-  owner: StoreOwner,
+  { file, path: configPath }: { readonly file: string; readonly path: string },
   onNotice: OnStoreNotice | undefined,
 ): Promise<StoreOpening> {
-  const file = relative(owner.directory, owner.file);
   if (!existsSync(path) && existsSync(importingName(path))) {
     const message = `"${path}" is not there: an import was cut off before it took its place`;
     const hint = `run agtpd state import again, with --replace, or delete "${importingName(path)}"`;
@@ -69,7 +63,7 @@ async function openSqliteStore(
   if (opened.database !== undefined) return { store: createSqliteStore(opened.database, onNotice) };
   const problem = { file, key: "store.path", message: `"${path}" ${opened.fault}` };
   if (opened.logDamage === undefined) return { problems: [problem] };
-  const hint = `put back a copy of both, or go on without: agtp-keys repair --config ${shellWord(owner.file)}`;
+  const hint = `put back a copy of both, or go on without: agtp-keys repair --config ${shellWord(configPath)}`;
   return { problems: [{ ...problem, hint }] };
 }
 

@@ -41,10 +41,7 @@ async function withKept(
   change: (kept: StoredEntry) => unknown,
 ): Promise<void> {
   const path = join(directory, ".agtp/state.db");
-  const { store } = await openStore(
-    { driver: "sqlite", path },
-    { directory: "", file: "agtp-server.toml" },
-  );
+  const { store } = await openStore({ driver: "sqlite", path }, "agtp-server.toml");
   const [kept] = (await store?.list("hosted-identities")) ?? [];
   if (store === undefined || kept === undefined) throw new Error("no identity was kept");
   const { key } = kept;

@@ -472,10 +472,7 @@ describe("an agent that is not sure", () => {
     await ask("CONFIRM", `/runs/${runId}/interrupts/agent`, { status: "accepted" });
     await server.close();
     const path = join(deployment.directory, ".agtp/state.db");
-    const { store } = await openStore(
-      { driver: "sqlite", path },
-      { directory: "", file: "agtp-server.toml" },
-    );
+    const { store } = await openStore({ driver: "sqlite", path }, "");
     const [kept] = (await store?.list("escalations")) ?? [];
     if (store === undefined || kept === undefined) throw new Error("no escalation was kept");
     const { decision: _, ...before } = kept.value as Record<string, unknown>;

@@ -26,10 +26,7 @@ const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 /** What is wrong, as it is printed; the path of the test is left out. */
 async function refusalOf(path: string, driver: "sqlite" | "postgres" = "sqlite"): Promise<string> {
-  const { store, problems } = await openStore(
-    { driver, path },
-    { directory: "", file: "agtp-server.toml" },
-  );
+  const { store, problems } = await openStore({ driver, path }, "agtp-server.toml");
   await store?.close();
   return (problems ?? []).map(formatProblem).join("\n").replaceAll(path, "PATH");
 }

@@ -40,7 +40,7 @@ async function problemsOf(url: string, ca?: string): Promise<string> {
   const location = { driver: "postgres", path: "", url, ...(ca === undefined ? {} : { ca }) };
   const { store, problems } = await openStore(
     { ...location, driver: "postgres" },
-    { directory: "", file: "agtp-server.toml" },
+    "agtp-server.toml",
   );
   await store?.close();
   return (problems ?? []).map(formatProblem).join("\n");

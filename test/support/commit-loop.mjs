@@ -5,10 +5,7 @@
 import { openStore } from "../../dist/src/state/open-store.js";
 
 const [path] = process.argv.slice(2);
-const { store, problems } = await openStore(
-  { driver: "sqlite", path },
-  { directory: "", file: "agtp-server.toml" },
-);
+const { store, problems } = await openStore({ driver: "sqlite", path }, "agtp-server.toml");
 process.stdout.write(`${problems === undefined ? "open" : JSON.stringify(problems)}\n`);
 
 async function commit(number) {

@@ -17,10 +17,7 @@ const [directory, step, times, agentId] = process.argv.slice(2);
 const serverId = "agents.example";
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 writeFileSync(join(directory, "key.pem"), publicKey.export({ type: "spki", format: "pem" }));
-const { store } = await openStore(
-  { driver: "sqlite", path: join(directory, "state.db") },
-  { directory: "", file: "agtp-server.toml" },
-);
+const { store } = await openStore({ driver: "sqlite", path: join(directory, "state.db") }, "");
 let done = 0;
 const state = await openState({
   ...{ store, journalDirectory: join(directory, "journal"), segmentBytes: 4_000 },

@@ -69,11 +69,7 @@ export function describeWherePostgresIs(name: string, suite: (programs: string) 
 /** Opens the store in a database; it is closed when the running test is over. */
 export async function openPostgres(url: string, onNotice?: OnStoreNotice): Promise<Store> {
   const location = { driver: "postgres", path: "", url } as const;
-  const { store, problems } = await openStore(
-    location,
-    { directory: "", file: "agtp-server.toml" },
-    onNotice,
-  );
+  const { store, problems } = await openStore(location, "agtp-server.toml", onNotice);
   if (store === undefined) throw new Error(JSON.stringify(problems));
   onTestFinished(() => store.close());
   return store;

@@ -10,10 +10,7 @@ export async function openTestStore(
   driver: "memory" | "sqlite",
   path: string = join(makeDirectory(), "state.db"),
 ): Promise<Store> {
-  const { store, problems } = await openStore(
-    { driver, path },
-    { directory: "", file: "agtp-server.toml" },
-  );
+  const { store, problems } = await openStore({ driver, path }, "agtp-server.toml");
   if (store === undefined) throw new Error(JSON.stringify(problems));
   onTestFinished(() => store.close());
   return store;

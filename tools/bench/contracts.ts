@@ -27,13 +27,7 @@ export function contractPath(index: number): string {
 export async function writeContracts(deployment: string, count: number): Promise<void> {
   const directory = join(deployment, ".agtp");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const { store } = await openStore(
-    { driver: "sqlite", path: join(directory, "state.db") },
-    {
-      directory: deployment,
-      file: "agtp-server.toml",
-    },
-  );
+  const { store } = await openStore({ driver: "sqlite", path: join(directory, "state.db") }, "");
   if (store === undefined) throw new Error("the store for contracts does not open");
   const register = await ContractRegister.open({ store, tombstoneMs: DAY_MS });
   const now = Date.now();

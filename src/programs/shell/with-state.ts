@@ -31,11 +31,11 @@ export async function withState<T>(
 
 /** Opens the store of a deployment, whatever it is, for as long as something is done with it. */
 export async function withStore<T>(
-  config: Pick<Config, "store" | "directory" | "file">,
+  { store: location, directory, file }: Pick<Config, "store" | "directory" | "file">,
   act: (store: Store) => Promise<T>,
   refuse: Refuse = refusalOf,
 ): Promise<T> {
-  const { store, problems } = await openStore(config.store, config);
+  const { store, problems } = await openStore(location, relative(directory, file), undefined, file);
   if (store === undefined) throw refuse(problems);
   try {
     return await act(store);

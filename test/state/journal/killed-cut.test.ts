@@ -59,10 +59,7 @@ describe("a process that is killed within a cut", () => {
     const kept = new Set([directory, archive].flatMap(readJournal).map(({ auditId }) => auditId));
     expect(acknowledged.filter((auditId) => !kept.has(auditId))).toEqual([]);
 
-    const { store } = await openStore(
-      { driver: "sqlite", path: join(root, "state.db") },
-      { directory: "", file: "agtp-server.toml" },
-    );
+    const { store } = await openStore({ driver: "sqlite", path: join(root, "state.db") }, "");
     if (store === undefined) throw new Error("the store does not open");
     const faults: unknown[] = [];
     const next = await openState({

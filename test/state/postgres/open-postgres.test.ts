@@ -9,10 +9,7 @@ import { describeWithPostgres, openPostgres, postgres } from "../../support/post
 /** The problems of a start, as they are printed. */
 async function refusalOf(url: string, more: object = {}): Promise<string> {
   const location = { driver: "postgres", path: "", url, ...more } as const;
-  const { store, problems } = await openStore(location, {
-    directory: "",
-    file: "agtp-server.toml",
-  });
+  const { store, problems } = await openStore(location, "agtp-server.toml");
   await store?.close();
   return (problems ?? []).map(formatProblem).join("\n");
 }

@@ -9,10 +9,7 @@ import { makeDirectory } from "../../support/directory.ts";
 /** The database of a store that was used and closed. */
 async function makeDatabase(): Promise<string> {
   const path = join(makeDirectory(), "state.db");
-  const { store } = await openStore(
-    { driver: "sqlite", path },
-    { directory: "", file: "agtp-server.toml" },
-  );
+  const { store } = await openStore({ driver: "sqlite", path }, "agtp-server.toml");
   await store?.commit([{ kind: "put", collection: "things", key: "a", value: { b: 1 } }]);
   await store?.close();
   return path;

@@ -65,10 +65,7 @@ describe("the log of a store", () => {
     const path = await makeKilled();
     flipOctet(`${path}-wal`, 32 + 5 * FRAME + 1000);
     const before = readFileSync(`${path}-wal`);
-    const { problems } = await openStore(
-      { driver: "sqlite", path },
-      { directory: "", file: "agtp-server.toml" },
-    );
+    const { problems } = await openStore({ driver: "sqlite", path }, "agtp-server.toml");
     expect((problems ?? []).map(formatProblem)).toEqual([
       `agtp-server.toml: store.path: "${path}" is damaged: its log "state.db-wal" does not hold from octet ${32 + 5 * FRAME} on, and commits behind that would be lost (put back a copy of both, or go on without: agtp-keys repair --config agtp-server.toml)`,
     ]);
