@@ -103,7 +103,12 @@ export async function overStore<State>(
   open: (store: Store, journal: string | undefined) => Promise<StateOpening<State>>,
 ): Promise<StateOpening<State>> {
   const { store: location, directory } = config;
-  const { store, problems } = await openStore(location, config, (notice) => watch.onNotice(notice));
+  const { store, problems } = await openStore(
+    location,
+    relative(directory, config.file),
+    (notice) => watch.onNotice(notice),
+    config.file,
+  );
   if (store === undefined) return { problems };
   try {
     const isKept = location.driver !== "memory";
