@@ -109,15 +109,11 @@ function bashEnd(commands: readonly CompletedCommand[]): string {
   return `_agtpd_complete() {
   local current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" path values
   path="$(_agtpd_command "\${COMP_WORDS[0]##*/}" "\${COMP_WORDS[@]:1:COMP_CWORD-1}")"
-  COMPREPLY=()
-  if values="$(_agtpd_values "$path" "$before")"; then
-    if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$current")); return; fi
-  else
-    COMPREPLY=($(compgen -W "$(_agtpd_words "$path")" -- "$current"))
-  fi
-  [ \${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
+  # Where there is no word, bash offers the files that there are.
+  values="$(_agtpd_values "$path" "$before")" || values="$(_agtpd_words "$path")"
+  COMPREPLY=($(compgen -W "$values" -- "$current"))
 }
-complete -o filenames -F _agtpd_complete ${programs(commands).join(" ")}
+complete -o default -F _agtpd_complete ${programs(commands).join(" ")}
 `;
 }
 

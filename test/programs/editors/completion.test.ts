@@ -94,6 +94,14 @@ describe("agtpd completion", () => {
     expect(offered("bash", `${await script("bash")}\n${ask}`)).toEqual(expected);
   });
 
+  it("leaves files to bash, which knows how names with spaces are written", async () => {
+    const place = makeDirectory({ "my shop/agtp-server.toml": "" });
+    const ask = `COMP_WORDS=(agtpd --config my); COMP_CWORD=2; _agtpd_complete; echo "\${#COMPREPLY[@]}"; complete -p agtpd`;
+    const run = offered("bash", `${await script("bash")}\n${ask}`, place);
+    expect(run?.slice(0, 3)).toEqual(["0", "complete", "-o"]);
+    expect(run).toContain("default");
+  });
+
   it("is a script that zsh and fish can read, where they are", async () => {
     const zsh = offered("zsh", `autoload -U compinit; compinit -u -D\n${await script("zsh")}`);
     expect(zsh ?? []).toEqual([]);
