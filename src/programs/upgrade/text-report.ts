@@ -140,7 +140,9 @@ export function printDeployment({ directory, scan }: DeploymentReport, out: Outp
   const things = count === 1 ? "1 place breaks" : `${count} places break`;
   const summary = count === 0 ? colours.green("nothing breaks") : colours.red(things);
   const isPartial = scan.problems.some(isError);
-  out.write(`\n${summary}${isPartial ? ", in what could be read" : ""}\n`);
+  const isUnread = scan.texts.files.length === 0;
+  if (isUnread) out.write("\nnothing could be read\n");
+  else out.write(`\n${summary}${isPartial ? ", in what could be read" : ""}\n`);
 }
 
 /** Shows what is going to be written, as `diff` would, and what is not. */

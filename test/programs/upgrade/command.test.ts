@@ -132,6 +132,14 @@ describe("agtp-catalog-diff", () => {
     expect(err).not.toContain(directory);
   });
 
+  it("does not say that nothing breaks where there is no deployment", async () => {
+    const { run } = makeDiffProgram();
+    const args = ["old.json", "new.json", "--against-deployment", "nowhere"];
+    const { exitCode, out, err } = await run(...args);
+    expect([exitCode, out]).toEqual([2, expect.stringMatching(/\nnothing could be read\n$/)]);
+    expect(err).toContain("nowhere: does not exist");
+  });
+
   it("has the problems of a catalog in its JSON form as well", async () => {
     const { exitCode, out } = await makeDiffProgram().run("old.json", "nowhere.json", "--json");
     expect(exitCode).toBe(2);
