@@ -8,6 +8,7 @@ import { pause } from "../base/back-off.ts";
 import { isWithin, relativePath } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Config } from "./config/config.ts";
+import { ENV_FILE } from "./config/load.ts";
 
 /** By path, relative to the deployment, what tells a file from a later one. */
 export type FileMarks = ReadonlyMap<string, string>;
@@ -27,13 +28,15 @@ export async function markFiles({
   handlers: { root },
 }: Pick<Config, "directory" | "handlers">): Promise<FileMarks> {
   const marks = new Map<string, string>();
+  const variables = join(directory, ENV_FILE);
   const directories = isWithin(directory, root) ? [directory] : [directory, root];
   for (let next = directories.pop(); next !== undefined; next = directories.pop()) {
     const entries = await promises.readdir(next, { withFileTypes: true }).catch((): Dirent[] => []);
     const paths: string[] = [];
     for (const entry of entries) {
-      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       const path = join(next, entry.name);
+      if (path === variables) paths.push(path);
+      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       if (entry.isDirectory()) directories.push(path);
       else if (KINDS.has(extname(entry.name))) paths.push(path);
     }

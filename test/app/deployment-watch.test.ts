@@ -48,6 +48,9 @@ it("tells of files that come, change and go, and of nothing that a deployment ke
   await vi.waitFor(() => expect(seen()).toHaveLength(3), PATIENCE);
   expect(seen().slice(0, 2)).toEqual(["endpoints/rooms.toml", "endpoints/rooms.toml"]);
   expect(seen()[2]).toMatch(/^\.\..*\/handlers\.mjs$/);
+  // The variables that the configuration takes.
+  write(".env", "TOKEN=1");
+  await vi.waitFor(() => expect(seen()[3]).toBe(".env"), PATIENCE);
 });
 
 it("serves what is saved, keeps what was served where that is wrong, and says which files it was", async () => {
