@@ -21,7 +21,7 @@ export interface AgtpUri {
 }
 
 /** The port of a URI that names none.   AGTP "IANA Considerations" */
-const DEFAULT_PORT = 4480;
+export const AGTP_PORT = 4480;
 
 /** The parts of a URI as written; whether they name anything is for whoever asks. */
 export interface UriParts {
@@ -86,7 +86,7 @@ function readHost(text: string, authority: string): string {
   throw invalid(text, "expected a host name or address");
 }
 
-function readPort(text: string, port: number = DEFAULT_PORT): number {
+function readPort(text: string, port: number = AGTP_PORT): number {
   if (Number.isNaN(port)) throw invalid(text, "expected a port from 1 to 65535");
   return port;
 }

@@ -8,6 +8,7 @@ import { urlAuthority } from "../../base/addresses.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { HTTP_VERBS } from "../../catalog/catalog.ts";
+import { AGTP_PORT } from "../../client/uri.ts";
 import type { BoundPorts, Gateway, GatewayAgent } from "../../dispatch/module/http-gateway.ts";
 import type { HttpApi, HttpRoute } from "../../dispatch/module/http-route.ts";
 import type { ApiEntry } from "../../dispatch/module/listing-sections.ts";
@@ -119,7 +120,6 @@ function notBuilt({ directory, file }: GatewaySections, error: unknown): Problem
 
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
-const AGTP_PORT = 4480;
 
 /**
  * The HTTP APIs in DISCOVER /apis and in the manifest: the operator's, and those of the sidecar with where

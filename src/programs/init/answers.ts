@@ -6,6 +6,7 @@
  */
 import { basename } from "node:path";
 import { hasLoneSurrogate, quoteValue } from "../../base/json-value.ts";
+import { AGTP_PORT } from "../../client/uri.ts";
 import { usage } from "../shell/command.ts";
 import { defuseLine, type Output } from "../shell/terminal.ts";
 
@@ -24,9 +25,6 @@ export interface Answers {
 /** All of them. */
 export const HANDLER_LANGUAGES = ["javascript", "python"] as const;
 export type HandlerLanguage = (typeof HANDLER_LANGUAGES)[number];
-
-/** The port of agtp:// without a port. */
-export const DEFAULT_PORT = 4480;
 
 /** The agent that is made where nobody says otherwise. */
 export const DEFAULT_AGENT = "guide";
@@ -157,7 +155,7 @@ export async function interview(
   directory: string,
   interviewee: Interviewee,
 ): Promise<Answers> {
-  const port = line.port === undefined ? DEFAULT_PORT : readPort(line.port);
+  const port = line.port === undefined ? AGTP_PORT : readPort(line.port);
   if (port === undefined) throw wrongFlag("--port", "must be a number from 1 to 65535", line.port);
   const handlers = HANDLER_LANGUAGES.find((one) => one === (line.handlers ?? "javascript"));
   if (handlers === undefined) {

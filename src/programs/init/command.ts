@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
+import { AGTP_PORT } from "../../client/uri.ts";
 import { type Command, command, type Line, usage } from "../shell/command.ts";
 import { printJson } from "../shell/print-json.ts";
 import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
@@ -11,7 +12,6 @@ import {
   type Answers,
   type Ask,
   DEFAULT_AGENT,
-  DEFAULT_PORT,
   type GivenAnswers,
   HANDLER_LANGUAGES,
   interview,
@@ -47,7 +47,7 @@ const OPTIONS = {
   "--contact <text>": "where to reach them, such as an e-mail address",
   "--agent <name>": `a first agent, with Genesis and keys; default: ${DEFAULT_AGENT}`,
   "--no-agent": "no agent",
-  "--port <number>": `port to listen on, on loopback; default: ${DEFAULT_PORT}`,
+  "--port <number>": `port to listen on, on loopback; default: ${AGTP_PORT}`,
   "--handlers <language>": {
     help: "of the first handler: javascript (default) or python",
     words: HANDLER_LANGUAGES,

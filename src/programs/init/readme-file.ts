@@ -1,6 +1,8 @@
 /** The README of a new deployment: how it is started, what to try, what to do before others come. */
+import { urlAuthority } from "../../base/addresses.ts";
+import { AGTP_PORT } from "../../client/uri.ts";
 import { defuseLine } from "../shell/terminal.ts";
-import { type Answers, DEFAULT_PORT } from "./answers.ts";
+import type { Answers } from "./answers.ts";
 import { SERVER_FILE } from "./server-file.ts";
 import type { Loss } from "./translate-reference.ts";
 
@@ -20,7 +22,7 @@ export function firstCommands(
   { port }: Pick<Answers, "port">,
   agentId: string | undefined,
 ): FirstCommands {
-  const uri = port === DEFAULT_PORT ? "agtp://localhost" : `agtp://localhost:${port}`;
+  const uri = `agtp://${urlAuthority("localhost", port, AGTP_PORT)}`;
   const start = `agtpd --config ${SERVER_FILE}`;
   const manifest = {
     command: `agtp ${uri}`,

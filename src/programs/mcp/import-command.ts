@@ -3,7 +3,9 @@
  * unless all of it can be, and nothing that is there is replaced unless that is asked for.
  */
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { loadConfig } from "../../app/config/load.ts";
+import { given } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { loadShippedCatalog, SIGNING_KEY } from "../../openapi/import-files.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
@@ -59,7 +61,7 @@ export const importCommand: Command = command({
     const elsewhere = isPrefixed ? undefined : "--prefix names them after the server";
     writeFiles(directory, withEndpointLines(files, { directory, config }), force, elsewhere);
     if (json) printJson(report(named, drafted), terminal.out);
-    else tell(named, drafted, output, terminal);
+    else tell(named, drafted, { output, config }, terminal);
   },
 });
 
@@ -109,9 +111,10 @@ function report({ settings, entry }: NamedServer, { tools, leftOut }: DraftedToo
 function tell(
   { entry }: NamedServer,
   { tools, leftOut }: DraftedTools,
-  output: string,
-  { out, err, directory }: Terminal,
+  { output, config }: { readonly output: string; readonly config: string },
+  terminal: Terminal,
 ): void {
+  const { out, err } = terminal;
   for (const { tool, method, path, pin } of tools) {
     out.write(`${defuseLine(`${method} ${path}  ${tool}  ${pin}`)}\n`);
   }
@@ -123,7 +126,19 @@ function tell(
     err.write("add to agtp-server.toml:\n");
     out.write(`\n[[mcp.servers]]\n${writeToml(entry)}`);
   }
-  const hasKey = existsSync(resolve(directory, SIGNING_KEY));
-  const way = { endpoints: output, scope: "imported:call", hasKey, hasVariables: false };
-  err.write(firstCallText(firstCall(tools, way)));
+  const way = { ...placeOf(output, config, terminal), scope: "imported:call" };
+  err.write(firstCallText(firstCall(tools, { ...way, hasVariables: false })));
+}
+
+/** The deployment that endpoints go to: their directory is told as it is called from there. */
+function placeOf(output: string, config: string, { directory, environment }: Terminal) {
+  const file = resolve(directory, config);
+  const [written, home] = [dirname(config), dirname(file)];
+  const port = existsSync(file) ? loadConfig(file, environment).config?.server.port : undefined;
+  return {
+    ...(written === "." ? {} : { directory: written }),
+    ...given({ port }),
+    endpoints: written === "." ? output : relative(home, resolve(directory, output)) || ".",
+    hasKey: existsSync(join(home, SIGNING_KEY)),
+  };
 }

@@ -2,8 +2,10 @@
  * The way from drafted endpoints to a first governed call, as commands for a shell: an agent with a
  * scope, the marks of the review, the checks, the daemon, and a call that fits the input schema.
  */
+import { urlAuthority } from "../../base/addresses.ts";
 import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import { shellWord } from "../../base/shell-word.ts";
+import { AGTP_PORT } from "../../client/uri.ts";
 import { schemaSample } from "../../schema/schema-sample.ts";
 import { defuse } from "./terminal.ts";
 
@@ -26,6 +28,8 @@ interface FirstCallPlace {
   readonly scope: string;
   readonly hasVariables: boolean;
   readonly hasKey: boolean;
+  /** That of the server; undefined: the usual one. */
+  readonly port?: number;
 }
 
 /** Commands before the daemon, and those in another terminal beside it. */
@@ -57,7 +61,7 @@ export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace):
       ...calls
         .toSorted((one, other) => weight(one) - weight(other))
         .slice(0, 1)
-        .map(callOf),
+        .map((call) => callOf(call, place)),
     ],
   };
 }
@@ -90,7 +94,7 @@ function requiredOf({ input_schema: schema }: JsonRecord): readonly string[] {
   return Array.isArray(required) ? required.map(String) : [];
 }
 
-function callOf({ method, path, table }: DraftedCall): string {
+function callOf({ method, path, table }: DraftedCall, { port }: FirstCallPlace): string {
   const sample = schemaSample(table["input_schema"]);
   const input = new Map(Object.entries(recordIn(sample)));
   const filled = path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
@@ -100,7 +104,8 @@ function callOf({ method, path, table }: DraftedCall): string {
     return encodeURIComponent(String(value).replace(/\p{Surrogate}/gu, "\ufffd"));
   });
   const rest = input.size === 0 ? "" : ` -d ${shown(JSON.stringify(Object.fromEntries(input)))}`;
-  return `agtp agtp://localhost ${method} ${shown(filled)} --agent-id $GUIDE${rest}`;
+  const server = urlAuthority("localhost", port ?? AGTP_PORT, AGTP_PORT);
+  return `agtp agtp://${server} ${method} ${shown(filled)} --agent-id $GUIDE${rest}`;
 }
 
 /** A word of a command, made safe to be shown. */

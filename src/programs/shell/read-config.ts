@@ -7,6 +7,7 @@ import { urlAuthority } from "../../base/addresses.ts";
 import { describeFileError } from "../../base/bounded-file.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { codeOf } from "../../base/thrown.ts";
+import { AGTP_PORT } from "../../client/uri.ts";
 import { CommandRefusal, FileProblems } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -34,8 +35,6 @@ export function findReadFault(path: string): Pick<Problem, "message" | "hint"> |
 export function refusalOf(problems: readonly Problem[]): CommandRefusal {
   return new CommandRefusal(problems.map(formatProblem).join("; "), problems);
 }
-
-const AGTP_PORT = 4480;
 
 /** The address that a server is reached by, as far as its configuration says. */
 export function serverUri({ server: { domain, host, port } }: Config): string {

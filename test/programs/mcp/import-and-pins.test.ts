@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
@@ -48,6 +48,18 @@ function readEndpoints({ directory }: Desk, folder: string): readonly EndpointTa
 
 // formats §10
 describe("agtp-mcp import", () => {
+  it("names commands that work from where it was called, and reach the server's own port", async () => {
+    const { directory } = makeDesk({}, {}, { server: { server_id: "test", port: 4490 } });
+    const [above, name] = [dirname(directory), basename(directory)];
+    const config = `${name}/agtp-server.toml`;
+    const args = ["import", "tools", "-o", `${name}/endpoints/tools`, "--config", config];
+    const { exitCode, err } = await runIn(above, mcpProgram, args);
+    expect(exitCode).toBe(0);
+    expect(err).toContain(`:\n  cd ${name}\n`);
+    expect(err).toContain("grep -rn REVIEW endpoints/tools ");
+    expect(err).toMatch(/\n {2}agtp agtp:\/\/localhost:4490 \w+ \/tools/);
+  });
+
   it("writes an endpoint for each tool of a configured server, pinned and to be reviewed", async () => {
     const desk = makeDesk();
     const { exitCode, out } = await desk.run("import", "tools", "-o", "endpoints/tools");
