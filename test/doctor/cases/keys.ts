@@ -168,6 +168,12 @@ export const keysCases: readonly Case[] = [
     found: { severity: "warning", key: "openwop.runtime.api_key" },
   },
   {
+    title: "a header of the collector of traces that is written out",
+    id: "secrets-in-files",
+    site: { tables: { tracing: { headers: { "x-api-key": "hunter2" } } } },
+    found: { severity: "warning", key: "tracing.headers.x-api-key" },
+  },
+  {
     title: "an Authorization header that is written out",
     id: "secrets-in-files",
     site: { files: upstream({ Authorization: "Bearer hunter2" }) },

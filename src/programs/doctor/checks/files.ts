@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { configSchema } from "../../../app/config/config.ts";
 import { ENV_FILE } from "../../../app/config/load.ts";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
-import { joinIndex, joinKey } from "../../../base/dotted-key.ts";
+import { joinIndex, joinKey, memberAt } from "../../../base/dotted-key.ts";
 import { variablesIn } from "../../../base/environment.ts";
 import { isTable, parseToml } from "../../../base/toml-document.ts";
 import { stateDirectory } from "../../../state/state-directory.ts";
@@ -169,12 +169,10 @@ function findSecrets(schema: unknown, value: unknown, key: string): readonly str
       findSecrets(schema["items"], item, joinIndex(key, index)),
     );
   }
-  const properties = schema["properties"];
-  if (!isTable(value) || !isTable(properties)) return [];
+  if (!isTable(value)) return [];
+  const { properties, additionalProperties: others } = schema;
   return Object.entries(value).flatMap(([name, member]) =>
-    Object.hasOwn(properties, name)
-      ? findSecrets(properties[name], member, joinKey(key, name))
-      : [],
+    findSecrets(memberAt(properties, name) ?? others, member, joinKey(key, name)),
   );
 }
 
