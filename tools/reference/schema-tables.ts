@@ -10,9 +10,9 @@ interface FileTable {
   readonly rows: readonly string[];
 }
 
-/** The tables below a schema, in its order; `name` is how a file calls the outermost one. */
-export function schemaTables(schema: Schema, name = ""): string {
-  return tablesOf(schema, { name, isList: false })
+/** The tables below a schema, in its order. */
+export function schemaTables(schema: Schema): string {
+  return tablesOf(schema, { name: "", isList: false })
     .filter(({ rows, description }) => rows.length > 0 || description !== "")
     .map(({ heading, description, rows }) => {
       const table = [...headOf(["key", "value", "default", "meaning"]), ...rows];

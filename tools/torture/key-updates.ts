@@ -6,7 +6,7 @@ import { createCipheriv, createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { connect as connectTls } from "node:tls";
 
 const CIPHER = "TLS_AES_128_GCM_SHA256";
 /** KeyUpdate, one octet long, asks for an update in turn; the type of the record is "handshake". */
@@ -20,13 +20,10 @@ interface KeyUpdater {
 }
 
 /** Does the handshake, and sends nothing in it. */
-export async function connectKeyUpdater(
-  port: number,
-  options: ConnectionOptions = {},
-): Promise<KeyUpdater> {
+export async function connectKeyUpdater(port: number): Promise<KeyUpdater> {
   const socket = connect({ host: "127.0.0.1", port });
   await once(socket, "connect");
-  const secure = connectTls({ socket, rejectUnauthorized: false, ciphers: CIPHER, ...options });
+  const secure = connectTls({ socket, rejectUnauthorized: false, ciphers: CIPHER });
   secure.on("error", () => undefined);
   let secret: Buffer = Buffer.alloc(0);
   secure.on("keylog", (line: Buffer) => {
