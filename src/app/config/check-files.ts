@@ -12,6 +12,7 @@ import {
   WAY_TO_READ,
 } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
+import { shellWord } from "../../base/shell-word.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import { readPrivateKey } from "../../identity/ed25519.ts";
 import { journalDirectory } from "../../state/state-directory.ts";
@@ -50,7 +51,8 @@ export const fileChecks: readonly CrossCheck[] = [
     checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
   ),
   rule(["signing"], ({ signing: { key } }, report) => {
-    const hint = `agtp-keys signing makes one at ${SIGNING_KEY}`;
+    if (key === undefined) return;
+    const hint = `agtp-keys signing --out ${shellWord(key)} makes one`;
     const text = checkFile("signing.key", key, report, MAX_PEM_BYTES, hint);
     if (text === undefined || readPrivateKey(text) !== undefined) return;
     const message = `"${key}" must be an Ed25519 private key in PEM, not encrypted`;
@@ -81,9 +83,6 @@ function isAbsent(path: string): boolean {
     return false;
   }
 }
-
-/** The place that `agtp-keys signing` writes to. */
-const SIGNING_KEY = ".agtp/keys/signing.pem";
 
 function checkPair(
   section: string,

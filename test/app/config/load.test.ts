@@ -590,6 +590,14 @@ describe("loadConfig, for the files that a configuration names", () => {
     expect(problems[0]?.severity).toBeUndefined();
   });
 
+  it("says how the very key that is named is made, from wherever that is read", () => {
+    const toml = `${MINIMAL}[signing]\nkey = "keys/signing.pem"`;
+    const directory = makeDirectory({ "agtp-server.toml": toml });
+    const { problems } = loadConfig(join(directory, "agtp-server.toml"), {});
+    const hint = `agtp-keys signing --out ${join(directory, "keys/signing.pem")} makes one`;
+    expect(problems).toContainEqual(expect.objectContaining({ key: "signing.key", hint }));
+  });
+
   it("wants a signing key that is named to be an Ed25519 key", () => {
     const toml = `${MINIMAL}[signing]\nkey = "signing.pem"`;
     expect(problemsOf(toml)).toEqual([expect.stringContaining("does not exist")]);
