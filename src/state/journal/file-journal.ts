@@ -84,7 +84,7 @@ export class FileJournal implements Journal {
     this.#records = records;
     this.#durable = new DurableWrites({
       append: (...records) => this.#append(...records),
-      sync: () => this.#syncActive(),
+      sync: (isAlone) => this.#syncActive(isAlone),
       abandon: (position, error) => this.#abandon(position, error),
       kept: () => {
         this.#kept = this.#newest;
@@ -243,10 +243,10 @@ export class FileJournal implements Journal {
   }
 
   /** Syncs the active segment, and its name before that. */
-  async #syncActive(): Promise<void> {
+  async #syncActive(isAlone = false): Promise<void> {
     const active = this.#active;
     if (this.#isDirectoryDue) await this.#syncDirectories();
-    await active.sync();
+    await active.sync(isAlone);
   }
 
   async #syncDirectories(): Promise<void> {

@@ -53,8 +53,8 @@ export class JournalSync {
 /** The operations of a journal that make a write durable. */
 interface DurableParts {
   append(...records: Parameters<Journal["write"]>): JournalPosition;
-  /** Resolves once what was appended is on the disk. */
-  sync(): Promise<void>;
+  /** Resolves once what was appended is on the disk; `isAlone`: it was one record. */
+  sync(isAlone: boolean): Promise<void>;
   /** Called once the last records that were appended are synced. */
   kept(): void;
   /** Takes out what was appended from a position on, and begins the next segment. */
@@ -108,11 +108,13 @@ export class DurableWrites {
   }
 
   async #attempt(records: Parameters<Journal["write"]>): Promise<JournalPosition> {
+    const [lines, packed = []] = records;
+    const isAlone = lines.length === 1 && packed.length === 0;
     for (let isSecond = false; ; isSecond = true) {
       const position = this.#parts.append(...records);
       this.#pending = position;
       try {
-        await this.#parts.sync();
+        await this.#parts.sync(isAlone);
       } catch (error) {
         if (this.#abandon(position, error) && !isSecond) continue;
         this.#fault = error;

@@ -179,9 +179,9 @@ export class ActiveSegment {
    * Resolves once what was appended is on the disk; after one failure, each fails as that did. A
    * segment is closed behind its last sync, and what is asked for later is that one.
    */
-  sync(): Promise<void> {
+  sync(isAlone = false): Promise<void> {
     if (this.#isClosed) return this.#synced;
-    this.#synced = this.#synced.then(() => this.#disk.sync(this.#file));
+    this.#synced = this.#synced.then(() => this.#disk.sync(this.#file, isAlone));
     this.#synced.catch(() => {
       this.#hasFailedSync = true;
     });
