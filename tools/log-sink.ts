@@ -1,4 +1,5 @@
 /** The destination of the log of a daemon that is a program of its own. */
+import { Console } from "node:console";
 import { type LogSink, openStdout } from "../src/base/log.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 
@@ -8,4 +9,9 @@ export async function openLogSink({ out }: Terminal): Promise<LogSink> {
   if (!out.isTerminal) return sink;
   const { readableLog } = await import("../src/programs/shell/terminal-log.ts");
   return readableLog(sink, out.hasColour);
+}
+
+/** Has what functions of a deployment print with `console` go to standard error: the log alone is on standard output. */
+export function moveConsole(): void {
+  globalThis.console = new Console(process.stderr);
 }

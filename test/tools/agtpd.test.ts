@@ -304,6 +304,24 @@ describe("agtpd, whose log nobody reads", () => {
     }
   });
 
+  it("has the log alone on standard output, whatever a function prints, also within a worker", async () => {
+    const module = `${PLAIN_HANDLERS}\nconsole.info("loaded");\nexport const talk = () => { console.log("talked"); return { body: {} }; };`;
+    const handler = { type: "registered_function", function: "odd.talk" };
+    const file = endpointFile({ method: "EXECUTE", path: "/talks", handler });
+    const files = { "odd.mjs": module, "endpoints/talks.toml": file };
+    for (const workers of [1, 2]) {
+      const daemon = await startProgram(deploy({ server: { workers } }, files).configPath);
+      const client = await daemon.connect();
+      client.write(call("EXECUTE", "/talks"));
+      expect((await client.replies(1))[0]?.status).toBe(200);
+      daemon.child.kill("SIGTERM");
+      const { stdout, stderr } = await daemon.outcome;
+      for (const line of stdout.trimEnd().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
+      expect(stderr).toContain("loaded\n");
+      expect(stderr).toContain("talked\n");
+    }
+  });
+
   it("goes on when the reader stalls, and still drains", async () => {
     const daemon = await startProgram(deploy().configPath);
     daemon.child.stdout.pause();
