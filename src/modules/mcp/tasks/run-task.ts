@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { ProtocolError } from "@modelcontextprotocol/server";
+import { type BackOff, pause, pauseAfter } from "../../../base/back-off.ts";
 import { parseJson } from "../../../base/json-value.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { storeUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
@@ -59,12 +60,17 @@ export async function advanceTask(request: McpRequest, task: McpTask): Promise<M
   if (status !== "working") return task;
   if (taken.has(taskId)) return { ...task, message: taken.get(taskId) ?? message };
   taken.set(taskId, undefined);
+  let change: TaskChange | undefined;
+  let settling = Promise.resolve();
   try {
     if (!(await isOurs(request.front, task))) return tasks.get(taskId) ?? task;
-    const change = await step(request, task, (progress) => taken.set(taskId, progress));
+    change = await step(request, task, (progress) => taken.set(taskId, progress));
     return await keep(tasks, taskId, change, task);
+  } catch (error) {
+    settling = keepLater(request.front, change, task);
+    throw error;
   } finally {
-    taken.delete(taskId);
+    void settling.then(() => taken.delete(taskId));
   }
 }
 
@@ -99,6 +105,27 @@ async function keep(
     return heldBy === undefined ? undefined : one;
   });
   return item ?? task;
+}
+
+const AGAIN: BackOff = { firstMs: 200, longestMs: 10_000 };
+
+/** Keeps what the store did not take, once it does: other nodes wait for that, and nobody makes the call again. */
+async function keepLater(
+  { tasks, view, stopping }: McpFront,
+  change: TaskChange | undefined,
+  task: McpTask,
+): Promise<void> {
+  for (let attempts = 1; !stopping.aborted; attempts += 1) {
+    try {
+      // It may have taken it, and said nothing.
+      await view.catchUp?.();
+      await keep(tasks, task.taskId, change, task);
+      return;
+    } catch (error) {
+      if (!isStoreUnavailable(error)) return;
+    }
+    await pause(pauseAfter(attempts, AGAIN), stopping);
+  }
 }
 
 /** Undefined: nothing has changed. */
