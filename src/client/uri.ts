@@ -35,8 +35,9 @@ export interface UriParts {
   readonly query?: string;
 }
 
+/** Of a text without "#": whatever its parts leave is of the path or the query, and nothing is tried twice. */
 const URI =
-  /^agtp:\/\/(?:([^@/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@[\]]*)(?::([^/?#@]*))?([^?#]*)(?:\?([^#]*))?$/i;
+  /^agtp:\/\/(?:([^@/?]*)@)?(\[[^\]/?@]*\]|[^:/?@[\]]*)(?::([^/?@]*))?([^?]*)(?:\?([^]*))?$/i;
 const HOST_NAME = /^[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_.])?$/i;
 const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i;
 const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
@@ -44,8 +45,9 @@ const NO_PARTS: UriParts = { host: "", port: undefined, path: "" };
 
 /** Takes a URI apart; undefined for another text, and for a URI with a fragment. */
 export function splitUri(text: string): UriParts | undefined {
-  const [whole, userinfo, host = "", port, path = "", query] = URI.exec(text) ?? [];
-  if (whole === undefined) return undefined;
+  const parts = text.includes("#") ? null : URI.exec(text);
+  if (parts === null) return undefined;
+  const [, userinfo, host = "", port, path = "", query] = parts;
   return {
     ...(userinfo === undefined ? {} : { userinfo }),
     ...{ host, port: port === undefined ? undefined : numberOfPort(port), path },

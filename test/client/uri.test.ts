@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseUri } from "../../src/client/uri.ts";
+import { parseUri, splitUri } from "../../src/client/uri.ts";
+import { growthOf, NEARLY_LINEAR } from "../support/growth.ts";
 
 const ID = "0123456789abcdef".repeat(4);
 
@@ -77,5 +78,18 @@ describe("parseUri", () => {
   it("takes no time over a long one", () => {
     expect(() => parseUri(`agtp://${"a.".repeat(50_000)}@`)).toThrow();
     expect(() => parseUri(`agtp://${"[:".repeat(50_000)}`)).toThrow();
+  });
+});
+
+describe("splitUri", () => {
+  it("has nothing of a URI with a fragment", () => {
+    expect(splitUri("agtp://host:4480/path#part")).toBeUndefined();
+    expect(splitUri("agtp://host:4480/path?a=b#part")).toBeUndefined();
+    expect(splitUri("agtp://#")).toBeUndefined();
+  });
+
+  it.each([":", "@", "[", "a", "/", "?"])("takes a text of %s apart in proportion", async (one) => {
+    const split = (size: number): unknown => splitUri(`agtp://:${one.repeat(size)}#`);
+    expect(await growthOf(split, 2_000)).toBeLessThan(NEARLY_LINEAR);
   });
 });
