@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { markAnswer, markEvents, ResultReader } from "../../../src/handlers/mcp/exact-results.ts";
+import { growthOf, NEARLY_LINEAR } from "../../support/growth.ts";
 
 const LONG = '{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"id":9007199254740993}}}';
 
@@ -86,5 +87,14 @@ describe("ResultReader", () => {
     reader.append(Buffer.from(`\n${line.slice(0, -1)}`));
     expect(messagesOf(reader)).toHaveLength(1);
     expect(() => reader.append(Buffer.from("xx"))).toThrow(`longer than ${line.length} bytes`);
+  });
+
+  it("passes over empty lines in proportion", async () => {
+    const read = (size: number): void => {
+      const reader = new ResultReader(64);
+      reader.append(Buffer.alloc(size, "\n"));
+      expect(messagesOf(reader)).toHaveLength(0);
+    };
+    expect(await growthOf(read, 8_192)).toBeLessThan(NEARLY_LINEAR);
   });
 });
