@@ -47,8 +47,8 @@ function checkLoop(
   { sourceNodeId, targetNodeId, condition }: WorkflowEdge,
   key: string,
 ): readonly WorkflowFault[] {
-  const leadsBack = nodesFrom(definition, targetNodeId).has(sourceNodeId);
-  if (condition === undefined || leadsBack) return [];
+  if (condition === undefined) return [];
+  if (nodesFrom(definition, targetNodeId).has(sourceNodeId)) return [];
   const message = `has a condition, and leads forward to "${targetNodeId}": only one that leads back may`;
   return [{ key: `${key}.condition`, message }];
 }

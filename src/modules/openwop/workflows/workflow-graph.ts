@@ -14,11 +14,10 @@ type Graph = Pick<WorkflowDefinition, "nodes" | "edges">;
 export function orderNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] | undefined {
   const edges = forwardEdges(graph);
   const waitsFor = new Map(nodes.map(({ id }) => [id, 0]));
-  const followers = new Map<string, string[]>();
-  for (const { sourceNodeId, targetNodeId } of edges) {
+  for (const { targetNodeId } of edges) {
     waitsFor.set(targetNodeId, (waitsFor.get(targetNodeId) ?? 0) + 1);
-    addUnder(followers, sourceNodeId, targetNodeId);
   }
+  const followers = nextNodes(edges, "sourceNodeId", "targetNodeId");
   const ordered: WorkflowNode[] = [];
   const left = new Set(nodes);
   while (left.size > 0) {
@@ -45,6 +44,16 @@ function forwardEdges({ edges }: Pick<Graph, "edges">): readonly WorkflowEdge[] 
   return edges.filter(({ condition }) => condition === undefined);
 }
 
+type NextNodes = ReadonlyMap<string, readonly string[]>;
+type EdgeEnd = "sourceNodeId" | "targetNodeId";
+
+/** The nodes that edges lead to from each node, in one direction. */
+function nextNodes(edges: readonly WorkflowEdge[], from: EdgeEnd, to: EdgeEnd): NextNodes {
+  const next = new Map<string, string[]>();
+  for (const edge of edges) addUnder(next, edge[from], edge[to]);
+  return next;
+}
+
 /** The first edge that leads back from a node that has put this out. */
 export function takenLoop(
   { edges }: Pick<Graph, "edges">,
@@ -59,25 +68,20 @@ export function takenLoop(
 
 /** A node, and everything that comes after it at any distance. */
 export function nodesFrom(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
-  const found = new Set([id]);
-  const edges = forwardEdges(graph);
-  // A set is walked with what is added on the way.
-  for (const at of found) {
-    for (const { sourceNodeId, targetNodeId } of edges) {
-      if (sourceNodeId === at) found.add(targetNodeId);
-    }
-  }
-  return found;
+  return reachedFrom(id, nextNodes(forwardEdges(graph), "sourceNodeId", "targetNodeId"));
 }
 
 /** Everything that comes before a node at any distance. */
-export function nodesBefore({ edges }: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
-  const turned = edges.map((edge) => {
-    const { sourceNodeId, targetNodeId } = edge;
-    return { ...edge, sourceNodeId: targetNodeId, targetNodeId: sourceNodeId };
-  });
-  const [, ...before] = nodesFrom({ edges: turned }, id);
-  return new Set(before);
+export function nodesBefore(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
+  const before = reachedFrom(id, nextNodes(forwardEdges(graph), "targetNodeId", "sourceNodeId"));
+  return new Set([...before].slice(1));
+}
+
+function reachedFrom(id: string, next: NextNodes): ReadonlySet<string> {
+  const found = new Set([id]);
+  // A set is walked with what is added on the way.
+  for (const at of found) for (const one of next.get(at) ?? []) found.add(one);
+  return found;
 }
 
 /** The most times that a workflow wants a loop to be taken. */
