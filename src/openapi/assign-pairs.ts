@@ -7,6 +7,7 @@
 import { quoteValue } from "../base/json-value.ts";
 import { templateNames, templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { Pair } from "../catalog/pair.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
@@ -77,31 +78,47 @@ function assign(operation: Operation, rules: PairRules, taken: PairSet): Assigne
     if (choice.method === best.method) return pair;
     return { ...pair, methodDoubt: `${best.method} ${choice.path} belongs to another endpoint` };
   }
-  const path = makePath(operation.path, best.method, rules.names);
-  const freed = addSegment(path, best.method, operation, rules, taken);
+  const { id, httpMethod } = operation;
+  const wanted = kebab(id ?? "") || `by-${httpMethod.toLowerCase()}`;
+  const pathFor = (method: string): EndpointPath => makePath(operation.path, method, rules.names);
+  // What is the protocol's own stays so, whatever number is behind it.
+  const isOpen = ({ method }: MethodChoice): boolean => {
+    const longer = withSegment(pathFor(method).path, wanted);
+    return checkReservation(method, longer, rules.catalog.embedded) === undefined;
+  };
+  const choice = choices.find(isOpen) ?? best;
+  const path = pathFor(choice.method);
+  const freed = addSegment({ ...choice, path: path.path }, wanted, rules, taken);
   return {
-    ...describePair({ ...best, path: operation.path }, freed),
-    pathDoubt: `${best.method} ${path.path} belongs to another endpoint`,
+    ...describePair({ ...choice, path: operation.path }, { ...path, path: freed }),
+    pathDoubt: `${choice.method} ${path.path} belongs to another endpoint`,
   };
 }
 
 /** A segment at the end that tells the operation from the one that has its pair. */
 function addSegment(
-  path: EndpointPath,
-  method: string,
-  { id, httpMethod }: Operation,
+  { method, path }: Pair,
+  wanted: string,
   rules: PairRules,
   taken: PairSet,
-): EndpointPath {
-  const wanted = kebab(id ?? "") || `by-${httpMethod.toLowerCase()}`;
-  const family = `${method} ${templateShape(path.path)} ${wanted}`;
+): string {
+  const behind = taken.takenBehind(method, path);
+  // A parameter takes every segment: one more is behind it.
+  if ([...behind].some((segment) => segment.startsWith("{"))) {
+    const longer = withSegment(path, `${wanted}_2`);
+    return addSegment({ method, path: longer }, wanted, rules, taken);
+  }
+  const family = `${method} ${templateShape(path)} ${wanted}`;
   for (let number = taken.tried.get(family) ?? 1; ; number += 1) {
     taken.tried.set(family, number);
     const segment = number === 1 ? wanted : `${wanted}_${number}`;
-    const longer = `${path.path === "/" ? "" : path.path}/${segment}`;
-    const isLegal = checkTemplate(longer, rules.names) === undefined;
-    if (isLegal && isFree(method, longer, rules, taken)) return { ...path, path: longer };
+    const longer = withSegment(path, segment);
+    if (!behind.has(segment) && checkTemplate(longer, rules.names) === undefined) return longer;
   }
+}
+
+function withSegment(path: string, segment: string): string {
+  return `${path === "/" ? "" : path}/${segment}`;
 }
 
 function describePair({ method, doubt }: MethodChoice, path: EndpointPath): AssignedPair {

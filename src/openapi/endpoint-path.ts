@@ -117,6 +117,16 @@ export class PairSet {
     return this.#overlapping(method, path).some((other) => other.parameters === parameters);
   }
 
+  /** The segments that would not tell a path apart from those of the set, were they at its end. */
+  takenBehind(method: string, path: string): ReadonlySet<string> {
+    const { segments, parameters } = readTemplate(path === "/" ? "" : path);
+    const longer = this.#templates.get(`${method} ${segments.length + 1}`) ?? [];
+    const alike = longer.filter(
+      (other) => other.parameters === parameters && overlap(segments, other.segments),
+    );
+    return new Set(alike.map((other) => other.segments.at(-1) ?? ""));
+  }
+
   /** The paths of the set that match some of the paths that this one matches. */
   overlapping(method: string, path: string): readonly string[] {
     return this.#overlapping(method, path).map((other) => other.path);
