@@ -64,8 +64,12 @@ export function createStreamRecorder({
       const ownerId = directory.find(event.agentId)?.ownerId ?? "";
       return attributor.chained({ ...eventFacts(event, cause), ownerId });
     });
-    await ledger.settled().catch(rethrowUndecided);
-    await Promise.all(drafts.map((draft) => lifecycle.append(draft)));
+    await Promise.all(
+      drafts.map(async (draft) => {
+        await ledger.kept(draft).catch(rethrowUndecided);
+        await lifecycle.append(draft);
+      }),
+    );
     return drafts.map(({ auditId }) => auditId);
   };
 }

@@ -182,14 +182,13 @@ async function recordEvent(
     extension,
   });
   try {
-    await ledger.settled();
+    await ledger.kept(draft);
   } catch (error) {
     // The ledger has reported why.
     if (!(error instanceof UnknownOutcomeError)) return undefined;
     exchange.markActed();
     throw new StoreUnavailableError("undecided", error);
   }
-  if (draft.jws === "") return undefined;
   exchange.markActed();
   return draft;
 }

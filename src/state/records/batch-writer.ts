@@ -66,6 +66,10 @@ export class BatchWriter implements DraftWriter {
     this.#waiting.wait(done);
   }
 
+  whenKnown(draft: RecordDraft, done: OnSettled): void {
+    this.#waiting.waitFor(draft, done);
+  }
+
   pending(): Iterable<Chain> {
     return this.#waiting.chains();
   }
@@ -279,6 +283,8 @@ class WaitingDrafts {
   /** The index of the first that is not settled. */
   #oldest = 0;
   readonly #waiters: Waiter[] = [];
+  /** Those who wait for one draft alone. */
+  readonly #single = new Map<RecordDraft, OnSettled>();
 
   add(draft: RecordDraft): void {
     draft.number = this.#first + this.#drafts.length;
@@ -292,6 +298,11 @@ class WaitingDrafts {
     else this.#waiters.push({ until: this.#first + length - 1, done, failure: undefined });
   }
 
+  /** Calls back once a draft that is here is settled. */
+  waitFor(draft: RecordDraft, done: OnSettled): void {
+    this.#single.set(draft, done);
+  }
+
   /** Takes a draft that is kept, or with why it is not. */
   settle(draft: RecordDraft, failure?: Error): void {
     const { number } = draft;
@@ -299,6 +310,10 @@ class WaitingDrafts {
     if (this.#drafts[index] !== draft) return;
     this.#drafts[index] = undefined;
     if (index === this.#oldest) this.#forget();
+    if (this.#single.size > 0) {
+      this.#single.get(draft)?.(failure);
+      this.#single.delete(draft);
+    }
     if (failure === undefined) return;
     for (const waiter of this.#waiters) if (waiter.until >= number) waiter.failure ??= failure;
   }

@@ -28,6 +28,8 @@ export interface DraftWriter {
   add(draft: RecordDraft): void;
   /** Calls back when what was added so far is settled: at once, when that is so already. */
   whenSettled(done: OnSettled): void;
+  /** Calls back once it is known what became of a draft that was just added, whatever becomes of others. */
+  whenKnown(draft: RecordDraft, done: OnSettled): void;
   /** The chains of drafts that are not settled, in order. */
   pending(): Iterable<Chain>;
 }
@@ -163,6 +165,10 @@ export class GroupWriter implements DraftWriter {
     const group = this.#groups.at(-1);
     if (group === undefined) done(undefined);
     else group.waiting.push({ count: group.drafts.length, done });
+  }
+
+  whenKnown(draft: RecordDraft, done: OnSettled): void {
+    this.whenSettled((failure) => done(draft.isKnown ? undefined : failure));
   }
 
   *pending(): Generator<Chain> {

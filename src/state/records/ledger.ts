@@ -141,6 +141,16 @@ export class Ledger {
     });
   }
 
+  /**
+   * Resolves as soon as a record that was just drafted is kept, whatever becomes of those before it; rejects with
+   * why it is not.
+   */
+  kept(draft: RecordDraft): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#writer.whenKnown(draft, (failure) => (failure ? reject(failure) : resolve()));
+    });
+  }
+
   /** The compact JWS of a record that was written. */
   find(auditId: string): Promise<string | undefined> {
     return this.#store.find(auditId);

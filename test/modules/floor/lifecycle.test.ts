@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Peer } from "../../../src/dispatch/caller/peer.ts";
+import type { AgentDocument } from "../../../src/identity/agent-document.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { LifecycleMethod } from "../../../src/state/registers/lifecycle.ts";
+import { openState } from "../../../src/state/state.ts";
 import {
   openServer,
   shareServer,
@@ -20,6 +23,7 @@ import {
 } from "../../support/hosted-agents.ts";
 import { BreakableJournal } from "../../support/ledger.ts";
 import { readJws, recordOf, sha256 } from "../../support/records.ts";
+import { SharedRecords } from "../../support/shared-records.ts";
 import { openBreakableState } from "../../support/state.ts";
 
 const OPEN = hostedFiles({ lifecycle_auth: "open", inspect_acl: "public" });
@@ -505,5 +509,33 @@ describe("an agent that may not act", () => {
       await change(server, method, { agent_id: ALICE }, { "Agent-ID": ALICE });
     }
     expect(await statusOf(server, ALICE)).toBe("retired");
+  });
+});
+
+describe("a change whose record is kept", () => {
+  it("holds at once, though a record of another chain is on its way, and though that is lost", async () => {
+    const shared = new SharedRecords();
+    let lose: (error: Error) => void = () => undefined;
+    let count = 0;
+    const arrive = async (): Promise<void> => {
+      count += 1;
+      if (count === 1) await new Promise((_, reject) => (lose = reject));
+    };
+    const records = shared.open({ batches: 2, arrive });
+    const state = await openState({
+      ...{ store: createMemoryStore(), journalDirectory: undefined, onFault: () => undefined },
+      shared: { records, heads: new Map(), events: [] },
+    });
+    const server = await openServer(OPEN, { state });
+    const query = server.send({ method: "QUERY", path: "/lists", headers: { "Agent-ID": CAROL } });
+    await expect.poll(() => count).toBe(1);
+    const revoked = change(server, "REVOKE", { agent_id: ALICE });
+    await expect.poll(() => shared.recordsOf(ALICE).length).toBe(1);
+    const alice = { agentId: ALICE, status: "active" } as AgentDocument;
+    await expect.poll(() => state.lifecycle.statusOf(alice)).toBe("retired");
+    lose(new Error("the disk is full"));
+    await query;
+    expect((await revoked).body["result"]).toMatchObject({ status: "retired" });
+    expect(shared.recordsOf(ALICE)).toHaveLength(1);
   });
 });

@@ -54,7 +54,7 @@ async function openWorker(shared: SharedState) {
   const attributor = new Attributor({ serverId: "s", sealer, ledger: state.ledger });
   const record = async (extension: Readonly<Record<string, unknown>>) => {
     const draft = attributor.chained(makeFacts(AGENT.agentId, { extension }));
-    await state.ledger.settled();
+    await state.ledger.kept(draft);
     return draft;
   };
   return { state, record };
