@@ -32,6 +32,8 @@ export class SealedChains implements GrowingChains {
   #events: JournalRecord[] = [];
   #pending: PendingBatch[] = [];
   #writing: Promise<void> | undefined;
+  /** Of the batch that arrived last. */
+  #latest: Promise<unknown> = Promise.resolve();
 
   constructor(records: RecordStore, heads: ReadonlyMap<string, ChainHead>) {
     this.records = records;
@@ -50,10 +52,17 @@ export class SealedChains implements GrowingChains {
 
   /** Resolves with the chains that others have moved; rejects where nothing of the batch is kept. */
   append(batch: SealedBatch): Promise<Moved> {
-    return new Promise((resolve, reject) => {
+    const appended = new Promise<Moved>((resolve, reject) => {
       this.#pending.push({ batch, resolve, reject });
       this.#writing ??= this.#writeAll();
     });
+    this.#latest = appended;
+    return appended;
+  }
+
+  /** Resolves once it is known what became of all that has arrived so far. */
+  async known(): Promise<void> {
+    await this.#latest.catch(() => undefined);
   }
 
   async settled(): Promise<void> {

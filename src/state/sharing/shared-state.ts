@@ -75,7 +75,7 @@ export class SharedState {
   readonly #options: SharedStateOptions;
   readonly #seats = new Set<JoinedWorker>();
   readonly #turns = new ChainTurns<Link>();
-  /** Workers that were killed and have no successor yet: what they did may not be stored. */
+  /** Workers that do not serve yet, or were killed and have no successor that does: what they did may not be stored. */
   readonly #missing = new Set<string>();
   #isSaving = false;
   #isChanged: () => void = () => undefined;
@@ -89,11 +89,12 @@ export class SharedState {
   /** Answers a worker until it has gone; a later one of its name is its successor. */
   async serve(link: Link, node: string): Promise<void> {
     let seat: JoinedWorker | undefined;
-    let isServing = false;
+    let isKept = false;
     link.serve({
       ...this.#storeAnswers(() => seat),
       ...this.#recordAnswers(link),
       join: async () => {
+        this.#missing.add(node);
         const joined = await this.#join(node, randomUUID());
         const { process, upTo: taken } = joined;
         seat = { link, process, taken, heardAt: performance.now(), isWoken: false };
@@ -107,17 +108,16 @@ export class SharedState {
       },
       // It has stored the events that it was told of when it joined.
       serving: () => {
-        isServing = true;
         this.#missing.delete(node);
       },
       kept: () => {
-        isServing = false;
+        isKept = true;
       },
     });
     await link.closed;
     if (seat === undefined) return;
     this.#seats.delete(seat);
-    if (isServing) this.#missing.add(node);
+    if (!isKept) this.#missing.add(node);
     this.#isChanged();
     this.#wakeOthers(undefined);
   }
@@ -145,6 +145,8 @@ export class SharedState {
 
   async #join(node: string, process: string): Promise<Joined> {
     const { store, chains, leaseMs } = this.#options;
+    // The worker before may have been killed while its last batch was written.
+    await chains.known();
     const { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
     const { heads, events } = chains;
     return {

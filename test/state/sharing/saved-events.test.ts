@@ -13,7 +13,11 @@ import { ParentNode } from "../../../src/state/sharing/parent-node.ts";
 import { ParentRecords } from "../../../src/state/sharing/parent-records.ts";
 import { ParentStore } from "../../../src/state/sharing/parent-store.ts";
 import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
-import { type Joined, SharedState } from "../../../src/state/sharing/shared-state.ts";
+import {
+  type Joined,
+  SharedState,
+  WorkerMissingError,
+} from "../../../src/state/sharing/shared-state.ts";
 import { openState } from "../../../src/state/state.ts";
 import { makeFacts } from "../../support/state.ts";
 
@@ -30,7 +34,7 @@ function makeParent() {
   return { store, chains, shared: new SharedState({ store, chains, leaseMs: LEASE_MS }) };
 }
 
-async function openWorker(shared: SharedState) {
+async function openWorker(shared: SharedState, { isServing = true } = {}) {
   const [near, far] = duplexPair();
   const link = new Link(near, STORE_FAULTS);
   void shared.serve(new Link(far, STORE_FAULTS), "1");
@@ -45,6 +49,7 @@ async function openWorker(shared: SharedState) {
   });
   link.serve({ save: () => state.save() });
   await view.start();
+  if (isServing) link.tell("serving");
   onTestFinished(async () => {
     await view.close();
     link.close();
@@ -57,7 +62,7 @@ async function openWorker(shared: SharedState) {
     await state.ledger.kept(draft);
     return draft;
   };
-  return { state, record };
+  return { state, record, kill: () => link.close() };
 }
 
 it("is stored also where the question for it comes at the heels of the answer to the event", async () => {
@@ -78,6 +83,45 @@ it("is stored also where the question for it comes at the heels of the answer to
   expect(await state.lifecycle.apply(change)).toMatchObject({ kind: "changed" });
   expect(await saved).toMatchObject({ status: "retired" });
   expect(chains.events).toEqual([]);
+});
+
+it("is told to a successor also where the worker was killed while its event was being written", async () => {
+  const { chains, shared } = makeParent();
+  const first = await openWorker(shared);
+  let goOn: () => void = () => undefined;
+  const written = new Promise<void>((resolve) => (goOn = resolve));
+  const append = chains.records.append.bind(chains.records);
+  let isWriting = false;
+  Object.assign(chains.records, {
+    append: async (...batch: Parameters<typeof append>) => {
+      isWriting = true;
+      await written;
+      return append(...batch);
+    },
+  });
+  const change = { method: "REVOKE", agent: AGENT, details: {}, record: first.record } as const;
+  void first.state.lifecycle.apply(change).catch(() => undefined);
+  await expect.poll(() => isWriting).toBe(true);
+  first.kill();
+  const [near, far] = duplexPair();
+  const link = new Link(near, STORE_FAULTS);
+  onTestFinished(() => link.close());
+  void shared.serve(new Link(far, STORE_FAULTS), "1");
+  const joining = link.ask<Joined>("join");
+  await new Promise((resolve) => setTimeout(resolve));
+  goOn();
+  const { events } = await joining;
+  expect(events).toHaveLength(1);
+});
+
+it("is not forgotten where the worker was killed before it served, or begins yet", async () => {
+  const { chains, shared } = makeParent();
+  const worker = await openWorker(shared, { isServing: false });
+  await expect(shared.save()).rejects.toThrow(WorkerMissingError);
+  await worker.record({ event_type: "contract-released" });
+  worker.kill();
+  await expect(shared.save()).rejects.toThrow(WorkerMissingError);
+  expect(chains.events).toHaveLength(1);
 });
 
 it("is asked for once there are many of them, also where no journal is ever full", async () => {

@@ -45,6 +45,12 @@ async function join(shared: SharedState, name: string) {
   return { link, store, node, items, joined, gone };
 }
 
+/** A worker serves from now on, and its parent knows. */
+async function serve({ link, store }: { readonly link: Link; readonly store: Store }) {
+  link.tell("serving");
+  await store.list("items");
+}
+
 describe("workers of one parent", () => {
   it("are told by it what stands before a record, where a chain has a gap", async () => {
     const records = createJournalStore(createMemoryJournal());
@@ -217,7 +223,7 @@ describe("workers of one parent", () => {
     const { shared } = makeParent();
     const [left, right] = [await join(shared, "1"), await join(shared, "2")];
     await left.node.start();
-    for (const { link } of [left, right]) link.tell("serving");
+    await Promise.all([left, right].map(serve));
     await shared.save();
     right.link.close();
     await right.gone;
@@ -227,8 +233,7 @@ describe("workers of one parent", () => {
     await expect(shared.save()).rejects.toThrow("a worker is being replaced");
     const successor = await join(shared, "2");
     await expect(shared.save()).rejects.toThrow("a worker is being replaced");
-    successor.link.tell("serving");
-    await successor.store.list("items");
+    await serve(successor);
     await shared.save();
   });
 
@@ -260,7 +265,8 @@ describe("workers of one parent", () => {
 
   it("are told at their start where chains end, and of events that may not be stored", async () => {
     const { chains, shared } = makeParent();
-    const { link, node } = await join(shared, "1");
+    const { link, node, store } = await join(shared, "1");
+    await serve({ link, store });
     await node.start();
     const records = new ParentRecords(link, () => node.checkLease());
     const [auditId, jws] = ["1".repeat(64), "e30.e30.c2ln"];
@@ -273,16 +279,19 @@ describe("workers of one parent", () => {
       ["a", { auditId, at: 5, method: "REVOKE" }],
     ]);
     expect(await records.find(auditId)).toBe(jws);
-    const { joined } = await join(shared, "2");
-    expect(joined.heads).toEqual([["a", { auditId, at: 5, method: "REVOKE" }]]);
-    expect(joined.events).toEqual([{ auditId, jws }]);
+    const other = await join(shared, "2");
+    expect(other.joined.heads).toEqual([["a", { auditId, at: 5, method: "REVOKE" }]]);
+    expect(other.joined.events).toEqual([{ auditId, jws }]);
+    await serve(other);
     await shared.save();
     expect(chains.events).toEqual([]);
   });
 
   it("are told of an event that came while two asked for everything to be stored", async () => {
     const { chains, shared } = makeParent();
-    const { link } = await join(shared, "1");
+    const worker = await join(shared, "1");
+    const { link } = worker;
+    await serve(worker);
     const records = new ParentRecords(link, () => undefined);
     const append = async (digit: string, before: string): Promise<string> => {
       const [auditId, jws] = [digit.repeat(64), "e30.e30.c2ln"];
