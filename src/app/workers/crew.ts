@@ -49,6 +49,10 @@ interface CrewOptions {
 /** The first replacement comes at once, those of workers that end soon again later. */
 const PAUSES: BackOff = { firstMs: 100, longestMs: 10_000 };
 const LASTING_MS = 30_000;
+/** So long after it was started a worker that does not serve is told of; a large deployment may take longer to load. */
+const LATE_MS = 30_000;
+/** So long a reload waits for workers that begin. */
+const AWAITED_MS = 10_000;
 
 export class Crew {
   readonly #options: CrewOptions;
@@ -92,10 +96,14 @@ export class Crew {
 
   /**
    * Does something with all that serve, once those that have begun do; none begins before it is over. One that
-   * began beside a reload would serve what was before it.
+   * began beside a reload would serve what was before it; one that takes long is ended, and begins anew after it.
    */
   together<Result>(work: (members: readonly CrewMember[]) => Promise<Result>): Promise<Result> {
-    const done = Promise.allSettled(this.#beginning).then(() => work(this.members));
+    const late = setTimeout(() => this.#endBeginning(), AWAITED_MS);
+    const done = Promise.allSettled(this.#beginning).then(() => {
+      clearTimeout(late);
+      return work(this.members);
+    });
     this.#together = done.catch(() => undefined);
     return done;
   }
@@ -121,6 +129,21 @@ export class Crew {
   kill(): void {
     this.#isEnding = true;
     for (const process of this.#processes) process.kill();
+  }
+
+  /** Ends those that do not serve yet. */
+  #endBeginning(): void {
+    const serving = new Set(this.members.map(({ process }) => process));
+    for (const process of this.#processes) {
+      if (serving.has(process)) continue;
+      const { number, pid } = process;
+      const fields = { event: "worker-hung", worker: number, pid };
+      this.#log.error(
+        fields,
+        `worker ${number} keeps a reload waiting while it begins: it is ended`,
+      );
+      process.kill();
+    }
   }
 
   async #begin(number: number): Promise<readonly Problem[] | undefined> {
@@ -186,11 +209,18 @@ export class Crew {
   }
 
   async #ask(process: WorkerProcess, order: BeginOrder): Promise<BeginAnswer> {
+    const { number, pid } = process;
+    const late = setTimeout(() => {
+      const fields = { event: "worker-silent", worker: number, pid };
+      this.#log.warn(fields, `worker ${number} does not serve yet, half a minute after it began`);
+    }, LATE_MS).unref();
     try {
       return await process.link.ask<BeginAnswer>("begin", order);
     } catch (error) {
       const message = await reasonOfEnd(process, error);
       return { kind: "refused", problems: [{ file: order.configPath, key: "", message }] };
+    } finally {
+      clearTimeout(late);
     }
   }
 

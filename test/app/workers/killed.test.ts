@@ -1,8 +1,11 @@
 /** Workers and parents that are killed: what was acknowledged is kept, and somebody goes on. */
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { startProgram } from "../../support/agtpd.ts";
 import type { RawClient, TestDaemon } from "../../support/daemon.ts";
 import { makeDeployment } from "../../support/deployment.ts";
+import { makeDirectory } from "../../support/directory.ts";
 import { ALICE, BOB } from "../../support/hosted-agents.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { readJournal, recordOf, walkChain } from "../../support/records.ts";
@@ -89,6 +92,28 @@ it("replaces a worker that is killed under load, and loses nothing that was ackn
     expect(new Set(auditIds).size).toBe(auditIds.length);
   }
   expect((await control(daemon, "nodes"))["nodes"]).toHaveLength(2);
+});
+
+it("reloads beside a worker that hangs when it is replaced, which begins anew with what is there then", async () => {
+  const directory = makeDirectory();
+  const [flag, hangs] = [join(directory, "flag"), join(directory, "hangs")];
+  const handlers = `import { existsSync, writeFileSync } from "node:fs";
+    if (existsSync(${JSON.stringify(flag)})) {
+      writeFileSync(${JSON.stringify(hangs)}, "");
+      await new Promise(() => setInterval(() => 0, 1_000));
+    }
+    export const echo = ({ input }) => ({ body: { ...input, pid: process.pid } });`;
+  const daemon = await openWorkers(2, {}, { "handlers.mjs": handlers });
+  const client = await daemon.connect();
+  const pid = Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
+  writeFileSync(flag, "");
+  process.kill(pid, "SIGKILL");
+  await vi.waitFor(() => expect(existsSync(hangs)).toBe(true), PATIENCE);
+  rmSync(flag);
+  expect(await control(daemon, "reload")).toMatchObject({ reloaded: true });
+  await vi.waitFor(() => {
+    expect(daemon.log.filter(({ event }) => event === "worker-replaced")).toHaveLength(1);
+  }, PATIENCE);
 });
 
 // AGTP "REVOKE"
