@@ -93,7 +93,8 @@ export class NodeTable {
         [node, process, taken, server],
       ),
     );
-    if (rows.length === 0) return undefined;
+    // Forgotten by those who did not hear of it for long, or not yet known to the server's replica.
+    if (rows.length === 0) return (await this.#enterAnew()) ? this.beat(taken, server) : undefined;
     const others = rows.filter((one) => one.node !== node);
     const processes = new Set(others.map((one) => one.process));
     for (const one of this.#heard.keys()) if (!processes.has(one)) this.#heard.delete(one);
@@ -126,6 +127,17 @@ export class NodeTable {
       state: Number(row["lease"]) > 0 ? "live" : "silent",
       leaseMs: Number(row["lease"]),
     }));
+  }
+
+  /** Takes the name again where nobody has it. */
+  async #enterAnew(): Promise<boolean> {
+    const { node, process, address, version, leaseMs } = this.#own;
+    const { rowCount } = await this.#pool.query(
+      `INSERT INTO ${this.#name}.nodes (node, process, address, version, lease_ms)
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (node) DO NOTHING`,
+      [node, process, address, version, leaseMs],
+    );
+    return rowCount === 1;
   }
 
   /** Gives the name up. */

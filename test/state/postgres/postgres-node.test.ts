@@ -4,6 +4,7 @@ import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { textIn } from "../../../src/base/json-value.ts";
 import { Collection } from "../../../src/state/collection.ts";
+import type { StateNotice } from "../../../src/state/notice.ts";
 import { forgetChanges } from "../../../src/state/postgres/feed.ts";
 import type { PostgresNode } from "../../../src/state/postgres/node.ts";
 import { openNode, openPostgres } from "../../../src/state/postgres/open.ts";
@@ -17,13 +18,18 @@ const NOW = { after: Number.MAX_SAFE_INTEGER - 1, only: undefined };
 
 const unexpected = (what: unknown): void => expect(what).toBeUndefined();
 
-async function openTestNode(url: string, name: string, leaseMs = 2_000) {
+async function openTestNode(
+  url: string,
+  name: string,
+  leaseMs = 2_000,
+  onNotice: (notice: StateNotice) => void = unexpected,
+) {
   const { store, fault } = await openPostgres({ url, schema: "agtp" });
   if (store === undefined) throw new Error(fault.message);
   const opened = await openNode(store, {
     ...{ node: name, address: "127.0.0.1:1", version: "0", leaseMs },
     acknowledgedPath: join(makeDirectory(), "acknowledged.json"),
-    ...{ onNotice: unexpected, onFault: unexpected },
+    ...{ onNotice, onFault: unexpected },
   });
   if (typeof opened === "string" || "lost" in opened) throw new Error("it is no node");
   const { node, acknowledged } = opened;
@@ -39,6 +45,15 @@ async function openTestNode(url: string, name: string, leaseMs = 2_000) {
   };
   onTestFinished(end);
   return { node, store, words, end };
+}
+
+/** A link to a database, and its URL by way of there. */
+async function openLink(url: string): Promise<{ readonly link: Link; readonly linked: string }> {
+  const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));
+  onTestFinished(() => link.close());
+  const [base, options] = [new URL(url.replace("@/", "@localhost/")), "sslmode=disable"];
+  const linked = `postgres://agtp@127.0.0.1:${link.port}${base.pathname}?${options}`;
+  return { link, linked };
 }
 
 /** A look has half a second; on a busy machine the database may need longer, and is asked again. */
@@ -91,10 +106,7 @@ describeWithPostgres("a node that asks what others have committed", () => {
 
   it("does not take for absent what it cannot hear of", async () => {
     const url = await postgres().makeDatabase();
-    const link = await Link.open(join(postgres().directory, ".s.PGSQL.5432"));
-    onTestFinished(() => link.close());
-    const [base, options] = [new URL(url.replace("@/", "@localhost/")), "sslmode=disable"];
-    const linked = `postgres://agtp@127.0.0.1:${link.port}${base.pathname}?${options}`;
+    const { link, linked } = await openLink(url);
     const [a, b] = [await openTestNode(url, "a"), await openTestNode(linked, "b")];
     for (const state of ["cut", "half-open"] as const) {
       link.set(state);
@@ -316,5 +328,36 @@ describeWithPostgres("a node that asks what others have committed", () => {
     await vi.waitFor(() => expect(b.node.holders.isGone(self)).toBe(true), { timeout: 10_000 });
     expect(told).toBeGreaterThan(0);
     expect(b.node.holders.isGone(b.node.holders.self)).toBe(false);
+  });
+});
+
+describeWithPostgres("a node whose row is gone", () => {
+  it("takes its name anew where it was away for so long that another forgot it", async () => {
+    const url = await postgres().makeDatabase();
+    const { link, linked } = await openLink(url);
+    const a = await openTestNode(linked, "a", 2_000, () => undefined);
+    link.set("cut");
+    await vi.waitFor(() => expect(a.node.isFresh).toBe(false), { timeout: 20_000 });
+    await postgres().query(
+      "UPDATE agtp.nodes SET beat_at = clock_timestamp() - interval '2 hours'",
+      url,
+    );
+    const b = await openTestNode(url, "b");
+    expect((await b.node.nodes()).map(({ node }) => node)).toEqual(["b"]);
+    link.set("open");
+    await vi.waitFor(() => expect(a.node.isFresh).toBe(true), { timeout: 20_000 });
+    expect((await b.node.nodes()).map(({ node }) => node)).toEqual(["a", "b"]);
+    await b.words.put("word", "said");
+    await caughtUp(a.node);
+    expect(a.words.get("word")).toBe("said");
+  });
+
+  it("is that node no more where another process has taken its name meanwhile", async () => {
+    const url = await postgres().makeDatabase();
+    const notices: string[] = [];
+    const a = await openTestNode(url, "a", 2_000, ({ event }) => void notices.push(event));
+    await postgres().query("UPDATE agtp.nodes SET process = 'another'", url);
+    await vi.waitFor(() => expect(notices).toContain("node-taken-over"), { timeout: 20_000 });
+    expect(a.node.isFresh).toBe(false);
   });
 });
