@@ -1,7 +1,7 @@
 /** The daemon as a program: starts or checks a deployment, and turns signals into drain and reload. */
 import type { DaemonOptions } from "../src/app/build-daemon.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
-import { type FaultReport, logProcessFaults } from "../src/app/start-report.ts";
+import { type FaultReport, logProcessFaults, reportForeignExit } from "../src/app/start-report.ts";
 import { createLog } from "../src/base/log.ts";
 import { isError, type Problem } from "../src/base/problem.ts";
 import { reasonOf } from "../src/base/thrown.ts";
@@ -56,12 +56,18 @@ async function check(
   asJson: boolean,
   { out, err }: Terminal,
 ): Promise<undefined> {
+  const print = (problems: readonly Problem[]): void => {
+    if (asJson) out.write(formatReport(problems));
+    else printWholeProblems(problems, out);
+  };
+  reportForeignExit(options, (problem) => {
+    print([problem]);
+    process.exitCode = 2;
+  });
   const problems = await checkDeployment(options);
   const failed = problems.some(isError);
-  if (asJson) {
-    out.write(formatReport(problems));
-  } else {
-    printWholeProblems(problems, out);
+  print(problems);
+  if (!asJson) {
     err.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
   }
   await finish(failed ? 1 : 0, options);

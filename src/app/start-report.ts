@@ -5,6 +5,7 @@
 
 import { realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { valueAt } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Paced } from "../base/paced.ts";
@@ -159,18 +160,42 @@ export function logProcessFaults({ log, env, configPath }: DaemonOptions): Fault
   process.on("uncaughtException", (error) => fault(error, "uncaught exception"));
   process.on("exit", (code) => {
     const call = new Error("process.exit was called");
-    if (!isOwnExit(traceOf(call))) {
+    if (findForeignExit(traceOf(call)) !== undefined) {
       fault(call, `a function of the deployment ended the process with code ${code}`);
+      // It was not stopped by whoever runs it, who may want it to be started again.
+      if (code === 0) process.exitCode = 1;
     }
     void log.flush();
   });
   return fault;
 }
 
-/** Tells whether the line above that of `process.exit` is one of this program, or nothing has called it. */
-function isOwnExit(trace: string): boolean {
+/**
+ * The line above that of `process.exit` in a trace, where it is none of this program; undefined: it is, or nothing has
+ * called it.
+ */
+function findForeignExit(trace: string): string | undefined {
   const [, callers = ""] = trace.split(/^ *at process\.exit .*$/m);
   const [caller = ""] = callers.trimStart().split("\n");
   const [, script = ""] = process.argv;
-  return caller === "" || caller.includes(dirname(dirname(realpathSync(script))));
+  return caller === "" || caller.includes(dirname(dirname(realpathSync(script))))
+    ? undefined
+    : caller;
+}
+
+/** Reports a deployment that ends the process while it is read, as the last thing that is done. */
+export function reportForeignExit(
+  { configPath }: Pick<DaemonOptions, "configPath">,
+  report: (problem: Problem) => void,
+): void {
+  process.on("exit", (code) => {
+    const caller = findForeignExit(traceOf(new Error("process.exit was called")));
+    if (caller === undefined) return;
+    const [, place = configPath] =
+      /(?:^ *at |\()([^()]+?)(?:\?[^?]*)?:\d+:\d+\)?$/.exec(caller) ?? [];
+    const path = place.startsWith("file:") ? fileURLToPath(place) : place;
+    const file = relative(realpathSync(dirname(resolve(configPath))), path);
+    const message = `ended the process with code ${code} while it was loaded`;
+    report({ file, key: "", message, hint: "leave out process.exit: what is thrown is told of" });
+  });
 }

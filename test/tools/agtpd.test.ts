@@ -109,6 +109,23 @@ describe("agtpd", () => {
 });
 
 describe("agtpd --check", () => {
+  it("says which module ends the process while it is loaded, and fails", async () => {
+    const module = `process.exit(0);\n${PLAIN_HANDLERS}`;
+    const handler = { type: "registered_function", function: "odd.leave" };
+    const file = endpointFile({ method: "EXECUTE", path: "/leaves", handler });
+    const { configPath } = deploy({}, { "odd.mjs": module, "endpoints/leaves.toml": file });
+    const args = ["--check", "--config", configPath];
+    const [said, asJson, started] = await Promise.all([
+      runProgram({ args }),
+      runProgram({ args: [...args, "--json"] }),
+      runProgram({ args: ["--config", configPath] }),
+    ]);
+    expect([said.code, asJson.code, started.code]).toEqual([2, 2, 1]);
+    expect(said.stdout).toMatch(/^odd\.mjs: ended the process with code 0 while it was loaded/);
+    const { ok, problems } = JSON.parse(asJson.stdout);
+    expect([ok, problems.length, problems[0].file]).toEqual([false, 1, "odd.mjs"]);
+  });
+
   it("exits 0 for a valid deployment, and writes nothing", async () => {
     const { directory, configPath } = deploy();
     const before = readdirSync(directory, { recursive: true });
