@@ -265,6 +265,8 @@ export class HttpListener {
 }
 
 const NO_HOST = refusedAs("invalid-framing", "the request has no Host field");
+const TWO_HOSTS = refusedAs("invalid-framing", "more than one Host field");
+const OLD_CODING = refusedAs("invalid-framing", "HTTP/1.0 has no transfer encodings");
 const STRANGE_CODING = refusedAs("invalid-framing", "the transfer encoding is not known");
 const STRANGE_VERSION = refusedAs(
   "invalid-request-line",
@@ -277,11 +279,26 @@ function refusedAs(code: WireFault["code"], message: string): WireFault {
 }
 
 /** Where Node's parser is content and the protocol is not: HTTP/1.0 had no Host.   RFC 9112 §2.3, §3.2, §6.1 */
-function faultIn({ headers, httpVersion }: http.IncomingMessage): WireFault | undefined {
+function faultIn(request: http.IncomingMessage): WireFault | undefined {
+  const { headers, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return STRANGE_VERSION;
   if (headers.host === undefined && httpVersion === "1.1") return NO_HOST;
-  const { "transfer-encoding": coding = "chunked" } = headers;
+  if (hasTwoHosts(request)) return TWO_HOSTS;
+  const { "transfer-encoding": coding } = headers;
+  if (coding === undefined) return undefined;
+  // A proxy of that version passes it on unread, and sees another end of the body.
+  if (httpVersion === "1.0") return OLD_CODING;
   return coding.toLowerCase() === "chunked" ? undefined : STRANGE_CODING;
+}
+
+/** Node gives the first, where a proxy may have gone by another. */
+function hasTwoHosts({ rawHeaders }: http.IncomingMessage): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
+  }
+  return count > 1;
 }
 
 /** The limits that cannot change while it is bound; the target counts as part of the head. */
