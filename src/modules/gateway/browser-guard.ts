@@ -76,18 +76,15 @@ function methodsFor(asked: string): string {
 interface HostRequest {
   /** As it was written: origin-form, or absolute-form with a name of its own. */
   readonly target: string;
-  /** Names and values by turns. */
-  readonly rawHeaders: readonly string[];
+  /** The one Host field; HTTP/1.0 needs none. */
+  readonly said: string | undefined;
 }
-
-/** The server that is meant: this one, another one, or one that cannot be told. */
-export type HostVerdict = "ours" | "another" | "unclear";
 
 /** A name or an address, and a port or none. */
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[0-9a-z._~-]+)(?::\d{0,5})?$/i;
 
 /**
- * Judges the names that clients call the sidecar by. A page of any site can have its own name
+ * Tells whether it is this sidecar that a client calls by its names. A page of any site can have its own name
  * resolve to this machine, and is then of the same origin; it cannot keep its browser from saying
  * that name. A sidecar on loopback answers to what no site on the web is called, addresses and
  * names without a dot, to the name of its `base_url`, and to those in `hosts`; elsewhere to every
@@ -99,7 +96,7 @@ export function createHostPolicy({
   hosts,
 }: Pick<GatewaySections["gateway"], "host" | "baseUrl" | "hosts">): (
   request: HostRequest,
-) => HostVerdict {
+) => boolean {
   const isLoopback = isLoopbackHost(host);
   const isGuarded = isLoopback || hosts.length > 0;
   const own = [...hosts, host, ...(baseUrl === undefined ? [] : [new URL(baseUrl).hostname])];
@@ -109,24 +106,16 @@ export function createHostPolicy({
     if (name === undefined) return false;
     return names.has(name) || (isLoopback && isNobodysSite(name));
   };
-  return ({ target, rawHeaders }) => {
-    const said = hostFields(rawHeaders);
-    if (said.length > 1) return "unclear";
+  return ({ target, said }) => {
+    if (!isGuarded) return true;
     const { authority } = readAuthority(target);
-    const asked = [...said, ...(authority === undefined ? [] : [authority])];
-    return !isGuarded || asked.every(isOurs) ? "ours" : "another";
+    return [said, authority].every((one) => one === undefined || isOurs(one));
   };
 }
 
 /** No name server can give these to anybody's pages. */
 function isNobodysSite(name: string): boolean {
   return isIP(name) !== 0 || !name.includes(".") || name.endsWith(".localhost");
-}
-
-function hostFields(rawHeaders: readonly string[]): readonly string[] {
-  return rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host",
-  );
 }
 
 function nameIn(authority: string): string | undefined {

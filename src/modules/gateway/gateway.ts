@@ -1,7 +1,7 @@
 /**
  * The HTTP sidecar of one deployment: every API on one Fastify instance, which never listens itself.
  * What no API has claimed goes to the AGTP endpoints, with its path as the client wrote it. What is
- * in no API's hands is answered here: 400 more than one Host · 403 another origin · 404 a claimed path
+ * in no API's hands is answered here: 403 another origin · 404 a claimed path
  * that nobody serves · 421 another server's name · 429 too much for one account, unless its API says so ·
  * 431 too many fields · 500 a fault, with an id that the log has too.   AGTP "HTTP Gateway"
  */
@@ -20,7 +20,7 @@ import { rateLimited, refusalBody, serverError } from "../../dispatch/refusals/r
 import { uuidv7 } from "../../identity/uuid.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
-import { createHostPolicy, createOriginPolicy, type HostVerdict } from "./browser-guard.ts";
+import { createHostPolicy, createOriginPolicy } from "./browser-guard.ts";
 import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
 import {
@@ -107,14 +107,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
 const NOT_FOUND = errorBody("endpoint-not-found", "nothing is served at this path");
 
-const HOST_REFUSALS = {
-  ours: undefined,
-  another: {
-    status: 421,
-    body: errorBody("host-not-allowed", "this server is not called by that name"),
-  },
-  unclear: { status: 400, body: errorBody("invalid-framing", "more than one Host field") },
-} as const satisfies Record<HostVerdict, unknown>;
+const ANOTHER_HOST = errorBody("host-not-allowed", "this server is not called by that name");
 
 function addHooks(
   app: FastifyInstance,
@@ -122,7 +115,7 @@ function addHooks(
   routes: readonly HttpRoute[],
 ): void {
   const { server, gateway, limits } = config;
-  const judgeHost = createHostPolicy(gateway);
+  const isOurs = createHostPolicy(gateway);
   const judge = createOriginPolicy(gateway.corsOrigins);
   app.addHook("onRequest", async (request, reply) => {
     const { method, headers, raw, originalUrl } = request;
@@ -131,8 +124,9 @@ function addHooks(
     if (excess !== undefined) {
       return sendRefusal(reply, 431, errorBody("header-too-large", excess));
     }
-    const refused = HOST_REFUSALS[judgeHost({ target: originalUrl, rawHeaders: raw.rawHeaders })];
-    if (refused !== undefined) return sendRefusal(reply, refused.status, refused.body);
+    if (!isOurs({ target: originalUrl, said: headers.host })) {
+      return sendRefusal(reply, 421, ANOTHER_HOST);
+    }
     const asksFor = headers["access-control-request-method"];
     const verdict = judge({ method, origin: headers.origin, asksFor });
     if (verdict.kind === "refused") {
