@@ -4,7 +4,7 @@
  * that is not possible from where the agent stands · 503 an event that cannot be written.
  * AGTP "Lifecycle Methods"
  */
-import { given } from "../../base/json-value.ts";
+import { given, textIn } from "../../base/json-value.ts";
 import { operatorOf, refuseAuthority } from "../../dispatch/caller/operator.ts";
 import {
   badRequest,
@@ -77,8 +77,10 @@ export async function changeLifecycle(
   if (method === "REVOKE" && call.input["reason"] === undefined) {
     return violationAt("/reason", "required", "is required");
   }
-  const named = nameOf(directory, call, exchange);
-  if (typeof named !== "string") return named;
+  const named = nameOf(call, exchange);
+  if (named === undefined) {
+    return badRequest("missing-agent-id", "agent_id is required", { parameter: "agent_id" });
+  }
   const agent = directory.resolve(named);
   const refusal = refuseAuthority(exchange, agent, {
     policy,
@@ -87,6 +89,10 @@ export async function changeLifecycle(
   if (refusal !== undefined) {
     call.log.warn({ method, code: refusal.code }, "a lifecycle change was refused");
     return refusal;
+  }
+  // Said to nobody who may not decide: two names that are one agent's would say that there is one.
+  if (isOfAnother(call, named, directory)) {
+    return violationAt("/agent_id", "const", "must be the agent that the path names");
   }
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
@@ -122,21 +128,17 @@ export async function changeLifecycle(
 }
 
 /** The agent that the path names, else the body, else the caller itself. */
-function nameOf(
-  directory: AgentDirectory,
-  { input, agentId }: Call,
-  { path }: ExchangeView,
-): string | Refusal {
+function nameOf({ input, agentId }: Call, { path }: ExchangeView): string | undefined {
   const { agent, agent_id: written } = input;
-  const named = (path === "/" ? undefined : agent) ?? written ?? agentId;
-  if (typeof named !== "string") {
-    return badRequest("missing-agent-id", "agent_id is required", { parameter: "agent_id" });
-  }
-  // A change that cannot be undone must not be made to either of two.
-  if (typeof written !== "string" || written === named) return named;
+  return textIn((path === "/" ? undefined : agent) ?? written ?? agentId);
+}
+
+/** Tells whether the body names another agent: a change that cannot be undone must not be made to either of two. */
+function isOfAnother({ input }: Call, named: string, directory: AgentDirectory): boolean {
+  const { agent_id: written } = input;
+  if (typeof written !== "string" || written === named) return false;
   const other = directory.resolve(written);
-  if (other !== undefined && other === directory.resolve(named)) return named;
-  return violationAt("/agent_id", "const", "must be the agent that the path names");
+  return other === undefined || other !== directory.resolve(named);
 }
 
 function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>> {

@@ -391,6 +391,13 @@ describe("lifecycle_auth = genesis_issuer", () => {
       expect(unknown.text).toBe(known.text);
       expect(known.headers.get("owner-id")).toBe(unknown.headers.get("owner-id"));
     }
+    // In whatever case, a name is the same agent's.
+    const named = async (name: string) => {
+      const body = { reason: "a test", agent_id: name.toUpperCase() };
+      const request = { method: "REVOKE", path: `/agents/${name}`, headers: { "Agent-ID": BOB } };
+      return (await server.send({ ...request, body })).text;
+    };
+    expect(await named("somebody")).toBe(await named("alice"));
     const operator = peerWith({ key: STRANGER });
     const server2 = await openServer(files);
     expect((await change(server2, "REVOKE", { agent_id: UNKNOWN }, {}, operator)).status).toBe(404);
