@@ -117,7 +117,7 @@ function actingGates({ attributor, callerState, directory, view }: DispatcherPar
   const { certificates, lifecycle } = callerState;
   return {
     ledger: ledgerGate(attributor, view),
-    caller: revocationGate({ directory, certificates }),
+    caller: revocationGate(certificates),
     lifecycle: ({ caller }) => refuseInactiveCaller(caller, { directory, lifecycle }),
   };
 }
@@ -128,7 +128,7 @@ function innerGates(parts: DispatcherParts): Gates {
   const { certificates, lifecycle } = callerState;
   return {
     ledger: ledgerGate(attributor, view),
-    caller: revocationGate({ directory, certificates }),
+    caller: revocationGate(certificates),
     lifecycle: lifecycleGate({ directory, methodPolicy, lifecycle }),
   };
 }

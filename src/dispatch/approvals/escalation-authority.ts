@@ -35,7 +35,8 @@ export function authorityOver(
 ): Decision["authority"] | Refusal {
   const { agentId, recipient } = escalation;
   const own = asker.caller.agentId;
-  if (own === agentId) {
+  // Nor with its certificate alone, which may be an operator's as well.
+  if ((own ?? asker.caller.certifiedAs) === agentId) {
     return confirmationForbidden("the agent that escalated may not decide its own escalation");
   }
   if (operatorOf(asker.peer, policy) !== undefined) return "operator";

@@ -18,6 +18,8 @@ export interface Caller {
   readonly trustTier: number | undefined;
   /** True when the peer's certificate binds the Agent-ID; otherwise only the header claims it. */
   readonly isCertified: boolean;
+  /** The agent of the peer's certificate, where the request names none: it gives no right. */
+  readonly certifiedAs?: string | undefined;
   /** Set where the request is delegated work, or hands some on from another server. */
   readonly delegation?: Delegation | undefined;
 }

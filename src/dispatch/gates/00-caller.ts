@@ -44,33 +44,33 @@ export function callerGate({ directory, policy, certificates }: CallerGateOption
     if (fault !== undefined) return fault;
     const agentId = exchange.header("agent-id");
     if (agentId !== undefined) return identify(exchange, agentId, context);
-    const { principalId } = exchange;
-    if (principalId !== undefined) exchange.caller = { ...ANONYMOUS, principalId };
-    return refuseRevoked(exchange, { directory, certificates });
+    const { principalId, peer } = exchange;
+    if (principalId !== undefined || peer.certificate !== undefined) {
+      const certifiedAs = peer.certificate && boundAgentId(directory, peer.certificate);
+      exchange.caller = { ...ANONYMOUS, principalId, certifiedAs };
+    }
+    return refuseRevoked(exchange, certificates);
   };
 }
 
 /** Asks again about the certificate of a caller that was let in with it, and of those that handed its task on. */
-export function revocationGate(registers: RevocationRegisters): Gate {
+export function revocationGate(certificates: CallerState["certificates"]): Gate {
   return (exchange) => {
     for (const { certificate, agentId } of exchange.caller.delegation?.links ?? []) {
       if (certificate === undefined) continue;
-      if (registers.certificates.isRevoked(certificate, agentId)) return certificateRevoked();
+      if (certificates.isRevoked(certificate, agentId)) return certificateRevoked();
     }
-    return refuseRevoked(exchange, registers);
+    return refuseRevoked(exchange, certificates);
   };
 }
-
-type RevocationRegisters = Pick<CallerGateOptions, "directory" | "certificates">;
 
 /** A certificate of an agent is revoked for it also where the request names nobody: it may be an operator's as well. */
 function refuseRevoked(
   { peer: { certificate }, caller }: Exchange,
-  { directory, certificates }: RevocationRegisters,
+  certificates: CallerState["certificates"],
 ): Refusal | undefined {
-  if (certificate === undefined) return undefined;
-  const agentId = caller.agentId ?? boundAgentId(directory, certificate);
-  if (agentId === undefined) return undefined;
+  const { agentId = caller.certifiedAs } = caller;
+  if (certificate === undefined || agentId === undefined) return undefined;
   return certificates.isRevoked(certificate, agentId) ? certificateRevoked() : undefined;
 }
 

@@ -11,7 +11,6 @@ import {
   lifecycleConflict,
   lifecycleInvalid,
   notFound,
-  type Refusal,
   violationAt,
 } from "../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../dispatch/refusals/store-refusals.ts";

@@ -290,6 +290,17 @@ describe("CONFIRM of an escalation", () => {
     }
   });
 
+  it("is not taken from that agent's own certificate where it names nobody", async () => {
+    const id = await escalated(shared(), newTask());
+    const own = makeCertificate({ key: AGENT, agent: { agentId: NORA } });
+    const request = { ...confirmation(id, "accepted"), headers: {} };
+    const reply = await askAs(shared(), undefined, request, { certificate: own });
+    expect(refusalOf(reply)).toEqual([403, "confirmation-forbidden"]);
+    const other = makeCertificate({ key: AGENT, agent: { agentId: OTTO } });
+    const taken = await askAs(shared(), undefined, request, { certificate: other });
+    expect(taken.body["result"]).toMatchObject({ authority: "operator" });
+  });
+
   it("asks nobody who has neither an Agent-ID nor a certificate", async () => {
     const reply = await askAs(shared(), undefined, confirmation("esc-0", "accepted"));
     expect(refusalOf(reply)).toEqual([262, "credentials-missing"]);
