@@ -73,6 +73,7 @@ function actionResolver(context: DelegationContext): ActionResolver {
   return new ActionResolver({
     endpoints: () => deployment().listed,
     agents: (callerId) => (isDisclosedTo(context, callerId) ? deployment().directory : undefined),
+    agentById: (agentId) => deployment().directory.find(agentId),
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });
 }

@@ -28,6 +28,8 @@ export interface ActionSources {
   endpoints(): readonly ListedDefinition[];
   /** The agents that a caller may learn of; undefined: none. */
   agents(callerId: string | undefined): DirectoryView | undefined;
+  /** Any agent: an Agent-ID cannot be guessed. */
+  agentById(agentId: string): AgentDocument | undefined;
   /** The pair that aliases and redirects make of another. */
   canonical(pair: Pair): Pair;
 }
@@ -85,7 +87,7 @@ export class ActionResolver {
   #lookUp(name: string, callerId: string | undefined): Pair | undefined {
     const tool = this.#known().tools.get(name);
     if (tool !== undefined) return tool.definition;
-    const agent = this.#findAgent(name, callerId);
+    const agent = this.#findAgent(name, callerId) ?? this.#sources.agentById(nameIn(name));
     if (agent === undefined) return undefined;
     const { agentPath = "" } = this.#known();
     const path = agent.executePath ?? fillTemplate(agentPath, () => agent.agentId);
@@ -93,8 +95,7 @@ export class ActionResolver {
   }
 
   #findAgent(name: string, callerId: string | undefined): AgentDocument | undefined {
-    const wanted = AGENT.exec(name)?.[1] ?? name;
-    return this.#sources.agents(callerId)?.resolve(wanted);
+    return this.#sources.agents(callerId)?.resolve(nameIn(name));
   }
 
   /** Callers are shown the same agents or none: what is known of one list is kept. */
@@ -115,6 +116,10 @@ export class ActionResolver {
 
 const MAX_SUGGESTIONS = 3;
 const AGENT = /^\/?agents\/([^/]+)$/;
+/** The name of an agent, or its Agent-ID, which may be written as a path. */
+function nameIn(written: string): string {
+  return AGENT.exec(written)?.[1] ?? written;
+}
 const AGENT_PATH = /^\/agents\/\{[^{}/]+\}$/;
 
 interface ActionIndex {

@@ -190,6 +190,19 @@ describe("EXECUTE", () => {
     const near = await execute(server, { action: "bop" });
     expect([found.status, found.body["suggestions"]]).toEqual([404, []]);
     expect(near.body["suggestions"]).toEqual([]);
+    // An Agent-ID cannot be guessed, and says nothing of the name.
+    const named = await execute(server, { action: BOB });
+    expect(named.body).toMatchObject({ action: { path: `/agents/${BOB}` }, result: {} });
+    const { "endpoints/agents.toml": _, ...others } = FILES;
+    const bare = await openServer({
+      ...others,
+      "agtp-server.toml": configFile({ agents: { disclosure: "private" } }),
+    });
+    const [known, unknown] = [
+      await execute(bare, { action: BOB }),
+      await execute(bare, { action: "e".repeat(64) }),
+    ];
+    expect(known.text.replaceAll(BOB, "")).toBe(unknown.text.replaceAll("e".repeat(64), ""));
   });
 });
 

@@ -26,6 +26,7 @@ function openResolver() {
       return endpoints;
     },
     agents: () => ({ list: () => agents, resolve: () => undefined }),
+    agentById: () => undefined,
     canonical: (pair) => pair,
   };
   return { resolver: new ActionResolver(sources), counts };
