@@ -266,6 +266,7 @@ export class HttpListener {
 
 const NO_HOST = refusedAs("invalid-framing", "the request has no Host field");
 const TWO_HOSTS = refusedAs("invalid-framing", "more than one Host field");
+const TWO_CREDENTIALS = refusedAs("invalid-wire-format", "more than one Authorization field");
 const OLD_CODING = refusedAs("invalid-framing", "HTTP/1.0 has no transfer encodings");
 const STRANGE_CODING = refusedAs("invalid-framing", "the transfer encoding is not known");
 const STRANGE_VERSION = refusedAs(
@@ -283,7 +284,8 @@ function faultIn(request: http.IncomingMessage): WireFault | undefined {
   const { headers, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return STRANGE_VERSION;
   if (headers.host === undefined && httpVersion === "1.1") return NO_HOST;
-  if (hasTwoHosts(request)) return TWO_HOSTS;
+  if (isRepeated("host", request)) return TWO_HOSTS;
+  if (isRepeated("authorization", request)) return TWO_CREDENTIALS;
   const { "transfer-encoding": coding } = headers;
   if (coding === undefined) return undefined;
   // A proxy of that version passes it on unread, and sees another end of the body.
@@ -291,12 +293,12 @@ function faultIn(request: http.IncomingMessage): WireFault | undefined {
   return coding.toLowerCase() === "chunked" ? undefined : STRANGE_CODING;
 }
 
-/** Node gives the first, where a proxy may have gone by another. */
-function hasTwoHosts({ rawHeaders }: http.IncomingMessage): boolean {
+/** Node gives the first of such fields, where a proxy may have gone by another. */
+function isRepeated(name: string, { rawHeaders }: http.IncomingMessage): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!;
-    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
+    const one = rawHeaders[at]!;
+    if (one.length === name.length && one.toLowerCase() === name) count += 1;
   }
   return count > 1;
 }

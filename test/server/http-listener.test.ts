@@ -133,6 +133,10 @@ describe("the sidecar's limits", () => {
       "a coding of the body in HTTP/1.0",
       "PUT /orders/7 HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nGET /orders/9 HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
+    [
+      "two credentials, whoever is asked",
+      "GET /openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n",
+    ],
     ["two hosts", "GET /orders/7 HTTP/1.1\r\nHost: x\r\nHOST: y\r\n\r\n"],
     ["another major version", "GET /orders/7 HTTP/2.0\r\nHost: x\r\n\r\n"],
     ["a request line without a version", "GET /orders/7\r\n\r\n"],
