@@ -340,6 +340,7 @@ describe("a peer that misbehaves", () => {
   async function against(
     answer: (peer: AgtpPeer) => Parameters<typeof startPeer>[0],
     more: object = {},
+    ask: (home: TestDaemon) => Promise<TestReply> = delegate,
   ): Promise<TestReply> {
     let answering: Parameters<typeof startPeer>[0] = () => undefined;
     const peer = await startPeer((...given) => answering(...given));
@@ -348,7 +349,7 @@ describe("a peer that misbehaves", () => {
     const files = filesOf("home.example", HOME_KEY, [{ ...away, ca: "away.pem", ...more }]);
     const home = await openDaemon({ ...files, "away.pem": peer.cert });
     try {
-      return await delegate(home);
+      return await ask(home);
     } finally {
       await peer.close();
     }
@@ -432,6 +433,20 @@ describe("a peer that misbehaves", () => {
     expect(reply.body["link"]).toMatchObject({ index: 0, server_id: "away.example" });
     expect(reply.body["outcome"]).toBe("unknown");
     expect(reply.body).not.toHaveProperty("result");
+  });
+
+  it("leaves open what it did for an agent that was handed the task before", async () => {
+    const claimed = JSON.stringify({ status: 200, result: { result: { booked: 2 } } });
+    const scopes = ["booking:room", "booking:read"];
+    const further = { target: `away:${ERIN}`, scopes: ["booking:room"] };
+    const task = { method: "DELEGATE", parameters: delegation(further) };
+    const reply = await against(
+      () => (socket) => socket.write(peerReply(claimed)),
+      {},
+      (home) => delegate(home, { target: BOB, task, scopes }),
+    );
+    expect(refusalOf(reply)).toEqual([551, "authority-chain-broken", "chain"]);
+    expect(reply.body["outcome"]).toBe("unknown");
   });
 
   it("is not believed where its record names what an agent of this server has never done", async () => {

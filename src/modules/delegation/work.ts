@@ -4,7 +4,7 @@
  * it. 550 with what the agent was answered · 551 where it handed on in its turn, and a link further
  * on does not hold.   AGTP "DELEGATE"
  */
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
 import { type ActAs, type Acted, actingCaller } from "../../dispatch/handling/acting.ts";
@@ -14,6 +14,8 @@ import {
   type WorkOutcome,
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
+import type { RefusalCode } from "../../dispatch/refusals/refusal-code.ts";
+import type { UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isDone } from "../../wire/message.ts";
 import type { Performance } from "./delegate.ts";
@@ -94,7 +96,7 @@ function stepFailed(
   if (answer.kind === "output") {
     const subAgent = { ...where, result: answer.output ?? null };
     const explanation = `the agent was answered ${status}`;
-    const outcome = outcomeOf(status, undefined);
+    const outcome = status === 500 ? "unknown" : "failed";
     return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
   }
   const { error, ...carried } = refusalBody(answer);
@@ -102,15 +104,27 @@ function stepFailed(
   if (status === 551 && isRecord(carried["link"])) {
     const link = { index: -1, ...carried["link"] };
     const explanation = `a link further on does not hold: ${answer.message}`;
-    return chainBroken("chain", explanation, link, { sub_agent: subAgent });
+    const known = carried["outcome"] === "unknown" ? { outcome: "unknown" } : {};
+    return chainBroken("chain", explanation, link, { ...known, sub_agent: subAgent });
   }
   const explanation = `the agent was answered ${status}: ${answer.message}`;
-  const outcome = outcomeOf(status, carried["outcome"]);
+  const outcome = outcomeOf(answer);
   return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
 }
 
-/** A refusal says that it was not done; a fault, or another agent's failure, may say less. */
-function outcomeOf(status: number, written: unknown): WorkOutcome {
-  if (status === 500) return "unknown";
-  return status === 550 && written === "unknown" ? "unknown" : "failed";
+type UpstreamError = (typeof UPSTREAM_ERRORS)[number];
+
+/** Refusals and errors that leave open if it was done. */
+const OPEN_ENDS: ReadonlySet<string> = new Set([
+  "outcome-unknown" satisfies RefusalCode,
+  ...(["upstream_timeout", "upstream_malformed_response"] satisfies UpstreamError[]),
+]);
+
+/** A refusal says that it was not done; a fault, an upstream's, or another agent's failure, may say less. */
+function outcomeOf({ status, code, carried, details }: Refusal): WorkOutcome {
+  if (status === 500 || OPEN_ENDS.has(code)) return "unknown";
+  if (code === ("upstream_connection_error" satisfies UpstreamError)) {
+    return recordIn(details)["sent"] === false ? "failed" : "unknown";
+  }
+  return status === 550 && carried?.["outcome"] === "unknown" ? "unknown" : "failed";
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { QueryCaller } from "../../../src/dispatch/module/query-source.ts";
 import { runSource } from "../../../src/modules/delegation/recent-runs.ts";
 import { openDelegation } from "../../../src/modules/delegation/register.ts";
+import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import {
   ALICE,
   BOB,
@@ -190,6 +191,44 @@ describe("DELEGATE to a hosted agent", () => {
     const called = { action: "mcp.tools.call", payload };
     const carried = await server.send({ method: "EXECUTE", headers, body: called });
     expect(carried.body["result"]).toMatchObject({ structuredContent: { left: 0 }, isError: true });
+  });
+
+  it.each([
+    ["a store that did not say what became of it", "undecided", "unknown"],
+    ["a store that has kept nothing", "full", "failed"],
+    ["an upstream that did not answer in time", { error: "upstream_timeout" }, "unknown"],
+    ["an answer that cannot be read", { error: "upstream_malformed_response" }, "unknown"],
+    [
+      "a connection that broke behind the request",
+      { error: "upstream_connection_error", details: { sent: true } },
+      "unknown",
+    ],
+    [
+      "an upstream that was not reached",
+      { error: "upstream_connection_error", details: { sent: false } },
+      "failed",
+    ],
+    ["an error of its own", { error: "room_unavailable" }, "failed"],
+  ] as const)("says what is known of the work after %s", async (_, told, outcome) => {
+    const handler = { type: "registered_function", function: "more.open_end" };
+    const errors = ["upstream_timeout", "upstream_connection_error", "room_unavailable"];
+    const open = {
+      ...{ method: "EXECUTE", path: "/loose-ends", handler },
+      errors: [...errors, "upstream_malformed_response"],
+    };
+    const server = await openServer({
+      ...files,
+      "more.mjs": "export const open_end = () => globalThis.openEnd();",
+      "endpoints/open.toml": endpointFile(open),
+    });
+    const openEnd = async () => {
+      if (typeof told === "string") throw new StoreUnavailableError(told, new Error("gone"));
+      return told;
+    };
+    Object.assign(globalThis, { openEnd });
+    const reply = await delegate(server, { task: { method: "EXECUTE", path: "/loose-ends" } });
+    expect(refusalOf(reply)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
+    expect(reply.body["outcome"]).toBe(outcome);
   });
 
   it.each([
