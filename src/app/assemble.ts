@@ -3,7 +3,6 @@
 import { type Drive, filterPaced, type Paced } from "../base/paced.ts";
 import type { ApprovalPolicy } from "../dispatch/approvals/approval-policy.ts";
 import { Approvals } from "../dispatch/approvals/approvals.ts";
-import { Deadlines } from "../dispatch/deadlines.ts";
 import {
   type ActEntrance,
   creatingDispatcher,
@@ -139,7 +138,7 @@ function creatingPipeline(
       ...{ register: contracts, routes, attempts, registry, negotiation: route },
       ...{ policy: methodPolicy, rcns: policies.rcns },
     },
-    deadlines: new Deadlines(limits.handlerTimeoutMs),
+    deadlines: kept.calls.within(limits.handlerTimeoutMs),
     ...{ rates, time, idempotency: state.idempotency },
   });
 }

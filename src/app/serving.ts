@@ -2,6 +2,7 @@
  * A deployment on its listeners, in whichever process: what is served, how another takes its place
  * whole or not at all, and how it ends.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { findDescriptorFault } from "../base/late-load.ts";
 import type { Log } from "../base/log.ts";
 import { giveWay } from "../base/paced.ts";
@@ -214,6 +215,9 @@ export class Serving {
     endHurry();
     this.kept.state.store.giveUpAfter?.(SILENCE_MS);
     await Promise.all([this.deployment.close(), ...others]);
+    this.kept.calls.giveUp();
+    // A call under an Idempotency-Key is answered for a little later.
+    await nextTurn();
   }
 
   /** Keeps the state and lets go of it; false where it could not be kept. */

@@ -7,6 +7,25 @@
 export interface Expiring {
   readonly startedAt: number;
   expire(): void;
+  /** The process ends before it does. */
+  giveUp(): void;
+}
+
+/** The calls that run in a process, of whichever deployment. */
+export class RunningCalls {
+  readonly #byTimeout = new Map<number, Deadlines>();
+
+  /** Those that may take so long. */
+  within(timeoutMs: number): Deadlines {
+    const deadlines = this.#byTimeout.get(timeoutMs) ?? new Deadlines(timeoutMs);
+    this.#byTimeout.set(timeoutMs, deadlines);
+    return deadlines;
+  }
+
+  /** Answers for all of them: nobody will learn what becomes of them. */
+  giveUp(): void {
+    for (const deadlines of this.#byTimeout.values()) deadlines.giveUp();
+  }
 }
 
 /** The running handlers, oldest first. */
@@ -26,6 +45,10 @@ export class Deadlines {
 
   delete(entry: Expiring): void {
     this.#entries.delete(entry);
+  }
+
+  giveUp(): void {
+    for (const entry of this.#entries) entry.giveUp();
   }
 
   #arm(delayMs: number): NodeJS.Timeout {

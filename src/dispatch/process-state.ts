@@ -10,6 +10,7 @@ import type { CollectionOptions } from "../state/collection-options.ts";
 import type { ServerState } from "../state/state.ts";
 import type { Store } from "../state/store.ts";
 import { Attempts } from "./contracts/attempts.ts";
+import { RunningCalls } from "./deadlines.ts";
 import { LoopTime } from "./rates/loop-time.ts";
 import { MinuteRates } from "./rates/minute-rates.ts";
 import { Rates } from "./rates/rates.ts";
@@ -35,6 +36,7 @@ export interface ProcessState {
   readonly rates: Rates;
   /** The rates by the minute, for what is dearer. */
   readonly minuteRates: MinuteRates;
+  readonly calls: RunningCalls;
   readonly time: LoopTime;
   readonly toll: Toll;
   /** The queue of work that takes longer than others want to wait. */
@@ -69,6 +71,7 @@ export function createProcessState(state: ServerState): ProcessState {
   };
   return {
     ...{ state, rates, minuteRates, time, toll: createToll(rates, time), attempts: new Attempts() },
+    calls: new RunningCalls(),
     work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }),
     stopping: new AbortController(),
     once: (open) => openOnce(open, () => open(store, clock, { escalations, holders, minuteRates })),

@@ -2,8 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
-import { endpointFile, makeDeployment } from "../support/deployment.ts";
-import { call, echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
+import { agentFile, endpointFile, makeDeployment } from "../support/deployment.ts";
+import { encodeRequest } from "../support/dispatch.ts";
+import { readJournal } from "../support/records.ts";
+import { AGENT_ID, call, echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
 /** Handlers that need no test in the same process. */
 const HANDLERS = `
@@ -90,6 +92,30 @@ describe("a drain", () => {
     expect(performance.now() - begun).toBeGreaterThan(150);
     expect(performance.now() - begun).toBeLessThan(3_000);
     expect(daemon.log.map(({ event }) => event)).toContain("handler-aborted");
+  });
+
+  it.each([
+    ["that was asked alone", {}],
+    ["under an Idempotency-Key", { "Idempotency-Key": "k-1" }],
+  ])("records a call that has not ended by then, %s", async (_, headers) => {
+    const agent = agentFile({ agent_id: AGENT_ID, name: "caller" });
+    const files = { "handlers.mjs": HANDLERS, "agents/caller.agent.json": agent };
+    const { directory, configPath } = makeDeployment(
+      serverFiles({ limits: { drain_timeout_ms: 100 } }, files),
+    );
+    const daemon = await startProgram(configPath);
+    const client = await daemon.connect();
+    const asked = { method: "EXECUTE", path: "/gates", body: { id: "stuck" } };
+    client.write(encodeRequest({ ...asked, headers: { "Agent-ID": AGENT_ID, ...headers } }));
+    await daemon.line("handler-started");
+    daemon.child.kill("SIGTERM");
+    expect((await daemon.outcome).code).toBe(0);
+    const [record, ...others] = readJournal(join(directory, ".agtp/journal"));
+    expect(others).toEqual([]);
+    expect(record?.payload).toMatchObject({ method: "EXECUTE", path: "/gates", status: 503 });
+    expect(daemon.log.filter(({ event }) => event === "request")).toMatchObject([
+      { status: 503, code: "outcome-unknown" },
+    ]);
   });
 
   it("refuses new connections", async () => {

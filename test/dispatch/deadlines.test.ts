@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Deadlines, type Expiring } from "../../src/dispatch/deadlines.ts";
+import { Deadlines, type Expiring, RunningCalls } from "../../src/dispatch/deadlines.ts";
 
 function entry(expired: string[], name: string): Expiring {
-  return { startedAt: performance.now(), expire: () => void expired.push(name) };
+  return {
+    startedAt: performance.now(),
+    expire: () => void expired.push(name),
+    giveUp: () => void expired.push(`${name}, given up`),
+  };
 }
 
 describe("Deadlines", () => {
@@ -56,10 +60,24 @@ describe("Deadlines", () => {
     const deadlines = new Deadlines(100);
     const chained = entry(expired, "chained");
     deadlines.add({
-      startedAt: performance.now(),
+      ...chained,
       expire: () => deadlines.add({ ...chained, startedAt: performance.now() }),
     });
     vi.advanceTimersByTime(250);
     expect(expired).toEqual(["chained"]);
+  });
+});
+
+describe("RunningCalls", () => {
+  it("gives up what runs, whatever time it has, and nothing that is over", () => {
+    const ended: string[] = [];
+    const calls = new RunningCalls();
+    const done = entry(ended, "done");
+    calls.within(100).add(done);
+    calls.within(100).add(entry(ended, "first"));
+    calls.within(200).add(entry(ended, "second"));
+    calls.within(100).delete(done);
+    calls.giveUp();
+    expect(ended).toEqual(["first, given up", "second, given up"]);
   });
 });

@@ -18,7 +18,11 @@ import type { Exchange } from "../exchange.ts";
 import type { Gate } from "../gates/gate.ts";
 import { CHANNELS, type Fault, type HandlerBegin } from "../observer.ts";
 import { handlerTimeout, namedError, type Refusal, serverError } from "../refusals/refusal.ts";
-import { storeOutcomeUnknown, storeUnavailable } from "../refusals/store-refusals.ts";
+import {
+  endOutcomeUnknown,
+  storeOutcomeUnknown,
+  storeUnavailable,
+} from "../refusals/store-refusals.ts";
 import { AGTP_JSON, type Reply, replyLater, replyToRefusal } from "../reply.ts";
 import type { Outcome, Route } from "../routes/route.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
@@ -151,6 +155,11 @@ class Invocation<T> implements Expiring {
     this.#exchange.abort(new Error(message));
     this.#services.reportFault({ errorId, exchange: this.#exchange, message });
     this.#over(replyToRefusal(handlerTimeout(errorId)));
+  }
+
+  giveUp(): void {
+    this.#exchange.abort(new Error("the server ends"));
+    this.#over(replyToRefusal(endOutcomeUnknown()));
   }
 
   #threw(cause: unknown): void {

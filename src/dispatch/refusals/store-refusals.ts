@@ -40,6 +40,12 @@ export function recordOutcomeUnknown(): Refusal {
   return refusal(503, "outcome-unknown", message, { headers: STORE_RETRY });
 }
 
+/** 503: the server ended while it was done, and waits for it no longer; for the record alone. */
+export function endOutcomeUnknown(): Refusal {
+  const message = "the server ended while this was done, and it may have been done in part";
+  return refusal(503, "outcome-unknown", message);
+}
+
 /** 410: the record was in the journal, and went with the age or the size that the operator set. */
 export function recordGone({ isArchived, segment, through }: WhereCut): Refusal {
   const code = isArchived ? "record-archived" : "record-removed";
