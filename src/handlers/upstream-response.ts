@@ -139,6 +139,12 @@ const TIMEOUT_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
+/** Beside those of undici's parser, which have no code. */
+const NOT_HTTP_CODES: ReadonlySet<string> = new Set([
+  "UND_ERR_HEADERS_OVERFLOW",
+  "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+]);
+
 /** How far a call had come when it failed. */
 interface FailedCall {
   readonly isAborted: boolean;
@@ -158,7 +164,7 @@ export function upstreamFailure(error: unknown, { isAborted, isSent }: FailedCal
   }
   // A request undici will not send is a fault of ours, not of the upstream.
   if (code === "UND_ERR_INVALID_ARG") throw error;
-  if (code.startsWith("HPE_")) {
+  if (NOT_HTTP_CODES.has(code) || (error instanceof Error && error.name === "HTTPParserError")) {
     const message = "the upstream's response is not HTTP";
     return { error: "upstream_malformed_response", message };
   }

@@ -34,6 +34,8 @@ function createUpstreamHandler(binding: ExternalServiceBinding, from: UpstreamPo
   return createExternalService(binding, url, from).handler;
 }
 
+const HEAD = "HTTP/1.1 200 OK\r\n";
+
 type BindingChoice = Partial<ExternalServiceBinding> & { readonly path?: string };
 
 /** Calls the upstream through a handler bound as given. */
@@ -315,6 +317,20 @@ describe("the failures of createExternalService", () => {
     expect(await call({ ca: cert })).toMatchObject({
       message: "the upstream cannot be reached",
       details: { sent: false },
+    });
+  });
+
+  it.each([
+    ["another protocol", "SSH-2.0-Server\r\n"],
+    ["two lengths", `${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} `],
+    ["a length beside chunks", `${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`],
+    ["a chunk without a length", `${HEAD}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`],
+    ["a head without an end", `${HEAD}X: ${"x".repeat(40_000)}\r\n`],
+  ])("calls what is not HTTP malformed: %s", async (_, octets) => {
+    upstream.respond((response) => void response.socket?.write(octets));
+    expect(await call({ method: "POST" })).toEqual({
+      error: "upstream_malformed_response",
+      message: "the upstream's response is not HTTP",
     });
   });
 
