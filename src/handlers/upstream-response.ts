@@ -71,9 +71,10 @@ async function readResult(
     case "binary":
       return { body: { base64: bytes.toString("base64"), media_type: mediaType } };
     case "text": {
-      const text = decodeUtf8(bytes);
+      const charset = charsetOf(mediaType);
+      const text = decodeText(bytes, charset);
       return text === undefined
-        ? malformed(response, "is not UTF-8")
+        ? malformed(response, charset === undefined ? "is not UTF-8" : "is no text of its charset")
         : { body: { text, media_type: mediaType } };
     }
     case "json":
@@ -90,6 +91,25 @@ async function readResult(
       const { list, fault } = readEvents(text);
       return list === undefined ? malformed(response, fault) : { body: renameOutput(list, names) };
     }
+  }
+}
+
+/** What only has ASCII by its own word is UTF-8 as well. */
+const UTF_8_NAMES: ReadonlySet<string> = new Set(["utf-8", "utf8", "us-ascii", "ascii"]);
+
+/** The charset of a text, in lower case; undefined: UTF-8.   RFC 9110 §8.3.2 */
+function charsetOf(mediaType: string): string | undefined {
+  const name = /;\s*charset="?([^\s";]+)/i.exec(mediaType)?.[1]?.toLowerCase();
+  return name === undefined || UTF_8_NAMES.has(name) ? undefined : name;
+}
+
+/** Undefined for what is none, and for a charset that nobody knows. */
+function decodeText(octets: Buffer, charset: string | undefined): string | undefined {
+  if (charset === undefined) return decodeUtf8(octets);
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(octets);
+  } catch {
+    return undefined;
   }
 }
 

@@ -331,6 +331,30 @@ describe("a response", () => {
     }
   });
 
+  it.each([
+    ["iso-8859-1", Buffer.from([0xe9, 0xc3, 0xa9]), "é\u00c3\u00a9"],
+    ['"UTF-16LE"', Buffer.from("hé", "utf16le"), "hé"],
+    ["Shift_JIS", Buffer.from([0x83, 0x65]), "テ"],
+    // What only has ASCII by its own word is UTF-8 as well.
+    ["us-ascii", Buffer.from("é"), "é"],
+    ["utf8", Buffer.from("é"), "é"],
+  ])("is text in the charset that its type names: %s", async (charset, octets, text) => {
+    const type = `text/plain; format=flowed; Charset=${charset}`;
+    upstream.respond((response) => response.writeHead(200, { "content-type": type }).end(octets));
+    const result = await ask({ method: "GET", how: { responseFormat: "text" } }, {});
+    expect(result).toEqual({ body: { text, media_type: type } });
+  });
+
+  it.each([
+    ["x-nobodys", "text"],
+    ["utf-16be", "t"],
+  ])("is malformed where it is no text of its charset: %s", async (charset, octets) => {
+    const type = `text/plain; charset=${charset}`;
+    upstream.respond((response) => response.writeHead(200, { "content-type": type }).end(octets));
+    const result = await ask({ method: "GET", how: { responseFormat: "text" } }, {});
+    expect(result).toMatchObject({ error: "upstream_malformed_response" });
+  });
+
   it("is bytes as base64", async () => {
     upstream.respond((response) => response.writeHead(200).end(Buffer.from([0xff, 0x00])));
     expect(await ask({ method: "GET", how: { responseFormat: "binary" } }, {})).toEqual({
