@@ -121,10 +121,24 @@ const OPEN_ENDS: ReadonlySet<string> = new Set([
 ]);
 
 /** A refusal says that it was not done; a fault, an upstream's, or another agent's failure, may say less. */
-function outcomeOf({ status, code, carried, details }: Refusal): WorkOutcome {
+function outcomeOf({ status, code, carried, details }: Answered): WorkOutcome {
   if (status === 500 || OPEN_ENDS.has(code)) return "unknown";
-  if (code === ("upstream_connection_error" satisfies UpstreamError)) {
-    return recordIn(details)["sent"] === false ? "failed" : "unknown";
+  const told = recordIn(details);
+  switch (code) {
+    case "upstream_connection_error" satisfies UpstreamError:
+      return told["sent"] === false ? "failed" : "unknown";
+    case "composition_failed": {
+      const step = recordIn(told["error"]);
+      const answered = { status: Number(told["status"]), code: String(step["code"]) };
+      return outcomeOf({ ...answered, carried: step, details: step["details"] });
+    }
+    default:
+      return status === 550 && carried?.["outcome"] === "unknown" ? "unknown" : "failed";
   }
-  return status === 550 && carried?.["outcome"] === "unknown" ? "unknown" : "failed";
 }
+
+/** The parts of a refusal that tell of it, or of what a step of a composition was answered. */
+type Answered = Pick<Refusal, "carried" | "details"> & {
+  readonly status: number;
+  readonly code: string;
+};

@@ -22,6 +22,17 @@ import { readJws, recordOf } from "../../support/records.ts";
 // In process: nothing listens there.
 const files = delegationFiles({ server: { port: 4481 } });
 
+const RECIPE = `
+[[recipe]]
+name = "composed"
+version = "1"
+description = "One step."
+pattern = { method_exact = "EXECUTE", path_exact = "/composed" }
+[[recipe.steps]]
+method = "EXECUTE"
+path = "/loose-ends"
+`;
+
 async function recordAt(server: TestServer, auditId: unknown) {
   const jws = await server.state.ledger.find(String(auditId));
   if (jws === undefined) throw new Error("no such record");
@@ -216,8 +227,14 @@ describe("DELEGATE to a hosted agent", () => {
       ...{ method: "EXECUTE", path: "/loose-ends", handler },
       errors: [...errors, "upstream_malformed_response"],
     };
+    const composed = {
+      ...{ method: "EXECUTE", path: "/composed", errors: ["composition_failed"] },
+      handler: { type: "composition", recipe: "composed" },
+    };
     const server = await openServer({
       ...files,
+      "recipes/composed.toml": RECIPE,
+      "endpoints/composed.toml": endpointFile(composed),
       "more.mjs": "export const open_end = () => globalThis.openEnd();",
       "endpoints/open.toml": endpointFile(open),
     });
@@ -226,9 +243,11 @@ describe("DELEGATE to a hosted agent", () => {
       return told;
     };
     Object.assign(globalThis, { openEnd });
-    const reply = await delegate(server, { task: { method: "EXECUTE", path: "/loose-ends" } });
-    expect(refusalOf(reply)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
-    expect(reply.body["outcome"]).toBe(outcome);
+    for (const path of ["/loose-ends", "/composed"]) {
+      const reply = await delegate(server, { task: { method: "EXECUTE", path } });
+      expect(refusalOf(reply)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
+      expect([path, reply.body["outcome"]]).toEqual([path, outcome]);
+    }
   });
 
   it.each([
