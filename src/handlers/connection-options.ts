@@ -10,7 +10,7 @@ import { isLoopbackAddress, isNobodysAddress } from "../base/addresses.ts";
 import { within } from "../base/deadline.ts";
 import { given } from "../base/json-value.ts";
 import { loadLate } from "../base/late-load.ts";
-import { turnOfLong } from "./paced-answers.ts";
+import { pacePieces, turnOfLong } from "./paced-answers.ts";
 import { type Resolve, shareLookUps } from "./shared-look-ups.ts";
 
 /** The options in which connections differ. */
@@ -108,7 +108,7 @@ export function createHttpClient({
   const agent = loadLate(async () => {
     const { Agent } = await import("undici");
     const silence = given({ headersTimeout: silenceMs, bodyTimeout: silenceMs });
-    return new Agent({ ...connectionOptions(needs), ...silence });
+    return new Agent({ ...connectionOptions(needs), ...silence }).compose(pacePieces);
   });
   return {
     prepare: () => agent.prepare(),

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { readBoundedBody } from "../../src/handlers/connection-options.ts";
+import { createHttpClient, readBoundedBody } from "../../src/handlers/connection-options.ts";
 import { createBoundedFetch } from "../../src/handlers/mcp/bounded-fetch.ts";
 import { createUpstreamPools } from "../../src/handlers/upstream-pools.ts";
 import { countTurns } from "../support/event-loop.ts";
@@ -57,6 +57,16 @@ describe("an answer in tiny pieces", () => {
     const pool = openPools().pool({ origin, ca: undefined });
     const { signal } = new AbortController();
     const { body } = await pool.request({ method: "GET", path: "/", signal });
+    const count = countTurns();
+    expect(await body.text()).toBe("1".repeat(PIECES));
+    count.stop();
+    expect(count.turns).toBeGreaterThan(PIECES / 200);
+  });
+
+  it("of a token issuer, a webhook or a model is read a few of them a turn, and whole", async () => {
+    const client = createHttpClient({ connections: 1, connectTimeoutMs: 5_000 });
+    onTestFinished(() => client.close());
+    const { body } = await client.request(`${await serve(sendPieces)}/`, {});
     const count = countTurns();
     expect(await body.text()).toBe("1".repeat(PIECES));
     count.stop();
