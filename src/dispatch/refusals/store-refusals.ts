@@ -1,6 +1,7 @@
 /** Refusals for what the store or the journal cannot keep, does not know, or has no more. */
 import type { WhereCut } from "../../state/journal/archived-records.ts";
 import { type Refusal, refusal } from "./refusal.ts";
+import type { RefusalCode } from "./refusal-code.ts";
 
 /** 503: what this agent does could not be recorded, so it is not begun. */
 export function attributionUnavailable(): Refusal {
@@ -44,6 +45,17 @@ export function recordOutcomeUnknown(): Refusal {
 export function endOutcomeUnknown(): Refusal {
   const message = "the server ended while this was done, and it may have been done in part";
   return refusal(503, "outcome-unknown", message);
+}
+
+/** Tells whether an answer leaves open what was done. */
+export function isOutcomeUnknown({
+  status,
+  code,
+}: {
+  readonly status: number;
+  readonly code: string;
+}): boolean {
+  return status === 503 && code === ("outcome-unknown" satisfies RefusalCode);
 }
 
 /** 410: the record was in the journal, and went with the age or the size that the operator set. */
