@@ -121,6 +121,8 @@ export class Exchange {
   upstream: CallUpstream | undefined;
   /** Something was done that may have changed something. */
   hasActed = false;
+  /** The same request has another answer once an operator has answered its upstream. */
+  awaitsAnswer = false;
 
   #isAnswered = false;
   #approval: PresentedApproval | undefined;
@@ -226,6 +228,13 @@ export class Exchange {
   markActed(): void {
     this.hasActed = true;
     this.inner?.parent.markActed();
+  }
+
+  /** Notes that an operator is asked; what only hands its answer on waits as well. */
+  markAwaiting(): void {
+    this.awaitsAnswer = true;
+    const parent = this.inner?.parent;
+    if (parent?.route?.leadsTo !== undefined) parent.markAwaiting();
   }
 
   /** The person whom records name beside the agent. */

@@ -19,8 +19,6 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** The refusal this reply was made from. */
   readonly refusal: Refusal | undefined;
-  /** A later request of the same text is answered otherwise, although this one was not refused. */
-  readonly isPassing?: true;
 }
 
 /** The wire takes the text of a refusal; whoever dispatched it looks at its body. */
@@ -52,8 +50,5 @@ export function replyToRefusal(refusal: Refusal): Reply {
 
 /** 202: the same request has another answer once somebody has decided. */
 export function replyLater(body: unknown): Reply {
-  return {
-    ...{ status: 202, body, contentType: AGTP_JSON, headers: undefined },
-    ...{ refusal: undefined, isPassing: true },
-  };
+  return { status: 202, body, contentType: AGTP_JSON, headers: undefined, refusal: undefined };
 }

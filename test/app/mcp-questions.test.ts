@@ -48,7 +48,7 @@ function filesFor(script: string, play: string, workers = 1): DeploymentFiles {
     }),
     "ca.pem": CA.cert,
     "agents/alma.agent.json": agentFile({
-      ...{ agent_id: ALMA, name: "alma", scopes_accepted: ["seats:write"] },
+      ...{ agent_id: ALMA, name: "alma", scopes_accepted: ["seats:write", "seats:read"] },
     }),
     "agents/boris.agent.json": agentFile({
       ...{ agent_id: BORIS, name: "boris", scopes_accepted: ["seats:write"] },
@@ -385,6 +385,35 @@ describe("a question to a call with an Idempotency-Key", () => {
     expect(done.status).toBe(200);
     expect(done.headers.get("idempotency-replayed")).toBeUndefined();
     const again = await ask(daemon, keyed(idOf(second)));
+    expect(again).toMatchObject({ status: 200, body: done.body });
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  it.each<[string, object]>([
+    ["EXECUTE", { action: "RESERVE /seats", parameters: { city: "Rome" } }],
+    [
+      "DELEGATE",
+      {
+        ...{ target_agent_id: BORIS, authority_scope: ["seats:write"] },
+        task: { method: "RESERVE", path: "/seats", parameters: { city: "Rome" } },
+      },
+    ],
+  ])("is not kept where %s has the call made", async (method, body) => {
+    const daemon = await start(await makeAsking(ASKING));
+    const keyed = (id?: string): Promise<TestReply> => {
+      const presented = id === undefined ? {} : { "Escalation-ID": id };
+      const headers = { "Agent-ID": ALMA, "Idempotency-Key": "k-1", ...presented };
+      return ask(daemon, { method, body, headers });
+    };
+    const askedIn = ({ text }: TestReply) => /esc-[0-9a-f-]{36}/.exec(text)?.[0] ?? "";
+    const first = askedIn(await keyed());
+    expect((await answer(daemon, first, { seat: "aisle" })).status).toBe(200);
+    const second = askedIn(await keyed(first));
+    expect(second).not.toBe(first);
+    expect((await answer(daemon, second, { pay: true })).status).toBe(200);
+    const done = await keyed(second);
+    expect([done.status, askedIn(done)]).toEqual([200, ""]);
+    const again = await keyed(second);
     expect(again).toMatchObject({ status: 200, body: done.body });
     expect(again.headers.get("idempotency-replayed")).toBe("true");
   });

@@ -171,7 +171,7 @@ export class Approvals {
     const refused = this.#refuseUsed(escalation) ?? this.#refuseClosed(escalation);
     if (refused !== undefined) return refused;
     if (others.length > 0) return approvalMismatch(escalationId, others);
-    if (!isUsable(escalation, escalations.now())) return stillOpen(escalation);
+    if (!isUsable(escalation, escalations.now())) return stillOpen(exchange, escalation);
     // Used up here, the answer would never come to the call that asked.
     const resume = escalation.approval.question?.resume;
     if (resume !== undefined && !mayHold(this.#parts.holders, resume)) {
@@ -267,9 +267,9 @@ export class Approvals {
 }
 
 /** Nobody has decided yet. */
-function stillOpen(escalation: Escalation): Refusal | ApprovalStep {
+function stillOpen(exchange: Exchange, escalation: Escalation): Refusal | ApprovalStep {
   if (escalation.approval?.question === undefined) return approvalRequired(escalation);
-  return { kind: "step", take: async () => replyToUnanswered(escalation) };
+  return { kind: "step", take: async () => replyToUnanswered(exchange, escalation) };
 }
 
 /** Tells whether a call is a part of another one, which goes on without it or is over. */

@@ -49,6 +49,7 @@ export async function askOperators(
     shown: { upstream, message, requested_schema: schema },
   });
   if (opening.kind === "full") return { kind: "impossible" };
+  exchange.markAwaiting();
   const kind = opening.kind === "opened" ? "asked" : "repeated";
   return { kind, answer: new AwaitedAnswer(questionBody(opening.escalation)) };
 }
@@ -108,7 +109,8 @@ export function answerOf({ approval, decision }: Escalation): UpstreamAnswer | u
 }
 
 /** 202: nobody has answered yet. */
-export function replyToUnanswered(escalation: Escalation): Reply {
+export function replyToUnanswered(exchange: Exchange, escalation: Escalation): Reply {
+  exchange.markAwaiting();
   return replyLater(questionBody(escalation));
 }
 

@@ -46,6 +46,8 @@ export interface Acted {
   readonly responseId: string;
   /** The gate that refused it. */
   readonly refusedBy: string | undefined;
+  /** The same has another answer once an operator has answered its upstream. */
+  readonly awaitsAnswer?: boolean;
 }
 
 /** Makes such requests. */
@@ -80,9 +82,10 @@ export function createActAs(dispatcher: ActEntrance, ledger: Recording): ActAs {
     try {
       const { response, isKept, failure } = await recorded(ledger, await dispatcher.act(exchange));
       if (!isKept) throw failure ?? new Error("the record of what was asked for is not kept");
-      const { responseId, refusedBy } = exchange;
+      const { responseId, refusedBy, awaitsAnswer } = exchange;
       const auditId = recordOf(response)?.auditId;
-      return { status: response.status, body: bodyOf(response), auditId, responseId, refusedBy };
+      const told = { status: response.status, body: bodyOf(response), auditId };
+      return { ...told, responseId, refusedBy, awaitsAnswer };
     } finally {
       signal.removeEventListener("abort", abort);
     }

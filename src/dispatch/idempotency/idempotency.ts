@@ -168,7 +168,7 @@ async function settle(
 ): Promise<void> {
   const response = keepReply(reply, exchange);
   if (isOpenOutcome(reply)) execution.abandon();
-  else if (!isLasting(reply)) await execution.release(response);
+  else if (isPassing(exchange, reply)) await execution.release(response);
   else if (isGivenUp(exchange, reply)) execution.abandon();
   else await execution.answer(response, mayBeKept(reply));
 }
@@ -183,6 +183,14 @@ function encode(reply: Reply, exchange: Exchange, services: InvokeServices): Rep
   } catch (cause) {
     return encodeReply(faultReply(exchange, services, "the body cannot be encoded", cause));
   }
+}
+
+/**
+ * Tells whether the same request may get another reply. A function that was executed may answer in the words of a
+ * refusal, which is none that says that nothing was done.
+ */
+function isPassing({ awaitsAnswer, hasActed }: Exchange, reply: Reply): boolean {
+  return reply.refusal === undefined ? awaitsAnswer : !hasActed && !isLasting(reply);
 }
 
 /** A handler that gives up since its caller left says nothing of what it did until then. */

@@ -3,11 +3,14 @@
  * status, body and header fields that it had, and one more that says so. What is stamped on a
  * response is made anew.   AGTP-API §10.1.5
  */
-import { given } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import { isStatus, type Status } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
+import type { WorkOutcome } from "../refusals/delegation-refusals.ts";
+import type { Refusal } from "../refusals/refusal.ts";
 import type { RefusalCode } from "../refusals/refusal-code.ts";
+import { isOutcomeUnknown } from "../refusals/store-refusals.ts";
 import type { Reply } from "../reply.ts";
 import { encodeBody } from "../stamp.ts";
 
@@ -26,15 +29,36 @@ const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
 ]);
 
 /** Tells whether the same request must get the same reply from now on. */
-export function isLasting({ refusal, isPassing }: Reply): boolean {
-  if (refusal === undefined) return isPassing !== true;
+export function isLasting({ refusal }: Pick<Reply, "refusal">): boolean {
+  if (refusal === undefined) return true;
   const { status, code } = refusal;
+  if (status === 550) return !isTaskUndone(refusal);
   return LASTING.has(status) && !(status === 409 && PASSING.has(code));
+}
+
+/** Codes of a call that waits for its approval, or brought one that is not for it. */
+const UNAPPROVED: ReadonlySet<unknown> = new Set<RefusalCode>([
+  ...(["approval-required", "approval-rejected"] as const),
+  ...(PASSING as ReadonlySet<RefusalCode>),
+]);
+
+/** Tells whether a delegated task was not begun, or its first call not approved, however often it was handed on. */
+function isTaskUndone({ carried = {} }: Refusal): boolean {
+  let told: JsonRecord = carried;
+  for (;;) {
+    const { outcome, sub_agent: agent } = told;
+    if (outcome === ("not-begun" satisfies WorkOutcome)) return true;
+    if (outcome !== ("failed" satisfies WorkOutcome) || !isRecord(agent)) return false;
+    const { status, step = 0, error } = agent;
+    if (step !== 0 || !isRecord(error)) return false;
+    if (status !== 550) return UNAPPROVED.has(error["code"]);
+    told = error;
+  }
 }
 
 /** Tells whether a reply leaves open what was done. */
 export function isOpenOutcome({ refusal }: Reply): boolean {
-  return refusal?.status === 503 && refusal.code === ("outcome-unknown" satisfies RefusalCode);
+  return refusal !== undefined && isOutcomeUnknown(refusal);
 }
 
 /** Tells whether a reply may be kept: one with `Cache-Control: no-store` has a secret in it. */

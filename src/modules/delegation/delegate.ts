@@ -84,6 +84,7 @@ async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> 
   try {
     outcome = await perform(options, asked, call.signal, exchange);
     for (const prior of outcome.priorActions) exchange.notePriorAction(prior);
+    if (outcome.kind === "completed" && outcome.awaitsAnswer === true) exchange.markAwaiting();
     return answerOf(call, hop, id, outcome);
   } finally {
     await runs.end(id, endOf(outcome));

@@ -20,6 +20,8 @@ export type Outcome =
       /** The task's own. */
       readonly status: Status;
       readonly result: unknown;
+      /** Its only call has another answer once an operator has answered its upstream. */
+      readonly awaitsAnswer?: boolean | undefined;
       readonly priorActions: readonly PriorAction[];
       readonly peer?: PeerEvidence;
     }

@@ -44,7 +44,7 @@ export async function work(
       return failed(time.refusal(index === 0 ? "not-begun" : "unknown"), priorActions);
     const done = await time.race(takeStep(options, agent, performance, step));
     if (done === "aborted") return failed(time.refusal("unknown"), priorActions);
-    const { pair, answer, auditId } = done;
+    const { pair, answer, auditId, awaitsAnswer } = done;
     if (auditId !== undefined) priorActions.push({ agent_id: agent.agentId, audit_id: auditId });
     // The operator's functions may answer a status of failure with a body of their own.
     if (answer.kind === "refusal" || !isDone(answer.status)) {
@@ -52,7 +52,7 @@ export async function work(
     }
     const { status, output } = answer;
     const result = step.carried === undefined ? (output ?? null) : mcpResult(output, step.carried);
-    if (!task.isSequence) return { kind: "completed", status, result, priorActions };
+    if (!task.isSequence) return { kind: "completed", status, result, awaitsAnswer, priorActions };
     results.push({ method: pair?.method, path: pair?.path, status, result });
   }
   return { kind: "completed", status: 200, result: results, priorActions };
@@ -62,6 +62,7 @@ interface StepDone {
   readonly pair: Pair | undefined;
   readonly answer: InnerAnswer;
   readonly auditId: string | undefined;
+  readonly awaitsAnswer?: boolean | undefined;
 }
 
 async function takeStep(
@@ -78,7 +79,8 @@ async function takeStep(
   const { signal } = time;
   const asked = { caller, method, target, input, taskId, escalationId, waitedForBy, signal };
   const acted = await actAs(asked);
-  return { pair, answer: answerOf(acted, isFloor(pair)), auditId: acted.auditId };
+  const { auditId, awaitsAnswer } = acted;
+  return { pair, answer: answerOf(acted, isFloor(pair)), auditId, awaitsAnswer };
 }
 
 function answerOf({ status, body }: Acted, isWrapped: boolean): InnerAnswer {

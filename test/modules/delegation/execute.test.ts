@@ -296,6 +296,23 @@ describe("EXECUTE under a key", () => {
     expect((await execute(server, body, { "Authority-Scope": "" })).status).toBe(455);
     expect((await execute(server, body)).status).toBe(200);
   });
+
+  it("executes once what answers a failure in the words of a refusal", async () => {
+    const busy = `let calls = 0;
+export const busy = () => ({ status: 503, body: { error: { code: "busy" }, calls: ++calls } });`;
+    const handler = { type: "registered_function", function: "busy.busy" };
+    const endpoint = endpointFile({ method: "BOOK", path: "/busy", handler });
+    const server = await openServer({
+      ...FILES,
+      "busy.mjs": busy,
+      "endpoints/busy.toml": endpoint,
+    });
+    const body = { action: "BOOK /busy", idempotency_key: "k-4" };
+    expect(await execute(server, body)).toMatchObject({ status: 503, body: { calls: 1 } });
+    const again = await execute(server, body);
+    expect(again).toMatchObject({ status: 503, body: { calls: 1 } });
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+  });
 });
 
 // AGTP-API §5.8.4
