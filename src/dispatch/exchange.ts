@@ -121,7 +121,7 @@ export class Exchange {
   upstream: CallUpstream | undefined;
   /** Something was done that may have changed something. */
   hasActed = false;
-  /** The same request has another answer once an operator has answered its upstream. */
+  /** The same request has another answer once an operator has decided. */
   awaitsAnswer = false;
 
   #isAnswered = false;

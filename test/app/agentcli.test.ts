@@ -624,6 +624,22 @@ describe("approvals", () => {
     expect(again.body["escalation_id"]).not.toBe(id);
   });
 
+  it("have the run that waited for them begin under its Idempotency-Key, once", async () => {
+    const server = await open([gated()]);
+    const keyed = () =>
+      server.send({
+        ...{ method: "EXECUTE", path: "/workflows/wf:w1/task:t1", body: {} },
+        headers: { "Agent-ID": ALICE, "Idempotency-Key": "k-1" },
+      });
+    const asked = await keyed();
+    expect(asked.status).toBe(202);
+    expect((await confirm(server, asked.body["escalation_id"])).status).toBe(200);
+    expect((await keyed()).status).toBe(200);
+    const again = await keyed();
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+    expect(count(server)).toBe(1);
+  });
+
   it("can be given by whoever holds the scope that the manifest names", async () => {
     const server = await open([gated({ approver_scope: "ops:approve" })]);
     const id = (await run(server)).body["escalation_id"];

@@ -46,7 +46,7 @@ export interface Acted {
   readonly responseId: string;
   /** The gate that refused it. */
   readonly refusedBy: string | undefined;
-  /** The same has another answer once an operator has answered its upstream. */
+  /** The same has another answer once an operator has decided. */
   readonly awaitsAnswer?: boolean;
 }
 

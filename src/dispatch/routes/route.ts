@@ -49,7 +49,7 @@ export interface ExchangeView {
   notePartScopes(scopes: readonly string[]): void;
   /** Notes that something was done, so that a later failure is not answered as if nothing was. */
   markActed(): void;
-  /** Notes that the same request has another answer once an operator has answered its upstream. */
+  /** Notes that the same request has another answer once an operator has decided. */
   markAwaiting(): void;
   /** The part of a handler whose upstream may ask back. */
   readonly upstream?: CallUpstream | undefined;

@@ -201,7 +201,9 @@ function taskRoute(
     const isKnown = exchange.caller.document !== undefined;
     const findInactive = (): string | undefined => executor.findInactive(exchange.caller);
     const caller = { call, isKnown, payer: payerOf(exchange), findInactive };
-    return toHandlerResult(await runTask(found, caller, executor));
+    const outcome = await runTask(found, caller, executor);
+    if (outcome.kind === "report" && outcome.status === 202) exchange.markAwaiting();
+    return toHandlerResult(outcome);
   };
   return createRoute(definition, handler, {
     tier: "B",

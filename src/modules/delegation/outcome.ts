@@ -20,7 +20,7 @@ export type Outcome =
       /** The task's own. */
       readonly status: Status;
       readonly result: unknown;
-      /** Its only call has another answer once an operator has answered its upstream. */
+      /** Its only call has another answer once an operator has decided. */
       readonly awaitsAnswer?: boolean | undefined;
       readonly priorActions: readonly PriorAction[];
       readonly peer?: PeerEvidence;
