@@ -101,8 +101,6 @@ export class Exchange {
   query: ReadonlyMap<string, string> | undefined;
   /** Body: the members of the input that have stand-ins for their names, until it is accepted. */
   undeclared: UndeclaredMembers | undefined;
-  /** Set by the handler of a contract: what this action, and all that it dispatches, is done under. */
-  contract: ContractReference | undefined;
   /** From the headers, else from an enveloped body. */
   taskId: string | undefined;
   sessionId: string | undefined;
@@ -126,6 +124,7 @@ export class Exchange {
 
   #isAnswered = false;
   #approval: PresentedApproval | undefined;
+  #contract: ContractReference | undefined;
   /** Hears of everything that its handler dispatches, once it is answered. */
   onPart: ((part: string) => void) | undefined;
   /** Hears how far the upstream of its handler is. */
@@ -149,7 +148,7 @@ export class Exchange {
     if (inner === undefined) return;
     const { parent } = inner;
     this.caller = parent.caller;
-    this.contract = parent.contract;
+    this.#contract = parent.contract;
     this.inactiveRefusal = parent.inactiveRefusal;
     // They may have stood in the envelope of the parent's body.
     this.taskId = parent.taskId;
@@ -158,6 +157,31 @@ export class Exchange {
 
   header(name: string): string | undefined {
     return this.request.headers.get(name);
+  }
+
+  /** What this action, and all that it dispatches, is done under. */
+  get contract(): ContractReference | undefined {
+    return this.#contract;
+  }
+
+  /** Set by the handler of a contract; what only names the call is done under it as well. */
+  set contract(reference: ContractReference | undefined) {
+    this.#contract = reference;
+    const parent = this.#namedBy;
+    if (parent !== undefined) parent.contract = reference;
+  }
+
+  /** The action that does nothing but name this one, as EXECUTE does. */
+  get #namedBy(): Exchange | undefined {
+    const parent = this.inner?.parent;
+    return parent?.route?.leadsTo === undefined ? undefined : parent;
+  }
+
+  /** The wire asks for this very pair, by itself or by name. */
+  get isAskedFor(): boolean {
+    if (this.inner === undefined) return true;
+    const named = this.#namedBy;
+    return named !== undefined && named.inner === undefined;
   }
 
   /** The wire's method, when it is not the one that is answered. */
@@ -233,8 +257,7 @@ export class Exchange {
   /** Notes that an operator is asked; what only hands its answer on waits as well. */
   markAwaiting(): void {
     this.awaitsAnswer = true;
-    const parent = this.inner?.parent;
-    if (parent?.route?.leadsTo !== undefined) parent.markAwaiting();
+    this.#namedBy?.markAwaiting();
   }
 
   /** The person whom records name beside the agent. */

@@ -36,13 +36,13 @@ const NOTHING_THERE = sameForAll(
 /** The scope that the third lock asks for. */
 const NEGOTIATE = "rcns:negotiate";
 
-/** Answers for a pair that is not registered; what a handler dispatches negotiates nothing. */
+/** Answers for a pair that is not registered; what a handler dispatches negotiates nothing, and has no opt-in. */
 export function negotiationGate(options: NegotiationGateOptions): Gate {
   const { policy, registry, register, routes } = options;
   const needs = wordNeeds(options.rcns);
   return (exchange) => {
     if (exchange.route !== undefined) return undefined;
-    if (exchange.inner === undefined) {
+    if (exchange.isAskedFor) {
       const contract = resolveContract(register, exchange);
       if (contract !== undefined) return routes.bind(exchange, contract);
       if (exchange.header("allow-rcns") === "true") return tryLocks(exchange, options, needs);

@@ -11,6 +11,17 @@ import {
   type TestReply,
   type TestServer,
 } from "../../support/dispatch.ts";
+import {
+  AUDIT,
+  ask,
+  NORA,
+  negotiationFiles,
+  OPT_IN,
+  OTTO,
+  offerOf,
+  presenting,
+} from "../../support/negotiation.ts";
+import { recordOf } from "../../support/records.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -266,6 +277,46 @@ describe("EXECUTE of a carried tool call", () => {
       ]);
     },
   );
+});
+
+// AGTP-API §10.1.1
+describe("EXECUTE of a contract's pair", () => {
+  const body = { action: "AUDIT /reviews", parameters: { subject: "barn" } };
+
+  it("runs the caller's own contract, and is recorded under it", async () => {
+    const server = await openServer(negotiationFiles());
+    const before = await ask(server, NORA, { method: "EXECUTE", body });
+    expect(before.status).toBe(404);
+    const id = await offerOf(server, NORA);
+    expect((await ask(server, NORA, AUDIT, presenting(id))).status).toBe(200);
+    const reply = await ask(server, NORA, { method: "EXECUTE", body });
+    expect(reply.status).toBe(200);
+    expect(reply.body["result"]).toMatchObject({ verdict: "2 facts" });
+    expect(reply.headers.get("contract-synthesized")).toBe(id);
+    expect(recordOf(reply).payload).toMatchObject({ method: "EXECUTE", synthesis_id: id });
+    const other = await ask(server, OTTO, { method: "EXECUTE", body });
+    expect(other.status).toBe(404);
+    const opted = await ask(server, OTTO, { method: "EXECUTE", body }, OPT_IN);
+    expect(opted.status).toBe(404);
+  });
+
+  it("is not delegated, and not reached by what a handler dispatches", async () => {
+    const relay = `export const relay = async (call) => {
+  const { status } = await call.dispatch("EXECUTE", "/", ${JSON.stringify(body)});
+  return { body: { status } };
+};`;
+    const handler = { type: "registered_function", function: "relay.relay" };
+    const endpoint = endpointFile({ method: "CREATE", path: "/relays", handler });
+    const files = { ...negotiationFiles(), "relay.mjs": relay, "endpoints/relay.toml": endpoint };
+    const server = await openServer(files);
+    const id = await offerOf(server, NORA);
+    expect((await ask(server, NORA, AUDIT, presenting(id))).status).toBe(200);
+    const relayed = await ask(server, NORA, { method: "CREATE", path: "/relays" });
+    expect(relayed.body).toEqual({ status: 404 });
+    const task = { target_agent_id: NORA, task: body, authority_scope: ["facts:read"] };
+    const delegated = await ask(server, OTTO, { method: "DELEGATE", body: task });
+    expect(delegated.body["sub_agent"]).toMatchObject({ error: { reason: "not-delegable" } });
+  });
 });
 
 // AGTP-API §10.1.5
