@@ -111,7 +111,7 @@ export function timestamp(at: number): string {
 }
 
 /** The definition of what was agreed upon, as registered ones have it.   AGTP-API §6.2, §10.7 */
-export function contractDefinition(endpoint: ContractEndpoint): EndpointDefinition {
+export function contractDefinition(endpoint: ContractEndpoint, recipe = ""): EndpointDefinition {
   return {
     file: "",
     method: endpoint.method,
@@ -122,6 +122,6 @@ export function contractDefinition(endpoint: ContractEndpoint): EndpointDefiniti
     outputSchema: endpoint.output_schema,
     errors: endpoint.errors,
     requiredScopes: endpoint.required_scopes,
-    handler: { type: "composition", recipe: "" },
+    handler: { type: "composition", recipe },
   };
 }

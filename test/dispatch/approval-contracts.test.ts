@@ -48,7 +48,9 @@ describe("a contract", () => {
     const contract = presenting(await offerOf(server, NORA));
     const reply = await ask(server, NORA, AUDIT, contract);
     expect(refusalOf(reply)).toEqual([422, "composition_failed"]);
-    expect(reply.body["error"]?.["details"]).toMatchObject({ step: 2, outputs: {} });
+    expect(reply.body["error"]?.["details"]).toMatchObject({
+      ...{ recipe: "audit", step: 2, outputs: {} },
+    });
   });
 
   it.each(["AUDIT", "ANALYZE"])(

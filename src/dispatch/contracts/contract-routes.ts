@@ -98,8 +98,9 @@ export class ContractRoutes {
     const input = compile(endpoint.input_schema);
     const shape = this.#shapes.get(input) ?? inputShape(input.schema);
     this.#shapes.set(input, shape);
-    const { steps } = plan;
-    return createRoute(contractDefinition(endpoint), handler, { tier: "C", input, shape, steps });
+    const { name: recipe, steps } = plan;
+    const definition = contractDefinition(endpoint, recipe);
+    return createRoute(definition, handler, { tier: "C", input, shape, steps });
   }
 
   /**
