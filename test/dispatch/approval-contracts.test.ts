@@ -43,6 +43,27 @@ describe("a contract", () => {
     expect(OPERATOR.certificate).toBe(operator);
   });
 
+  it("is approved for EXECUTE of its pair as well, under one Idempotency-Key", async () => {
+    const server = await open([{ method: "AUDIT", approval: "operator" }]);
+    const contract = presenting(await offerOf(server, NORA));
+    const first = await ask(server, NORA, AUDIT, contract);
+    expect((await decide(server, String(first.body["escalation_id"]), "accepted")).status).toBe(
+      200,
+    );
+    const agreed = { ...contract, "Escalation-ID": String(first.body["escalation_id"]) };
+    expect((await ask(server, NORA, AUDIT, agreed)).status).toBe(200);
+    const body = { action: "AUDIT /reviews", parameters: { subject: "barn" } };
+    const execute = (more: object = {}) =>
+      ask(server, NORA, { method: "EXECUTE", body }, { "Idempotency-Key": "k-1", ...more });
+    const asked = await execute();
+    expect(refusalOf(asked)).toEqual([262, "approval-required"]);
+    const id = String(asked.body["escalation_id"]);
+    expect((await decide(server, id, "accepted")).status).toBe(200);
+    expect((await execute({ "Escalation-ID": id })).status).toBe(200);
+    const again = await execute({ "Escalation-ID": id });
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+  });
+
   it("with a step that needs one fails before anything ran", async () => {
     const server = await open([{ method: "ANALYZE", approval: "operator" }]);
     const contract = presenting(await offerOf(server, NORA));
