@@ -37,7 +37,7 @@ export interface UriParts {
 
 /** Of a text without "#": whatever its parts leave is of the path or the query, and nothing is tried twice. */
 const URI =
-  /^agtp:\/\/(?:([^@/?]*)@)?(\[[^\]/?@]*\]|[^:/?@[\]]*)(?::([^/?@]*))?([^?]*)(?:\?([^]*))?$/i;
+  /^agtp:\/\/(?:([^@/?]*)@)?(\[[^\]/?@]*\]|[^:/?@[\]]*)(?::([^/?@]*))?([^?]*)(?:\?([\s\S]*))?$/i;
 const HOST_NAME = /^[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_.])?$/i;
 const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i;
 const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
