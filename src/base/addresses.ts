@@ -90,3 +90,19 @@ export function socketAddress(path: string): string {
   if (length <= MAX_OCTETS) return shorter;
   throw new Error(`the path of a socket is at most ${MAX_OCTETS} octets long, this has ${length}`);
 }
+
+/** The target of a request to a proxy, which a server has to understand as well.   RFC 9112 §3.2.2 */
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
+
+interface AddressedTarget {
+  /** Undefined in origin-form. */
+  readonly authority: string | undefined;
+  /** The rest without it. */
+  readonly relative: string;
+}
+
+/** Takes the authority off a target in absolute-form. */
+export function readAuthority(target: string): AddressedTarget {
+  const found = ABSOLUTE.exec(target);
+  return { authority: found?.[1], relative: target.slice(found?.[0].length ?? 0) };
+}

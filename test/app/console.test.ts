@@ -218,6 +218,8 @@ describe("every answer", () => {
       [`GET /api/agents/% HTTP/1.1\r\n${host}\r\n\r\n`, 400],
       [`GET /api/agents/${"a".repeat(5_000)} HTTP/1.1\r\n${host}\r\n\r\n`, 414],
       ["FROB / HTTP/1.1\r\n\r\n", 400],
+      [`GET http://evil.example/sign-in HTTP/1.1\r\n${host}\r\n\r\n`, 421],
+      [`GET http://localhost:${port}/nothing HTTP/1.1\r\n${host}\r\n\r\n`, 404],
       [`POST /sign-in HTTP/1.1\r\n${host}\r\ncontent-length: 1x\r\n\r\n`, 400],
       [`GET / HTTP/1.1\r\n${host}\r\nx: ${"a".repeat(200_000)}\r\n\r\n`, 431],
       [`GET /page/../../../package.json HTTP/1.1\r\n${host}\r\n\r\n`, 404],

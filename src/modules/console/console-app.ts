@@ -12,6 +12,7 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
+import { readAuthority } from "../../base/addresses.ts";
 import type { Gateway, HttpAnswer } from "../../dispatch/module/http-gateway.ts";
 import { storeOutcomeUnknown } from "../../dispatch/refusals/store-refusals.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
@@ -62,7 +63,8 @@ export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(fields);
     const host = request.headers.host ?? "";
-    if (!parts.place.isOurs(host)) {
+    const { authority = host } = readAuthority(request.originalUrl);
+    if (!parts.place.isOurs(host) || !parts.place.isOurs(authority)) {
       throw new ConsoleFault(421, "host-not-allowed", "the console is not called by that name");
     }
     const isRead = request.method === "GET" || request.method === "HEAD";

@@ -5,10 +5,10 @@
  * looks at that page.   Fetch "CORS protocol"
  */
 import { isIP } from "node:net";
-import { isLoopbackHost } from "../../base/addresses.ts";
+import { isLoopbackHost, readAuthority } from "../../base/addresses.ts";
 import { isReading } from "../../openapi/http-form.ts";
 import type { GatewaySections } from "./config.ts";
-import { FURTHER_METHODS, METHODS, readAuthority } from "./http-target.ts";
+import { FURTHER_METHODS, METHODS } from "./http-target.ts";
 
 /** The fields for the browser, beside the answer or instead of it. */
 type OriginVerdict =

@@ -12,6 +12,7 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
+import { readAuthority } from "../../base/addresses.ts";
 import type { Gateway } from "../../dispatch/module/http-gateway.ts";
 import type { HttpPlugin, HttpRoute } from "../../dispatch/module/http-route.ts";
 import { networkOwner, type RateExcess } from "../../dispatch/rates/rates.ts";
@@ -32,7 +33,7 @@ import {
   writeAnswer,
 } from "./http-answer.ts";
 import { createHttpEntrance, type HttpEntranceParts } from "./http-entrance.ts";
-import { METHODS, OPENAPI_PATH, readAuthority } from "./http-target.ts";
+import { METHODS, OPENAPI_PATH } from "./http-target.ts";
 
 /** The parts that a sidecar is made from. */
 export interface GatewayParts extends HttpEntranceParts {

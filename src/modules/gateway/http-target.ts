@@ -3,6 +3,7 @@
  * nothing is normalised, because the path grammar judges what the client wrote. Answers with the same
  * faults as the parser of AGTP.   RFC 9112 §3.2, AGTP "Wire Format"
  */
+import { readAuthority } from "../../base/addresses.ts";
 import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
 import type { WireFault } from "../../wire/message.ts";
 
@@ -13,22 +14,7 @@ export interface HttpTarget {
   readonly query: string | undefined;
 }
 
-/** A request to a proxy, which a server has to understand as well. */
-const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 const VISIBLE = /^[\x21-\x22\x24-\x7e]*$/;
-
-interface AddressedTarget {
-  /** Undefined in origin-form. */
-  readonly authority: string | undefined;
-  /** The rest without it. */
-  readonly relative: string;
-}
-
-/** Takes the authority off a target in absolute-form. */
-export function readAuthority(target: string): AddressedTarget {
-  const found = ABSOLUTE.exec(target);
-  return { authority: found?.[1], relative: target.slice(found?.[0].length ?? 0) };
-}
 
 /** Takes a target apart. */
 export function readTarget(target: string, maxOctets: number): HttpTarget | WireFault {
