@@ -87,6 +87,8 @@ describe("a child process behind a tool", () => {
     ["huge", "upstream_connection_error"],
     ["endless", "upstream_connection_error"],
     ["floods", "upstream_connection_error"],
+    ["floods-with-answers", "upstream_connection_error"],
+    ["floods-with-junk", "upstream_connection_error"],
     ["exits", "upstream_connection_error"],
     ["odd-content", "upstream_malformed_response"],
     ["lies", "upstream_malformed_response"],

@@ -81,6 +81,10 @@ function call(id) {
       return;
     case "floods":
       return flood(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/message" })}\n`);
+    case "floods-with-answers":
+      return flood(`${JSON.stringify({ jsonrpc: "2.0", id: "nobody's", result: {} })}\n`);
+    case "floods-with-junk":
+      return flood("junk\n");
     case "lies":
       return say({ id, result: { content: [], structuredContent: { sum: "many" } } });
     case "forgets":

@@ -8,6 +8,7 @@ import {
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
+  type RequestId,
   type StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { Deadline } from "../../base/deadline.ts";
@@ -28,6 +29,13 @@ export function isReply(message: JSONRPCMessage): boolean {
   return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
 }
 
+/** The id of the request that a message cancels. */
+export function cancelledBy(message: unknown): RequestId | undefined {
+  const isCancel = isJSONRPCNotification(message) && message.method === "notifications/cancelled";
+  const id = isCancel ? message.params?.["requestId"] : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
+
 /** Looks after the answers of a transport that is not connected yet. */
 export function keepCallStreams(transport: StreamableHTTPClientTransport): void {
   const streams = new CallStreams();
@@ -38,9 +46,7 @@ export function keepCallStreams(transport: StreamableHTTPClientTransport): void 
   const send = transport.send.bind(transport);
   transport.send = async (message, options) => {
     if (!isJSONRPCRequest(message)) {
-      if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
-        streams.end(message.params?.["requestId"]);
-      }
+      streams.end(cancelledBy(message));
       return send(message, options);
     }
     const { id } = message;

@@ -60,6 +60,7 @@ function eachLine(octets: Buffer, change: (line: Buffer) => Buffer): Buffer {
 /** The reader of a child's output, in the library's reader's place: with whole lines alone to read. */
 export class ResultReader {
   readonly #maxBytes: number;
+  readonly #onStray: (isJson: boolean) => void;
   #held: Buffer[] = [];
   /** The octets of the line that has no end yet. */
   #length = 0;
@@ -67,8 +68,10 @@ export class ResultReader {
   #lines: Buffer[] = [];
   #next = 0;
 
-  constructor(maxBytes: number) {
+  /** `onStray` hears of each line that is no message, and answers nothing; most often it is no JSON either. */
+  constructor(maxBytes: number, onStray: (isJson: boolean) => void = () => undefined) {
     this.#maxBytes = maxBytes;
+    this.#onStray = onStray;
   }
 
   append(chunk: Buffer): void {
@@ -103,7 +106,13 @@ export class ResultReader {
     for (let line = this.#lines[this.#next]; line !== undefined; line = this.#lines[this.#next]) {
       this.#next += 1;
       const value = parseJson(markResult(line).toString());
-      if (value !== undefined) return readMessage(value);
+      try {
+        if (value !== undefined) return readMessage(value);
+      } catch (error) {
+        this.#onStray(true);
+        throw error;
+      }
+      this.#onStray(false);
     }
     this.#forgetLines();
     return null;

@@ -1,8 +1,13 @@
 /** Opens the way to an MCP server: Streamable HTTP, or a child process that speaks on its pipes. */
-import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import {
+  isJSONRPCRequest,
+  type RequestId,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createBoundedFetch } from "./bounded-fetch.ts";
-import { isReply, keepCallStreams } from "./call-streams.ts";
+import { cancelledBy, isReply, keepCallStreams } from "./call-streams.ts";
 import { ResultReader } from "./exact-results.ts";
 import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./read-settings.ts";
 
@@ -21,6 +26,8 @@ const RECONNECT_MS = { least: 1_000, most: 60_000 };
 /** So many of our replies may wait for a server to take them: more than one for each call that is under way. */
 const MAX_REPLIES = 512;
 const MAX_MESSAGES_A_SECOND = 1_024;
+/** Of a line that is no JSON, in messages: programs print things. */
+const COST_OF_TEXT = 1 / 16;
 
 /** Starts nothing before it is connected over. */
 export function openTransport({ place, maxResponseBytes }: McpServerSettings): OpenedTransport {
@@ -54,34 +61,54 @@ function overPipes(
     ...{ command, args: [...args], env: { ...env }, cwd, stderr: "pipe" },
     maxBufferSize: maxResponseBytes,
   });
-  // The library offers no other way to what a child has written, octet for octet.
-  Object.assign(transport, { _readBuffer: new ResultReader(maxResponseBytes) });
   let words = "";
   // Output that nobody reads would fill the pipe, and the child would stand still.
   transport.stderr?.on("data", (chunk: Buffer) => {
     words = (words + chunk.toString("utf8")).slice(-LAST_WORDS);
   });
-  endFlood(transport, () => {
+  const countStray = endingFlood(transport, () => {
     words = `because it sends more than ${MAX_MESSAGES_A_SECOND} messages a second ${words}`;
   });
+  const asked = keepAsked(transport);
+  // The library keeps it, and calls it before its own.
+  transport.onmessage = (message) => {
+    const isAnswer = isReply(message) && "id" in message && asked.delete(message.id ?? "");
+    if (!isAnswer) countStray();
+  };
+  const onLine = (isJson: boolean): void => countStray(isJson ? 1 : COST_OF_TEXT);
+  // The library offers no other way to what a child has written, octet for octet.
+  Object.assign(transport, { _readBuffer: new ResultReader(maxResponseBytes, onLine) });
   return { transport, lastWords: () => words, close: () => Promise.resolve() };
 }
 
-/** Ends a child that says more, unasked, than the loop can bear: its pipe cannot be read more slowly. */
-function endFlood(transport: StdioClientTransport, onEnd: () => void): void {
+/** Counts what a child says that answers nothing; more than the loop can bear ends it: no pipe is read more slowly. */
+function endingFlood(transport: StdioClientTransport, onEnd: () => void): (cost?: number) => void {
   let since = 0;
   let count = 0;
-  // The library keeps it, and calls it before its own.
-  transport.onmessage = (message) => {
-    if (isReply(message)) return;
+  let isEnded = false;
+  return (cost = 1) => {
     const now = performance.now();
     if (now - since > 1_000) [since, count] = [now, 0];
-    count += 1;
+    count += cost;
     const { pid } = transport;
-    if (count !== MAX_MESSAGES_A_SECOND || pid === null) return;
+    if (isEnded || count < MAX_MESSAGES_A_SECOND || pid === null) return;
+    isEnded = true;
     onEnd();
     process.kill(pid, "SIGKILL");
   };
+}
+
+/** The ids of the requests that wait for an answer. */
+function keepAsked(transport: StdioClientTransport): Set<RequestId> {
+  const asked = new Set<RequestId>();
+  const send = transport.send.bind(transport);
+  transport.send = (message) => {
+    if (isJSONRPCRequest(message)) asked.add(message.id);
+    const cancelled = cancelledBy(message);
+    if (cancelled !== undefined) asked.delete(cancelled);
+    return send(message);
+  };
+  return asked;
 }
 
 /** Closes the way to a server that goes on asking and takes no replies: they would fill the memory. */
