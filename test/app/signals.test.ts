@@ -95,13 +95,14 @@ describe("a drain", () => {
   });
 
   it.each([
-    ["that was asked alone", {}],
-    ["under an Idempotency-Key", { "Idempotency-Key": "k-1" }],
-  ])("records a call that has not ended by then, %s", async (_, headers) => {
+    ["that was asked alone", {}, 1],
+    ["under an Idempotency-Key", { "Idempotency-Key": "k-1" }, 1],
+    ["in one of several workers", {}, 2],
+  ])("records a call that has not ended by then, %s", async (_, headers, workers) => {
     const agent = agentFile({ agent_id: AGENT_ID, name: "caller" });
     const files = { "handlers.mjs": HANDLERS, "agents/caller.agent.json": agent };
     const { directory, configPath } = makeDeployment(
-      serverFiles({ limits: { drain_timeout_ms: 100 } }, files),
+      serverFiles({ limits: { drain_timeout_ms: 100 }, server: { workers } }, files),
     );
     const daemon = await startProgram(configPath);
     const client = await daemon.connect();
