@@ -3,6 +3,7 @@
  * An event is a record of the agent's chain; the state follows it, also after a crash between the two. Of the
  * others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { KeyedTurns } from "../../base/task-queue.ts";
 import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { Collection } from "../collection.ts";
@@ -132,10 +133,8 @@ export class LifecycleRegister {
   async append(record: JournalRecord): Promise<void> {
     const event = readEvent(record);
     if (event === undefined) throw new Error("an event of the stream cannot be read back");
-    await this.#whereverItIsKept(async () => {
-      this.#adopt(event);
-      await this.save();
-    });
+    this.#adopt(event);
+    await this.#whereverItIsKept(() => this.save());
   }
 
   /**
@@ -236,8 +235,9 @@ export class LifecycleRegister {
     }, SAVE_AGAIN_MS).unref();
   }
 
-  /** The events of an agent that are not in the store, and never were. */
+  /** The events of an agent that are not in the store, and never were; in a turn of its own, as streams are long. */
   async #missing(agentId: string, events: readonly LifecycleEvent[]) {
+    await nextTurn();
     const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
     const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));
     const isPassing = ({ status }: LifecycleEvent): boolean => status === undefined;

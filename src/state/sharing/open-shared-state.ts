@@ -11,7 +11,7 @@ import { LifecycleRegister } from "../registers/lifecycle-register.ts";
 import type { Durability } from "../state-sections.ts";
 import type { Store } from "../store.ts";
 import { SealedChains } from "./sealed-chains.ts";
-import { SharedState, WorkerMissingError } from "./shared-state.ts";
+import { SharedState } from "./shared-state.ts";
 
 interface SharedStatePlaces {
   readonly store: Store;
@@ -39,9 +39,8 @@ export async function openSharedState(places: SharedStatePlaces): Promise<OpenSh
   const { store, leaseMs } = places;
   let shared: SharedState | undefined;
   const beforeCheckpoint = async (): Promise<void> => shared?.save();
-  const onFault = unlessMissing((error) => places.onFault(error));
   const opened = await openChains(
-    { ...places, onFault, beforeCheckpoint },
+    { ...places, beforeCheckpoint },
     (records, heads) => new SealedChains(records, heads),
   );
   await LifecycleRegister.open(store, opened.events);
@@ -61,21 +60,10 @@ export async function openSharedState(places: SharedStatePlaces): Promise<OpenSh
     },
     close: async () => {
       try {
-        await opened.close().catch(unlessMissing(rethrow));
+        await opened.close();
       } finally {
         await store.close();
       }
     },
   };
-}
-
-/** A checkpoint that waits for a worker is made another time, or by the next start. */
-function unlessMissing(tell: (error: unknown) => void): (error: unknown) => void {
-  return (error) => {
-    if (!(error instanceof WorkerMissingError)) tell(error);
-  };
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Link, LinkGoneError } from "../../base/link.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 import type { ChainHead } from "../records/record-store.ts";
+import { LifecycleRegister } from "../registers/lifecycle-register.ts";
 import type { CommitOutcome, Feed, ListRange, Store, StoredEntry } from "../store.ts";
 import { ChainTurns } from "./chain-turns.ts";
 import type { AskedCommit } from "./parent-store.ts";
@@ -50,6 +51,8 @@ interface JoinedWorker {
   taken: number;
   /** True from when it was woken until it asks what has changed: one that is stopped is woken once. */
   isWoken: boolean;
+  /** False while it begins. */
+  isServing: boolean;
 }
 
 interface SharedStateOptions {
@@ -66,17 +69,12 @@ const SLACK_MS = 50;
 /** So many events are kept for workers to come; then those that are there store what they made of them. */
 const MOST_EVENTS = 1_000;
 
-/** Nothing can be stored of what a worker has made of its records: all of it is in the journal, for the next time. */
-export class WorkerMissingError extends Error {
-  override readonly name = "WorkerMissingError";
-}
-
 export class SharedState {
   readonly #options: SharedStateOptions;
   readonly #seats = new Set<JoinedWorker>();
   readonly #turns = new ChainTurns<Link>();
-  /** Workers that do not serve yet, or were killed and have no successor that does: what they did may not be stored. */
-  readonly #missing = new Set<string>();
+  /** Workers that were killed: what they made of their records may not be stored. */
+  readonly #lost = new Set<Link>();
   #isSaving = false;
   #isChanged: () => void = () => undefined;
   #change: Promise<void> = Promise.resolve();
@@ -86,7 +84,7 @@ export class SharedState {
     this.#renewChange();
   }
 
-  /** Answers a worker until it has gone; a later one of its name is its successor. */
+  /** Answers a worker until it has gone. */
   async serve(link: Link, node: string): Promise<void> {
     let seat: JoinedWorker | undefined;
     let isKept = false;
@@ -94,10 +92,10 @@ export class SharedState {
       ...this.#storeAnswers(() => seat),
       ...this.#recordAnswers(link),
       join: async () => {
-        this.#missing.add(node);
         const joined = await this.#join(node, randomUUID());
         const { process, upTo: taken } = joined;
-        seat = { link, process, taken, heardAt: performance.now(), isWoken: false };
+        const heardAt = performance.now();
+        seat = { link, process, taken, heardAt, isWoken: false, isServing: false };
         this.#seats.add(seat);
         return joined;
       },
@@ -106,32 +104,39 @@ export class SharedState {
         seat.taken = Math.max(seat.taken, revision);
         this.#isChanged();
       },
-      // It has stored the events that it was told of when it joined.
       serving: () => {
-        this.#missing.delete(node);
+        if (seat !== undefined) seat.isServing = true;
       },
       kept: () => {
+        if (seat !== undefined) this.#seats.delete(seat);
         isKept = true;
       },
     });
     await link.closed;
     if (seat === undefined) return;
     this.#seats.delete(seat);
-    if (!isKept) this.#missing.add(node);
+    if (!isKept) this.#lost.add(link);
     this.#isChanged();
     this.#wakeOthers(undefined);
   }
 
   /**
-   * Resolves once every worker has stored what it made of its records.
-   * @throws WorkerMissingError while one is being replaced, or where one is lost meanwhile
+   * Resolves once every worker has stored what it made of its records. For those that are gone, or do not serve
+   * yet, it is stored here: a worker may not be replaced for long, and the journal must not wait for it.
    */
   async save(): Promise<void> {
-    if (this.#missing.size > 0) throw new WorkerMissingError("a worker is being replaced");
-    const told = this.#options.chains.events.at(-1);
-    await Promise.all([...this.#seats].map(({ link }) => link.ask("save").catch(missingIfGone)));
-    if (this.#missing.size > 0) throw new WorkerMissingError("a worker was lost");
-    if (told !== undefined) this.#options.chains.forgetEvents(told);
+    const { store, chains } = this.#options;
+    const lost = [...this.#lost];
+    // A batch of theirs may still be being written.
+    if (lost.length > 0) await chains.known();
+    const told = chains.events.at(-1);
+    const saved = await Promise.all([...this.#seats].map(saveAt));
+    if (told !== undefined && (lost.length > 0 || saved.includes(false))) {
+      await LifecycleRegister.open(store, [...chains.events]);
+      this.#wakeOthers(undefined);
+    }
+    for (const link of lost) this.#lost.delete(link);
+    if (told !== undefined) chains.forgetEvents(told);
   }
 
   /** A journal that is never full, such as one in memory, has nobody ask for it. */
@@ -262,8 +267,16 @@ export class SharedState {
   }
 }
 
-function missingIfGone(error: unknown): never {
-  throw error instanceof LinkGoneError ? new WorkerMissingError("a worker was lost") : error;
+/** False where a worker is gone, or does not serve yet. */
+async function saveAt({ link, isServing }: JoinedWorker): Promise<boolean> {
+  if (!isServing) return false;
+  try {
+    await link.ask("save");
+    return true;
+  } catch (error) {
+    if (!(error instanceof LinkGoneError)) throw error;
+    return false;
+  }
 }
 
 /** A head as workers know it: the journal is the parent's. */

@@ -13,11 +13,7 @@ import { ParentNode } from "../../../src/state/sharing/parent-node.ts";
 import { ParentRecords } from "../../../src/state/sharing/parent-records.ts";
 import { ParentStore } from "../../../src/state/sharing/parent-store.ts";
 import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
-import {
-  type Joined,
-  SharedState,
-  WorkerMissingError,
-} from "../../../src/state/sharing/shared-state.ts";
+import { type Joined, SharedState } from "../../../src/state/sharing/shared-state.ts";
 import { openState } from "../../../src/state/state.ts";
 import { makeFacts } from "../../support/state.ts";
 
@@ -114,14 +110,19 @@ it("is told to a successor also where the worker was killed while its event was 
   expect(events).toHaveLength(1);
 });
 
-it("is not forgotten where the worker was killed before it served, or begins yet", async () => {
-  const { chains, shared } = makeParent();
-  const worker = await openWorker(shared, { isServing: false });
-  await expect(shared.save()).rejects.toThrow(WorkerMissingError);
-  await worker.record({ event_type: "contract-released" });
+it.each([
+  ["before it served", false],
+  ["and is not replaced", true],
+])("is stored by the parent where the worker was killed %s", async (_, isServing) => {
+  const { store, chains, shared } = makeParent();
+  const worker = await openWorker(shared, { isServing });
+  const states = { previous_status: "active", new_status: "retired" };
+  await worker.record({ event_type: "agent-genesis-revoked", ...states });
+  expect(await store.get("lifecycle", AGENT.agentId)).toBeUndefined();
   worker.kill();
-  await expect(shared.save()).rejects.toThrow(WorkerMissingError);
-  expect(chains.events).toHaveLength(1);
+  await shared.save();
+  expect(await store.get("lifecycle", AGENT.agentId)).toMatchObject({ status: "retired" });
+  expect(chains.events).toEqual([]);
 });
 
 it("is asked for once there are many of them, also where no journal is ever full", async () => {
