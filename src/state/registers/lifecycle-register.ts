@@ -4,6 +4,7 @@
  * others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { addUnder } from "../../base/listed.ts";
 import { KeyedTurns } from "../../base/task-queue.ts";
 import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { Collection } from "../collection.ts";
@@ -88,9 +89,11 @@ export class LifecycleRegister {
       },
     });
     register = new LifecycleRegister(store, stored, eventsKept);
-    const events = journaled.flatMap((record) => readEvent(record) ?? []);
-    for (const agentId of new Set(events.map((event) => event.agentId))) {
-      const own = events.filter((event) => event.agentId === agentId);
+    const events = new Map<string, LifecycleEvent[]>();
+    for (const event of journaled.flatMap((record) => readEvent(record) ?? [])) {
+      addUnder(events, event.agentId, event);
+    }
+    for (const [agentId, own] of events) {
       for (const event of await register.#missing(agentId, own)) register.#adopt(event);
     }
     await register.save();
