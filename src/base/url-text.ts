@@ -12,3 +12,8 @@ export function parseUrl(text: string): URL | undefined {
   if (LONG_HOST.test(text.replace(PASSED_OVER, ""))) return undefined;
   return URL.canParse(text) ? new URL(text) : undefined;
 }
+
+/** A URL without the slashes at its end. */
+export function withoutEndSlashes(url: string): string {
+  return url.replace(/(?<!\/)\/+$/, "");
+}

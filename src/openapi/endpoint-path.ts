@@ -54,7 +54,7 @@ function splitSegment(segment: string): readonly TemplatePiece[] {
     .map((piece) =>
       piece.kind === "parameter"
         ? piece
-        : { ...piece, text: piece.text.replace(/^[^\w]+|[^\w]+$/g, "") },
+        : { ...piece, text: piece.text.replace(/^\W+|(?<!\W)\W+$/g, "") },
     )
     .filter((piece) => piece.kind === "parameter" || piece.text !== "");
 }
@@ -62,7 +62,9 @@ function splitSegment(segment: string): readonly TemplatePiece[] {
 /** A name of letters, digits and underscores. */
 export function parameterName(name: string): string {
   if (/^[A-Za-z0-9_]+$/.test(name) && name !== "__proto__") return name;
-  return name.replace(/[^A-Za-z0-9_]+/g, "_").replace(/^_+|_+$/g, "") || snake(name) || "value";
+  return (
+    name.replace(/[^A-Za-z0-9_]+/g, "_").replace(/^_+|(?<!_)_+$/g, "") || snake(name) || "value"
+  );
 }
 
 /** The name itself, or the first number behind it that nothing else has. */

@@ -12,6 +12,7 @@ import {
   recordIn,
   textsIn,
 } from "../base/json-value.ts";
+import { withoutEndSlashes } from "../base/url-text.ts";
 import { checkHeader } from "../endpoint/upstream-format.ts";
 import { recordAt } from "./read-document.ts";
 import { type Notes, snake, UniqueNames } from "./words.ts";
@@ -210,7 +211,7 @@ export function findBaseUrl(servers: readonly unknown[], notes: Notes): BaseUrl 
 
 /** Checks an address that others are made from. */
 export function checkBaseUrl(written: string): BaseUrl {
-  const url = written.replace(/\/+$/, "");
+  const url = withoutEndSlashes(written);
   const shown = JSON.stringify(url.slice(0, 100));
   if (!/^https:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/i.test(url) || !URL.canParse(url)) {
     return { fault: `the base URL ${shown} must be an https address without query and fragment` };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseUrl } from "../../src/base/url-text.ts";
+import { parseUrl, withoutEndSlashes } from "../../src/base/url-text.ts";
 import { cpuMs } from "../support/cpu-time.ts";
+import { growthOf, NEARLY_LINEAR } from "../support/growth.ts";
 
 describe("parseUrl", () => {
   it.each([
@@ -32,5 +33,21 @@ describe("parseUrl", () => {
     const hosts = [`http://${CJK}/`, `HTTP:${CJK}`, ` h\tttps:\n//\\${CJK}`, `ws://a@${CJK}`];
     const escaped = `http://${encodeURIComponent(CJK)}`;
     for (const host of [...hosts, escaped]) expect(read(host)).toBeLessThan(20 * path);
+  });
+});
+
+describe("withoutEndSlashes", () => {
+  it.each([
+    ["https://example.com//", "https://example.com"],
+    ["https://example.com//a/b", "https://example.com//a/b"],
+    ["///", ""],
+    ["", ""],
+  ])("makes %j %j", (url, expected) => {
+    expect(withoutEndSlashes(url)).toBe(expected);
+  });
+
+  it("passes over slashes before the end in proportion", async () => {
+    const cut = (size: number): unknown => withoutEndSlashes(`https://a${"/".repeat(size)}b`);
+    expect(await growthOf(cut, 8_000)).toBeLessThan(NEARLY_LINEAR);
   });
 });

@@ -8,7 +8,7 @@
 import { isLoopbackHost, isNobodysAddress } from "../../base/addresses.ts";
 import type { Environment } from "../../base/environment.ts";
 import { type JsonRecord, memberOf, parseRecord, quoteValue } from "../../base/json-value.ts";
-import { parseUrl } from "../../base/url-text.ts";
+import { parseUrl, withoutEndSlashes } from "../../base/url-text.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 
 /** An address that may be called. */
@@ -28,7 +28,7 @@ export function readAddress(written: string, allowsHttp: boolean): AddressResult
   const url = parseUrl(written);
   const fault = url === undefined ? "must be an absolute URL" : findFault(url, allowsHttp);
   if (url === undefined || fault !== undefined) return { fault: `${quoteUrl(written)} ${fault}` };
-  return { address: { origin: url.origin, basePath: url.pathname.replace(/\/+$/, "") } };
+  return { address: { origin: url.origin, basePath: withoutEndSlashes(url.pathname) } };
 }
 
 function findFault(url: URL, allowsHttp: boolean): string | undefined {

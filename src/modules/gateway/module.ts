@@ -7,6 +7,7 @@ import { relative } from "node:path";
 import { urlAuthority } from "../../base/addresses.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
+import { withoutEndSlashes } from "../../base/url-text.ts";
 import { HTTP_VERBS } from "../../catalog/catalog.ts";
 import { AGTP_PORT } from "../../client/uri.ts";
 import type { BoundPorts, Gateway, GatewayAgent } from "../../dispatch/module/http-gateway.ts";
@@ -154,7 +155,7 @@ export class ApiListing {
   /** The URL of the sidecar; undefined where nobody can tell. */
   get baseUrl(): string | undefined {
     const { baseUrl, host, cert } = this.#config.gateway;
-    if (baseUrl !== undefined) return baseUrl.replace(/\/+$/, "");
+    if (baseUrl !== undefined) return withoutEndSlashes(baseUrl);
     const { gateway: port } = this.#ports;
     if (port === undefined || port === 0 || WILDCARDS.has(host)) return undefined;
     const scheme = cert === undefined ? "http" : "https";

@@ -1,4 +1,5 @@
 /** `[tracing]`: what becomes of requests, told to a collector of OpenTelemetry, and how that is reached. */
+import { withoutEndSlashes } from "../../base/url-text.ts";
 import { VERSION } from "../../base/version.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
@@ -96,7 +97,7 @@ export function collectorAddress(
   path: string,
 ): CollectorAddress {
   return {
-    url: `${endpoint.replace(/\/+$/, "")}${path}`,
+    url: `${withoutEndSlashes(endpoint)}${path}`,
     headers: { ...headers },
     timeoutMillis: SEND_TIMEOUT_MS,
     concurrencyLimit: AT_ONCE,

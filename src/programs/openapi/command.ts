@@ -7,6 +7,7 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
+import { withoutEndSlashes } from "../../base/url-text.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
@@ -94,7 +95,7 @@ async function readServer(
   if (status !== 200 || !isRecord(body)) {
     throw new CommandRefusal(`the server answered ${status}, expected 200 and its manifest`);
   }
-  return readManifest(body, uri.replace(/\/+$/, ""));
+  return readManifest(body, withoutEndSlashes(uri));
 }
 
 function readManifest(manifest: JsonRecord, uri: string): ExportSource {

@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts
 import type { Problem } from "../../../base/problem.ts";
 import type { Redactor } from "../../../base/redaction.ts";
 import { traceOf } from "../../../base/thrown.ts";
+import { withoutEndSlashes } from "../../../base/url-text.ts";
 import { readConfiguredCa } from "../../../endpoint/upstream-ca.ts";
 import { type CallLog, isHandlerError } from "../../../handlers/handler.ts";
 import type { ModuleLoader } from "../../../handlers/module-loader.ts";
@@ -37,7 +38,7 @@ export async function loadAgentRuntime(
       return { runtime: createDeterministicRuntime(isConformance), problems: [] };
     case "openai-compatible": {
       const { apiKey, retries, requestTimeoutSeconds } = runtime;
-      const baseUrl = (runtime.baseUrl ?? "").replace(/\/+$/, "");
+      const baseUrl = withoutEndSlashes(runtime.baseUrl ?? "");
       const timeoutMs = requestTimeoutSeconds * 1000;
       const { ca, problems } = readConfiguredCa(runtime.ca, "openwop.runtime.ca", parts.config);
       const server = createModelConnection({ baseUrl, apiKey, ca, timeoutMs });
