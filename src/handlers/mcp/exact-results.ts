@@ -10,6 +10,7 @@ import {
   parseJSONRPCMessage,
 } from "@modelcontextprotocol/client";
 import { hasLostNumbers, markLost, seemsToHaveLost } from "../../base/exact-numbers.ts";
+import { ANSWER_BOUNDS, jsonExcess } from "../../base/json-bounds.ts";
 import { parseJson, recordIn, valueAt } from "../../base/json-value.ts";
 
 const MEMBER = Buffer.from('"structuredContent"');
@@ -105,14 +106,16 @@ export class ResultReader {
     // To shift each of tens of thousands of lines takes seconds: V8 moves all the others.
     for (let line = this.#lines[this.#next]; line !== undefined; line = this.#lines[this.#next]) {
       this.#next += 1;
-      const value = parseJson(markResult(line).toString());
+      const excess = jsonExcess(line, ANSWER_BOUNDS);
+      const value = parseJson((excess === undefined ? markResult(line) : line).toString());
       try {
-        if (value !== undefined) return readMessage(value);
+        if (value === undefined) this.#onStray(false);
+        else
+          return excess === undefined ? readMessage(value) : unreadable(value, new Error(excess));
       } catch (error) {
         this.#onStray(true);
         throw error;
       }
-      this.#onStray(false);
     }
     this.#forgetLines();
     return null;
@@ -155,8 +158,13 @@ function readMessage(value: unknown): JSONRPCMessage {
   try {
     return parseJSONRPCMessage(value);
   } catch (error) {
-    const { id, method } = recordIn(value);
-    if (method !== undefined || (typeof id !== "number" && typeof id !== "string")) throw error;
-    return { jsonrpc: "2.0", id, error: UNREADABLE };
+    return unreadable(value, error);
   }
+}
+
+/** @throws the error where a value answers nothing */
+function unreadable(value: unknown, error: unknown): JSONRPCMessage {
+  const { id, method } = recordIn(value);
+  if (method !== undefined || (typeof id !== "number" && typeof id !== "string")) throw error;
+  return { jsonrpc: "2.0", id, error: UNREADABLE };
 }

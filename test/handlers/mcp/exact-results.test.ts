@@ -89,6 +89,20 @@ describe("ResultReader", () => {
     expect(() => reader.append(Buffer.from("xx"))).toThrow(`longer than ${line.length} bytes`);
   });
 
+  it.each(["1", "1e400"])(
+    "has an error in the place of an answer that is too deep: %s",
+    (number) => {
+      const reader = new ResultReader(100_000);
+      const deep = "[".repeat(20_000) + number + "]".repeat(20_000);
+      const answer = `"id":7,"result":{"content":[],"structuredContent":{"x":${deep}}}`;
+      reader.append(Buffer.from(`{"jsonrpc":"2.0",${answer}}\n${lines[0]}\n`));
+      expect(messagesOf(reader)).toEqual([
+        { jsonrpc: "2.0", id: 7, error: { code: -32_098, message: expect.any(String) } },
+        JSON.parse(lines[0] ?? ""),
+      ]);
+    },
+  );
+
   it("passes over empty lines in proportion", async () => {
     const read = (size: number): void => {
       const reader = new ResultReader(64);
