@@ -20,12 +20,14 @@ const closeFile = promisify(close);
 const openFile = promisify(open);
 const syncFile = promisify(fsync);
 
-/** A sync that took less keeps the loop the next time, where a call waits for it alone. */
-const QUICK_MS = 0.5;
+/** A sync that took less may keep the loop the next time. */
+const QUICK_MS = 1;
+/** It does so behind so many in a row that one record each was waiting for: with more callers, others wait for it. */
+const LONE_SYNCS = 8;
 
 /**
- * Syncs beside the loop, or on it where the last sync was quick and nothing else is served: handing it to another
- * thread and back takes half as long as a quick one. A device that turns slow keeps the loop once.
+ * Syncs beside the loop, or on it where syncs are quick and one caller at a time waits for them: handing one to
+ * another thread and back takes half as long as the sync itself. A device that turns slow keeps the loop once.
  */
 export function pacedSync(
   here: (file: number) => void,
@@ -33,8 +35,10 @@ export function pacedSync(
   now: () => number = () => performance.now(),
 ): JournalDisk["sync"] {
   let lastMs = Number.POSITIVE_INFINITY;
+  let lone = 0;
   return async (file, isAlone = false) => {
-    const isHere = isAlone && lastMs < QUICK_MS;
+    const isHere = isAlone && lone >= LONE_SYNCS && lastMs < QUICK_MS;
+    lone = isAlone ? lone + 1 : 0;
     lastMs = Number.POSITIVE_INFINITY;
     const begunAt = now();
     if (isHere) here(file);
