@@ -108,10 +108,12 @@ export class ResultReader {
       this.#next += 1;
       const excess = jsonExcess(line, ANSWER_BOUNDS);
       const value = parseJson((excess === undefined ? markResult(line) : line).toString());
+      if (value === undefined) {
+        this.#onStray(false);
+        continue;
+      }
       try {
-        if (value === undefined) this.#onStray(false);
-        else
-          return excess === undefined ? readMessage(value) : unreadable(value, new Error(excess));
+        return excess === undefined ? readMessage(value) : unreadable(value, new Error(excess));
       } catch (error) {
         this.#onStray(true);
         throw error;
