@@ -10,14 +10,13 @@ import { findReadFault } from "../src/programs/shell/read-config.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { printWholeProblems } from "../src/programs/shell/whole-problems.ts";
 import type { DaemonLine } from "./agtpd-program.ts";
-import { moveConsole, openLogSink } from "./log-sink.ts";
+import { openLogSink } from "./log-sink.ts";
 
 /** The part that a signal drains. */
 let running: (Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>) | undefined;
 
 /** Serves or checks the deployment that the command line names; a refusal ends the process. */
 export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
-  moveConsole();
   if (flags.json && !flags.check) throw usage("--json goes with --check");
   if (flags.check && flags.inspectOnly) throw usage("expected --check or --inspect-only, got both");
   const options: DaemonOptions = {

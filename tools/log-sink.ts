@@ -5,6 +5,7 @@ import type { Terminal } from "../src/programs/shell/terminal.ts";
 
 /** Lines for people on a terminal, JSON for everything else; what makes the former is loaded there. */
 export async function openLogSink({ out }: Terminal): Promise<LogSink> {
+  moveConsole();
   const sink = openStdout();
   if (!out.isTerminal) return sink;
   const { readableLog } = await import("../src/programs/shell/terminal-log.ts");

@@ -394,7 +394,7 @@ describe("a peer that misbehaves", () => {
       ...awayFiles(),
       "handlers.mjs": `
         export const book = () => ({ body: { booked: 2 } });
-        export const wait = () => new Promise(() => console.log('{"event":"working"}'));
+        export const wait = () => new Promise(() => process.stdout.write('{"event":"working"}\\n'));
         export { book as count, book as receive, book as outcomes_of };
       `,
     });
