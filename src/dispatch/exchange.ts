@@ -159,7 +159,7 @@ export class Exchange {
     return this.request.headers.get(name);
   }
 
-  /** What this action, and all that it dispatches, is done under. */
+  /** The contract that this action, and all that it dispatches, is done under. */
   get contract(): ContractReference | undefined {
     return this.#contract;
   }

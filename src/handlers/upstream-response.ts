@@ -94,7 +94,7 @@ async function readResult(
   }
 }
 
-/** What only has ASCII by its own word is UTF-8 as well. */
+/** The names of UTF-8, and of ASCII, which is UTF-8 as well. */
 const UTF_8_NAMES: ReadonlySet<string> = new Set(["utf-8", "utf8", "us-ascii", "ascii"]);
 
 /** The charset of a text, in lower case; undefined: UTF-8.   RFC 9110 §8.3.2 */

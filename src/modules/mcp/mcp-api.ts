@@ -146,7 +146,7 @@ function readBody({ body, headers }: FastifyRequest): unknown {
   }
 }
 
-/** What a call's arguments lose on their way: numbers as they were sent, and a member that the library drops. */
+/** Finds arguments that the library loses: numbers, and a member that it drops. */
 function lostIn({ body }: FastifyRequest, message: unknown): McpRequest["lost"] {
   if (!Buffer.isBuffer(body) || message === undefined) return undefined;
   const input = recordIn(valueAt(message, ["params", "arguments"]));

@@ -5,6 +5,7 @@
  */
 
 import { given, isRecord, type JsonRecord, textsIn } from "../../base/json-value.ts";
+import { addUnder } from "../../base/listed.ts";
 import type { AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JournalRecord } from "../journal/journal.ts";
@@ -104,6 +105,18 @@ export function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | und
   const stands = { status: isStatus(status) ? status : undefined, at };
   const migration = status === "deprecated" ? readMigration(payload) : undefined;
   return { auditId, jws, agentId, eventType, ...stands, migration };
+}
+
+/** The events that records are, in order, under their agents. */
+export function eventsByAgent(
+  records: readonly JournalRecord[],
+): ReadonlyMap<string, readonly LifecycleEvent[]> {
+  const events = new Map<string, LifecycleEvent[]>();
+  for (const record of records) {
+    const event = readEvent(record);
+    if (event !== undefined) addUnder(events, event.agentId, event);
+  }
+  return events;
 }
 
 /** The way on in an event or a stored state; undefined where it names none. */

@@ -4,7 +4,6 @@
  * others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { addUnder } from "../../base/listed.ts";
 import { KeyedTurns } from "../../base/task-queue.ts";
 import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { Collection } from "../collection.ts";
@@ -17,6 +16,7 @@ import {
   EVENTS,
   eventChange,
   eventKey,
+  eventsByAgent,
   hasTaken,
   type LifecycleEvent,
   readEvent,
@@ -89,11 +89,7 @@ export class LifecycleRegister {
       },
     });
     register = new LifecycleRegister(store, stored, eventsKept);
-    const events = new Map<string, LifecycleEvent[]>();
-    for (const event of journaled.flatMap((record) => readEvent(record) ?? [])) {
-      addUnder(events, event.agentId, event);
-    }
-    for (const [agentId, own] of events) {
+    for (const [agentId, own] of eventsByAgent(journaled)) {
       for (const event of await register.#missing(agentId, own)) register.#adopt(event);
     }
     await register.save();

@@ -1,4 +1,4 @@
-/** What workers make of events: it is in the store of their parent before that forgets the events. */
+/** Workers store their events with their parent before it forgets them. */
 import { duplexPair } from "node:stream";
 import { expect, it, onTestFinished } from "vitest";
 import { Link } from "../../../src/base/link.ts";

@@ -75,8 +75,8 @@ export async function advanceTask(request: McpRequest, task: McpTask): Promise<M
 }
 
 /**
- * Has no other node make the call of a task: to it, a call that is over here would be one that was made
- * by somebody else. False: another one makes it, or has.
+ * Takes the call of a task for this node: to another one, a call that is over here would be one that was made
+ * by somebody else. False: another node makes it, or has.
  */
 async function isOurs(
   { tasks, holders, isUndecided }: McpFront,

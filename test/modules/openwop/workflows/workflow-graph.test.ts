@@ -1,4 +1,4 @@
-/** What comes before and after a node, in workflows of whatever form. */
+/** The nodes before and after a node, in workflows of whatever form. */
 import { describe, expect, it } from "vitest";
 import type { WorkflowEdge } from "../../../../src/modules/openwop/workflows/workflow.ts";
 import {
