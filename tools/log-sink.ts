@@ -12,7 +12,7 @@ export async function openLogSink({ out }: Terminal): Promise<LogSink> {
   return readableLog(sink, out.hasColour);
 }
 
-/** Has what functions of a deployment print with `console` go to standard error: the log alone is on standard output. */
+/** Sends prints of a deployment's functions by `console` to standard error: standard output has the log alone. */
 export function moveConsole(): void {
   globalThis.console = new Console(process.stderr);
 }

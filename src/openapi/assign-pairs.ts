@@ -81,7 +81,7 @@ function assign(operation: Operation, rules: PairRules, taken: PairSet): Assigne
   const { id, httpMethod } = operation;
   const wanted = kebab(id ?? "") || `by-${httpMethod.toLowerCase()}`;
   const pathFor = (method: string): EndpointPath => makePath(operation.path, method, rules.names);
-  // What is the protocol's own stays so, whatever number is behind it.
+  // A name of the protocol's own stays so, whatever number is behind it.
   const isOpen = ({ method }: MethodChoice): boolean => {
     const longer = withSegment(pathFor(method).path, wanted);
     return checkReservation(method, longer, rules.catalog.embedded) === undefined;

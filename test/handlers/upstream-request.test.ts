@@ -335,7 +335,7 @@ describe("a response", () => {
     ["iso-8859-1", Buffer.from([0xe9, 0xc3, 0xa9]), "é\u00c3\u00a9"],
     ['"UTF-16LE"', Buffer.from("hé", "utf16le"), "hé"],
     ["Shift_JIS", Buffer.from([0x83, 0x65]), "テ"],
-    // What only has ASCII by its own word is UTF-8 as well.
+    // A text that is ASCII by its own word is UTF-8 as well.
     ["us-ascii", Buffer.from("é"), "é"],
     ["utf8", Buffer.from("é"), "é"],
   ])("is text in the charset that its type names: %s", async (charset, octets, text) => {
