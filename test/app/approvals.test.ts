@@ -1,9 +1,10 @@
 /** Approvals on a daemon: raced over TLS, through reloads, over HTTP, and through kill -9. */
-import { createHash } from "node:crypto";
+
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type RunningProgram, startProgram } from "../support/agtpd.ts";
+import { makeOperator } from "../support/approval-ways.ts";
 import {
   ALMA,
   approvedEndpoint,
@@ -16,17 +17,9 @@ import { connectRaw, openDaemon, type RawClient } from "../support/daemon.ts";
 import { makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { openGateway } from "../support/gateway.ts";
-import { CA_EXTENSIONS, OpensslPki } from "../support/openssl-pki.ts";
 import { askAs, confirmation, refusalOf } from "../support/waiting.ts";
 
-const pki = new OpensslPki();
-afterAll(() => pki.remove());
-
-const CA = pki.make("ca", { extensions: CA_EXTENSIONS });
-const OPERATOR = pki.make("operator", { issuer: "ca" });
-const spki = OPERATOR.x509.publicKey.export({ type: "spki", format: "der" });
-const FINGERPRINT = createHash("sha256").update(spki).digest("hex");
-const AS_OPERATOR = { cert: OPERATOR.cert, key: OPERATOR.key };
+const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR, pki } = makeOperator();
 
 async function filesWith(
   approvals: readonly object[] = [],
@@ -34,7 +27,7 @@ async function filesWith(
 ): Promise<Readonly<Record<string, string>>> {
   const identity = { operator_certificates: [FINGERPRINT] };
   const files = await approvingFiles(approvals, { policies: { identity }, ...tables });
-  return { ...files, "ca.pem": CA.cert };
+  return { ...files, "ca.pem": CA };
 }
 
 type Tables = Readonly<Record<string, object>>;

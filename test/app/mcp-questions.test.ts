@@ -1,5 +1,5 @@
 /** Questions of MCP servers in the middle of a call: put before operators, answered, gone on with. */
-import { createHash } from "node:crypto";
+
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -8,6 +8,7 @@ import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { EscalationRegister } from "../../src/state/registers/escalation-register.ts";
 import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 import { startProgram } from "../support/agtpd.ts";
+import { makeOperator } from "../support/approval-ways.ts";
 import { connectRaw, createDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -19,18 +20,10 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { ASKING, HOSTILE } from "../support/mcp-upstream.ts";
-import { CA_EXTENSIONS, OpensslPki } from "../support/openssl-pki.ts";
 import { runIn } from "../support/terminal.ts";
 import { confirmation, refusalOf } from "../support/waiting.ts";
 
-const pki = new OpensslPki();
-afterAll(() => pki.remove());
-
-const CA = pki.make("ca", { extensions: CA_EXTENSIONS });
-const OPERATOR = pki.make("operator", { issuer: "ca" });
-const spki = OPERATOR.x509.publicKey.export({ type: "spki", format: "der" });
-const FINGERPRINT = createHash("sha256").update(spki).digest("hex");
-const AS_OPERATOR = { cert: OPERATOR.cert, key: OPERATOR.key };
+const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR } = makeOperator();
 const ALMA = "a1".repeat(32);
 const BORIS = "b2".repeat(32);
 /** A worker hears of what others did, however busy the machine is. */
@@ -46,7 +39,7 @@ function filesFor(script: string, play: string, workers = 1): DeploymentFiles {
       policies: { identity: { operator_certificates: [FINGERPRINT] } },
       tls: { client_auth: "optional", client_ca: "ca.pem" },
     }),
-    "ca.pem": CA.cert,
+    "ca.pem": CA,
     "agents/alma.agent.json": agentFile({
       ...{ agent_id: ALMA, name: "alma", scopes_accepted: ["seats:write", "seats:read"] },
     }),

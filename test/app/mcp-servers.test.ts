@@ -1,9 +1,10 @@
 /** MCP servers behind a daemon: called over TLS, quarantined when they change, accepted by people. */
-import { createHash } from "node:crypto";
+
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
+import { makeOperator } from "../support/approval-ways.ts";
 import { createDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -13,20 +14,12 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { SANE } from "../support/mcp-upstream.ts";
-import { CA_EXTENSIONS, OpensslPki } from "../support/openssl-pki.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { runIn } from "../support/terminal.ts";
 import { confirmation } from "../support/waiting.ts";
 
-const pki = new OpensslPki();
-afterAll(() => pki.remove());
-
-const CA = pki.make("ca", { extensions: CA_EXTENSIONS });
-const OPERATOR = pki.make("operator", { issuer: "ca" });
+const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR, pki } = makeOperator();
 const STRANGER = pki.make("stranger", { issuer: "ca" });
-const spki = OPERATOR.x509.publicKey.export({ type: "spki", format: "der" });
-const FINGERPRINT = createHash("sha256").update(spki).digest("hex");
-const AS_OPERATOR = { cert: OPERATOR.cert, key: OPERATOR.key };
 
 function config(env: Readonly<Record<string, string>> = {}): string {
   return configFile({
@@ -40,7 +33,7 @@ function config(env: Readonly<Record<string, string>> = {}): string {
 async function makeImported(): Promise<TestDeployment> {
   const deployment = makeDeployment({
     "agtp-server.toml": config(),
-    "ca.pem": CA.cert,
+    "ca.pem": CA,
     "agents/alma.agent.json": agentFile({
       ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
     }),

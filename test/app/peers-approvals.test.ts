@@ -1,20 +1,14 @@
 /** A task at a peer that waits for an operator there, and is asked for again by the same Idempotency-Key. */
-import { createHash } from "node:crypto";
-import { afterAll, describe, expect, it } from "vitest";
+
+import { describe, expect, it } from "vitest";
+import { makeOperator } from "../support/approval-ways.ts";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { ALICE, delegation, delegationFiles, refusalOf, serverKey } from "../support/delegation.ts";
 import { agentFile, type DeploymentFiles } from "../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
-import { CA_EXTENSIONS, OpensslPki } from "../support/openssl-pki.ts";
 import { confirmation } from "../support/waiting.ts";
 
-const pki = new OpensslPki();
-afterAll(() => pki.remove());
-
-const CA = pki.make("ca", { extensions: CA_EXTENSIONS });
-const OPERATOR = pki.make("operator", { issuer: "ca" });
-const spki = OPERATOR.x509.publicKey.export({ type: "spki", format: "der" });
-const FINGERPRINT = createHash("sha256").update(spki).digest("hex");
+const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR } = makeOperator();
 const HOME_KEY = serverKey(21);
 const AWAY_KEY = serverKey(22);
 const ERIN = "1".repeat(64);
@@ -34,7 +28,7 @@ function openAway(): Promise<TestDaemon> {
     tls: { client_auth: "optional", client_ca: "ca.pem" },
   });
   const erin = agentFile({ agent_id: ERIN, name: "erin" });
-  return openDaemon({ ...files, "ca.pem": CA.cert, "agents/erin.agent.json": erin });
+  return openDaemon({ ...files, "ca.pem": CA, "agents/erin.agent.json": erin });
 }
 
 function openHome({ daemon: { port, fingerprint256 } }: TestDaemon): Promise<TestDaemon> {
@@ -66,8 +60,7 @@ describe("a task at a peer that waits for an operator there", () => {
     const asked = await handOn(home);
     expect(refusalOf(asked)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
     const id = /esc-[0-9a-f-]{36}/.exec(asked.text)?.[0] ?? "";
-    const asOperator = { cert: OPERATOR.cert, key: OPERATOR.key };
-    expect((await ask(away, confirmation(id, "accepted"), asOperator)).status).toBe(200);
+    expect((await ask(away, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
     const done = await handOn(home, id);
     expect(done.status).toBe(200);
     expect(done.headers.get("idempotency-replayed")).toBeUndefined();

@@ -50,6 +50,8 @@ export interface WaysServer extends TestMcp {
 
 /** An operator whose certificate a daemon of the test knows. */
 interface TestOperator {
+  /** Makes others, by its "ca". */
+  readonly pki: OpensslPki;
   readonly ca: string;
   readonly fingerprint: string;
   readonly connection: { readonly cert: string; readonly key: string };
@@ -63,7 +65,7 @@ export function makeOperator(): TestOperator {
   const { cert, key, x509 } = pki.make("operator", { issuer: "ca" });
   const spki = x509.publicKey.export({ type: "spki", format: "der" });
   const fingerprint = createHash("sha256").update(spki).digest("hex");
-  return { ca: ca.cert, fingerprint, connection: { cert, key } };
+  return { pki, ca: ca.cert, fingerprint, connection: { cert, key } };
 }
 
 /** Asks on a connection of its own. */

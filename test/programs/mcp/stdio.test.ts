@@ -1,12 +1,13 @@
 /** `agtp-mcp URI` as a child process before a real daemon, to clients of both protocols. */
+
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
+import { makeOperator } from "../../support/approval-ways.ts";
 import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { agentFile, type DeploymentFiles, endpointFile } from "../../support/deployment.ts";
 import { type Desktop, openDesktop, startDesktop } from "../../support/desktop.ts";
@@ -14,27 +15,17 @@ import { makeDirectory } from "../../support/directory.ts";
 import { encodeRequest } from "../../support/dispatch.ts";
 import { DESK, gatewayFiles, type Tables } from "../../support/gateway.ts";
 import { VERSIONS } from "../../support/mcp.ts";
-import {
-  agentExtensions,
-  CA_EXTENSIONS,
-  CLIENT_EXTENSIONS,
-  OpensslPki,
-} from "../../support/openssl-pki.ts";
+import { agentExtensions, CLIENT_EXTENSIONS } from "../../support/openssl-pki.ts";
 import { runIn } from "../../support/terminal.ts";
 import { makeIssuerKey, signToken } from "../../support/token-issuer.ts";
 import { confirmation } from "../../support/waiting.ts";
 
 const CLERK = "c".repeat(64);
-const pki = new OpensslPki();
-afterAll(() => pki.remove());
-const CA = pki.make("ca", { extensions: CA_EXTENSIONS });
-const OPERATOR = pki.make("operator", { issuer: "ca" });
+const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR, pki } = makeOperator();
 const AGENT = pki.make("agent", {
   issuer: "ca",
   extensions: [...CLIENT_EXTENSIONS, ...agentExtensions(DESK)],
 });
-const SPKI = OPERATOR.x509.publicKey.export({ type: "spki", format: "der" });
-const FINGERPRINT = createHash("sha256").update(SPKI).digest("hex");
 
 const PATIENT = `
 let begin, end;
@@ -59,7 +50,7 @@ function handled(name: string, method: string, output: object = {}): string {
 function files(tables: Tables = {}): DeploymentFiles {
   const sum = { type: "object", properties: { total: { type: "number" } } };
   return gatewayFiles(tables, {
-    "ca.pem": CA.cert,
+    "ca.pem": CA,
     "patience.mjs": PATIENT,
     "endpoints/patient.toml": handled("patient", "CREATE"),
     "endpoints/begins.toml": handled("begins", "FETCH"),
@@ -177,7 +168,7 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
     const asked = await client.callTool({ name: "book_rooms", arguments: { room: "double" } });
     expect(asked.isError).toBe(true);
     const [id = ""] = /esc-[A-Za-z0-9-]+/.exec(JSON.stringify(asked.content)) ?? [];
-    const operator = await server.connect({ cert: OPERATOR.cert, key: OPERATOR.key });
+    const operator = await server.connect(AS_OPERATOR);
     operator.write(encodeRequest(confirmation(id, "accepted")));
     expect((await operator.replies(1))[0]?.status).toBe(200);
     const approved = { name: "agtp_approved_call", arguments: { escalation_id: id } };
