@@ -10,9 +10,7 @@ export function isLoopbackAddress(text: string): boolean {
   return isAmong(text, LOOPBACK);
 }
 
-/**
- * Tells whether no service can have an address. Link-local ones are where clouds keep credentials.
- */
+/** Tells whether no service can have an address, or only the one where a cloud keeps credentials. */
 export function isNobodysAddress(text: string): boolean {
   return isAmong(text, NOBODYS);
 }
@@ -28,19 +26,35 @@ function isAmong(text: string, subnets: readonly Subnet[]): boolean {
 
 type Subnet = readonly [net: string, prefix: number, kind: "ipv4" | "ipv6"];
 
+const NAT64_PREFIX = 96;
+
 const LOOPBACK: readonly Subnet[] = [
   ["127.0.0.0", 8, "ipv4"],
   ["::1", 128, "ipv6"],
 ];
 
-const NOBODYS: readonly Subnet[] = [
+const NOBODYS_IPV4: readonly Subnet[] = [
   ["0.0.0.0", 8, "ipv4"],
   ["169.254.0.0", 16, "ipv4"],
   ["224.0.0.0", 3, "ipv4"],
+];
+
+const NOBODYS: readonly Subnet[] = [
+  ...NOBODYS_IPV4,
+  ...[...NOBODYS_IPV4, ...LOOPBACK.slice(0, 1)].map(throughNat64),
   ["::", 128, "ipv6"],
   ["fe80::", 10, "ipv6"],
   ["ff00::", 8, "ipv6"],
+  // The metadata services of three clouds, which have no link-local address in IPv6.
+  ["fd00:ec2::254", 128, "ipv6"],
+  ["fd20:ce::254", 128, "ipv6"],
+  ["fd00:c1::a9fe:a9fe", 128, "ipv6"],
 ];
+
+/** The same addresses of IPv4 as a translator reaches them.   RFC 6052 §2.1 */
+function throughNat64([net, prefix]: Subnet): Subnet {
+  return [`64:ff9b::${net}`, NAT64_PREFIX + prefix, "ipv6"];
+}
 
 /** 127.0.0.0/8 and ::1 in any spelling, and localhost; every other name may be anywhere. */
 export function isLoopbackHost(host: string): boolean {
