@@ -171,7 +171,7 @@ export class KeptConnection {
     if (connection === undefined || this.#connection !== connection) return;
     this.#connection = undefined;
     this.#listener.onStale();
-    this.fail(new Error(`the connection was closed ${connection.lastWords}`));
+    this.fail(new Error(`the connection was closed: ${connection.lastWords}`.replace(/: $/, "")));
     void this.#end(connection);
   }
 }

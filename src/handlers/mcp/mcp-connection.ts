@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { TraceFields } from "../../base/leaving.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
 import type { McpServerSettings } from "./read-settings.ts";
@@ -98,11 +99,12 @@ export class McpConnection {
       return connection;
     } catch (error) {
       await connection.close();
-      throw error;
+      const words = opened.lastWords();
+      throw words === "" ? error : new Error(`${reasonOf(error)}: ${words}`, { cause: error });
     }
   }
 
-  /** The end of what a child process wrote to its standard error. */
+  /** The end of what a child process wrote to its standard error, on one line. */
   get lastWords(): string {
     return this.#opened.lastWords();
   }

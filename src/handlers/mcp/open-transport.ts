@@ -14,7 +14,7 @@ import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./read-se
 /** A way that can be connected over once. */
 export interface OpenedTransport {
   readonly transport: Transport;
-  /** The end of what the child wrote to its standard error, for operators. */
+  /** The end of what the child wrote to its standard error, on one line, for operators. */
   lastWords(): string;
   /** Ends what the transport leaves open. */
   close(): Promise<void>;
@@ -78,7 +78,8 @@ function overPipes(
   const onLine = (isJson: boolean): void => countStray(isJson ? 1 : COST_OF_TEXT);
   // The library offers no other way to what a child has written, octet for octet.
   Object.assign(transport, { _readBuffer: new ResultReader(maxResponseBytes, onLine) });
-  return { transport, lastWords: () => words, close: () => Promise.resolve() };
+  const lastWords = (): string => words.replace(/\s+/g, " ").trim();
+  return { transport, lastWords, close: () => Promise.resolve() };
 }
 
 /** Counts what a child says that answers nothing; more than the loop can bear ends it: no pipe is read more slowly. */

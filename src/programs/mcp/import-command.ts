@@ -23,6 +23,7 @@ Examples:
   agtp-mcp import github -o endpoints/github --keep-names
   agtp-mcp import https://mcp.example/mcp -o endpoints --prefix
   agtp-mcp import -o endpoints/files -- npx some-mcp-server ./data
+  agtp-mcp import -o endpoints/github --env GITHUB_TOKEN -- npx some-mcp-server
 
 The files pass agtpd --check as they are, once the server is in agtp-server.toml; for a URL or a
 command the entry to add is printed. What is marked REVIEW is for a person to judge.`;
@@ -39,6 +40,10 @@ export const importCommand: Command = command({
     "-o, --output <dir>": "the directory that the endpoint files are written to",
     "--config <file>": { help: "where [[mcp.servers]] are", default: USUAL_CONFIG },
     "--name <name>": "the server's name, where it is none of the configuration",
+    "--env <variable>": {
+      help: "of this environment, for the command to have; may be repeated",
+      isRepeated: true,
+    },
     "--only <tool>": { help: "only this tool; may be repeated", isRepeated: true },
     "--keep-names": "MCP clients of this daemon see the tools under the server's own names",
     "--prefix": "put the server's name before those of files, and of tools that keep theirs",
@@ -49,9 +54,9 @@ export const importCommand: Command = command({
   run: async (line, terminal) => {
     const { args, output } = splitOutput(line.args, line.output);
     if (output === undefined) throw usage("expected -o DIR, where the endpoint files go");
-    const { config, name, only, force = false, json = false } = line;
+    const { config, name, env, only, force = false, json = false } = line;
     const { keepNames: keepsNames = false, prefix: isPrefixed = false } = line;
-    const naming = { config, ...(name === undefined ? {} : { name }) };
+    const naming = { config, variables: env, ...(name === undefined ? {} : { name }) };
     const named = nameServer(line.server, args, naming, terminal);
     const drafted = await draft(named, only, { keepsNames, isPrefixed });
     const files = drafted.tools.map(({ file, text }) => ({
@@ -124,7 +129,7 @@ function tell(
   err.write(`${count} in ${output}, all to review: look for REVIEW\n`);
   if (entry !== undefined) {
     err.write("add to agtp-server.toml:\n");
-    out.write(`\n[[mcp.servers]]\n${writeToml(entry)}`);
+    out.write(`\n${writeToml({ mcp: { servers: [entry] } })}`);
   }
   const way = { ...placeOf(output, config, terminal), scope: "imported:call" };
   err.write(firstCallText(firstCall(tools, { ...way, hasVariables: false })));

@@ -2,9 +2,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
+import { type Environment, literalValue, variableReference } from "../../base/environment.ts";
 import { McpServer, type OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import { type McpServerSettings, readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import { kebab } from "../../openapi/words.ts";
+import { usage } from "../shell/command.ts";
 import { readConfig } from "../shell/read-config.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
@@ -18,15 +20,23 @@ export interface NamedServer {
 const TIMEOUT_MS = 30_000;
 const MAX_RESPONSE_BYTES = 1_048_576;
 
+interface Naming {
+  readonly config: string;
+  readonly name?: string;
+  /** The variables that a command is given; no others reach it. */
+  readonly variables: readonly string[];
+}
+
 /** Finds the server of `NAME`, `URL` or `COMMAND ARGS…`. */
 export function nameServer(
   target: string,
   args: readonly string[],
-  { config, name }: { readonly config: string; readonly name?: string },
+  { config, name, variables }: Naming,
   terminal: Terminal,
 ): NamedServer {
   const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES };
   if (/^https?:\/\//i.test(target)) {
+    refuseVariables(variables);
     const { hostname, protocol } = new URL(target);
     const named = name ?? (kebab(hostname) || "server");
     const entry = {
@@ -38,14 +48,36 @@ export function nameServer(
   }
   const isCommand = args.length > 0 || hasNone(config, terminal);
   const known = isCommand ? undefined : configured(target, config, terminal);
-  if (known !== undefined) return { settings: known, entry: undefined };
+  if (known !== undefined) {
+    refuseVariables(variables);
+    return { settings: known, entry: undefined };
+  }
   const named = name ?? (kebab(args.findLast((one) => !one.startsWith("-")) ?? target) || "server");
-  const cwd = terminal.directory;
-  const place = { kind: "command", command: target, args, env: {}, cwd } as const;
-  return {
-    settings: { name: named, place, ...limits },
-    entry: { name: named, command: target, args },
+  const { directory: cwd, environment } = terminal;
+  const env = readVariables(variables, environment);
+  const place = { kind: "command", command: target, args, env, cwd } as const;
+  const references = variables.map((variable) => [variable, variableReference(variable)]);
+  const entry = {
+    ...literalValue({ name: named, command: target, args }),
+    ...(variables.length === 0 ? {} : { env: Object.fromEntries(references) }),
   };
+  return { settings: { name: named, place, ...limits }, entry };
+}
+
+function refuseVariables(variables: readonly string[]): void {
+  if (variables.length > 0) throw usage("--env is for a command, behind --");
+}
+
+function readVariables(
+  names: readonly string[],
+  environment: Environment,
+): Readonly<Record<string, string>> {
+  const values = names.map((name) => {
+    const value = environment[name];
+    if (value === undefined) throw usage(`--env ${name}: the environment has no such variable`);
+    return [name, value] as const;
+  });
+  return Object.fromEntries(values);
 }
 
 /** The file where servers are looked for unless the command line says otherwise. */

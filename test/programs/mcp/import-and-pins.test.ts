@@ -46,6 +46,15 @@ function readEndpoints({ directory }: Desk, folder: string): readonly EndpointTa
     );
 }
 
+/** The servers of a configuration that has no more than these. */
+function readConfigText(text: string, environment: Record<string, string>) {
+  const { directory } = makeDeployment({
+    "agtp-server.toml": `${configFile({})}\n${text}`,
+  });
+  const { config } = loadConfig(join(directory, "agtp-server.toml"), environment);
+  return config?.mcp.servers ?? [];
+}
+
 // formats §10
 describe("agtp-mcp import", () => {
   it("names commands that work from where it was called, and reach the server's own port", async () => {
@@ -150,6 +159,49 @@ describe("agtp-mcp import", () => {
     const { exitCode, err } = await desk.run("import", "-o", "made", "--", "/no/such/program", "x");
     expect(exitCode).toBe(2);
     expect(err).toContain("cannot be asked");
+  });
+
+  it("says what a command that ends at once wrote, and gives it the variables that it is to have", async () => {
+    const { directory } = makeDesk();
+    const wants = `if (!process.env.SHOP_TOKEN) {
+        console.error("SHOP_TOKEN\\nis not set");
+        process.exit(1);
+      }
+      process.argv[1] = ${JSON.stringify(SANE)};
+      import(process.argv[1]);`;
+    const run = (...args: string[]) =>
+      runIn(
+        directory,
+        mcpProgram,
+        ["import", "-o", "made", ...args, "--", process.execPath, "-e", wants, `$\{HOME}`],
+        { environment: { SHOP_TOKEN: "s3cret" } },
+      );
+    const without = await run();
+    expect(without.exitCode).toBe(2);
+    expect(without.err).toMatch(/ cannot be asked: .*: SHOP_TOKEN is not set\n$/);
+
+    const given = await run("--env", "SHOP_TOKEN", "--name", "shop");
+    expect(given).toMatchObject({ exitCode: 0 });
+    expect(given.out + given.err).not.toContain("s3cret");
+    const entry = given.out.slice(given.out.indexOf("[[mcp.servers]]"));
+    const [read] = readConfigText(entry, { SHOP_TOKEN: "t", HOME: "/nowhere" });
+    expect(read).toMatchObject({ name: "shop", env: { SHOP_TOKEN: "t" } });
+    expect(read?.args?.at(-1)).toBe(`$\{HOME}`);
+
+    expect(await run("--env", "NO_SUCH")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("--env NO_SUCH: the environment has no such variable"),
+    });
+  });
+
+  it.each(["tools", "https://127.0.0.1:1/mcp"])("gives no variables to %s", async (server) => {
+    const { directory } = makeDesk();
+    const args = ["import", server, "-o", "made", "--env", "SHOP_TOKEN"];
+    const environment = { SHOP_TOKEN: "s3cret" };
+    expect(await runIn(directory, mcpProgram, args, { environment })).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("--env is for a command"),
+    });
   });
 
   it("says of a server that says nothing that its time is over", async () => {
