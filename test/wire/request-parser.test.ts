@@ -181,6 +181,7 @@ describe("header fields", () => {
     ["a leading space", " Agent-ID: x\r\n"],
     ["a folded line", "A: x\r\n y\r\n"],
     ["a line folded by HTAB", "A: x\r\n\ty\r\n"],
+    ["a field behind a HTAB", "A: x\r\n\tB: y\r\n"],
     ["a name with latin1", "Ag\xe9nt: x\r\n"],
     ["a name with a slash", "A/B: x\r\n"],
     ["a control byte in a name", "A\x01: x\r\n"],
