@@ -26,8 +26,6 @@ export class ReceiveBuffer {
   bytes: Buffer = EMPTY;
   start = 0;
   end = 0;
-  /** True when `bytes` was allocated here, so that the room behind `end` may be written. */
-  #growable = false;
   /** Of octets of `bytes`. */
   #text: ReceivedText | undefined;
 
@@ -38,12 +36,12 @@ export class ReceiveBuffer {
   /** Takes a chunk over; its owner must not write to it again. */
   append(chunk: Buffer): void {
     if (this.start === this.end) {
-      this.clear();
       this.bytes = chunk;
       this.end = chunk.length;
       return;
     }
-    if (!this.#growable || this.bytes.length - this.end < chunk.length) this.#grow(chunk.length);
+    // Behind a chunk that was taken over there is no room.
+    if (this.bytes.length - this.end < chunk.length) this.#grow(chunk.length);
     chunk.copy(this.bytes, this.end);
     this.end += chunk.length;
   }
@@ -73,14 +71,13 @@ export class ReceiveBuffer {
   /** Has what waits for more keep no more alive than about twice itself. */
   detach(): void {
     const room = MIN_CAPACITY + 2 * this.length;
-    if (this.length > 0 && !this.#growable && this.bytes.buffer.byteLength > room) this.#grow(0);
+    if (this.bytes.buffer.byteLength > room) this.#grow(0);
   }
 
   clear(): void {
     this.bytes = EMPTY;
     this.start = 0;
     this.end = 0;
-    this.#growable = false;
     this.#text = undefined;
   }
 
@@ -91,7 +88,6 @@ export class ReceiveBuffer {
     this.bytes = grown;
     this.start = 0;
     this.end = used;
-    this.#growable = true;
     this.#text = undefined;
   }
 }

@@ -42,6 +42,16 @@ describe("ReceiveBuffer", () => {
     expect(received.take(10).toString()).toBe("x".repeat(10));
   });
 
+  it("lets go of the buffer that a message grew in, when the beginning of another is all that waits", () => {
+    const received = new ReceiveBuffer();
+    for (let count = 0; count < 3; count += 1) received.append(Buffer.from("x".repeat(20_000)));
+    received.take(59_990);
+    received.detach();
+    expect(received.bytes.buffer.byteLength).toBeLessThanOrEqual(1024);
+    received.append(Buffer.from("y"));
+    expect(received.take(11).toString()).toBe(`${"x".repeat(10)}y`);
+  });
+
   it("does not copy what fills its chunk", () => {
     const received = new ReceiveBuffer();
     const chunk = Buffer.alloc(60_000);
