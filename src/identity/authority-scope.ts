@@ -111,7 +111,7 @@ function trimWhitespace(text: string): string {
   let end = text.length;
   while (start < end && isWhitespace(text.charCodeAt(start))) start += 1;
   while (end > start && isWhitespace(text.charCodeAt(end - 1))) end -= 1;
-  return start === 0 && end === text.length ? text : text.slice(start, end);
+  return text.slice(start, end);
 }
 
 function isWhitespace(code: number): boolean {

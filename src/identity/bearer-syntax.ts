@@ -150,7 +150,7 @@ function isAccepted(alg: unknown): alg is SignatureAlgorithm {
 /** The JSON object that a part of a token encodes, in the one way that base64url allows. */
 function readPart(encoded: string): JsonRecord | undefined {
   const octets = Buffer.from(encoded, "base64url");
-  if (octets.length === 0 || octets.toString("base64url") !== encoded) return undefined;
+  if (octets.toString("base64url") !== encoded) return undefined;
   const text = decodeExactUtf8(octets);
   if (text === undefined) return undefined;
   const parsed = parseBoundedJson(text);

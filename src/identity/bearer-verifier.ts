@@ -79,7 +79,7 @@ class Verifier implements TokenVerifier {
     const inspected = inspectToken(token);
     if ("fault" in inspected) {
       const verdict = invalid(inspected.fault);
-      this.#memory.remember(hash, verdict, this.#keys.generation, this.#now());
+      this.#memory.remember(hash, verdict, this.#now());
       return verdict;
     }
     const { header } = inspected;
@@ -94,9 +94,7 @@ class Verifier implements TokenVerifier {
     const verdict: TokenVerdict =
       typeof claims === "string" ? invalid(claims) : { kind: "valid", ...claims };
     // A rotation since then may have taken the key away that made it valid.
-    if (generation === this.#keys.generation) {
-      this.#memory.remember(hash, verdict, generation, this.#now());
-    }
+    if (generation === this.#keys.generation) this.#memory.remember(hash, verdict, this.#now());
     return verdict;
   }
 }
@@ -133,9 +131,8 @@ class VerdictMemory {
     return remembered !== undefined && now < remembered.until ? remembered.verdict : undefined;
   }
 
-  /** Remembers a verdict that was given under the keys of a generation. */
-  remember(hash: string, verdict: TokenVerdict, generation: number, now: number): void {
-    this.#turn(generation);
+  /** Remembers a verdict that was given under the keys of the last recall. */
+  remember(hash: string, verdict: TokenVerdict, now: number): void {
     if (verdict.kind === "invalid") {
       this.#valid.delete(hash);
       this.#invalid.set(hash, { verdict, until: now + INVALID_MS });
