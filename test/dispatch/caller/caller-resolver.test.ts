@@ -5,6 +5,7 @@ import { createCallerResolver } from "../../../src/dispatch/caller/caller-resolv
 import type { IdentityConfig } from "../../../src/dispatch/policy/policies-section.ts";
 import { creatingAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
+import type { ClientCertificate } from "../../../src/identity/client-certificate.ts";
 import { agentFile } from "../../support/deployment.ts";
 
 const POLICY: IdentityConfig = {
@@ -15,15 +16,53 @@ const POLICY: IdentityConfig = {
 /** They have one place, and differ at their beginning. */
 const AGENTS = ["a", "b", "c"].map((first) => first + "0".repeat(63));
 
-function openResolver() {
+function openAgents() {
   const documents = AGENTS.map((agentId, index) => {
     const text = agentFile({ agent_id: agentId, name: `n${index}`, scopes_accepted: ["a:b"] });
     const { document } = readAgentFile(text, `agents/n${index}.agent.json`);
     if (document === undefined) throw new Error("the document has problems");
     return document;
   });
-  const resolve = createCallerResolver(atOnce(creatingAgentDirectory(documents)), POLICY);
+  return atOnce(creatingAgentDirectory(documents));
+}
+
+function openResolver() {
+  const resolve = createCallerResolver(openAgents(), POLICY);
   return (agentId: string, claim?: string) => resolve(agentId, claim, {});
+}
+
+const AGENT_ID = AGENTS[0] ?? "";
+
+function certificateOf(scopes: readonly string[]): ClientCertificate {
+  const hash = "0".repeat(64);
+  return {
+    ...{ serialNumber: "1", fingerprint: hash, keyFingerprint: hash, spkiFingerprint: hash },
+    notAfter: Number.MAX_SAFE_INTEGER,
+    agent: {
+      ...{ agentId: AGENT_ID, ownerId: undefined, scopes, governanceZone: undefined },
+      ...{ trustTier: undefined, archetype: undefined },
+    },
+  };
+}
+
+/** What may vouch for one agent, at a server that admits none by its header alone. */
+const PROOFS = [
+  {},
+  { speaksAs: AGENT_ID },
+  { speaksAs: AGENT_ID, scopes: ["c:d"] },
+  { certificate: certificateOf(["a:b"]) },
+  { certificate: certificateOf(["c:d"]) },
+  { certificate: certificateOf(["a:b"]), scopes: ["c:d"] },
+];
+
+function openStrictResolver() {
+  const resolve = createCallerResolver(openAgents(), { ...POLICY, assurance: "certificate" });
+  return (proof: (typeof PROOFS)[number]) => {
+    const resolution = resolve(AGENT_ID, undefined, proof);
+    if ("kind" in resolution) return resolution.code;
+    const { isCertified, authority } = resolution.caller;
+    return { isCertified, scopes: authority.scopes, isCovered: authority.covers("a:b") };
+  };
 }
 
 describe("a caller", () => {
@@ -43,5 +82,18 @@ describe("a caller", () => {
       expect(resolve(two)).toBe(second);
     }
     expect(resolve(one, "a:b")).not.toBe(first);
+  });
+
+  it("is not taken for itself with another proof, whichever two are remembered", () => {
+    for (const [first, second] of PROOFS.flatMap((one) =>
+      PROOFS.map((two) => [one, two] as const),
+    )) {
+      for (const proof of PROOFS) {
+        const resolve = openStrictResolver();
+        resolve(first);
+        resolve(second);
+        expect(resolve(proof)).toEqual(openStrictResolver()(proof));
+      }
+    }
   });
 });
