@@ -55,14 +55,24 @@ describe("the name of an upstream", () => {
     },
   );
 
+  it.each(["localhost.example", "localhosts", "notlocalhost", "localhost.example.", "localhost.."])(
+    "does not stand for this machine as %s",
+    (name) => {
+      expect(addressesOf(name, ["127.0.0.1", "192.0.2.1"])).toEqual(["192.0.2.1"]);
+    },
+  );
+
   it("is one address for who asks for one, and a fault of the resolver's stays one", () => {
+    const found: unknown[] = [];
     const find = createUpstreamLookup(resolver(["127.0.0.1", "192.0.2.1"]));
-    find("api.example", {}, (error, address, family) => {
-      expect([error, address, family]).toEqual([null, "192.0.2.1", 4]);
-    });
+    find("api.example", {}, (...answer) => void found.push(answer));
     const fault = Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
     const failing = createUpstreamLookup((_, __, callback) => callback(fault, []));
-    failing("api.example", {}, (error) => expect(error).toBe(fault));
+    failing("api.example", {}, (...answer) => void found.push(answer));
+    expect(found).toEqual([
+      [null, "192.0.2.1", 4],
+      [fault, ""],
+    ]);
   });
 });
 
