@@ -77,7 +77,7 @@ function findCycle(
 
   function returns(from: EndpointDefinition): boolean {
     for (const next of nextEndpoints(from)) {
-      if (next !== start && visited.has(next)) continue;
+      if (visited.has(next)) continue;
       visited.add(next);
       trail.push(pairText(next));
       if (next === start || returns(next)) return true;

@@ -358,15 +358,16 @@ describe("bindHandlers, for the steps of compositions", () => {
       composition("PLAN /b/{id}", "two"),
       composition("RANK /c", "three"),
       composition("QUERY /self", "self"),
+      endpoint("FETCH /leaf"),
     ];
     const recipes = [
       recipe("one", "QUERY /", "PLAN /b/{x}"),
       recipe("two", "RANK /c"),
-      recipe("three", "AUDIT /a"),
+      recipe("three", "FETCH /leaf", "AUDIT /a"),
       recipe("self", "QUERY /self"),
     ];
     const result = await bind(endpoints, recipes);
-    expect(result.bound.size).toBe(0);
+    expect(result.bound.size).toBe(1);
     expect(messages(result)).toEqual([
       "endpoints/audit.toml: endpoint.handler.recipe: the composition reaches itself: " +
         "AUDIT /a -> PLAN /b/{id} -> RANK /c -> AUDIT /a",
