@@ -20,6 +20,11 @@ describe("ownAddress", () => {
     expect(ports.map((port) => isOwn(host, port))).toEqual([true, true, false, false, false]);
   });
 
+  it("knows it by a name that is configured in capitals", () => {
+    const isOwn = ownAddress({ ...server, serverId: "Inn-1", domain: "Inn.Example" });
+    for (const host of ["inn-1", "INN-1", "agtp.inn.example"]) expect(isOwn(host, 4481)).toBe(true);
+  });
+
   it("knows no others, and localhost only where it listens there", () => {
     expect(ownAddress(server)("other.example", 4481)).toBe(false);
     expect(ownAddress({ ...server, host: "192.0.2.1" })("localhost", 4481)).toBe(false);
