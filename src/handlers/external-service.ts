@@ -174,11 +174,10 @@ function checkContent(
   input: Input,
 ): SchemaViolation[] {
   const pointer = bodyField === undefined ? "" : pointerTo(bodyField);
-  const isThere = bodyField === undefined || Object.hasOwn(input, bodyField);
-  const value: unknown = bodyField === undefined ? input : isThere ? input[bodyField] : undefined;
+  const value = bodyField === undefined ? input : memberOf(input, bodyField);
   if (bodyFormat === "multipart") return isRecord(value) ? checkParts(value, pointer) : [];
-  if (bodyFormat !== "binary" || bodyField === undefined) return [];
-  return value === undefined || isBase64(value) ? [] : [notBase64(pointer)];
+  const fits = bodyFormat !== "binary" || value === undefined || isBase64(value);
+  return fits ? [] : [notBase64(pointer)];
 }
 
 /** The files among the parts, or lists of parts. */

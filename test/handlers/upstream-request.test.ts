@@ -182,6 +182,7 @@ describe("a body", () => {
     ["multipart", "body", { body: { file: { base64: "aGk=\n" } } }, "/body/file/base64"],
     ["binary", "content", { content: "aGk=x" }, "/content"],
     ["binary", "content", { content: "abcde" }, "/content"],
+    ["binary", "content", { content: 7 }, "/content"],
   ] as const)(
     "of %s is not asked for with what is no base64",
     (bodyFormat, bodyField, input, at) => {
