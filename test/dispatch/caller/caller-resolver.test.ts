@@ -84,6 +84,20 @@ describe("a caller", () => {
     expect(resolve(one, "a:b")).not.toBe(first);
   });
 
+  it("has no more authority than its document, its certificate and its token all grant", () => {
+    const resolve = openStrictResolver();
+    const all = { scopes: ["a:b"], isCovered: true };
+    const none = { scopes: [], isCovered: false };
+    expect(PROOFS.map((proof) => resolve(proof))).toEqual([
+      "agent-unauthenticated",
+      { isCertified: false, ...all },
+      { isCertified: false, ...none },
+      { isCertified: true, ...all },
+      { isCertified: true, ...none },
+      { isCertified: true, ...none },
+    ]);
+  });
+
   it("is not taken for itself with another proof, whichever two are remembered", () => {
     for (const [first, second] of PROOFS.flatMap((one) =>
       PROOFS.map((two) => [one, two] as const),
