@@ -89,7 +89,7 @@ describe("a caller", () => {
     const all = { scopes: ["a:b"], isCovered: true };
     const none = { scopes: [], isCovered: false };
     expect(PROOFS.map((proof) => resolve(proof))).toEqual([
-      "agent-unauthenticated",
+      "certificate-required",
       { isCertified: false, ...all },
       { isCertified: false, ...none },
       { isCertified: true, ...all },
