@@ -1,5 +1,5 @@
 /** The control socket by itself: what it takes, and what it says to what it does not. */
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -78,7 +78,14 @@ describe("the control socket", () => {
   });
 
   it("takes the place of one that was left behind, and of nothing else", async () => {
+    const { path: left, control } = await open();
     const path = join(makeDirectory(), "control.sock");
+    // As a daemon leaves it that is killed: its listener is gone, and the socket is not.
+    linkSync(left, path);
+    await control.close();
+    const next = await openControlSocket(path, () => () => ({ next: true }));
+    expect(await ask(path, { command: "any" })).toEqual({ ok: true, result: { next: true } });
+    await next.close();
     writeFileSync(path, "mine");
     await expect(openControlSocket(path, () => undefined)).rejects.toThrow("something else");
   });
