@@ -122,6 +122,26 @@ describe("the pipeline", () => {
     expect(body).toEqual([460, 422, 422]);
   });
 
+  it("ends handlers that dispatch into one another without end, sixteen deep", async () => {
+    const server = await openServer({
+      ...FILES,
+      "handlers.mjs": `${ECHO_MODULE}
+        export const deeper = async (call) => {
+          const { status, body } = await call.dispatch("AUDIT", "/vault", {});
+          return { body: status === 500 ? [call.path] : [call.path, ...body] };
+        };`,
+      "endpoints/deeper.toml": endpointFile({
+        method: "AUDIT",
+        path: "/vault",
+        handler: functionAt("deeper"),
+        output_schema: {},
+      }),
+    });
+    const headers = { "Agent-ID": BOB };
+    const { body } = await server.send({ method: "AUDIT", path: "/vault", headers });
+    expect(body).toHaveLength(16);
+  });
+
   it("lets a handler keep the headers that it was called with to itself", async () => {
     const server = await openServer({
       ...FILES,
