@@ -182,6 +182,22 @@ describe("prepareMeteredCheck", () => {
       repeat(50_000, () => ({})),
     ],
     [
+      "members that need many others",
+      { items: { dependentRequired: { key1: repeat(4000, (at) => `key${at}`) } } },
+      repeat(50_000, () => WIDE),
+    ],
+    [
+      "many members that could be there",
+      { items: { properties: Object.fromEntries(repeat(4000, (at) => [`k${at}`, true])) } },
+      repeat(50_000, () => ({})),
+    ],
+    [
+      "many members that would have a schema",
+      { items: { dependentSchemas: Object.fromEntries(repeat(4000, (at) => [`k${at}`, false])) } },
+      repeat(50_000, () => ({})),
+    ],
+    ["counts of many names", { allOf: repeat(300, () => ({ minProperties: 1 })) }, WIDE],
+    [
       "a pattern over long texts",
       { not: { pattern: "(?:a?){200}(?:a){200}b" } },
       "a".repeat(100_000),
