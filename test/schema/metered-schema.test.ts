@@ -169,6 +169,8 @@ describe("prepareMeteredCheck", () => {
       { allOf: repeat(300, (at) => ({ contains: { const: -at } })) },
       MANY,
     ],
+    ["items that may be anything", { allOf: repeat(300, () => ({ items: true })) }, MANY],
+    ["items among which is any", { allOf: repeat(300, () => ({ contains: true })) }, MANY],
     ["comparisons with a large value", { anyOf: repeat(300, (at) => ({ enum: [{ at }] })) }, WIDE],
     ["uniqueness, again and again", { allOf: repeat(300, () => ({ uniqueItems: true })) }, MANY],
     [
