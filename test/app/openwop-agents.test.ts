@@ -393,6 +393,28 @@ describe("EXECUTE of an agent", () => {
     expect(requests).toHaveLength(1);
   });
 
+  it("answers with what its agent promises, whoever the task was handed to", async () => {
+    const other = "vendor.test.pack.other";
+    const promise = { handoff: { returnSchemaRef: "r.json" } };
+    const pack = packFiles(
+      { agents: [promise, { agentId: other }] },
+      { "r.json": '{"type": "object", "required": ["room"]}' },
+    );
+    const turns = `
+      export const turn = async ({ agent, task, returnSchema }) =>
+        agent.agentId === "${AGENT}"
+          ? { result: { room: task }, handoff: { toAgentId: "${other}" } }
+          : { result: { [task.room]: returnSchema.required } };`;
+    const server = await openServer(filesOf(BY_FUNCTION, { ...pack, "turns.mjs": turns }));
+    const kept = await execute(server, { task: "room", wait_seconds: 5 });
+    expect([kept.status, kept.body["result"]]).toEqual([200, { room: ["room"] }]);
+    const broken = await execute(server, { task: "hall", wait_seconds: 5 });
+    expect([broken.status, broken.body["error"]]).toMatchObject([
+      422,
+      { code: "handoff_return_schema_violation", details: { errors: [{ path: "/room" }] } },
+    ]);
+  });
+
   it("is taken on by the runs of this server", async () => {
     const server = await openServer(filesOf({}, packFiles({})));
     const reply = await execute(server, { task: 1 });

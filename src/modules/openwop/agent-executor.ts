@@ -46,6 +46,8 @@ export interface LentAuthority {
 /** One turn to be taken. */
 export interface AgentTurn {
   readonly agentId: string;
+  /** The agent of the node, which may have handed the task on: the result is the one that it promises. */
+  readonly promisedBy?: string;
   readonly task: unknown;
   /** The run's `configurable`. */
   readonly configurable: JsonRecord;

@@ -65,14 +65,15 @@ async function execute(
   { run, node, inputs, handedOn, signal, emit }: NodeCall,
 ): Promise<NodeOutcome> {
   const { task = {} } = inputs;
-  let agentId = handedOn?.agentId ?? node.agent?.agentId ?? "";
+  const promisedBy = node.agent?.agentId ?? "";
+  let agentId = handedOn?.agentId ?? promisedBy;
   let next: unknown = handedOn === undefined ? task : handedOn.task;
   for (let handoffs = 0; handoffs <= MAX_HANDOFFS; handoffs += 1) {
     if (!executor.has(agentId, run.owner.tenant)) {
       return failed("agent_not_found", "the agent of the node is not installed here", { agentId });
     }
     const outcome = await executor.takeTurn({
-      ...{ agentId, task: next, configurable: run.configurable, owner: run.owner },
+      ...{ agentId, promisedBy, task: next, configurable: run.configurable, owner: run.owner },
       ...{ runId: run.runId, signal, emit },
     });
     if (outcome.kind === "failed") return outcome;

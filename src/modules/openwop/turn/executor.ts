@@ -10,6 +10,7 @@ import type { Redactor } from "../../../base/redaction.ts";
 import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
+import type { CompiledSchema } from "../../../schema/schema.ts";
 import {
   type AgentExecutor,
   type AgentOutcome,
@@ -133,6 +134,13 @@ class RunningTurn {
     return outcome.kind === "failed" ? this.#withUsage(outcome) : outcome;
   }
 
+  /** Undefined where the agent answers for itself. */
+  get #promisedSchema(): CompiledSchema | undefined {
+    const { agentId, promisedBy = agentId, owner } = this.#turn;
+    if (promisedBy === agentId) return undefined;
+    return this.#around.registry.find(promisedBy, owner.tenant)?.returnSchema;
+  }
+
   /** A turn that failed was paid for all the same. */
   #withUsage({ kind, error }: Failure): Failure {
     if (this.#usage === undefined) return { kind, error };
@@ -144,7 +152,8 @@ class RunningTurn {
     for (const isLast of [false, true]) {
       const answer = await this.#ask(history);
       if (answer.kind === "failed") return answer;
-      const judged = judgeAnswer(answer, this.#agent.returnSchema, this.#around.redactor);
+      const schemas = { own: this.#agent.returnSchema, promised: this.#promisedSchema };
+      const judged = judgeAnswer(answer, schemas, this.#around.redactor);
       if (judged.kind === "answered") return this.#conclude(judged);
       if (isLast) return judged.failure;
       history = judged.remarks;
@@ -155,7 +164,13 @@ class RunningTurn {
   /** The result is redacted before anybody looks at it. */
   async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | Failure> {
     const { runtime, redactor, turnTimeoutMs } = this.#around;
-    const { agentId, persona, modelClass, prompt, returnSchema } = this.#agent;
+    const {
+      agentId,
+      persona,
+      modelClass,
+      prompt,
+      returnSchema = this.#promisedSchema,
+    } = this.#agent;
     const callTool = this.#calls.begin();
     const asked = runtime.takeTurn({
       agent: { agentId, persona, modelClass },

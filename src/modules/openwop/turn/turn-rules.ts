@@ -103,10 +103,17 @@ interface Objection {
   readonly remarks: readonly TurnRemark[];
 }
 
-/** The answer, or what is wrong with it. */
+/** The schemas that a result is held to. */
+interface ReturnSchemas {
+  readonly own: CompiledSchema | undefined;
+  /** Of the agent that handed the task on. */
+  readonly promised: CompiledSchema | undefined;
+}
+
+/** The answer, or what is wrong with it. A result that is handed on is not yet what `promised` describes. */
 export function judgeAnswer(
   answer: Answered | Malformed,
-  schema: CompiledSchema | undefined,
+  { own, promised }: ReturnSchemas,
   redactor: Redactor,
 ): Answered | Objection {
   if (answer.kind === "malformed") {
@@ -114,8 +121,9 @@ export function judgeAnswer(
     const failure = failed("model_malformed_response", redactor.text(message));
     return { kind: "objection", failure, remarks: remarksOn(content, message) };
   }
-  const { result } = answer;
-  const violations = schema?.check(result);
+  const { result, handoff } = answer;
+  const violations =
+    own?.check(result) ?? (handoff === undefined ? promised?.check(result) : undefined);
   if (violations === undefined) return answer;
   const failure = schemaFailure("handoff_return_schema_violation", violations, redactor);
   return { kind: "objection", failure, remarks: remarksOnResult(result, violations) };
