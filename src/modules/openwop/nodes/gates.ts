@@ -88,7 +88,7 @@ const FEEDBACK: JsonSchema = {
 /** The decider is the caller as the API knows it; `decidedBy` is taken and not believed. */
 function wordSchema(actions: readonly unknown[], hasVoters: boolean): JsonSchema {
   const needs = (action: string, member: string): JsonSchema => ({
-    if: { properties: { action: { const: action } } },
+    if: { required: ["action"], properties: { action: { const: action } } },
     // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
     then: { required: [member] },
   });

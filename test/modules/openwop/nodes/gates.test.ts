@@ -83,18 +83,19 @@ describe("an approval gate", () => {
   });
 
   it.each([
-    ["an action that it does not offer", { action: "maybe" }],
-    ["one that its workflow left out", { action: "edit-accept", editedArtifactData: 1 }],
-    ["no action", { comment: "well" }],
-    ["a yes in other words", true],
-    ["a member that nobody knows", { action: "accept", amount: 3 }],
-  ])("takes no word with %s, and waits on", async (_, resumeValue) => {
+    ["an action that it does not offer", { action: "maybe" }, "/action"],
+    ["one that its workflow left out", { action: "edit-accept", editedArtifactData: 1 }, "/action"],
+    ["no action", { comment: "well" }, "/action"],
+    ["a yes in other words", true, ""],
+    ["a member that nobody knows", { action: "accept", amount: 3 }, "/amount"],
+  ])("takes no word with %s, says so, and waits on", async (_, resumeValue, wrong) => {
     const { server, runId } = await waiting("gated");
     const before = await server.events(runId);
     const { status, body } = await say(server, runId, "gate", resumeValue);
     expect(status).toBe(400);
     expectValid(body, "error-envelope");
     expect(body.error).toBe("validation_error");
+    expect(body).toMatchObject({ details: { errors: [{ path: `/resumeValue${wrong}` }] } });
     expect(await server.events(runId)).toEqual(before);
     expect((await say(server, runId, "gate", { action: "accept" })).status).toBe(200);
   });
