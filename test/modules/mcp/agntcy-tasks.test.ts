@@ -81,7 +81,10 @@ describe("a run of an AGNTCY agent as a tool", () => {
   it("that asks waits, says so, and ends once somebody has answered", async () => {
     const server = await openRuns(asksFirst);
     const task = await begin(server);
-    await until(server, task, ({ statusMessage }) => String(statusMessage).includes("interrupted"));
+    const asking = await until(server, task, ({ statusMessage }) =>
+      String(statusMessage).includes("interrupted"),
+    );
+    expect(asking["statusMessage"]).toMatch(/, QUERY \/escalations\/esc-[\w-]+$/);
     const ask = askThrough(await server.connect());
     const answer = { status: "accepted", resume_value: { approved: true } };
     const answered = await ask(MAYA, confirm(runIdIn(task), answer));

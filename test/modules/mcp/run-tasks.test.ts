@@ -110,7 +110,7 @@ describe("a run that a tool starts", () => {
     const waiting = await until(server, task, ({ statusMessage }) =>
       String(statusMessage).includes("waiting"),
     );
-    const runId = /\/runs\/([^/ ]+)/.exec(String(task["statusMessage"]))?.[1];
+    const runId = /, QUERY \/runs\/([^/ ]+)$/.exec(String(waiting["statusMessage"]))?.[1];
     expect(waiting["status"]).toBe("working");
     await open(server, runId);
     expect(await until(server, task, isOver)).toMatchObject({
@@ -207,8 +207,10 @@ describe("ESCALATE as a tool", () => {
     const task = await call(server, "ESCALATE /", question);
     expect(task).toMatchObject({ resultType: "task", status: "working" });
     const asked = await send(server, "tasks/get", { taskId: task["taskId"] });
-    expect(asked).toMatchObject({ status: "working", statusMessage: "under way: pending_review" });
     const id = /esc-[\w-]+/.exec(String(task["statusMessage"]))?.[0];
+    expect(asked).toMatchObject({
+      ...{ status: "working", statusMessage: `under way: pending_review, QUERY /escalations/${id}` },
+    });
     const decided = await askAgtp(server, {
       ...{ method: "CONFIRM", headers: { "Agent-ID": BOSS } },
       body: { target_id: id, status: "rejected" },

@@ -31,10 +31,14 @@ const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...DECIDED,
 export function workState({ status, body, path }: WorkAnswer): WorkState {
   if (followingIn(status, body, path) !== undefined) return { kind: "unsaid" };
   if (isPassing(status, body)) return { kind: "unsaid" };
-  const state = stateIn(body);
+  const said = isRecord(body) ? saidIn(body) : {};
+  const state = stateIn(said);
   if (state === "cancelled") return { kind: "cancelled" };
   if (status === 200 && state !== undefined && !ENDED.has(state)) {
-    return { kind: "under-way", message: `under way: ${state}` };
+    const { escalation_id: asked } = said;
+    // Work that asks is decided about there, and else is looked at where it is.
+    const place = typeof asked === "string" ? `/escalations/${asked}` : path;
+    return { kind: "under-way", message: `under way: ${state}, QUERY ${place}` };
   }
   return { kind: "over", isFailed: FAILED.has(state) };
 }
@@ -81,8 +85,7 @@ export function changeByWork(
   }
 }
 
-function stateIn(body: unknown): string | undefined {
-  const { status, state }: JsonRecord = isRecord(body) ? saidIn(body) : {};
+function stateIn({ status, state }: JsonRecord): string | undefined {
   // Where a status is a number, it is that of what was done.
   return [status, state].find((word) => typeof word === "string");
 }
