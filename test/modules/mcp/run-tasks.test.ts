@@ -208,9 +208,8 @@ describe("ESCALATE as a tool", () => {
     expect(task).toMatchObject({ resultType: "task", status: "working" });
     const asked = await send(server, "tasks/get", { taskId: task["taskId"] });
     const id = /esc-[\w-]+/.exec(String(task["statusMessage"]))?.[0];
-    expect(asked).toMatchObject({
-      ...{ status: "working", statusMessage: `under way: pending_review, QUERY /escalations/${id}` },
-    });
+    const statusMessage = `under way: pending_review, QUERY /escalations/${id}`;
+    expect(asked).toMatchObject({ status: "working", statusMessage });
     const decided = await askAgtp(server, {
       ...{ method: "CONFIRM", headers: { "Agent-ID": BOSS } },
       body: { target_id: id, status: "rejected" },
