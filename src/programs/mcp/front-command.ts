@@ -78,7 +78,7 @@ async function serveFront(
     front.watch(() => void server.sendToolListChanged().catch(() => undefined));
     return server;
   };
-  serveStdio(make, { transport, onerror: ({ message }) => tell(message) });
+  serveStdio(make, { transport, onerror: (error) => tell(faultText(error)) });
   await new Promise<void>((resolve) => {
     const { onclose } = transport;
     transport.onclose = () => {
@@ -88,6 +88,11 @@ async function serveFront(
   });
   // A message that was too long ends the conversation with the input still open.
   input.destroy();
+}
+
+/** Why not the library's own words of a line: its schemas list what each of them would have taken. */
+function faultText({ name, message }: Error): string {
+  return name === "ZodError" ? "a line that is no message of MCP is not answered" : message;
 }
 
 /** Each of the library's writes is a whole message. */

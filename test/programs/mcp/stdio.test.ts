@@ -261,6 +261,12 @@ describe("the program", () => {
     },
   );
 
+  it("tells a person of messages that are none, a line each", async () => {
+    const lines = '[]\n{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n';
+    const { err } = await runRaw(["agtp://localhost:1", "--insecure"], lines);
+    expect(err).toBe("agtp-mcp: a line that is no message of MCP is not answered\n".repeat(2));
+  });
+
   it("ends when one message is longer than it reads", async () => {
     const { out, code } = await runRaw(["agtp://localhost:1"], "x".repeat(11 * 1024 * 1024));
     expect([out, code]).toEqual(["", 0]);
