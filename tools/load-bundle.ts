@@ -53,10 +53,11 @@ export function bytecodeOf(path: string): string {
 
 function requireFile(id: string): unknown {
   if (!id.startsWith("./")) return requireOther(id);
-  const path = FOLDER + id.slice("./".length);
+  const name = id.slice("./".length);
+  const path = FOLDER + name;
   const known = loaded.get(path);
   if (known !== undefined) return known.exports;
-  const module: Loaded = { exports: {}, script: compileFile(path) };
+  const module: Loaded = { exports: {}, script: compileFile(path, name) };
   loaded.set(path, module);
   // Node's own list of loaded files has these, too.
   requireOther.cache[path] = module as unknown as NodeJS.Module;
@@ -65,11 +66,12 @@ function requireFile(id: string): unknown {
   return module.exports;
 }
 
-function compileFile(path: string): Script {
+function compileFile(path: string, name: string): Script {
   const cachedData = readIfThere(bytecodeOf(path));
   // The build writes ASCII alone: nothing is decoded, and V8 reads it where it is.
   return new Script(readFileSync(path, "latin1"), {
-    filename: path,
+    // Traces have the name that bytecode was made under, so it is the same wherever the files were moved to.
+    filename: `agtpd:${name}`,
     ...(cachedData === undefined ? {} : { cachedData }),
   });
 }

@@ -170,6 +170,9 @@ export function logProcessFaults({ log, env, configPath }: DaemonOptions): Fault
   return fault;
 }
 
+/** A file of the bundle in a trace, by the name that `tools/load-bundle.ts` gives it. */
+const BUNDLED = /[( ]agtpd:[\w-]+\.cjs:\d/;
+
 /**
  * The line above that of `process.exit` in a trace, where it is none of this program; undefined: it is, or nothing has
  * called it.
@@ -178,9 +181,8 @@ function findForeignExit(trace: string): string | undefined {
   const [, callers = ""] = trace.split(/^ *at process\.exit .*$/m);
   const [caller = ""] = callers.trimStart().split("\n");
   const [, script = ""] = process.argv;
-  return caller === "" || caller.includes(dirname(dirname(realpathSync(script))))
-    ? undefined
-    : caller;
+  const isOwn = BUNDLED.test(caller) || caller.includes(dirname(dirname(realpathSync(script))));
+  return caller === "" || isOwn ? undefined : caller;
 }
 
 /** Reports a deployment that ends the process while it is read, as the last thing that is done. */

@@ -1,10 +1,11 @@
 /** The files of the bundle with their bytecode, in processes of their own, as Node's flags decide whether that fits. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { daemonFlags } from "../../tools/daemon-flags.ts";
+import { makeDeployment } from "../support/deployment.ts";
 import { createDirectory } from "../support/directory.ts";
 
 const DIST = resolve(import.meta.dirname, "../../dist");
@@ -26,7 +27,9 @@ function load(flags: readonly string[], dist = DIST): unknown {
 function copyBundle(): string {
   const dist = join(createDirectory(), "dist");
   cpSync(join(DIST, "bundle"), join(dist, "bundle"), { recursive: true });
-  cpSync(join(DIST, "tools/load-bundle.js"), join(dist, "tools/load-bundle.js"));
+  for (const name of ["load-bundle", "programs", "agtpd"]) {
+    cpSync(join(DIST, `tools/${name}.js`), join(dist, `tools/${name}.js`));
+  }
   writeFileSync(join(dist, "../package.json"), '{"type":"module"}');
   return dist;
 }
@@ -51,6 +54,23 @@ describe("the files of the bundle", () => {
       (name) => name.endsWith(".cjs") && !names.includes(`${name}.bytecode`),
     );
     expect(bare).toEqual(["agtpd-worker.cjs"]);
+  });
+
+  it("are known as the program's own where they were moved to, which says that it ended the process itself", () => {
+    const args = [...FLAGS, join(copyBundle(), "tools/agtpd.js"), "--check", "--config"];
+    const { configPath } = makeDeployment();
+    const { status, stdout } = spawnSync(process.execPath, [...args, configPath], {
+      encoding: "utf8",
+    });
+    expect([status, stdout.includes("ended the process")]).toEqual([0, false]);
+  });
+
+  it("say nothing of where they were built", () => {
+    const folder = join(DIST, "bundle");
+    const placed = readdirSync(folder).filter((name) =>
+      readFileSync(join(folder, name)).includes(DIST),
+    );
+    expect(placed).toEqual([]);
   });
 
   it("are compiled where the flags are others", () => {
