@@ -19,13 +19,16 @@ export function readSemanticBlock(table: DocumentPlace): SemanticBlock | undefin
   return { intent, actor, outcome, capability, confidence, impact, is_idempotent: isIdempotent };
 }
 
-/** A block for what has none of its own. */
-export function semanticOf(intent: string): SemanticBlock {
+/** A block for what has none of its own; the capability is the first category of its method that is one. */
+export function semanticOf(intent: string, categories: readonly string[] = []): SemanticBlock {
+  const [capability = "domain_spanning"] = categories.flatMap((category) =>
+    CAPABILITIES.filter((one) => one === category),
+  );
   return {
     intent,
     actor: "agent",
     outcome: intent,
-    capability: "domain_spanning",
+    capability,
     confidence: 0.5,
     impact: "reversible",
     is_idempotent: false,

@@ -58,7 +58,7 @@ async function negotiate(
   exchange: ExchangeView,
 ): Promise<Answer> {
   const { context, rate } = options;
-  const { work, config } = context;
+  const { work, config, catalog } = context;
   const { rcns } = config.policies;
   const { contracts: register } = context.state;
   const { method, path, caller } = exchange;
@@ -83,7 +83,8 @@ async function negotiate(
       path,
       description: plan.recipe.description || `${pair}, negotiated at run time.`,
       semantic: plan.recipe.semantic ?? {
-        ...semanticOf(`Do what ${pair} asks for.`),
+        // An endpoint has the capability of its method.   AGTP-API §7.1
+        ...semanticOf(`Do what ${pair} asks for.`, catalog.verbs.get(method)?.categories),
         impact: plan.impact,
         is_idempotent: plan.isIdempotent,
       },
