@@ -134,6 +134,16 @@ function isTrustTier(value: unknown): value is 1 | 2 | 3 {
   return value === 1 || value === 2 || value === 3;
 }
 
+/**
+ * The score that a document states; undefined: none, for one beyond 0 to 1 counts as little as one without the time that it
+ * was computed at.   AGTP-TRUST "Trust Score"
+ */
+export function trustScoreOf(document: PostureSource): number | undefined {
+  const { trust_score: score, trust_score_computed_at: computedAt } = document;
+  if (typeof score !== "number" || typeof computedAt !== "string") return undefined;
+  return score >= 0 && score <= 1 ? score : undefined;
+}
+
 /** Visible ASCII, because it is sent in the Trust-Warning and Verification-Path headers. */
 function isText(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]{1,128}$/.test(value);

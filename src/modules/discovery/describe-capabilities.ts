@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts"
 import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { AGTP_API_VERSION } from "../../dispatch/stamp.ts";
 import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
+import { trustScoreOf } from "../../identity/trust-posture.ts";
 
 /** The subject of a description. */
 export interface CapabilitySubject {
@@ -110,12 +111,10 @@ function readNames(value: unknown): readonly string[] {
     .filter((name): name is string => typeof name === "string");
 }
 
-/** A score counts only with the time that it was computed at.   AGTP-TRUST "Trust Score" */
 function readTrust(document: JsonRecord): JsonRecord {
-  const { trust_score: score, trust_score_computed_at: computedAt } = document;
-  if (typeof score !== "number" || score < 0 || score > 1) return {};
-  if (typeof computedAt !== "string") return {};
-  return { trust_score: score, trust_score_computed_at: computedAt };
+  const score = trustScoreOf(document);
+  if (score === undefined) return {};
+  return { trust_score: score, trust_score_computed_at: document["trust_score_computed_at"] };
 }
 
 /** Versions as `version_min` compares them: up to three numbers, and a pre-release before them. */

@@ -8,6 +8,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { compileGrants, type Grants } from "../../identity/authority-scope.ts";
+import { trustScoreOf } from "../../identity/trust-posture.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import type { ListedFacet } from "./listed-facets.ts";
@@ -164,7 +165,11 @@ const RULES: Readonly<Record<string, Rule>> = {
     1,
     3,
   ),
-  behavioral_trust_min: numberOf((given, { facets }) => trustScore(facets.agent) >= given, 0, 1),
+  behavioral_trust_min: numberOf(
+    (given, { facets: { agent } }) => (trustScoreOf(agent?.document ?? {}) ?? Number.NaN) >= given,
+    0,
+    1,
+  ),
 };
 
 const SCHEMAS = Object.entries(RULES).map(([name, { schema }]) => [name, schema] as const);
@@ -221,10 +226,4 @@ function numberOf(
 export function readList(value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(",");
   return list.map((item) => String(item).trim()).filter((item) => item !== "");
-}
-
-/** A score counts only with the time that it was computed at.   AGTP-TRUST "Trust Score" */
-function trustScore(agent: SearchEntry["facets"]["agent"]): number {
-  const { trust_score: score, trust_score_computed_at: computedAt } = agent?.document ?? {};
-  return typeof score === "number" && typeof computedAt === "string" ? score : Number.NaN;
 }

@@ -25,6 +25,8 @@ const agents = {
   }),
   "agents/uma.agent.json": agentFile({
     ...{ agent_id: US_AGENT, name: "uma", governance_zone: "zone:us", ...painter },
+    // Of a hundred, where AGTP-TRUST has scores from 0 to 1: this is none.
+    ...{ trust_score: 91, trust_score_computed_at: "2030-01-01T00:00:00Z" },
   }),
   "agents/rest.agent.json": agentFile({
     ...{ agent_id: RESTING, name: "rest", status: "suspended", ...painter },
