@@ -17,9 +17,13 @@ export const ASKING: string = await bundledProgram("asking-mcp-server");
 export function scriptSettings(
   script: string,
   args: readonly string[] = [],
-  more: { readonly env?: Record<string, string>; readonly timeoutMs?: number } = {},
+  more: {
+    readonly env?: Record<string, string>;
+    readonly timeoutMs?: number;
+    readonly connectMs?: number;
+  } = {},
 ): McpServerSettings {
-  const { env = {}, timeoutMs = 15_000 } = more;
+  const { env = {}, timeoutMs = 15_000, connectMs = timeoutMs } = more;
   return {
     name: "tools",
     place: {
@@ -30,6 +34,7 @@ export function scriptSettings(
       cwd: SUPPORT,
     },
     timeoutMs,
+    connectMs,
     maxResponseBytes: 1_048_576,
   };
 }

@@ -140,7 +140,7 @@ export class KeptConnection {
 
   async #open(): Promise<McpConnection> {
     const { signal } = this.#closing;
-    const deadline = new Deadline({ signals: [signal], timeoutMs: this.#settings.timeoutMs });
+    const deadline = new Deadline({ signals: [signal], timeoutMs: this.#settings.connectMs });
     let opened: McpConnection | undefined;
     try {
       opened = await McpConnection.open(

@@ -77,11 +77,12 @@ export class McpConnection {
     signal: AbortSignal,
   ): Promise<McpConnection> {
     const opened = openTransport(settings);
+    const { connectMs: timeout } = settings;
     const client = new Client(
       { name: "agtpd", version: VERSION },
       {
         capabilities: { elicitation: { form: {} } },
-        versionNegotiation: { mode: "auto", probe: { timeoutMs: settings.timeoutMs } },
+        versionNegotiation: { mode: "auto", probe: { timeoutMs: timeout / 2 } },
         inputRequired: { autoFulfill: false },
         // Results are judged by the endpoint's own schema; a stranger's is not even compiled.
         jsonSchemaValidator: ACCEPTING,
@@ -95,7 +96,7 @@ export class McpConnection {
     );
     const connection = new McpConnection(client, opened);
     try {
-      await client.connect(opened.transport, { signal, timeout: settings.timeoutMs });
+      await client.connect(opened.transport, { signal, timeout });
       return connection;
     } catch (error) {
       await connection.close();

@@ -202,12 +202,13 @@ export class McpServer {
   }
 
   async #readTools(): Promise<OfferedTools> {
+    this.#isListStale = true;
+    const connection = await this.#connection.open();
     const deadline = new Deadline({
       signals: [this.#connection.closing],
       timeoutMs: this.settings.timeoutMs,
     });
     try {
-      const connection = await this.#connection.open();
       this.#isListStale = false;
       const tools = await connection.listTools(deadline.signal);
       this.#tools = tools;
@@ -217,7 +218,6 @@ export class McpServer {
       return tools;
     } catch (error) {
       this.#isListStale = true;
-      if (error instanceof Unreachable) throw error;
       // A server that cannot say what its tools are is not asked again at once.
       this.#connection.fail(error);
       await this.#connection.drop();

@@ -35,8 +35,10 @@ export function readMcpSettings(
     if (names.has(server.name)) fail("name", `is "${server.name}" a second time`);
     names.add(server.name);
     const place = readPlace(server, directory, fail);
-    const { name, timeoutMs, maxResponseBytes } = server;
-    return place === undefined ? [] : [{ name, place, timeoutMs, maxResponseBytes }];
+    if (place === undefined) return [];
+    const { name, timeoutMs, startupTimeoutMs, maxResponseBytes } = server;
+    const connectMs = place.kind === "command" ? startupTimeoutMs : timeoutMs;
+    return [{ name, place, timeoutMs, connectMs, maxResponseBytes }];
   });
 }
 
@@ -106,6 +108,8 @@ export interface McpServerSettings {
   readonly place: McpHttpPlace | McpCommandPlace;
   /** Of one request, the connecting included. */
   readonly timeoutMs: number;
+  /** Until a connection stands: a program takes longer to start than a call may take. */
+  readonly connectMs: number;
   /** Of one message that comes back. */
   readonly maxResponseBytes: number;
 }
@@ -125,8 +129,12 @@ export interface McpServerConfig {
   /** Absolute. */
   readonly cwd: string;
   readonly timeoutMs: number;
+  readonly startupTimeoutMs: number;
   readonly maxResponseBytes: number;
 }
+
+/** A command is given so long by default. */
+export const STARTUP_MS = 120_000;
 
 /** Its schema. */
 export const mcpServerSection: Schema = table(
@@ -149,6 +157,10 @@ export const mcpServerSection: Schema = table(
     env: variables("Its variables, beside PATH, HOME and the like"),
     cwd: path(".", "The directory that it runs in"),
     timeout_ms: milliseconds(30_000, "How long one call may take"),
+    startup_timeout_ms: milliseconds(
+      STARTUP_MS,
+      "How long a command may take until it answers: npx may have to fetch it",
+    ),
     max_response_bytes: count(1_048_576, "How long one message of it may be", 1_073_741_824),
   },
   ["name"],

@@ -3,7 +3,7 @@
  * less well: so it becomes one, and is imported as any other. What a server says about its tools'
  * effects is its own word, and is marked as such.
  */
-import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { given, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { methodNames } from "../../catalog/path-grammar.ts";
 import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
@@ -237,6 +237,7 @@ function draftTool(
   const isKept = keepsNames && TOOL_NAME.test(keptName);
   const table = {
     ...rest,
+    required_scopes: scopesFor(impact, textsIn(rest["required_scopes"])),
     ...(isKept ? { tool: keptName } : {}),
     errors: [...UPSTREAM_ERRORS, DEFINITION_CHANGED],
     semantic: { ...(semantic as JsonRecord), impact, is_idempotent: isIdempotent },
@@ -252,6 +253,11 @@ function draftTool(
   const title = `The tool ${onOneLine(definition.name)} of the MCP server ${onOneLine(server)}.`;
   const text = reviewedText(title, table, reviews);
   return { tool: definition.name, pin, method, path, file, table, text, reviews };
+}
+
+/** A caller that may only read is asked for no more than that. */
+function scopesFor(impact: Impact, scopes: readonly string[]): readonly string[] {
+  return impact === "informational" ? scopes.map((one) => one.replace(/:write$/, ":read")) : scopes;
 }
 
 function guessReview({ name }: ToolDefinition, method: string): readonly Review[] {

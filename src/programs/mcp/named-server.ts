@@ -4,7 +4,11 @@ import { resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { type Environment, literalValue, variableReference } from "../../base/environment.ts";
 import { McpServer, type OfferedTools } from "../../handlers/mcp/mcp-server.ts";
-import { type McpServerSettings, readMcpSettings } from "../../handlers/mcp/read-settings.ts";
+import {
+  type McpServerSettings,
+  readMcpSettings,
+  STARTUP_MS,
+} from "../../handlers/mcp/read-settings.ts";
 import { kebab } from "../../openapi/words.ts";
 import { usage } from "../shell/command.ts";
 import { readConfig } from "../shell/read-config.ts";
@@ -34,7 +38,9 @@ export function nameServer(
   { config, name, variables }: Naming,
   terminal: Terminal,
 ): NamedServer {
-  const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES };
+  const limits = {
+    ...{ timeoutMs: TIMEOUT_MS, connectMs: STARTUP_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
+  };
   if (/^https?:\/\//i.test(target)) {
     refuseVariables(variables);
     const { hostname, protocol } = new URL(target);

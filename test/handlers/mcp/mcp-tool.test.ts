@@ -1,6 +1,8 @@
 import { EventEmitter, once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
@@ -13,6 +15,7 @@ import type { McpServer } from "../../../src/handlers/mcp/mcp-server.ts";
 import { createMcpTool, progressReader } from "../../../src/handlers/mcp/mcp-tool.ts";
 import { type McpServerSettings, Secrets } from "../../../src/handlers/mcp/read-settings.ts";
 import type { JsonSchema } from "../../../src/schema/json-schema.ts";
+import { makeDirectory } from "../../support/directory.ts";
 import { makeCall } from "../../support/handler-call.ts";
 import { sendJson, serveHostile, writeEvents } from "../../support/hostile-mcp-http.ts";
 import { makeServer } from "../../support/mcp-server.mjs";
@@ -71,7 +74,13 @@ async function serveHttp(
   closing.push(() => new Promise((resolve) => http.close(resolve)));
   const { port } = http.address() as AddressInfo;
   const place = { kind: "http", url: `http://127.0.0.1:${port}/mcp` } as const;
-  return { name: "tools", place, timeoutMs: 15_000, maxResponseBytes: 1_048_576 };
+  return {
+    name: "tools",
+    place,
+    timeoutMs: 15_000,
+    connectMs: 15_000,
+    maxResponseBytes: 1_048_576,
+  };
 }
 
 /** Over HTTP, in the older protocol. */
@@ -85,7 +94,13 @@ async function serveLong(
     response.end(frame(`{"jsonrpc":"2.0","id":${id},"result":{${content}}}`));
   });
   const place = { kind: "http", url } as const;
-  return { name: "tools", place, timeoutMs: 15_000, maxResponseBytes: 1_048_576 };
+  return {
+    name: "tools",
+    place,
+    timeoutMs: 15_000,
+    connectMs: 15_000,
+    maxResponseBytes: 1_048_576,
+  };
 }
 
 // formats §10
@@ -102,6 +117,46 @@ describe("a tool behind an endpoint", () => {
       : await call(server, "work");
     const body = isSane ? { sum: 3 } : { content: [{ type: "text", text: "done" }] };
     expect(result).toEqual({ body });
+  });
+
+  it("waits for a program that starts slowly as long as that may take, though calls are over before", async () => {
+    const ready = join(makeDirectory(), "ready");
+    const slow = `const { existsSync } = require("node:fs");
+      const timer = setInterval(() => {
+        if (!existsSync(${JSON.stringify(ready)})) return;
+        clearInterval(timer);
+        process.argv[1] = ${JSON.stringify(SANE)};
+        import(process.argv[1]);
+      }, 5);`;
+    const times = { timeoutMs: 2_000, connectMs: 60_000 };
+    const { server, warnings } = open(scriptSettings("-e", [slow], times));
+    const handler = createMcpTool(
+      { type: "mcp_tool", server: "tools", tool: "echo", definition: "", errorMap: {} },
+      { server, pins: { pinOf: () => "" }, outputSchema: {} },
+    );
+    expect(await handler(makeCall())).toMatchObject({ error: "upstream_timeout" });
+    writeFileSync(ready, "");
+    expect(await call(server, "echo", { text: "list" })).toEqual({ body: ["tea", 2] });
+    expect(warnings).toEqual([]);
+  });
+
+  it("is called where its server has no answer to what it does not know", async () => {
+    const answers = {
+      initialize: {
+        ...{ protocolVersion: "2025-06-18", capabilities: { tools: {} } },
+        serverInfo: { name: "old", version: "1" },
+      },
+      "tools/list": { tools: [{ name: "work", inputSchema: { type: "object" } }] },
+      "tools/call": { content: [{ type: "text", text: "done" }] },
+    };
+    const old = `require("node:readline").createInterface(process.stdin).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      const result = ${JSON.stringify(answers)}[method];
+      if (result) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });`;
+    const { server } = open(scriptSettings("-e", [old], { connectMs: 4_000 }));
+    const body = { content: [{ type: "text", text: "done" }] };
+    expect(await call(server, "work")).toEqual({ body });
   });
 
   it("gives any value that is no record as well", async () => {
@@ -142,7 +197,7 @@ describe("a tool behind an endpoint", () => {
   ])("has answered malformed where that is no message, as %s", async (_, answer) => {
     const url = await serveHostile(answer);
     const place = { kind: "http", url } as const;
-    const bounds = { timeoutMs: 3_000, maxResponseBytes: 1_048_576 };
+    const bounds = { timeoutMs: 3_000, connectMs: 3_000, maxResponseBytes: 1_048_576 };
     const { server } = open({ name: "tools", place, ...bounds });
     expect(await call(server, "work")).toMatchObject({ error: "upstream_malformed_response" });
   });

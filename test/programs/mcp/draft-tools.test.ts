@@ -30,6 +30,18 @@ describe("draftTools", () => {
     },
   );
 
+  it.each([
+    ["tools:read", { readOnlyHint: true }],
+    ["tools:write", { destructiveHint: false }],
+    ["tools:write", {}],
+  ])("asks for %s of who calls a tool that says %j", (scope, annotations) => {
+    const listed = { name: "work", inputSchema: { type: "object" }, annotations };
+    const definition = readTool(listed)?.definition;
+    if (definition === undefined) throw new Error("this is no tool");
+    const [drafted] = draftTools([definition], DRAFTING).tools;
+    expect(drafted?.table["required_scopes"]).toEqual([scope]);
+  });
+
   it("leaves what clients go by as it is", () => {
     const schema = {
       $schema: "https://json-schema.org/draft/2020-12/schema",

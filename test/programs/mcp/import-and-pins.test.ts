@@ -210,7 +210,7 @@ describe("agtp-mcp import", () => {
       command: process.execPath,
       args: ["-e", "process.stdin.resume()"],
     };
-    const servers = [{ ...mute, timeout_ms: 100 }];
+    const servers = [{ ...mute, startup_timeout_ms: 100 }];
     const { run } = makeDesk({}, { "mute.toml": configFile({ mcp: { servers } }) });
     const { exitCode, err } = await run("import", "mute", "--config", "mute.toml", "-o", "made");
     expect(exitCode).toBe(2);
