@@ -1,8 +1,10 @@
 /**
  * Judges who may see an escalation and who may decide it: operators, and the agent it was sent to.
  * Never the agent that escalated, whatever it holds: nobody approves of itself. A call that needs an
- * approval is decided by operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
+ * approval, and a tool that has changed, are decided by operators' certificates alone, and by no
+ * agent's scope.   AGTP "CONFIRM"
  */
+import { changedToolOf } from "../../handlers/mcp/changed-tool.ts";
 import type { Decision, Escalation } from "../../state/registers/escalation.ts";
 import { INSPECT_ALL, seesAll } from "../caller/caller.ts";
 import { type OperatorPolicy, operatorOf } from "../caller/operator.ts";
@@ -42,6 +44,9 @@ export function authorityOver(
   if (operatorOf(asker.peer, policy) !== undefined) return "operator";
   if (escalation.approval !== undefined) {
     return confirmationForbidden("approving a call needs an operator's certificate");
+  }
+  if (changedToolOf(escalation) !== undefined) {
+    return confirmationForbidden("a definition is an operator's to accept, by a certificate");
   }
   if (seesAll(asker.caller)) return "operator";
   if (own !== undefined && own === recipient) return "recipient";

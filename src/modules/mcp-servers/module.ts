@@ -4,10 +4,7 @@
  */
 
 import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
-import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
 import type { Module } from "../../dispatch/module/module.ts";
-import type { Taking } from "../../dispatch/module/shared-sections.ts";
-import { confirmationForbidden } from "../../dispatch/refusals/task-refusals.ts";
 import { createStreamRecorder } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
@@ -15,11 +12,11 @@ import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
 import { HeldQuestions } from "./held-questions.ts";
 
-export const mcpServersModule: Module<Taking<"policies">> = {
+export const mcpServersModule: Module = {
   name: "mcp-servers",
-  takes: { policies: true },
+  takes: {},
   async provision(context) {
-    const { mcpServers, log, config, routes } = context;
+    const { mcpServers, log, routes } = context;
     if (mcpServers === undefined) return {};
     const { escalations, holders } = context.state;
     const onFault = exceptStoreFaults((error) =>
@@ -37,7 +34,7 @@ export const mcpServersModule: Module<Taking<"policies">> = {
     let unwatch: readonly (() => void)[] = [];
     return {
       features: ["mcp-servers"],
-      approvals: [confirmableDefinitions({ escalations, watch, policy: config.policies.identity })],
+      approvals: [confirmableDefinitions({ escalations, watch })],
       start: () => {
         void watch.start().catch(onFault);
         held.start();
@@ -56,19 +53,15 @@ export const mcpServersModule: Module<Taking<"policies">> = {
 interface ConfirmDefinitionOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
   readonly watch: Pick<DefinitionWatch, "changedToolOf" | "settle">;
-  readonly policy: OperatorPolicy;
 }
 
-/** Changed definitions, as CONFIRM sees them: an operator's word alone makes one count.   AGTP "CONFIRM" */
+/** Changed definitions, as CONFIRM sees them: one that was accepted is a pin at once.   AGTP "CONFIRM" */
 function confirmableDefinitions(options: ConfirmDefinitionOptions): ApprovalKind {
-  const { escalations, watch, policy } = options;
+  const { escalations, watch } = options;
   return {
-    confirm: async (confirmation, { exchange }, byNext) => {
+    confirm: async (confirmation, _, byNext) => {
       const before = escalations.find(confirmation.targetId);
       if (before === undefined || watch.changedToolOf(before) === undefined) return undefined;
-      if (operatorOf(exchange.peer, policy) === undefined) {
-        return confirmationForbidden("a definition is an operator's to accept, by a certificate");
-      }
       const answer = await byNext();
       const after = escalations.find(before.escalationId);
       if (answer !== undefined && after !== undefined) await watch.settle(after);
