@@ -109,6 +109,16 @@ describe("an inbox", () => {
     await accept(register, draft());
   });
 
+  it("has room again for what was forgotten unread, while others made room", async () => {
+    const { clock, draft, open } = setUp({ perSender: 1 });
+    const { register } = await open();
+    await accept(register, draft({ sender: OTHER, expiresAt: clock.now() + 3 * DAY_MS }));
+    await accept(register, draft({ expiresAt: clock.now() + 1 }));
+    await clock.advance(DAY_MS + 2);
+    await accept(register, draft({ recipients: [agent("other", OTHER)] }));
+    await accept(register, draft());
+  });
+
   it("has no room for more once what was read is deferred, until that is over", async () => {
     const { clock, draft, open } = setUp({ perSender: 1 });
     const { register } = await open();

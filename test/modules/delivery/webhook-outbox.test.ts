@@ -198,6 +198,16 @@ describe("the outbox of a process that was killed", () => {
     expect(second.outbox.find("m-1")).toMatchObject({ state: "failed", attempts: 1 });
   });
 
+  it("sends what nobody had begun to, also if once was to be enough", async () => {
+    const { clock, webhook, open } = setUp();
+    await (await open()).outbox.keep([message(clock, { isOnce: true })], []);
+    const second = await open();
+    second.start();
+    await clock.advance(0);
+    expect(webhook.attempts).toHaveLength(1);
+    expect(second.outbox.find("m-1")?.state).toBe("delivered");
+  });
+
   it("has nothing that its sender was not told of", async () => {
     const { clock, store, webhook, open } = setUp();
     const first = await open();
