@@ -1,5 +1,6 @@
 /** AGNTCY agents: each a manifest, served at endpoints of the operator's tier.   AGTP-API §6.1 */
-import type { Module } from "../../dispatch/module/module.ts";
+import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import type { Module, ModuleContext } from "../../dispatch/module/module.ts";
 import type { AgntcySections } from "./config.ts";
 
 /** It goes before tasks, whose CONFIRM would decide an escalation and give the run no answer. */
@@ -7,9 +8,22 @@ export const agntcyModule: Module<AgntcySections> = {
   name: "agntcy",
   takes: { agntcy: true, agents: true, limits: true, policies: true, server: true },
   async provision(context) {
-    if (context.config.agntcy.length === 0) return {};
     // A program that nobody uses is not loaded: a start would wait for it.
+    if (context.config.agntcy.length === 0) return { approvals: [unservedInterrupts(context)] };
     const { serveAgents } = await import("./serve-agents.ts");
     return serveAgents(context);
   },
 };
+
+/** Runs of agents that were taken out may still wait for a word, which would not reach them. */
+function unservedInterrupts({
+  state: { escalations },
+  attributor,
+}: Pick<ModuleContext<AgntcySections>, "state" | "attributor">): ApprovalKind {
+  return {
+    confirm: async (...word) => {
+      const { confirmableInterrupts } = await import("./interrupts/confirmable-interrupts.ts");
+      return confirmableInterrupts({ escalations, attributor, hosted: [] }).confirm(...word);
+    },
+  };
+}

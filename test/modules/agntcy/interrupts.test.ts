@@ -1,4 +1,6 @@
 /** What runs ask reaches people: escalations of the agents that began them, decided by whoever may. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Attempt } from "../../support/acp-server.ts";
 import {
@@ -17,7 +19,7 @@ import {
   query,
   remote,
 } from "../../support/agntcy.ts";
-import { agentFile } from "../../support/deployment.ts";
+import { agentFile, configFile } from "../../support/deployment.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
 const [APPROVAL] = MAIL_SPECS["interrupts"] as readonly Record<string, unknown>[];
@@ -255,6 +257,23 @@ describe("a run that asks", () => {
     expect((await openEscalations(again, OLGA)).length).toBe(1);
     const decided = await again(OLGA, decide(escalationId, YES));
     expect(decided.body["result"], decided.text).toMatchObject({ status: "accepted" });
+    await expect.poll(async () => (await again(MAYA, query(runId))).body["status"]).toBe("success");
+  });
+
+  it("is not decided while its agent is taken out, as the run would not hear of it", async () => {
+    const { ask, daemon } = await openAsking(asksFirst);
+    const { run_id: runId, escalation_id: escalationId } = (await ask(MAYA, execute())).body;
+    const file = join(daemon.directory, "agtp-server.toml");
+    const served = readFileSync(file, "utf8");
+    const reloaded = async (config: string): Promise<Ask> => {
+      writeFileSync(file, config);
+      expect(await daemon.daemon.reload()).toEqual([]);
+      return askThrough(await daemon.connect());
+    };
+    const without = await reloaded(configFile());
+    expect(await without(OLGA, decide(escalationId, YES))).toMatchObject({ status: 409 });
+    const again = await reloaded(served);
+    expect(await again(OLGA, decide(escalationId, YES))).toMatchObject({ status: 200 });
     await expect.poll(async () => (await again(MAYA, query(runId))).body["status"]).toBe("success");
   });
 });
