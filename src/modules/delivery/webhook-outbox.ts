@@ -84,7 +84,6 @@ export class WebhookOutbox implements WebhookQueue {
     const outbox = new WebhookOutbox(store, holders, deliveries, ahead);
     if (holders.self === undefined) await outbox.#recover();
     else await outbox.#takeOver();
-    await outbox.#forgetSpent();
     return outbox;
   }
 

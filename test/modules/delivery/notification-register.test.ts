@@ -57,13 +57,14 @@ describe("an inbox", () => {
     expect(idsIn(second)).toEqual(["n-2", "n-1"]);
   });
 
-  it("is there after a restart, with what its agent said", async () => {
+  it("is there after each restart, with what its agent said", async () => {
     const { draft, open } = setUp();
     const first = await open();
     const kept = await accept(first.register, draft({ id: "n-1" }));
     await accept(first.register, draft({ id: "n-2" }));
     const said = { status: "rejected", reason: "not mine" } as const;
     const confirmation = await first.register.confirm(kept.serial, READER, said);
+    await open();
     const second = await open();
     expect(second.register.inboxOf(READER)).toEqual(first.register.inboxOf(READER));
     expect(second.register.entryOf(kept.serial, READER)?.confirmation).toEqual(confirmation);
@@ -96,18 +97,21 @@ describe("an inbox", () => {
     expect((await from("d".repeat(64))).kind).toBe("undelivered");
   });
 
-  it("has room again for what was read, and for what has expired", async () => {
-    const { clock, draft, open } = setUp({ perSender: 1 });
-    const { register } = await open();
-    const first = await accept(register, draft());
-    await register.confirm(first.serial, READER, { status: "deferred" });
-    expect((await register.accept(draft())).kind).toBe("undelivered");
-    await register.confirm(first.serial, READER, { status: "accepted" });
-    await accept(register, draft());
-    expect((await register.accept(draft())).kind).toBe("undelivered");
-    await clock.advance(HOUR_MS);
-    await accept(register, draft());
-  });
+  it.each([{ perSender: 1 }, { perInbox: 1 }])(
+    "of %j has room again for what was read, and for what has expired",
+    async (limits) => {
+      const { clock, draft, open } = setUp(limits);
+      const { register } = await open();
+      const first = await accept(register, draft());
+      await register.confirm(first.serial, READER, { status: "deferred" });
+      expect((await register.accept(draft())).kind).toBe("undelivered");
+      await register.confirm(first.serial, READER, { status: "accepted" });
+      await accept(register, draft());
+      expect((await register.accept(draft())).kind).toBe("undelivered");
+      await clock.advance(HOUR_MS);
+      await accept(register, draft());
+    },
+  );
 
   it("has room again for what was forgotten unread, while others made room", async () => {
     const { clock, draft, open } = setUp({ perSender: 1 });
@@ -318,7 +322,7 @@ describe("an id that two processes over one store take", () => {
 
 describe("what a sender has sent", () => {
   it("makes room once it is done with, unless the sender may repeat it", async () => {
-    const { draft, open } = setUp({ perSenderKept: 3 });
+    const { clock, draft, open } = setUp({ perSenderKept: 3 });
     const { register } = await open();
     const first = await accept(register, draft());
     await accept(register, draft({ id: "named" }));
@@ -332,6 +336,8 @@ describe("what a sender has sent", () => {
     expect(register.find(SENDER, "named")).toBeDefined();
     await accept(register, draft());
     expect(await register.accept(draft())).toEqual({ kind: "full" });
+    await clock.advance(HOUR_MS);
+    await accept(register, draft());
   });
 
   it("is found by its sender alone", async () => {
