@@ -71,6 +71,21 @@ describe("Holdings", () => {
     expect(hold({ a: 3 }, closed, quota)("a", { characters: 99 })).toEqual(["a0", "a1", "a2"]);
   });
 
+  it.each<Quota>([{ charactersPerOwner: 30 }, { characters: 30 }])(
+    "within %j give back what went, and what was made smaller",
+    (quota) => {
+      const holdings = new Holdings(quota);
+      const hasRoom = (characters: number): boolean =>
+        holdings.surplus({ owner: "a", characters, rank: undefined }, () => undefined) !==
+        undefined;
+      for (const key of ["a0", "a1", "a2"]) holdings.set(key, "a", 10);
+      expect(hasRoom(1)).toBe(false);
+      holdings.delete("a0");
+      holdings.set("a1", "a", 5);
+      expect([15, 16].map(hasRoom)).toEqual([true, false]);
+    },
+  );
+
   it("let whoever has most make room, where the quota says so, by count or by size", () => {
     const closed = { a0: 0, b0: 0, b1: 0, b2: 0 };
     const counts = { a: 1, b: 3 };
