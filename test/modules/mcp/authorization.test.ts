@@ -133,17 +133,18 @@ describe("an MCP client", () => {
 describe("a task of a client with another token", () => {
   const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-  /** Two clients of one principal, and a word on what waits. */
+  /** Two clients of one principal and one of another, and a word on what waits. */
   async function openWaiting() {
     const open = vi.spyOn(EscalationRegister.prototype, "open");
     onTestFinished(() => open.mockRestore());
     const approvals = ["SEARCH", "AUDIT"].map((method) => ({ method, approval: "operator" }));
     const server = await openGuarded({}, {}, approvals);
-    const client = async (scope: string) => {
-      const token = await server.tokenFor({ scope });
+    const client = async (scope: string, sub = "ada") => {
+      const token = await server.tokenFor({ scope, sub });
       const setup = { token, capabilities: TASKS };
       return {
         get: (taskId: string) => postMcp(server, "tasks/get", { taskId }, setup),
+        cancel: (taskId: string) => postMcp(server, "tasks/cancel", { taskId }, setup),
         listen: (taskIds: readonly string[]) =>
           postMcp(server, "subscriptions/listen", { notifications: { taskIds } }, setup),
         begin: async (name: string) => {
@@ -163,7 +164,8 @@ describe("a task of a client with another token", () => {
     };
     const wide = await client("openid orders:read");
     const narrow = await client("openid orders:write");
-    return { wide, narrow, accept };
+    const other = await client("openid orders:read", "eve");
+    return { wide, narrow, other, accept };
   }
 
   async function expectRefused(response: Response): Promise<void> {
@@ -182,6 +184,23 @@ describe("a task of a client with another token", () => {
       expect(done.result).toMatchObject({ status: "completed", result: { structuredContent: {} } });
       await expectRefused(await narrow.get(taskId));
     }
+  });
+
+  it("is none for another principal, who neither sees it, nor ends it, nor hears of it", async () => {
+    const { wide, other } = await openWaiting();
+    const [taskId, own] = [await wide.begin("audit_orders"), await other.begin("audit_orders")];
+    for (const asked of [other.get, other.cancel]) {
+      expect(await (await asked(taskId)).json()).toMatchObject({ error: { code: -32_602 } });
+    }
+    const kept = await (await wide.get(taskId)).json();
+    expect(kept).toMatchObject({ result: { status: "working" } });
+    const { body } = await other.listen([taskId, own]);
+    let told = "";
+    for await (const chunk of body ?? []) {
+      told += Buffer.from(chunk).toString();
+      if (told.includes(own)) break;
+    }
+    expect(told).not.toContain(taskId);
   });
 
   it("is not told of to a listener with a lesser one", async () => {

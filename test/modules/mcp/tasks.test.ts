@@ -150,7 +150,7 @@ describe("a call that an operator has to approve", () => {
     expect(JSON.stringify(second)).toContain('\\"outcome\\":\\"answered\\"');
   });
 
-  it("is given up by its client, and by nobody else", async () => {
+  it("is given up by its client, which must know tasks to see it", async () => {
     const server = await openWaiting();
     const { taskId } = await begin(server);
     const unaware = await send(server, "tasks/get", { taskId }, {} as typeof TASKS);
