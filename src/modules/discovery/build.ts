@@ -29,7 +29,10 @@ export function buildManifest(context: DiscoveryContext, lists: ManifestLists): 
     hosted_agents: lists.agents,
     agent_disclosure_notice: agents.disclosureNotice ?? null,
     apis: apis(),
-    hosted_protocols: withOperators(config.hostedProtocols, hostedProtocols),
+    hosted_protocols: withOperators(
+      config.hostedProtocols.filter(({ method }) => methodPolicy.isKnown(method)),
+      hostedProtocols,
+    ),
     policies: {
       wildcards_accepted: policies.wildcardsAccepted,
       anonymous_discovery: policies.anonymousDiscovery,

@@ -34,7 +34,7 @@ export const discoveryModule: Module<DiscoverySections> = {
     let foreseen: readonly Problem[] = [];
     return {
       routes: protocolRoutes([...floor, ...endpoints, ...builtins.endpoints], context),
-      blockers: problems,
+      blockers: [...problems, ...skippedProtocols(context)],
       complete: async () => {
         // `keep` would find it only when the server is ready already.
         foreseen = await warningOf(config, () => checkKeepable(manifestFile(config.directory)));
@@ -66,6 +66,16 @@ async function loadOverrides(
     if (loaded.handler !== undefined) overrides.set(name, loaded.handler);
   }
   return { overrides, problems };
+}
+
+/** A manifest lists no method that the server does not know.   AGTP-API §8.6 */
+function skippedProtocols({ config, catalog, methodPolicy }: DiscoveryContext): Problem[] {
+  const file = relative(config.directory, config.file);
+  return config.hostedProtocols.flatMap(({ method }, index) => {
+    if (methodPolicy.isKnown(method)) return [];
+    const message = `skipped: "${method}" is not in the method catalog ${catalog.version}`;
+    return [{ file, key: `hosted_protocols[${index}].method`, message, severity: "warning" }];
+  });
 }
 
 /** A manifest that cannot be kept is a warning: it is the same, only newer than it need be. */

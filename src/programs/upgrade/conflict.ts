@@ -76,11 +76,7 @@ const ON_REMOVAL: Readonly<
   "alias-target": ["policy", "stops-start", "the server does not start with this alias"],
   token: ["policy", "skipped", "no request needs a token for this entry any more"],
   approval: ["policy", "stops-start", "the server does not start with this rule"],
-  "hosted-protocol": [
-    "policy",
-    "changes-meaning",
-    "the manifest would list a pair that is refused with 459",
-  ],
+  "hosted-protocol": ["policy", "skipped", "the manifest does not list the protocol"],
   tool: ["policy", "skipped", "the agent loses the tool"],
   "own-endpoint": ["policy", "refused-requests", "the server refuses its own endpoint with 459"],
 };

@@ -98,6 +98,26 @@ describe("the manifest", () => {
     });
   });
 
+  // AGTP-API §8.6
+  it("lists no protocol with a method that the server does not know, which is a warning", async () => {
+    const listed = ["FROBNICATE", "EXECUTE", "NOSUCH"].map((method) => ({
+      ...{ protocol: method.toLowerCase(), method, path: "/mcp" },
+    }));
+    const server = await openServer(
+      discoveryFiles({
+        policies: { methods: { custom: ["FROBNICATE"] } },
+        hosted_protocols: listed,
+      }),
+      { isClean: false },
+    );
+    const { body } = await fetchManifest(server);
+    expect(body["hosted_protocols"]).toEqual(listed.slice(0, 2));
+    const file = "agtp-server.toml";
+    expect(server.problems).toMatchObject([
+      { file, key: "hosted_protocols[2].method", severity: "warning" },
+    ]);
+  });
+
   // AGTP-API §8.4
   it("names the eighteen floor methods, each with group and description", async () => {
     const { body } = await fetchManifest(await openServer(discoveryFiles()));

@@ -308,7 +308,7 @@ describe("a deployment that an upgrade breaks", () => {
           hosted_protocols: [{ protocol: "mcp", method: "BOOK", path: "/mcp" }] as object,
         }),
       },
-      { group: "policy_conflicts", key: "hosted_protocols[0].method" },
+      { group: "policy_conflicts", key: "hosted_protocols[0].method", effect: "skipped" },
     ],
     [
       "the path of an agent",
