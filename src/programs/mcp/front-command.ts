@@ -12,6 +12,7 @@ import type { HeaderField } from "../../wire/fields.ts";
 import { clientOptions, parseServerUri } from "../shell/ask-server.ts";
 import { type Line, readText, usage } from "../shell/command.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { holdInput } from "./answered-input.ts";
 import type { FRONT_ARGS, FRONT_OPTIONS } from "./front-options.ts";
 import { ServerFront } from "./server-front.ts";
 
@@ -20,7 +21,7 @@ const TIMEOUT_MS = 600_000;
 /** A slow call holds up none of these. */
 const CONNECTIONS = 8;
 
-/** Serves MCP until standard input ends. */
+/** Serves MCP until standard input has ended and what it asked is answered. */
 export async function runFront(
   line: Line<typeof FRONT_ARGS, typeof FRONT_OPTIONS>,
   terminal: Terminal,
@@ -71,7 +72,8 @@ async function serveFront(
   { input, output }: Terminal["streams"],
   tell: Tell,
 ): Promise<void> {
-  const transport = new StdioServerTransport(input, exactly(output));
+  const held = holdInput(input);
+  const transport = new StdioServerTransport(held.stream, exactly(output));
   const make = ({ era }: { readonly era: string }): Server => {
     const server = createServer(front, tell, era === "modern");
     // In the current protocol the library tells those who listen, in the older one everybody.
@@ -79,6 +81,7 @@ async function serveFront(
     return server;
   };
   serveStdio(make, { transport, onerror: (error) => tell(faultText(error)) });
+  held.follow(transport);
   await new Promise<void>((resolve) => {
     const { onclose } = transport;
     transport.onclose = () => {
@@ -86,6 +89,7 @@ async function serveFront(
       resolve();
     };
   });
+  held.close();
   // A message that was too long ends the conversation with the input still open.
   input.destroy();
 }

@@ -267,6 +267,30 @@ describe("the program", () => {
     expect(err).toBe("agtp-mcp: a line that is no message of MCP is not answered\n".repeat(2));
   });
 
+  it("answers every request that it has read before it ends", async () => {
+    const server = await openDaemon(files());
+    const clientInfo = { name: "pipe", version: "1" };
+    const opening = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const asked = [
+      { id: 1, method: "initialize", params: opening },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/list" },
+      { id: 3, method: "tools/call", params: { name: "audit_orders", arguments: {} } },
+      { id: 4, method: "tools/call", params: { name: "create_patient", arguments: {} } },
+      { method: "notifications/cancelled", params: { requestId: 4 } },
+    ];
+    const input = asked.map((one) => `${JSON.stringify({ jsonrpc: "2.0", ...one })}\n`).join("");
+    const { out, err, code } = await runRaw(argsFor(server), input);
+    const answers = out
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+    expect(answers.map(({ id, result }) => [id, result !== undefined])).toEqual(
+      expect.arrayContaining([1, 2, 3].map((id) => [id, true])),
+    );
+    expect([err, code]).toEqual(["", 0]);
+  });
+
   it("ends when one message is longer than it reads", async () => {
     const { out, code } = await runRaw(["agtp://localhost:1"], "x".repeat(11 * 1024 * 1024));
     expect([out, code]).toEqual(["", 0]);
