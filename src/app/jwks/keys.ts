@@ -235,14 +235,13 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
 }
 
 /** The faults of the place that keys come from, as far as no network tells. */
-export function checkKeySource(
+function checkKeySource(
   { jwksUri, jwksFile }: OauthConfig,
   file: string,
 ): readonly Problem[] {
   if (jwksUri === undefined) {
-    const key = "policies.oauth";
-    if (jwksFile !== undefined) return checkKeyFile(jwksFile, { file, key: `${key}.jwks_file` });
-    return [{ file, key, message: "must have one of jwks_uri and jwks_file" }];
+    if (jwksFile === undefined) return [];
+    return checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
   }
   if (URL.canParse(jwksUri)) return [];
   return [{ file, key: "policies.oauth.jwks_uri", message: `must be a URL, got "${jwksUri}"` }];
