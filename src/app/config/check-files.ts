@@ -50,6 +50,10 @@ export const fileChecks: readonly CrossCheck[] = [
   rule(["policies"], ({ policies }, report) =>
     checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
   ),
+  rule(["store"], ({ store: { driver, path } }, report) => {
+    if (driver !== "sqlite" || findDirectoryFault(path) !== undefined) return;
+    report("store.path", `"${path}" must be a file, is a directory`);
+  }),
   rule(["signing"], ({ signing: { key } }, report) => {
     if (key === undefined) return;
     const hint = `agtp-keys signing --out ${shellWord(key)} makes one`;

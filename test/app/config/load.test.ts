@@ -342,6 +342,7 @@ describe("loadConfig", () => {
       /^policies\.oauth\.jwks_uri: must be an https URL/,
     ],
     [`${MINIMAL}[store]\ndriver = "postgres"`, 'store.url: is required by driver = "postgres"'],
+    [`${MINIMAL}[store]\npath = "."`, /^store\.path: ".*" must be a file, is a directory$/],
     [
       `${MINIMAL}[store]\ndriver = "postgres"\nurl = "postgres://a:b%c@db/x"`,
       "store.url: has a % that two hexadecimal digits do not follow: %25 stands for one",
