@@ -1,4 +1,5 @@
 /** A connection to a server as flags of a command line say it: whom to trust, and as whom to ask. */
+import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopbackHost } from "../../base/addresses.ts";
@@ -81,8 +82,19 @@ export function clientOptions(
     !insecure && isLoopbackHost(host) && existsSync(resolve(directory, LOCAL_CERTIFICATE));
   return {
     ...{ host, port, rejectUnauthorized: !insecure },
-    ca: read(ca ?? (hasLocal ? LOCAL_CERTIFICATE : undefined)),
+    ca: ca === undefined ? read(hasLocal ? LOCAL_CERTIFICATE : undefined) : readCa(directory, ca),
     cert: read(cert),
     key: read(key),
   };
+}
+
+/** TLS passes over a file without certificates, and would then find that nobody is trusted. */
+function readCa(directory: string, file: string): string {
+  const text = readText(directory, file);
+  try {
+    new X509Certificate(text);
+    return text;
+  } catch {
+    throw usage(`${JSON.stringify(file)} holds no PEM certificate, or one that is damaged`);
+  }
 }

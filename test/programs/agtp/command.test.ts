@@ -252,6 +252,13 @@ describe("when there is no answer, agtp exits 2 and says why:", () => {
     expect(err).not.toMatch(/\n\s+at /);
   });
 
+  it("an authority that is no certificate, before anybody is asked", async () => {
+    writeFileSync(join(directory, "notes.pem"), "not a certificate\n");
+    const { exitCode, err } = await run([await serve(reply()), "--ca", "notes.pem"]);
+    const fault = "holds no PEM certificate, or one that is damaged";
+    expect([exitCode, err]).toEqual([2, `agtp: "notes.pem" ${fault}\n`]);
+  });
+
   it("nobody there", async () => {
     const uri = await serve(reply());
     await peer?.close();
