@@ -235,10 +235,7 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
 }
 
 /** The faults of the place that keys come from, as far as no network tells. */
-function checkKeySource(
-  { jwksUri, jwksFile }: OauthConfig,
-  file: string,
-): readonly Problem[] {
+function checkKeySource({ jwksUri, jwksFile }: OauthConfig, file: string): readonly Problem[] {
   if (jwksUri === undefined) {
     if (jwksFile === undefined) return [];
     return checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
