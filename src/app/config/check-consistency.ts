@@ -40,6 +40,17 @@ export const consistencyChecks: readonly CrossCheck[] = [
       names.add(name);
     }
   }),
+  // It is published, and paths are put behind it.
+  rule(["gateway"], ({ gateway: { baseUrl = "http://localhost" } }, report) => {
+    const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+    if (url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "")
+      return;
+    // Not quoted, as it may have a password in it.
+    report("gateway.base_url", "must be a URL without credentials, query and fragment");
+  }),
+  rule(["tracing"], ({ tracing: { endpoint } }, report) => {
+    if (!URL.canParse(endpoint)) report("tracing.endpoint", `must be a URL, got "${endpoint}"`);
+  }),
   // Its pages, links and cookies are those of a whole place, which browsers name by an origin.
   rule(["console"], ({ console: { baseUrl, cert } }, report) => {
     if (baseUrl === undefined) return;

@@ -342,6 +342,16 @@ describe("loadConfig", () => {
       /^policies\.oauth\.jwks_uri: must be an https URL/,
     ],
     [`${MINIMAL}[store]\ndriver = "postgres"`, 'store.url: is required by driver = "postgres"'],
+    ...["https://[", "https://u:p@x.example", "https://x.example/a?b=c", "https://x.example#a"].map(
+      (url): [string, string] => [
+        `${MINIMAL}[gateway]\nbase_url = "${url}"`,
+        "gateway.base_url: must be a URL without credentials, query and fragment",
+      ],
+    ),
+    [
+      `${MINIMAL}[tracing]\nendpoint = "http://["`,
+      'tracing.endpoint: must be a URL, got "http://["',
+    ],
     [`${MINIMAL}[store]\npath = "."`, /^store\.path: ".*" must be a file, is a directory$/],
     [
       `${MINIMAL}[store]\ndriver = "postgres"\nurl = "postgres://a:b%c@db/x"`,
