@@ -5,7 +5,7 @@
  * AGTP-API §12.2
  */
 
-import { readdirSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeFileError, readBoundedFile } from "../base/bounded-file.ts";
@@ -29,6 +29,9 @@ export function findModuleFile(root: string, modulePath: string): ModuleFile {
     try {
       path = realpathSync(join(root, name));
     } catch (error) {
+      if (codeOf(error) === "ENOENT" && isLink(join(root, name))) {
+        return { fault: `module "${name}" is a symbolic link that leads nowhere` };
+      }
       if (isAbsent(error)) continue;
       return { fault: `module "${name}" ${describeFileError(error)}` };
     }
@@ -54,6 +57,10 @@ function moduleNames(directory: string): string[] {
   } catch {
     return [];
   }
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function isAbsent(error: unknown): boolean {

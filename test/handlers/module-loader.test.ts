@@ -161,6 +161,7 @@ describe("createModuleLoader, for modules that do not", () => {
     ["outside.f", /^module "outside\.ts" leads outside the handlers root$/],
     ["out.side.f", /^module "out\/side\.ts" leads outside the handlers root$/],
     ["loop.f", /^module "loop\.ts" is a loop of symbolic links$/],
+    ["gone.f", /^module "gone\.ts" is a symbolic link that leads nowhere$/],
     ["inside.book", /^$/],
   ];
   let outcomes: Outcomes;
@@ -172,6 +173,7 @@ describe("createModuleLoader, for modules that do not", () => {
     symlinkSync(join(elsewhere, "side.ts"), join(root, "outside.ts"));
     symlinkSync(elsewhere, join(root, "out"));
     symlinkSync("loop.ts", join(root, "loop.ts"));
+    symlinkSync("nobody.ts", join(root, "gone.ts"));
     symlinkSync("rooms.ts", join(root, "inside.ts"));
     const references = expected.map(([reference]) => reference);
     [outcomes = {}] = await run(root, [{ files, references }]);
