@@ -235,10 +235,14 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
 }
 
 /** The faults of the place that keys come from, as far as no network tells. */
-function checkKeySource({ jwksUri, jwksFile }: OauthConfig, file: string): readonly Problem[] {
+export function checkKeySource(
+  { jwksUri, jwksFile }: OauthConfig,
+  file: string,
+): readonly Problem[] {
   if (jwksUri === undefined) {
-    if (jwksFile === undefined) return [];
-    return checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
+    const key = "policies.oauth";
+    if (jwksFile !== undefined) return checkKeyFile(jwksFile, { file, key: `${key}.jwks_file` });
+    return [{ file, key, message: "must have one of jwks_uri and jwks_file" }];
   }
   if (URL.canParse(jwksUri)) return [];
   return [{ file, key: "policies.oauth.jwks_uri", message: `must be a URL, got "${jwksUri}"` }];
