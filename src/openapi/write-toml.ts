@@ -108,7 +108,8 @@ function roomBehind(value: unknown, room: number): number {
   return left;
 }
 
-function writeInline(value: unknown): string {
+/** The value on one line. */
+export function writeInline(value: unknown): string {
   if (typeof value === "string") return writeText(value);
   if (typeof value === "number") return writeNumber(value);
   if (typeof value === "boolean") return String(value);

@@ -29,7 +29,7 @@ function config(notes: string, edition: string | undefined, more: object = {}): 
 async function open(): Promise<House> {
   const deployment = makeDeployment({
     "agents/alma.agent.json": agentFile({
-      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
+      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:read", "tools:write"] },
     }),
   });
   const { directory, configPath } = deployment;

@@ -36,7 +36,7 @@ async function makeImported(): Promise<TestDeployment> {
     "agtp-server.toml": config(),
     "ca.pem": CA,
     "agents/alma.agent.json": agentFile({
-      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
+      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:read", "tools:write"] },
     }),
     "agents/ivo.agent.json": agentFile({
       ...{ agent_id: INSPECTOR, name: "ivo", scopes_accepted: ["inspect:all"] },

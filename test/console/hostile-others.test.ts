@@ -54,7 +54,7 @@ describeInBrowser("no page is harmed by", () => {
     const deployment = makeDeployment({
       "agtp-server.toml": config(),
       "agents/alma.agent.json": agentFile({
-        ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
+        ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:read", "tools:write"] },
       }),
     });
     const { out } = await runIn(

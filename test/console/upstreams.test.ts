@@ -27,7 +27,7 @@ async function openChanged(description: string): Promise<TestConsole> {
   const deployment = makeDeployment({
     "agtp-server.toml": config(),
     "agents/alma.agent.json": agentFile({
-      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:write"] },
+      ...{ agent_id: AGENT, name: "alma", scopes_accepted: ["tools:read", "tools:write"] },
     }),
   });
   await runIn(deployment.directory, mcpProgram, ["import", "tools", "-o", "endpoints/tools"]);

@@ -8,7 +8,7 @@ import { loadConfig } from "../../app/config/load.ts";
 import { given } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { loadShippedCatalog, SIGNING_KEY } from "../../openapi/import-files.ts";
-import { writeToml } from "../../openapi/write-toml.ts";
+import { writeInline, writeToml } from "../../openapi/write-toml.ts";
 import { withEndpointLines } from "../editors/schema-files.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import { firstCall, firstCallText } from "../shell/first-call.ts";
@@ -129,7 +129,9 @@ function tell(
   err.write(`${count} in ${output}, all to review: look for REVIEW\n`);
   if (entry !== undefined) {
     err.write("add to agtp-server.toml:\n");
-    out.write(`\n${writeToml({ mcp: { servers: [entry] } })}`);
+    const { env, ...rest } = entry;
+    const variables = env === undefined ? "" : `env = ${writeInline(env)}\n`;
+    out.write(`\n[[mcp.servers]]\n${writeToml(rest)}${variables}`);
   }
   const way = { ...placeOf(output, config, terminal), scope: "imported:call" };
   err.write(firstCallText(firstCall(tools, { ...way, hasVariables: false })));
