@@ -61,7 +61,10 @@ describe("a state directory", () => {
   });
 
   it("is let go by a daemon that is refused for something else, and by one that stops", async () => {
-    const deployment = makeDeployment({ "agtp-server.toml": configFile({ store: { path: "." } }) });
+    const deployment = makeDeployment({
+      "agtp-server.toml": configFile({ store: { path: "notes.db" } }),
+      "notes.db": "No database, however long it is. ".repeat(200),
+    });
     for (let start = 1; start <= 2; start += 1) {
       expect(await refusalOf(deployment.configPath)).toEqual([
         expect.stringContaining("store.path"),
