@@ -60,6 +60,8 @@ function readPlace(
     }
     return { kind: "command", command, args, env, cwd: resolve(directory, cwd) };
   }
+  if (args.length > 0) fail("args", "is for a server with a command");
+  if (Object.keys(env).length > 0) fail("env", "is for a server with a command");
   const fault = faultOf(url ?? "", allowHttp);
   if (fault !== undefined) fail("url", fault.message, fault.hint);
   const authorities = ca === undefined ? undefined : readCertificates(directory, ca);

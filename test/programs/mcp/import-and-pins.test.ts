@@ -284,6 +284,8 @@ describe("[[mcp.servers]]", () => {
     [{ name: "a", url: "https://a.example", command: "a" }, "needs either url or command"],
     [{ name: "a", url: "http://a.example" }, "expected https"],
     [{ name: "a", command: "a", token: "t" }, "is for a server with a url"],
+    [{ name: "a", url: "https://a.example", args: ["b"] }, "is for a server with a command"],
+    [{ name: "a", url: "https://a.example", env: { A: "b" } }, "is for a server with a command"],
     [{ name: "a", url: "https://a.example", ca: "none.pem" }, ""],
   ])("is refused as %j", (server, message) => {
     const { configPath } = makeDeployment({
