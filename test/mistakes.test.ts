@@ -295,6 +295,14 @@ describe("a typical mistake", () => {
 });
 
 describe("mistakes of one file", () => {
+  it("are told once: a place of keys that is refused is not a missing one", async () => {
+    const oauth = { issuer: "https://id.example", jwks_uri: "http://id.example/jwks" };
+    const lines = await checkWith(config({ policies: { oauth } }));
+    expect(lines).toEqual([
+      expect.stringContaining("policies.oauth.jwks_uri: must be an https URL"),
+    ]);
+  });
+
   it("are told at once, of its fields, its schemas and its handler", async () => {
     const semantic = { intent: "x", actor: "agent", outcome: "x", capability: "retrieval" };
     const lines = await checkWith(

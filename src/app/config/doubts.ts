@@ -12,6 +12,7 @@ const NAMES = [
     ["agents", "openwop", "agntcy", "agentcli"],
   ],
   [/^groups\./, ["webhooks.recipients"]],
+  [/^policies\.oauth$/, ["policies.oauth.jwks_uri", "policies.oauth.jwks_file"]],
   [/^agents\[\d+\]\.toolAllowlist$/, ["endpoints", "recipes"]],
 ] as const;
 
