@@ -381,7 +381,7 @@ describe("the failures of createExternalService", () => {
         if (hasHead) response.write('{"a":');
       });
     });
-    expect(await call({ timeoutMs: 100 })).toMatchObject({ error: "upstream_timeout" });
+    expect(await call({ timeoutMs: 1_000 })).toMatchObject({ error: "upstream_timeout" });
     await closed;
   });
 
