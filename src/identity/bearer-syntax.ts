@@ -16,8 +16,8 @@ export interface TokenClaims {
   readonly expiresAt: number;
   /** For whom it was issued; undefined: it does not say. */
   readonly audiences?: readonly string[];
-  /** The Agent-ID of `agent_claim`. */
-  readonly agentId?: string;
+  /** The Agent-ID of `agent_claim`; null: the claim holds something else; undefined: it is not there. */
+  readonly agentId?: string | null;
   /** The token's scopes that this protocol has a form for; undefined: it narrows nothing. */
   readonly scopes?: readonly string[];
 }

@@ -21,6 +21,7 @@ import {
   type TokenVerifier,
 } from "./bearer-syntax.ts";
 import { sha256Hex } from "./canonical-form.ts";
+import { isAgentId } from "./identifiers.ts";
 
 interface TokenVerifierParts {
   readonly oauth: TokenPolicy;
@@ -218,9 +219,13 @@ function readClaims(
   return {
     ...{ principalId: principal, expiresAt: Math.floor(exp * 1000) },
     ...(audiences.length === 0 ? {} : { audiences }),
-    ...(typeof agent === "string" ? { agentId: agent } : {}),
+    ...(agent === undefined ? {} : { agentId: agentIdIn(agent) }),
     ...(scopes.length === 0 ? {} : { scopes }),
   };
+}
+
+function agentIdIn(claim: unknown): string | null {
+  return typeof claim === "string" && isAgentId(claim) ? claim : null;
 }
 
 /** Issuers write scopes as one text or as a list; those of other protocols narrow nothing here. */

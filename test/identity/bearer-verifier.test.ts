@@ -176,7 +176,12 @@ describe("a good token", () => {
       scopes: ["rooms:read"],
     });
     const others = goodClaims({ agent: 7, scope: "openid" });
-    expect(await judge(await signToken(key, others), { agentClaim: "agent" })).toEqual(accepted);
+    expect(await judge(await signToken(key, others), { agentClaim: "agent" })).toEqual({
+      ...accepted,
+      agentId: null,
+    });
+    const bare = await signToken(key, goodClaims());
+    expect(await judge(bare, { agentClaim: "agent" })).toEqual(accepted);
   });
 
   it("names its principal by the configured claim", async () => {

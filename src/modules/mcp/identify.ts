@@ -43,6 +43,10 @@ export async function identify(
     const message = "the bearer token was not accepted: the token is for another audience";
     return unauthenticated("invalid_token", message);
   }
+  if (verdict.agentId === null) {
+    const message = "the bearer token was not accepted: the token names no usable agent";
+    return unauthenticated("invalid_token", message);
+  }
   return callerOf(front, credentials, verdict);
 }
 

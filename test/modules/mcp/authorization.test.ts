@@ -99,6 +99,23 @@ describe("an MCP client", () => {
     expect((await post(server, stranger)).status).toBe(401);
   });
 
+  it.each([
+    ["a number", 7],
+    ["a list", [CLERK]],
+    ["nothing", null],
+    ["a name", "clerk"],
+    ["no text at all", ""],
+    ["upper case", CLERK.toUpperCase()],
+  ])(
+    "is nobody, and not the sidecar's agent, where its token names an agent by %s",
+    async (_, agent) => {
+      const server = await openGuarded({ agent_claim: "agent" });
+      const response = await post(server, await server.tokenFor({ agent }));
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    },
+  );
+
   it("is told which scope its agent lacks", async () => {
     const server = await openGuarded();
     const call = { name: "archive_orders", arguments: {} };
