@@ -228,9 +228,14 @@ function agentIdIn(claim: unknown): string | null {
   return typeof claim === "string" && isAgentId(claim) ? claim : null;
 }
 
-/** Issuers write scopes as one text or as a list; those of other protocols narrow nothing here. */
+/** Some issuers say it by `scp`, also beside a `scope` of other protocols. */
 function scopesOf(payload: JWTPayload): readonly string[] {
-  const written = memberOf(payload, "scope") ?? memberOf(payload, "scp");
+  const scopes = scopesIn(memberOf(payload, "scope"));
+  return scopes.length > 0 ? scopes : scopesIn(memberOf(payload, "scp"));
+}
+
+/** Issuers write scopes as one text or as a list; those of other protocols narrow nothing here. */
+function scopesIn(written: unknown): readonly string[] {
   const tokens = typeof written === "string" ? written.split(" ") : written;
   if (!Array.isArray(tokens)) return [];
   return tokens.filter((token) => typeof token === "string" && isScopeToken(token));

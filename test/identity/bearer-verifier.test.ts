@@ -184,6 +184,14 @@ describe("a good token", () => {
     expect(await judge(bare, { agentClaim: "agent" })).toEqual(accepted);
   });
 
+  it.each(["", "openid profile"])(
+    "is narrowed by its scp beside the scope %j, which has none of this protocol",
+    async (scope) => {
+      const token = await signToken(key, goodClaims({ scope, scp: ["rooms:read"] }));
+      expect(await judge(token)).toEqual({ ...accepted, scopes: ["rooms:read"] });
+    },
+  );
+
   it("names its principal by the configured claim", async () => {
     const claims = goodClaims({ "https://id.example/email": "ada@example.org" });
     const verdict = await judge(await signToken(key, claims), {
