@@ -117,6 +117,13 @@ describe("the way in", () => {
   });
 });
 
+it("is told that the link may be another node's, or of an earlier start", async () => {
+  const house = await open();
+  const { search } = new URL(await (await open()).link());
+  const { text } = await house.ask(`/sign-in${search}`);
+  expect(text).toContain("or was made by another node or before the daemon was started.");
+});
+
 /** Addresses of the pages that show one thing. */
 const OF_AN_ID = /^\/(?:agents|approvals|records|traffic|endpoints\/[^/]*)\/[^/]+$/;
 

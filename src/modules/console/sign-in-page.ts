@@ -66,7 +66,9 @@ function providerForm(provider: string): string {
 
 function instructions(link: string | undefined): string {
   const fault =
-    link === undefined ? "" : '<p role="alert">This link was used already, or is too old.</p>\n';
+    link === undefined
+      ? ""
+      : '<p role="alert">This link was used already, is too old, or was made by another node or before the daemon was started.</p>\n';
   return `${fault}<p>On the machine that the daemon runs on, <code>agtpd login</code> prints a link.</p>`;
 }
 
