@@ -4,23 +4,24 @@
  */
 import type { PoolClient } from "pg";
 import { codeOf } from "../../base/thrown.ts";
+import type { CutHead } from "../journal/cut-heads.ts";
+import type { CutHeadsFile, JournalCut } from "../journal/cut-record.ts";
 import { COMMITS_A_TRANSACTION } from "../postgres/commit.ts";
 import { CUT_HEADS, cutRow, digits, FIRST_SEGMENT, writeMeta } from "../postgres/cut-rows.ts";
 import { writeHeadRows } from "../postgres/cut-writing.ts";
 import { quoteName, withClient } from "../postgres/driver.ts";
 import { schemaStatement } from "../postgres/schema.ts";
 import type { PostgresStore } from "../postgres/store.ts";
-import { CHAIN_CHECKPOINTS, CHAIN_HEADS } from "../records/known-chains.ts";
+import type { ChainHead } from "../records/record-store.ts";
 import { isLifecycleRecord } from "../registers/lifecycle-event.ts";
 import type { Change } from "../store.ts";
 import {
   BATCH,
-  BATCH_CHARACTERS,
-  ImportedChains,
-  type ImportLine,
+  type ImportedRecord,
   type ImportReport,
-  readImport,
-} from "./imported-chains.ts";
+  type ImportTarget,
+  importLines,
+} from "./import-lines.ts";
 import { type StateHeader, stateLine } from "./state-file.ts";
 
 interface PostgresImport {
@@ -48,12 +49,10 @@ export function importPostgres(
     await client.query("BEGIN");
     try {
       const isSetAside = await makeRoom(client, schema, aside);
-      const entering = new Entering(client, store.name);
-      const report = await readImport(octets, async (header) => {
+      const report = await importLines(octets, async (header) => {
         onHeader(header);
-        return (line) => entering.add(line);
+        return new Tables(client, store.name, header);
       });
-      await entering.finish(report.header);
       await client.query("COMMIT");
       return { ...report, isSetAside };
     } catch (error) {
@@ -104,79 +103,33 @@ async function makeRoom(
 }
 
 /** The tables while they are written. */
-class Entering {
+class Tables implements ImportTarget {
   readonly #client: PoolClient;
   readonly #name: string;
-  readonly #chains = new ImportedChains();
-  /** The later of two lines of a key stands for both. */
-  #entries = new Map<string, Change>();
-  #records: Extract<ImportLine, { readonly kind: "record" }>[] = [];
-  #characters = 0;
+  readonly #header: StateHeader;
+  #records: ImportedRecord[] = [];
 
-  constructor(client: PoolClient, name: string) {
+  constructor(client: PoolClient, name: string, header: StateHeader) {
     this.#client = client;
     this.#name = name;
+    this.#header = header;
   }
 
-  async add(line: ImportLine): Promise<void> {
-    if (line.kind === "checkpoint") return;
-    if (line.kind === "cut") return this.#addCut(line.jws);
-    if (line.kind === "cut-head") return this.#chains.addCutHead(line.head);
-    if (line.kind === "record") {
-      const { agentId, auditId, at, method } = line.linked;
-      this.#chains.heads.set(agentId, { auditId, at, method });
-      this.#records.push(line);
-      this.#characters += line.jws.length;
-    } else if (line.collection === CHAIN_HEADS) this.#chains.noteHead(line);
-    else if (line.collection !== CHAIN_CHECKPOINTS) {
-      this.#entries.set(JSON.stringify([line.collection, line.key]), line);
-      if (line.kind === "put") this.#characters += JSON.stringify(line.value)?.length ?? 0;
-    }
-    const count = this.#entries.size + this.#records.length;
-    if (count >= BATCH || this.#characters >= BATCH_CHARACTERS) await this.#flush();
-  }
-
-  /** Behind the last line. */
-  async finish({ first_segment }: StateHeader): Promise<void> {
-    await this.#flush();
-    const heads = [...this.#chains.heads];
-    for (let at = 0; at < heads.length; at += BATCH) {
-      const some = heads.slice(at, at + BATCH);
-      await this.#client.query(
-        `INSERT INTO ${this.#name}.heads
-          SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])`,
-        [
-          some.map(([agentId]) => agentId),
-          some.map(([, { auditId }]) => auditId),
-          some.map(([, head]) => head.at),
-          some.map(([, { method }]) => method),
-        ],
-      );
-    }
-    await writeMeta(this.#client, this.#name, FIRST_SEGMENT, String(first_segment));
-    // The next export has them again.
-    await this.#chains.writeCutHeads(({ through }, ends) => {
-      const place = { prefix: `${CUT_HEADS}${digits(through)}`, through };
-      return writeHeadRows(this.#client, this.#name, place, ends);
-    });
-    // A node that was stopped meanwhile finds none of this among the changes: it reads all.
-    await this.#client.query(`UPDATE ${this.#name}.meta
-      SET value = (pg_current_xact_id()::text::bigint + (
-        SELECT value::bigint FROM ${this.#name}.meta WHERE name = 'base'))::text
-      WHERE name = 'forgotten'`);
-  }
-
-  async #addCut(jws: string): Promise<void> {
-    const { through } = this.#chains.addCut(jws);
+  async addCut({ through, jws }: JournalCut): Promise<void> {
     const values = [cutRow(through), stateLine({ kind: "cut", jws })];
     await this.#client.query(`INSERT INTO ${this.#name}.meta VALUES ($1, $2)`, values);
   }
 
-  async #flush(): Promise<void> {
-    const [entries, records] = [[...this.#entries.values()], this.#records];
-    this.#entries = new Map();
+  addRecord(record: ImportedRecord): undefined {
+    this.#records.push(record);
+  }
+
+  /** The next export finds by itself from which record on there may be more than the entries know. */
+  addCheckpoint(): void {}
+
+  async write(entries: readonly Change[]): Promise<void> {
+    const records = this.#records;
     this.#records = [];
-    this.#characters = 0;
     const puts = entries.filter((one) => one.kind === "put");
     const gone = entries.filter((one) => one.kind === "delete");
     if (puts.length > 0) {
@@ -213,5 +166,35 @@ class Entering {
         records.map(({ jws }) => isLifecycleRecord(jws)),
       ],
     );
+  }
+
+  /** The next export has them again. */
+  writeCutHeads({ through }: JournalCut, heads: readonly CutHead[]): Promise<CutHeadsFile> {
+    const place = { prefix: `${CUT_HEADS}${digits(through)}`, through };
+    return writeHeadRows(this.#client, this.#name, place, heads);
+  }
+
+  async finish(all: ReadonlyMap<string, ChainHead>): Promise<void> {
+    const heads = [...all];
+    for (let at = 0; at < heads.length; at += BATCH) {
+      const some = heads.slice(at, at + BATCH);
+      await this.#client.query(
+        `INSERT INTO ${this.#name}.heads
+          SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])`,
+        [
+          some.map(([agentId]) => agentId),
+          some.map(([, { auditId }]) => auditId),
+          some.map(([, head]) => head.at),
+          some.map(([, { method }]) => method),
+        ],
+      );
+    }
+    const { first_segment: first } = this.#header;
+    await writeMeta(this.#client, this.#name, FIRST_SEGMENT, String(first));
+    // A node that was stopped meanwhile finds none of this among the changes: it reads all.
+    await this.#client.query(`UPDATE ${this.#name}.meta
+      SET value = (pg_current_xact_id()::text::bigint + (
+        SELECT value::bigint FROM ${this.#name}.meta WHERE name = 'base'))::text
+      WHERE name = 'forgotten'`);
   }
 }

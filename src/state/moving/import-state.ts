@@ -6,20 +6,13 @@ import { appendCut } from "../journal/cut-file.ts";
 import { writeCutHeads } from "../journal/cut-heads.ts";
 import { FileJournal } from "../journal/file-journal.ts";
 import type { JournalPosition } from "../journal/journal.ts";
-import { CHAIN_HEADS, knownChainChanges } from "../records/known-chains.ts";
-import type { Change, Store } from "../store.ts";
-import {
-  BATCH,
-  BATCH_CHARACTERS,
-  ImportedChains,
-  type ImportLine,
-  type ImportReport,
-  readImport,
-} from "./imported-chains.ts";
+import { knownChainChanges } from "../records/known-chains.ts";
+import type { Store } from "../store.ts";
+import { type ImportReport, type ImportTarget, importLines } from "./import-lines.ts";
 import type { StateHeader } from "./state-file.ts";
 
 /** Where it goes. */
-interface ImportTarget {
+interface FilesImport {
   readonly store: Store;
   /** The journal's directory. */
   readonly directory: string;
@@ -30,91 +23,42 @@ interface ImportTarget {
 /** Imports the octets of a file. @throws StateFileError for a file that does not hold. */
 export async function importState(
   octets: AsyncIterable<Buffer>,
-  { store, directory, onHeader }: ImportTarget,
+  { store, directory, onHeader }: FilesImport,
 ): Promise<ImportReport> {
-  let entering: Entering | undefined;
   let journal: FileJournal | undefined;
   try {
-    const report = await readImport(octets, async (header) => {
+    return await importLines(octets, async (header) => {
       onHeader(header);
       const onFault = (error: unknown): never => {
         throw error;
       };
       const { first_segment: firstSegment } = header;
       journal = await FileJournal.open({ directory, firstSegment, onFault });
-      entering = new Entering(store, directory, journal);
-      return (line) => entering!.add(line);
+      return filesTarget(store, directory, journal);
     });
-    await entering?.finish();
-    return report;
   } finally {
     await journal?.close();
   }
 }
 
-/** The store and the journal while they are written. */
-class Entering {
-  readonly #store: Store;
-  readonly #directory: string;
-  readonly #journal: FileJournal;
-  readonly #chains = new ImportedChains();
-  #changes: Change[] = [];
-  #characters = 0;
-  #checkpoint: JournalPosition | undefined;
-
-  constructor(store: Store, directory: string, journal: FileJournal) {
-    this.#store = store;
-    this.#directory = directory;
-    this.#journal = journal;
-  }
-
-  async add(line: ImportLine): Promise<void> {
-    switch (line.kind) {
-      case "checkpoint":
-        this.#checkpoint = this.#journal.position;
-        return;
-      case "cut":
-        this.#chains.addCut(line.jws);
-        return appendCut(this.#directory, line.jws);
-      case "cut-head":
-        return this.#chains.addCutHead(line.head);
-      case "record": {
-        const { jws, linked } = line;
-        const { agentId, auditId, at, method } = linked;
-        const place = { ...this.#journal.write([{ auditId, jws }]), length: jws.length };
-        this.#chains.heads.set(agentId, { auditId, at, method, place });
-        return;
-      }
-      default:
-        return this.#addEntry(line);
-    }
-  }
-
-  /** Behind the last line: only now the entries say where the chains end. */
-  async finish(): Promise<void> {
-    await this.#chains.writeCutHeads(({ heads }, ends) =>
-      writeCutHeads(this.#directory, heads.file, ends),
-    );
-    await this.#flush();
-    await this.#journal.sync();
-    const { position } = this.#journal;
-    await this.#store.commit(knownChainChanges(this.#chains.heads, this.#checkpoint ?? position));
-  }
-
-  async #addEntry(line: Change): Promise<void> {
-    // The later of two stands for both: the feed repeats what has changed.
-    if (line.collection === CHAIN_HEADS) this.#chains.noteHead(line);
-    else {
-      this.#changes.push(line);
-      if (line.kind === "put") this.#characters += JSON.stringify(line.value)?.length ?? 0;
-    }
-    if (this.#changes.length >= BATCH || this.#characters >= BATCH_CHARACTERS) await this.#flush();
-  }
-
-  async #flush(): Promise<void> {
-    const changes = this.#changes;
-    this.#changes = [];
-    this.#characters = 0;
-    if (changes.length > 0) await this.#store.commit(changes);
-  }
+function filesTarget(store: Store, directory: string, journal: FileJournal): ImportTarget {
+  let checkpoint: JournalPosition | undefined;
+  return {
+    addCut: ({ jws }) => appendCut(directory, jws),
+    addRecord: ({ jws, linked: { auditId } }) => ({
+      ...journal.write([{ auditId, jws }]),
+      length: jws.length,
+    }),
+    addCheckpoint: () => {
+      checkpoint = journal.position;
+    },
+    write: async (entries) => {
+      if (entries.length > 0) await store.commit(entries);
+    },
+    writeCutHeads: ({ heads }, ends) => writeCutHeads(directory, heads.file, ends),
+    finish: async (heads) => {
+      await journal.sync();
+      await store.commit(knownChainChanges(heads, checkpoint ?? journal.position));
+    },
+  };
 }

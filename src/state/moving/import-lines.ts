@@ -1,0 +1,156 @@
+/**
+ * Imports the lines of an export, whatever they go to: entries in batches, records in their order, and at the
+ * end where the chains stand, and where they stood at the last cut. A checkpoint is believed only where it
+ * follows the one before it.
+ */
+import type { CutHead } from "../journal/cut-heads.ts";
+import {
+  type CutHeadsFile,
+  findCutFault,
+  type JournalCut,
+  readCut,
+} from "../journal/cut-record.ts";
+import type { RecordPlace } from "../journal/journal.ts";
+import { CHAIN_CHECKPOINTS, CHAIN_HEADS, readHead } from "../records/known-chains.ts";
+import type { ChainHead } from "../records/record-store.ts";
+import type { Change } from "../store.ts";
+import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
+import type { StateHeader } from "./state-file.ts";
+
+/** The report of an import. */
+export interface ImportReport {
+  readonly header: StateHeader;
+  readonly entries: number;
+  readonly records: number;
+  readonly chains: number;
+}
+
+/** A record of a chain. */
+export type ImportedRecord = Extract<ReadLine, { readonly kind: "record" }>;
+
+/** Where an import goes. */
+export interface ImportTarget {
+  addCut(cut: JournalCut): Promise<void>;
+  /** Takes the next record; answers where it stands, where records have places. */
+  addRecord(record: ImportedRecord): RecordPlace | undefined;
+  /** The entries know everything that the records before it tell. */
+  addCheckpoint(): void;
+  /** Writes entries, each key once, and the records so far. */
+  write(entries: readonly Change[]): Promise<void>;
+  /** Writes where chains stood at a cut. */
+  writeCutHeads(cut: JournalCut, heads: readonly CutHead[]): Promise<CutHeadsFile>;
+  /** Behind the last line: only now the entries say where the chains end. */
+  finish(heads: ReadonlyMap<string, ChainHead>): Promise<void>;
+}
+
+/** So many lines are written together, or so many characters. */
+export const BATCH = 500;
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
+
+/** Imports a file; `begin` is given its header. @throws StateFileError */
+export async function importLines(
+  octets: AsyncIterable<Buffer>,
+  begin: (header: StateHeader) => Promise<ImportTarget>,
+): Promise<ImportReport> {
+  let header: StateHeader | undefined;
+  let importing: Importing | undefined;
+  let report: ImportReport | undefined;
+  for await (const one of readStateFile(octets)) {
+    if (one.kind === "header") {
+      ({ header } = one);
+      importing = new Importing(await begin(header));
+    } else if (one.kind !== "end") await importing?.add(one);
+    else if (header !== undefined) {
+      const { entries, records, chains } = one;
+      report = { header, entries, records, chains };
+    }
+  }
+  if (report === undefined) throw new StateFileError("is empty");
+  await importing?.finish();
+  return report;
+}
+
+class Importing {
+  readonly #target: ImportTarget;
+  /** By agent, where its chain ends by the lines so far. */
+  readonly #heads = new Map<string, ChainHead>();
+  readonly #cutHeads: CutHead[] = [];
+  #cut: JournalCut | undefined;
+  /** The later of two lines of a key stands for both: the feed repeats what has changed. */
+  readonly #entries = new Map<string, Change>();
+  #lines = 0;
+  #characters = 0;
+
+  constructor(target: ImportTarget) {
+    this.#target = target;
+  }
+
+  /** Takes a line between the header and the end. @throws StateFileError */
+  async add(line: Exclude<ReadLine, { readonly kind: "header" | "end" }>): Promise<void> {
+    switch (line.kind) {
+      case "checkpoint":
+        return this.#target.addCheckpoint();
+      case "cut":
+        return this.#addCut(line.jws);
+      case "cut-head":
+        this.#cutHeads.push(line.head);
+        return;
+      case "record": {
+        const { agentId, ...head } = line.linked;
+        this.#heads.set(agentId, { ...head, place: this.#target.addRecord(line) });
+        return this.#count(line.jws.length);
+      }
+      default:
+        return this.#addEntry(line);
+    }
+  }
+
+  /** @throws StateFileError */
+  async finish(): Promise<void> {
+    await this.#flush();
+    if (this.#cut !== undefined) {
+      const { sha256 } = await this.#target.writeCutHeads(this.#cut, this.#cutHeads);
+      if (sha256 !== this.#cut.heads.sha256) {
+        throw new StateFileError("has other ends of chains than were signed with the last cut");
+      }
+    }
+    await this.#target.finish(this.#heads);
+  }
+
+  async #addCut(jws: string): Promise<void> {
+    const cut = readCut(jws);
+    const fault = cut === undefined ? "is none" : findCutFault(cut, this.#cut);
+    if (cut === undefined || fault !== undefined) {
+      throw new StateFileError(`has a checkpoint that ${fault}`);
+    }
+    this.#cut = cut;
+    await this.#target.addCut(cut);
+  }
+
+  async #addEntry(line: Change): Promise<void> {
+    const { collection, key } = line;
+    const value = line.kind === "put" ? line.value : undefined;
+    if (collection === CHAIN_HEADS) {
+      const head = readHead(value);
+      if (head === undefined) this.#heads.delete(key);
+      else this.#heads.set(key, head);
+    } else if (collection !== CHAIN_CHECKPOINTS) {
+      this.#entries.set(JSON.stringify([collection, key]), line);
+      await this.#count(JSON.stringify(value)?.length ?? 0);
+    }
+  }
+
+  async #count(characters: number): Promise<void> {
+    this.#lines += 1;
+    this.#characters += characters;
+    if (this.#lines >= BATCH || this.#characters >= BATCH_CHARACTERS) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
+    this.#lines = 0;
+    this.#characters = 0;
+    await this.#target.write(entries);
+  }
+}
