@@ -5,7 +5,7 @@ import { whileServing } from "../dispatch/process-state.ts";
 import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { Metrics } from "../server/metrics.ts";
-import type { ViewLease } from "../state/state.ts";
+import type { ServerState, ViewLease } from "../state/state.ts";
 import {
   type Built,
   buildDaemon,
@@ -18,13 +18,7 @@ import { countWorkers, listNodes, nodeName, type StatusSource } from "./control.
 import type { Deployment } from "./deployment.ts";
 import { type Daemon, RunningDaemon, type StartResult } from "./running-daemon.ts";
 import { Serving } from "./serving.ts";
-import {
-  announce,
-  type PortFault,
-  portProblem,
-  reportingProblems,
-  reportingTrust,
-} from "./start-report.ts";
+import { announce, reportingProblems, reportingTrust } from "./start-report.ts";
 
 export type { Daemon, StartResult };
 
@@ -85,12 +79,16 @@ class Running extends RunningDaemon {
     return this.#serving.deployment.config;
   }
 
+  protected get state(): ServerState {
+    return this.#serving.kept.state;
+  }
+
   get #isReady(): boolean {
     return this.#warmingUp !== undefined && !this.isEnding && this.#view.isFresh;
   }
 
   get #view(): ViewLease {
-    return this.#serving.kept.state.view;
+    return this.state.view;
   }
 
   /** Binds the ports; on failure everything is closed again. */
@@ -106,7 +104,7 @@ class Running extends RunningDaemon {
         this.#metrics = await createMetrics({ ...metrics, ...counts, isReady });
       }
     } catch (error) {
-      return this.#refuse({ key: "metrics.port", host: metrics.host, port: metrics.port, error });
+      return this.refusePort({ key: "metrics.port", ...metrics, error });
     }
     await this.#pushMetrics(config);
     try {
@@ -114,12 +112,12 @@ class Running extends RunningDaemon {
       this.address = bound.address;
       this.#serving.port = bound.port;
     } catch (error) {
-      return this.#refuse({ key: "server.port", host: server.host, port: server.port, error });
+      return this.refusePort({ key: "server.port", ...server, error });
     }
     const fault = await this.#serving.listenForHttp();
-    if (fault !== undefined) return this.#refuse(fault);
+    if (fault !== undefined) return this.refusePort(fault);
     this.#bind(deployment);
-    this.#retain(deployment);
+    this.retain(deployment.signer);
     deployment.commit();
     atOnce(reportingTrust(this.options.log, deployment));
     await this.openControl();
@@ -151,16 +149,6 @@ class Running extends RunningDaemon {
     if (consolePort !== undefined) deployment.console?.bind(consolePort, () => this.status());
   }
 
-  #retain({ config: { attribution, server }, signer }: Deployment): void {
-    const { retention: limits } = attribution;
-    this.#serving.kept.state.retention?.apply({ limits, signer, serverId: server.serverId });
-  }
-
-  async #refuse(fault: PortFault): Promise<Refused> {
-    await this.close(0);
-    return { kind: "refused", problems: [portProblem(this.config, fault)] };
-  }
-
   protected async reloadNow(): Promise<readonly Problem[]> {
     const { log } = this.options;
     const drive = whileServing(this.#serving.kept);
@@ -171,7 +159,7 @@ class Running extends RunningDaemon {
       return errors;
     }
     this.remaining = await this.#serving.adopt(next);
-    this.#retain(next.deployment);
+    this.retain(next.deployment.signer);
     await drive(reportingProblems(log, this.remaining));
     await drive(reportingTrust(log, next.deployment));
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
@@ -187,15 +175,10 @@ class Running extends RunningDaemon {
       ...{ config: deployment.config, isReady, problems, workers: 1 },
       connectionCount: async () => this.#serving.connectionCount,
       documentVersion: () => deployment.documentVersion(),
-      journal: async () => this.#serving.kept.state.retention?.size(),
+      journal: async () => this.state.retention?.size(),
       nodes: () => listNodes({ isReady, address, port }, this.#view),
       node: nodeName({ port }, this.#view),
     };
-  }
-
-  exported(): AsyncIterable<string> {
-    const { kept, deployment } = this.#serving;
-    return kept.state.exported(deployment.config.server.serverId);
   }
 
   command(name: string): ControlCommand | undefined {

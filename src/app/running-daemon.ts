@@ -3,11 +3,14 @@ import { relative } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { ControlCommand, ControlSocket } from "../server/control-socket.ts";
+import type { RecordSigner } from "../state/records/sealer.ts";
+import type { ServerState } from "../state/state.ts";
 import { controlPath } from "../state/state-directory.ts";
 import type { DaemonOptions, Refused } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import { DeploymentWatch } from "./deployment-watch.ts";
+import { type PortFault, portProblem } from "./start-report.ts";
 
 /** The files that a line of the log names. */
 const MAX_NAMED = 10;
@@ -59,8 +62,9 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   abstract readonly gatewayPort: number | undefined;
   abstract readonly fingerprint256: string;
   protected abstract readonly config: Config;
+  /** What is kept, through every reload. */
+  protected abstract readonly state: Pick<ServerState, "retention" | "exported">;
   abstract status(): StatusSource;
-  abstract exported(): AsyncIterable<string>;
   abstract command(name: string): ControlCommand | undefined;
   /** Reloads now; the one before is over. */
   protected abstract reloadNow(): Promise<readonly Problem[]>;
@@ -72,6 +76,23 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   /** True once it drains. */
   protected get isEnding(): boolean {
     return this.#stopped !== undefined;
+  }
+
+  exported(): AsyncIterable<string> {
+    return this.state.exported(this.config.server.serverId);
+  }
+
+  /** The journal is cut by the rules of the deployment that is served, and its cuts signed with its key. */
+  protected retain(signer: RecordSigner): void {
+    const { attribution, server } = this.config;
+    const { retention: limits } = attribution;
+    this.state.retention?.apply({ limits, signer, serverId: server.serverId });
+  }
+
+  /** A port cannot be had: everything is closed again. */
+  protected async refusePort(fault: PortFault): Promise<Refused> {
+    await this.close(0);
+    return { kind: "refused", problems: [portProblem(this.config, fault)] };
   }
 
   reload(): Promise<readonly Problem[]> {

@@ -24,7 +24,7 @@ import {
   type StateWatch,
   watchState,
 } from "../server-state.ts";
-import { announce, type PortFault, portProblem, reportingProblems } from "../start-report.ts";
+import { announce, reportingProblems } from "../start-report.ts";
 import { Crew, type CrewMember } from "./crew.ts";
 import type {
   AdoptAnswer,
@@ -80,7 +80,7 @@ function openParentState(
 }
 
 class Parent extends RunningDaemon {
-  readonly #state: OpenSharedState;
+  protected readonly state: OpenSharedState;
   readonly #crew: Crew;
   readonly #port: SharedPort;
   protected config: Config;
@@ -97,7 +97,7 @@ class Parent extends RunningDaemon {
   constructor(options: DaemonOptions, config: Config, state: OpenSharedState) {
     super(options);
     this.config = config;
-    this.#state = state;
+    this.state = state;
     this.#port = new SharedPort(countWorkers(config));
     this.#crew = new Crew({
       ...{ daemon: options, shared: state.shared, count: countWorkers(config) },
@@ -128,19 +128,21 @@ class Parent extends RunningDaemon {
       this.address = bound.address;
       this.port = bound.port;
     } catch (error) {
-      return this.#refusePort({ key: "server.port", host: server.host, port: server.port, error });
+      return this.refusePort({ key: "server.port", ...server, error });
     }
     const problems = await this.#crew.start();
-    if (problems !== undefined) return this.#refuse(problems);
+    if (problems !== undefined) {
+      await this.close(0);
+      return { kind: "refused", problems };
+    }
     this.#files = await markFiles(this.config);
     try {
       this.#metrics = await serveWhole(this.config, this.#crew, () => this.#nodes());
     } catch (error) {
-      const { host, port } = metrics;
-      return this.#refusePort({ key: "metrics.port", host, port, error });
+      return this.refusePort({ key: "metrics.port", ...metrics, error });
     }
     await this.openControl();
-    this.#retain();
+    this.retain(createRecordSigner(loadSigningKey(this.config)));
     announce(this.options.log, this.status(), this.fingerprint256);
     return undefined;
   }
@@ -155,14 +157,10 @@ class Parent extends RunningDaemon {
       connectionCount: () => this.#connectionCount(),
       workers: this.#crew.count,
       documentVersion: () => documentVersionOf(this.#crew),
-      journal: async () => this.#state.retention?.size(),
+      journal: async () => this.state.retention?.size(),
       nodes: () => this.#nodes(),
       node: this.#node,
     };
-  }
-
-  exported(): AsyncIterable<string> {
-    return this.#state.exported(this.config.server.serverId);
   }
 
   /** Commands of the deployment are the lead's. */
@@ -192,21 +190,13 @@ class Parent extends RunningDaemon {
     this.config = config;
     this.#problems = reloaded.found;
     this.#files = await markFiles(config);
-    this.#retain();
+    this.retain(createRecordSigner(loadSigningKey(this.config)));
     this.fingerprint256 = reloaded.adopted.fingerprint256;
     this.remaining = reloaded.adopted.remaining;
     atOnce(reportingProblems(log, this.remaining));
     const { fingerprint256 } = this;
     log.logger.info({ event: "reloaded", fingerprint256 }, "reloaded");
     return [];
-  }
-
-  /** The journal is the parent's, and so are its checkpoints. */
-  #retain(): void {
-    const { attribution, server } = this.config;
-    const signer = createRecordSigner(loadSigningKey(this.config));
-    const { retention: limits } = attribution;
-    this.#state.retention?.apply({ limits, signer, serverId: server.serverId });
   }
 
   #adoptLead({ gatewayPort, consolePort, fingerprint256 }: LeadFacts): void {
@@ -248,22 +238,13 @@ class Parent extends RunningDaemon {
     });
   }
 
-  #refusePort(fault: PortFault): Promise<Refused> {
-    return this.#refuse([portProblem(this.config, fault)]);
-  }
-
-  async #refuse(problems: readonly Problem[]): Promise<Refused> {
-    await this.close(0);
-    return { kind: "refused", problems };
-  }
-
   protected async close(timeoutMs: number): Promise<void> {
     this.#port.close();
     await this.#metrics?.close();
     await this.#crew.end(timeoutMs);
     await this.leaveControl();
     try {
-      await this.#state.close();
+      await this.state.close();
     } catch (error) {
       // Every record is in the journal, from which the next start makes the rest.
       const message = "the server's state cannot be kept";
