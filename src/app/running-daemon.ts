@@ -62,7 +62,7 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   abstract readonly gatewayPort: number | undefined;
   abstract readonly fingerprint256: string;
   protected abstract readonly config: Config;
-  /** What is kept, through every reload. */
+  /** It outlives reloads. */
   protected abstract readonly state: Pick<ServerState, "retention" | "exported">;
   abstract status(): StatusSource;
   abstract command(name: string): ControlCommand | undefined;

@@ -45,7 +45,7 @@ function certificateOf(scopes: readonly string[]): ClientCertificate {
   };
 }
 
-/** What may vouch for one agent, at a server that admits none by its header alone. */
+/** Proofs of one agent, at a server that admits none by its header alone. */
 const PROOFS = [
   {},
   { speaksAs: AGENT_ID },

@@ -73,14 +73,7 @@ async function serveHttp(
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   closing.push(() => new Promise((resolve) => http.close(resolve)));
   const { port } = http.address() as AddressInfo;
-  const place = { kind: "http", url: `http://127.0.0.1:${port}/mcp` } as const;
-  return {
-    name: "tools",
-    place,
-    timeoutMs: 15_000,
-    connectMs: 15_000,
-    maxResponseBytes: 1_048_576,
-  };
+  return httpSettings(`http://127.0.0.1:${port}/mcp`);
 }
 
 /** Over HTTP, in the older protocol. */
@@ -93,14 +86,12 @@ async function serveLong(
     response.writeHead(200, { "content-type": type });
     response.end(frame(`{"jsonrpc":"2.0","id":${id},"result":{${content}}}`));
   });
+  return httpSettings(url);
+}
+
+function httpSettings(url: string, timeoutMs = 15_000): McpServerSettings {
   const place = { kind: "http", url } as const;
-  return {
-    name: "tools",
-    place,
-    timeoutMs: 15_000,
-    connectMs: 15_000,
-    maxResponseBytes: 1_048_576,
-  };
+  return { name: "tools", place, timeoutMs, connectMs: timeoutMs, maxResponseBytes: 1_048_576 };
 }
 
 // formats §10
@@ -196,9 +187,7 @@ describe("a tool behind an endpoint", () => {
     ],
   ])("has answered malformed where that is no message, as %s", async (_, answer) => {
     const url = await serveHostile(answer);
-    const place = { kind: "http", url } as const;
-    const bounds = { timeoutMs: 3_000, connectMs: 3_000, maxResponseBytes: 1_048_576 };
-    const { server } = open({ name: "tools", place, ...bounds });
+    const { server } = open(httpSettings(url, 3_000));
     expect(await call(server, "work")).toMatchObject({ error: "upstream_malformed_response" });
   });
 
