@@ -135,8 +135,10 @@ export function challengeFor(
     return { status: 401, error: fault, message, scopes: [] };
   }
   if (status === 262 && !SCOPE_CODES.has(code)) return undefined;
+  // All that the call takes: some clients ask for a token of these, and of no others.
+  const { route, partScopes = [] } = exchange;
   const missing = textsIn(error["missing_scopes"]);
-  const scopes = missing.length > 0 ? missing : (exchange.route?.requiredScopes ?? []);
+  const scopes = [...new Set([...(route?.requiredScopes ?? []), ...partScopes, ...missing])];
   // A client without a token is asked for one, and told which.
   if (!isPresent) return { status: 401, error: undefined, message, scopes };
   return { status: 403, error: "insufficient_scope", message, scopes };

@@ -1,6 +1,6 @@
 /** Errors of JSON-RPC, as MCP uses them.   MCP "Error Handling" */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { type JsonRecord, textsIn } from "../../base/json-value.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Answer } from "./ask.ts";
 import type { Challenge, McpRequest } from "./front.ts";
@@ -32,19 +32,22 @@ export function refused(message: string, data: JsonRecord): ProtocolError {
   return new ProtocolError(REFUSED, message, data);
 }
 
-/** The error that the refusal of something kept is; scopes that a token may have are HTTP's to say. */
+/**
+ * The error that the refusal of something kept is, which took these scopes; those that a token may have
+ * are HTTP's to say.
+ */
 export function refuseKept(
   request: McpRequest,
   { code, message, carried = {} }: Refusal,
+  scopes: readonly string[],
 ): ProtocolError {
-  const missing = textsIn(carried["missing_scopes"]);
-  if (request.front.protection === undefined || missing.length === 0) {
+  if (request.front.protection === undefined || !("missing_scopes" in carried)) {
     return refused(message, { code, ...carried });
   }
   const isPresent = request.caller.fields.has("authorization");
   const status = isPresent ? 403 : 401;
   const error = isPresent ? "insufficient_scope" : undefined;
-  request.challenge = { status, error, message, scopes: missing };
+  request.challenge = { status, error, message, scopes };
   return challenged(request.challenge);
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Rates } from "../../../src/dispatch/rates/rates.ts";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
-import { agentFile } from "../../support/deployment.ts";
+import { agentFile, type DeploymentFiles, endpointFile } from "../../support/deployment.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
 import { makeIssuerKey, signToken } from "../../support/token-issuer.ts";
@@ -18,6 +18,7 @@ async function openGuarded(
   oauth: object = {},
   mcp: object = {},
   approvals: readonly object[] = [],
+  files: DeploymentFiles = {},
 ): Promise<Guarded> {
   const key = await makeIssuerKey();
   const policies = { approvals, oauth: { issuer: ISSUER, jwks_file: "jwks.json", ...oauth } };
@@ -29,6 +30,7 @@ async function openGuarded(
         "agents/clerk.agent.json": agentFile({
           ...{ agent_id: CLERK, name: "clerk", scopes_accepted: ["orders:archive"] },
         }),
+        ...files,
       },
     ),
   );
@@ -135,6 +137,27 @@ describe("an MCP client", () => {
     expect(response.headers.get("www-authenticate")).toContain('scope="orders:read"');
     const wide = await post(server, await server.tokenFor({ scope: "openid" }), call, "tools/call");
     expect(wide.status).toBe(200);
+  });
+
+  // RFC 6750 §3.1; a client of 2025-11-25 asks for a token of what it is told, and of nothing else.
+  it("is told every scope that its call takes, where its token has one of them", async () => {
+    const move = { method: "REORDER", path: "/orders" };
+    const files = {
+      "endpoints/move.toml": endpointFile({
+        ...{ ...move, required_scopes: ["orders:read", "orders:write"] },
+        handler: { type: "registered_function", function: "desk.echo" },
+      }),
+    };
+    const server = await openGuarded({}, {}, [], files);
+    const call = { name: "reorder_orders", arguments: {} };
+    for (const scope of ["orders:read", "orders:write"]) {
+      const response = await post(server, await server.tokenFor({ scope }), call, "tools/call");
+      expect(response.status).toBe(403);
+      const field = response.headers.get("www-authenticate");
+      expect(field).toContain('scope="orders:read orders:write"');
+    }
+    const token = await server.tokenFor({ scope: "orders:read orders:write" });
+    expect((await post(server, token, call, "tools/call")).status).toBe(200);
   });
 
   it("may be anybody where that is allowed, until it needs a scope", async () => {

@@ -271,7 +271,7 @@ export function tasksOf(request: McpRequest): ClientTasks {
     advance: async (task) => {
       const now = await advanceTask(request, task);
       const refusal = refuseResult(request, now);
-      if (refusal !== undefined) throw refuseKept(request, refusal);
+      if (refusal !== undefined) throw refuseKept(request, refusal, now.scopes ?? []);
       return now;
     },
     cancel: (task) => cancelTask(request, task),
