@@ -26,8 +26,11 @@ export function closeInput(schema: JsonRecord): ClosedInput {
   if (additionalProperties === false) return { schema, isNameless: false };
   const names = argumentNames(schema, schema, new Set());
   const declared = { ...Object.fromEntries([...names].map((name) => [name, {}])), ...properties };
+  // Where no argument is described, it does not matter in which dialect.
+  const { $schema: _, ...undescribed } = schema;
+  const kept = names.size === 0 ? undescribed : schema;
   return {
-    schema: { ...schema, properties: declared, additionalProperties: false },
+    schema: { ...kept, properties: declared, additionalProperties: false },
     isNameless: names.size === 0 && additionalProperties !== undefined,
   };
 }

@@ -21,14 +21,16 @@ function draft(inputSchema: object, outputSchema?: object): Readonly<Record<stri
 }
 
 describe("draftTools", () => {
-  it.each([[{ type: "object" }], [{ type: "object", properties: {} }]])(
-    "wants no arguments for %j",
-    (schema) => {
-      expect(draft(schema)["input_schema"]).toEqual({
-        ...{ type: "object", properties: {}, additionalProperties: false },
-      });
-    },
-  );
+  // The last is how servers of the SDK list a tool without arguments.
+  it.each([
+    [{ type: "object" }],
+    [{ type: "object", properties: {} }],
+    [{ $schema: "http://json-schema.org/draft-07/schema#", type: "object", properties: {} }],
+  ])("wants no arguments for %j", (schema) => {
+    expect(draft(schema)["input_schema"]).toEqual({
+      ...{ type: "object", properties: {}, additionalProperties: false },
+    });
+  });
 
   it.each([
     ["tools:read", { readOnlyHint: true }],
