@@ -98,8 +98,9 @@ export function draftTools(
       isWrapped(one)
         ? UNNAMED
         : findEndpointFault(draft(one).text, { variables: [] }, { catalog, names });
-    const own = withOwnSchemas(endpoint, definition);
-    const chosen = faultOf(own) === undefined ? own : endpoint;
+    const { inputSchema } = definition;
+    const own = [definition, { inputSchema }].map((schemas) => withOwnSchemas(endpoint, schemas));
+    const chosen = own.find((one) => faultOf(one) === undefined) ?? endpoint;
     const fault = faultOf(chosen);
     if (fault === undefined) tools.push(draft(chosen));
     else missing.push({ tool: definition.name, reason: fault });
@@ -185,7 +186,7 @@ function isFree(word: string, catalog: Catalog): boolean {
 /** Gives an endpoint the tool's own schemas, where they can stand as they are. */
 function withOwnSchemas(
   endpoint: ImportedEndpoint,
-  { inputSchema, outputSchema }: ToolDefinition,
+  { inputSchema, outputSchema }: Pick<ToolDefinition, "inputSchema" | "outputSchema">,
 ): ImportedEndpoint {
   const { schema, isNameless } = closeInput(inputSchema);
   const input = writable(schema);

@@ -32,6 +32,15 @@ describe("draftTools", () => {
     });
   });
 
+  it("wants no arguments for a tool whose output alone has to be translated", () => {
+    const listed = { $schema: "http://json-schema.org/draft-07/schema#", type: "object" };
+    const output = { ...listed, properties: { at: { type: "string" } }, required: ["at"] };
+    expect(draft({ ...listed, properties: {} }, output)).toMatchObject({
+      input_schema: { type: "object", properties: {}, additionalProperties: false },
+      output_schema: { properties: { at: { type: "string" } }, required: ["at"] },
+    });
+  });
+
   it.each([
     ["tools:read", { readOnlyHint: true }],
     ["tools:write", { destructiveHint: false }],
