@@ -4,12 +4,14 @@
  * each event is a message.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { ProtocolError } from "@modelcontextprotocol/client";
 import { Agent, type Dispatcher, fetch as undiciFetch } from "undici";
 import { ANSWER_BOUNDS, jsonExcess } from "../../base/json-bounds.ts";
+import { parseJson, recordIn } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { connectionOptions, limitInterim } from "../connection-options.ts";
 import { pacePieces, turnOfLong } from "../paced-answers.ts";
-import { markAnswer, markEvents } from "./exact-results.ts";
+import { markAnswer, markEvents, UNREADABLE } from "./exact-results.ts";
 import type { McpHttpPlace } from "./read-settings.ts";
 
 const MAX_CONNECTIONS = 64;
@@ -22,6 +24,17 @@ export class MessageTooLong extends Error {
   constructor(limit: number) {
     super(`the upstream's message is longer than ${limit} bytes`);
   }
+}
+
+const TOO_LONG = -32_097;
+const TOO_LONG_TEXT = /^the upstream's message is longer than \d+ bytes$/;
+
+/** Tells whether an error stands for such a message. */
+export function isTooLong(error: unknown): error is Error {
+  if (error instanceof MessageTooLong) return true;
+  return (
+    error instanceof ProtocolError && error.code === TOO_LONG && TOO_LONG_TEXT.test(error.message)
+  );
 }
 
 /** A request that no connection took: the server knows nothing of it. */
@@ -76,7 +89,7 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
     const isAnswer = init?.method === "POST";
     const all = isAnswer ? maxResponseBytes * MESSAGES_IN_ANSWER : Infinity;
     const bounded = isStream
-      ? boundedEvents({ message: maxResponseBytes, all })
+      ? boundedEvents({ message: maxResponseBytes, all }, init?.body)
       : boundedMessage(maxResponseBytes);
     const body = response.body.pipeThrough(bounded);
     return new Response(body, { status, statusText, headers: fields });
@@ -181,32 +194,52 @@ interface Bounds {
   readonly all: number;
 }
 
-function boundedEvents({ message, all }: Bounds): Bounding {
+/**
+ * Events that answer a request. Where they cannot be read on, the last one is an error in the place of its
+ * answer, for which its call would wait on another stream.
+ */
+function boundedEvents({ message, all }: Bounds, request: unknown): Bounding {
   const events = new EventEnds();
   const pace = new MessagePace();
   const held = new HeldMessage();
   let total = 0;
   return new TransformStream({
     async transform(chunk, controller) {
-      total += chunk.length;
-      for (let from = 0; from < chunk.length; ) {
-        const { at, count, rest } = events.find(chunk, from, await pace.some());
-        pace.spend(count);
-        const whole = chunk.subarray(from, at - rest);
-        // The LF of a CR that ended a message: its reader waits for it.
-        const isEnd = count === 0 && held.length === 0;
-        if (!isEnd) held.push(whole);
-        else if (whole.length > 0) controller.enqueue(whole);
-        if (count > 0) controller.enqueue(markEvents(await held.take()));
-        held.push(chunk.subarray(at - rest, at));
-        if (held.length > message || total > all) throw new MessageTooLong(message);
-        from = at;
+      try {
+        total += chunk.length;
+        for (let from = 0; from < chunk.length; ) {
+          const { at, count, rest } = events.find(chunk, from, await pace.some());
+          pace.spend(count);
+          const whole = chunk.subarray(from, at - rest);
+          // The LF of a CR that ended a message: its reader waits for it.
+          const isEnd = count === 0 && held.length === 0;
+          if (!isEnd) held.push(whole);
+          else if (whole.length > 0) controller.enqueue(whole);
+          if (count > 0) controller.enqueue(markEvents(await held.take()));
+          held.push(chunk.subarray(at - rest, at));
+          if (held.length > message || total > all) throw new MessageTooLong(message);
+          from = at;
+        }
+      } catch (error) {
+        const last = failureFor(request, error);
+        if (last === undefined) throw error;
+        controller.enqueue(last);
+        controller.terminate();
       }
     },
     async flush(controller) {
       if (held.length > 0) controller.enqueue(await held.take());
     },
   });
+}
+
+/** The event that ends a request; undefined: it is none that is answered. */
+function failureFor(request: unknown, failure: unknown): Buffer | undefined {
+  const { id } = recordIn(typeof request === "string" ? parseJson(request) : undefined);
+  if (id === undefined) return undefined;
+  const isLong = failure instanceof MessageTooLong;
+  const error = isLong ? { code: TOO_LONG, message: failure.message } : UNREADABLE;
+  return Buffer.from(`data: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`);
 }
 
 /** The place up to which octets hold no more messages than asked for. */

@@ -136,7 +136,10 @@ export class ResultReader {
 }
 
 /** The error that stands for an answer that is none: nobody waits for it in vain. */
-const UNREADABLE = { code: -32_098, message: "the upstream's answer is no message" };
+export const UNREADABLE: { readonly code: number; readonly message: string } = {
+  code: -32_098,
+  message: "the upstream's answer is no message",
+};
 
 /** Tells whether an error is the one that is given in a server's place. */
 export function isUnreadable({ code, message }: Pick<ProtocolError, "code" | "message">): boolean {

@@ -16,7 +16,7 @@ import { shareEncoded } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { HandlerError, HandlerResult } from "../handler.ts";
 import { brokenOff, unreachable } from "../upstream-response.ts";
-import { MessageCompressed, MessageTooLong, NeverSent } from "./bounded-fetch.ts";
+import { isTooLong, MessageCompressed, NeverSent } from "./bounded-fetch.ts";
 import { ENDED_EARLY, isEndedEarly } from "./call-streams.ts";
 import { isUnreadable } from "./exact-results.ts";
 import { Unreachable } from "./kept-connection.ts";
@@ -112,7 +112,7 @@ export function toolFailure(error: unknown, isAborted: boolean, secrets: Secrets
     const message = "the upstream refused its credentials";
     return { error: "upstream_authentication_failed", message };
   }
-  const tooLong = causes.find((cause) => cause instanceof MessageTooLong);
+  const tooLong = causes.find(isTooLong);
   if (tooLong !== undefined) return { error: "upstream_error", message: tooLong.message };
   if (causes.some(isMalformed)) {
     const message = "the upstream's response is not what its protocol says";

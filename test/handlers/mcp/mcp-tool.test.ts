@@ -94,6 +94,10 @@ function httpSettings(url: string, timeoutMs = 15_000): McpServerSettings {
   return { name: "tools", place, timeoutMs, connectMs: timeoutMs, maxResponseBytes: 1_048_576 };
 }
 
+function manyNames(): object {
+  return Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`n${at}`, 0]));
+}
+
 // formats §10
 describe("a tool behind an endpoint", () => {
   it.each([
@@ -189,6 +193,24 @@ describe("a tool behind an endpoint", () => {
     const url = await serveHostile(answer);
     const { server } = open(httpSettings(url, 3_000));
     expect(await call(server, "work")).toMatchObject({ error: "upstream_malformed_response" });
+  });
+
+  // The library would ask for the rest of a stream with ids, and know of no reason.
+  it.each([
+    ["is too long", "upstream_error", "x".repeat(1_100_000)],
+    ["has too many names", "upstream_malformed_response", manyNames()],
+  ])("has answered where its event %s, with that reason", async (_, error, value) => {
+    for (const id of ["", "id: 1\ndata:\n\n"]) {
+      const url = await serveHostile((response, call) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const message = { jsonrpc: "2.0", id: call, result: { content: [], value } };
+        response.end(`${id}data: ${JSON.stringify(message)}\n\n`);
+      });
+      const place = { kind: "http", url } as const;
+      const bounds = { timeoutMs: 15_000, connectMs: 15_000, maxResponseBytes: 1_048_576 };
+      const { server } = open({ name: "tools", place, ...bounds });
+      expect(await call(server, "work")).toMatchObject({ error });
+    }
   });
 
   it("gets its arguments by the operator's template", async () => {
