@@ -90,8 +90,14 @@ export function partsIn(body: unknown): readonly ContentBlock[] | undefined {
 function isPartsSchema(content: unknown, required: unknown): boolean {
   if (!isRecord(content) || content["type"] !== "array") return false;
   const { items } = content;
-  const isObjects = isRecord(items) && items["type"] === "object";
-  return isObjects && Array.isArray(required) && required.includes("content");
+  return isObjects(items) && Array.isArray(required) && required.includes("content");
+}
+
+/** True if a schema takes objects alone, of one kind or of several. */
+function isObjects(schema: unknown): boolean {
+  const { type, anyOf: kinds } = recordIn(schema);
+  if (type !== undefined || !Array.isArray(kinds)) return type === "object";
+  return kinds.length > 0 && kinds.every(isObjects);
 }
 
 function partOf(part: unknown): ContentBlock | undefined {

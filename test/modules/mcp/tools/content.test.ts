@@ -72,6 +72,12 @@ describe("partsIn", () => {
 describe("isContentSchema", () => {
   it("tells content from what has a member of that name", () => {
     expect(isContentSchema(PARTS)).toBe(true);
+    const kinds = (...anyOf: readonly object[]) => ({
+      ...PARTS,
+      properties: { content: { type: "array", items: { anyOf } } },
+    });
+    expect(isContentSchema(kinds({ type: "object" }, { type: "object" }))).toBe(true);
+    expect(isContentSchema(kinds({ type: "object" }, { type: "string" }))).toBe(false);
     const others = { ...PARTS.properties, total: { type: "integer" } };
     expect(isContentSchema({ ...PARTS, properties: others })).toBe(false);
     expect(isContentSchema({ ...PARTS, required: [] })).toBe(false);
