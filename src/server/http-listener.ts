@@ -210,6 +210,10 @@ export class HttpListener {
   #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
     // A client that has left while it waited is not answered.
     if (response.closed) return;
+    // With its last answer Node destroys a socket, however much is on its way.
+    response.prependOnceListener("finish", () => {
+      if (!request.complete) request.socket.destroySoon = () => this.#linger(request.socket);
+    });
     // Of what came behind a request to change protocols, which nobody does here, Node reads nothing.
     if (this.#isDraining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const gateway = this.#options.gateway();
@@ -255,12 +259,19 @@ export class HttpListener {
     const answer = await this.#options.gateway()?.answerFault(fault, { address, port });
     if (answer === undefined || !socket.writable) socket.destroy();
     else {
-      socket.end(faultOctets(answer));
-      socket.setTimeout(LINGER_MS, () => socket.destroy());
-      // One that does not fall silent has the time of an idle connection.
-      const late = setTimeout(() => socket.destroy(), this.#options.limits().idleTimeoutMs);
-      socket.once("close", () => clearTimeout(late));
+      socket.write(faultOctets(answer));
+      this.#linger(socket);
     }
+  }
+
+  /** Ends a connection whose peer may still send, and would not read what it is told in a reset.   RFC 9112 §9.6 */
+  #linger(socket: Socket): void {
+    this.#connections.get(socket)?.turns.end();
+    socket.end();
+    socket.setTimeout(LINGER_MS, () => socket.destroy());
+    // One that does not fall silent has the time of an idle connection.
+    const late = setTimeout(() => socket.destroy(), this.#options.limits().idleTimeoutMs);
+    socket.once("close", () => clearTimeout(late));
   }
 }
 

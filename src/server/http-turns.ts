@@ -60,6 +60,12 @@ export class HttpTurns {
     this.take(last, Number.POSITIVE_INFINITY);
   }
 
+  /** Nothing that is read from now on is a request. */
+  end(): void {
+    this.#hasFailed = true;
+    this.#waiting.splice(0);
+  }
+
   /** A request that was begun is over; the next one waits for its turn of the loop, as others do. */
   over(turn: Turn): void {
     if (this.#running !== turn) return;

@@ -213,13 +213,19 @@ describe("the sidecar's limits", () => {
     expect(statusesIn(await client.closed())).toEqual([200, 404, 400]);
   });
 
-  it("leave the answer to a client that goes on sending behind what cannot be read", async () => {
+  it.each([
+    ["behind what cannot be read", "BAD\r\n\r\n"],
+    [
+      "what is too large for the last answer",
+      "PUT /orders/7 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9999999\r\n\r\n",
+    ],
+  ])("leave the answer to a client that goes on sending %s", async (_what, beginning) => {
     const { port, fetch } = await openGateway(gatewayFiles({ limits: { idle_timeout_ms: 3_000 } }));
     const client = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
     onTestFinished(() => void client.destroy());
     const ends: string[] = [];
     for (const event of ["error", "close"]) client.on(event, () => void ends.push(event));
-    client.resume().write("BAD\r\n\r\n");
+    client.resume().write(beginning);
     await once(client, "end");
     // Each piece is read before the next one is sent.
     for (let piece = 0; piece < 3; piece += 1) {
@@ -333,6 +339,23 @@ describe("a connection to the sidecar", () => {
     expect(received.toLowerCase()).toContain("connection: close");
     await drained;
     await expect(connectPlain(port)).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("begins nothing that is sent behind the last answer of a drain", async () => {
+    const { daemon, port } = await openGateway(waitingFiles({ limits: { body_bytes: 100 } }));
+    const client = await connectPlain(port);
+    const fields = "Host: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue";
+    client.write(`PUT /orders/7 HTTP/1.1\r\n${fields}\r\n\r\n`);
+    await client.until("100 Continue");
+    const drained = daemon.drain();
+    const begun: string[] = [];
+    bus.once("started l2", () => begun.push("l2"));
+    client.write(`65\r\n${"x".repeat(0x65)}\r\n`);
+    await client.until("body-too-large");
+    client.write(`0\r\n\r\n${gate("l2")}`);
+    expect(statusesIn(await client.closed())).toEqual([100, 413]);
+    expect(begun).toEqual([]);
+    await drained;
   });
 
   it("is closed when a drain is out of time, and its call aborted", async () => {
