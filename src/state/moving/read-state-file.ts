@@ -51,6 +51,8 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
     number += 1;
     if (isOver) throw lineError(number, "stands behind the end");
     const text = raw.toString("utf8");
+    const one = readStateLine(text);
+    if (one?.kind === "failed") throw new StateFileError(`is not whole: ${one.message}`);
     if (number === 1) {
       const header = readHeader(text);
       if (typeof header === "string") throw new StateFileError(header);
@@ -59,9 +61,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
       yield { kind: "header", header };
       continue;
     }
-    const one = readStateLine(text);
     if (one === undefined) throw lineError(number, "is none that an export has");
-    if (one.kind === "failed") throw new StateFileError(`is not whole: ${one.message}`);
     if (one.kind === "end") {
       const sha256 = digest.digest("hex");
       if (

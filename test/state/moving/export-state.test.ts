@@ -215,6 +215,15 @@ describe("a file that is not as it was written", () => {
     expect(String(fault)).toContain(`line 2 ${message}`);
   });
 
+  it("is refused in the words of the daemon that could not make it, from its first line on", async () => {
+    const state = await open(createMemoryStore(), undefined);
+    const [header] = await exported(state);
+    const failed = '{"failed":"the store has no room left"}\n';
+    for (const text of [failed, `${header}${failed}`]) {
+      expect(String(await judge(text))).toContain("is not whole: the store has no room left");
+    }
+  });
+
   it("is refused with lines behind the end, and with none at all", async () => {
     const lines = await makeFile();
     expect(String(await judge([...lines, lines[1]].join("")))).toContain("stands behind the end");
