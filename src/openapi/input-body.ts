@@ -10,7 +10,7 @@ import { BODY_METHODS, type BodyFormat, type ValueStyle } from "../endpoint/upst
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { EXTENSION } from "./extension.ts";
 import { type FieldSet, styleOf } from "./input-parameters.ts";
-import { expandRoot, type ObjectShape, objectShape } from "./merge-all-of.ts";
+import { expandRoot, expandSent, type ObjectShape, objectShape } from "./merge-all-of.ts";
 import type { Operation } from "./operations.ts";
 import { type Content, contentsOf } from "./output.ts";
 import { recordAt } from "./read-document.ts";
@@ -68,7 +68,8 @@ export function addBody(operation: Operation, context: BodyContext): BodyTarget 
       : NO_BODY;
   }
   const isExported = operation.raw[EXTENSION.method] !== undefined;
-  const shape = objectShape(expandRoot(schema, context.reader), isExported);
+  const expand = content.kind === "json" ? expandRoot : expandSent;
+  const shape = objectShape(expand(schema, context.reader), isExported);
   const part = { content, isRequired, schema, shape };
   switch (content.kind) {
     case "json":
@@ -127,7 +128,7 @@ function addJson(part: BodyPart, httpMethod: UpstreamMethod, context: BodyContex
 
 function addMultipart(part: BodyPart, context: BodyContext): BodyTarget {
   const { mediaType, raw } = part.content;
-  const isList = expandRoot(part.schema, context.reader)["type"] === "array";
+  const isList = expandSent(part.schema, context.reader)["type"] === "array";
   if (isList || raw["itemSchema"] !== undefined) {
     // Parts without names are a list, which only multipart/mixed and its like can be.   OAS 3.2.0 §4.14.5.2
     const unsent = `its body is ${quoteValue(mediaType)} of parts without names, which cannot be sent`;
@@ -190,9 +191,9 @@ function memberStyle(encoding: JsonRecord, name: string): ValueStyle | undefined
 function withFiles(part: BodyPart, reader: SchemaReader): BodyPart {
   if (part.shape === undefined) return part;
   const properties = Object.entries(part.shape.properties).map(([name, value]) => {
-    const member = expandRoot(recordIn(value), reader);
+    const member = expandSent(recordIn(value), reader);
     const isList =
-      member["type"] === "array" && isFile(expandRoot(recordIn(member["items"]), reader));
+      member["type"] === "array" && isFile(expandSent(recordIn(member["items"]), reader));
     return [name, isFile(member) ? FILE : isList ? { type: "array", items: FILE } : value];
   });
   return { ...part, shape: { ...part.shape, properties: Object.fromEntries(properties) } };

@@ -6,7 +6,7 @@ import { given, type JsonRecord, quoteValue, recordIn } from "../base/json-value
 import { checkHeader, type ValueStyle } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { freeName, parameterName } from "./endpoint-path.ts";
-import { expandRoot, type ObjectShape, objectShape } from "./merge-all-of.ts";
+import { expandSent, type ObjectShape, objectShape } from "./merge-all-of.ts";
 import type { Operation, Parameter } from "./operations.ts";
 import { contentsOf } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
@@ -95,7 +95,7 @@ function pathSchema(
   if (parameter === undefined) return { schema: { type: "string" }, isComposite: false };
   const { name, raw } = parameter;
   const schema = schemaOf(parameter, context);
-  const type = expandRoot(schema, context.reader)["type"];
+  const type = expandSent(schema, context.reader)["type"];
   const isComposite = ["array", "object"].some((name) => [type].flat().includes(name));
   if (!isComposite) return { schema, isComposite };
   context.notes.add(`the path parameter ${quoteValue(name)} is text, with commas between`);
@@ -119,7 +119,7 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   const { name, isRequired, raw } = parameter;
   if (context.fixedQuery.has(name)) return;
   const schema = schemaOf(parameter, context);
-  const root = expandRoot(schema, context.reader);
+  const root = expandSent(schema, context.reader);
   const shape = objectShape(root);
   const isForm = raw["style"] === undefined || raw["style"] === "form";
   const isExploded = isForm && raw["explode"] !== false && raw["content"] === undefined;
@@ -187,7 +187,7 @@ function addQuerystring(
   const [content] = contentsOf(raw["content"], context.reader.document);
   if (content === undefined) return;
   if (content.kind === "form") {
-    const shape = objectShape(expandRoot(schemaOf(parameter, context), context.reader));
+    const shape = objectShape(expandSent(schemaOf(parameter, context), context.reader));
     if (shape === undefined) {
       context.notes.add(`the query string ${quoteValue(name)} names no parameters, it is not sent`);
       return;
@@ -239,7 +239,7 @@ function addHeader(parameter: Parameter, context: ParameterContext, targets: Mut
   const field = context.fields.add(wanted, "header", { schema, isRequired });
   targets.headers[field] = name;
   const { raw } = parameter;
-  const root = expandRoot(schema, context.reader);
+  const root = expandSent(schema, context.reader);
   const isExploded = raw["explode"] === true && root["type"] === "object";
   const style = contentStyle(raw, root, context) ?? (isExploded ? "explode" : undefined);
   if (style !== undefined) targets.styles[field] = style;

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, listIn, recordIn, textsIn } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { isAnnotation } from "./schema-dialect.ts";
+import { isAnnotation, withoutNullType } from "./schema-dialect.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 
 const PLAIN: ReadonlySet<string> = new Set([
@@ -109,6 +109,16 @@ function expand(schema: JsonSchema, reader: SchemaReader, budget: { left: number
     isRecord(branch) ? expand(branch, reader, budget) : branch,
   );
   return mergeAllOf({ ...rest, allOf: branches });
+}
+
+/** The root of what goes into a URL, a header or a form, none of which can carry null: the rest of its schema. */
+export function expandSent(schema: JsonSchema, reader: SchemaReader): JsonSchema {
+  const root = withoutNullType(expandRoot(schema, reader));
+  const word = root["anyOf"] === undefined ? "oneOf" : "anyOf";
+  const { [word]: branches, ...rest } = root;
+  const [only, ...others] = listIn(branches).filter((one) => recordIn(one)["type"] !== "null");
+  if (only === undefined || others.length > 0) return root;
+  return withoutNullType(expandRoot({ ...rest, allOf: [only] }, reader));
 }
 
 /** An object of named members, as an input or a form needs it. */

@@ -123,7 +123,8 @@ function withExamples(examples: unknown): JsonSchema {
   return shown.length === 0 ? {} : { examples: shown };
 }
 
-function withoutNullType(schema: JsonSchema): JsonSchema {
+/** A schema whose `type` does not name null. */
+export function withoutNullType(schema: JsonSchema): JsonSchema {
   const { type, ...rest } = schema;
   const types: readonly unknown[] = [type].flat().filter((name) => name !== "null");
   if (type === undefined || types.length === 0) return rest;

@@ -53,6 +53,19 @@ describe("parameters", () => {
     expect(handler.styles).toEqual(expected === undefined ? undefined : { tag: expected });
   });
 
+  it("that may be null are written as if they might not: null is never sent", () => {
+    const named = { type: ["object", "null"], properties: { a: {} } };
+    const free = { anyOf: [{ type: "object", additionalProperties: true }, { type: "null" }] };
+    const parameters = [
+      { name: "named", in: "query", schema: { oneOf: [{ type: "null" }, named] } },
+      { name: "free", in: "query", schema: free },
+      { name: "X-Free", in: "header", explode: true, schema: free },
+    ];
+    const { handler } = importOne({ parameters }).table;
+    expect(handler.query).toEqual({ a: "a", free: "free" });
+    expect(handler.styles).toEqual({ free: "explode", x_free: "explode" });
+  });
+
   it("that are objects are taken apart where HTTP takes them apart", () => {
     const schema = { type: "object", required: ["from"], properties: { from: {}, to: {} } };
     const parameters = [{ name: "range", in: "query", required: true, schema }];
@@ -219,6 +232,26 @@ describe("bodies", () => {
     const { there, said, many } = importOne({ requestBody }, rest).table["input_schema"].properties;
     expect(there.required).toEqual(["base64"]);
     expect([said, many.items]).toEqual([there, there]);
+  });
+
+  it.each(["3.0.4", "3.1.0"])("hold files that may be null, as %s writes it", (openapi) => {
+    const orNull = (schema: object, type: string): readonly object[] =>
+      openapi === "3.0.4"
+        ? [{ ...schema, type, nullable: true }]
+        : [
+            { anyOf: [{ ...schema, type }, { type: "null" }] },
+            { oneOf: [{ type: "null" }, { ...schema, type }] },
+            { ...schema, type: [type, "null"] },
+          ];
+    const files = orNull({ format: "binary" }, "string");
+    const lists = files.flatMap((items) => orNull({ items }, "array"));
+    for (const schema of orNull({ properties: { ...[...files, ...lists] } }, "object")) {
+      const requestBody = { content: { "multipart/form-data": { schema } } };
+      const { table } = importOne({ requestBody }, { method: "post", openapi });
+      const { properties } = table["input_schema"];
+      const found = [...files, ...lists].map((_, index) => properties[index]);
+      expect(found.map((one) => (one.items ?? one).required)).toEqual(found.map(() => ["base64"]));
+    }
   });
 
   it("of DELETE are sent, those of GET are not", () => {
