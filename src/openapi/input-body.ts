@@ -38,16 +38,22 @@ interface BodyContext {
 
 const NO_BODY: BodyTarget = { transform: {}, styles: {} };
 const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
-const FILE: JsonSchema = {
-  type: "object",
-  required: ["base64"],
-  additionalProperties: false,
-  properties: {
-    base64: { type: "string", contentEncoding: "base64" },
-    filename: { type: "string" },
-    media_type: { type: "string" },
-  },
-};
+const OCTETS = "application/octet-stream";
+
+/** Where a file has to be of one of certain media types, its value says of which. */
+function fileOf(types: readonly string[]): JsonSchema {
+  const isAny = types.every((type) => type === OCTETS) || types.some((type) => type.includes("*"));
+  return {
+    type: "object",
+    required: isAny || types.includes(OCTETS) ? ["base64"] : ["base64", "media_type"],
+    additionalProperties: false,
+    properties: {
+      base64: { type: "string", contentEncoding: "base64" },
+      filename: { type: "string" },
+      media_type: { type: "string", ...(isAny ? {} : { enum: types }) },
+    },
+  };
+}
 
 /** Adds the fields of a body. */
 export function addBody(operation: Operation, context: BodyContext): BodyTarget {
@@ -139,7 +145,7 @@ function addMultipart(part: BodyPart, context: BodyContext): BodyTarget {
   if (mediaType !== "multipart/form-data") {
     context.notes.add(`the body is ${quoteValue(mediaType)}, sent as multipart/form-data`);
   }
-  return { ...addMembers(withFiles(part, context.reader), context), format: "multipart" };
+  return { ...addMembers(withFiles(part, context), context), format: "multipart" };
 }
 
 /** The members of an object, or one field for what is none. */
@@ -165,8 +171,9 @@ function addMembers(part: BodyPart, { reader, fields, notes }: BodyContext): Bod
     const own = { schema: recordIn(value), isRequired: shape.required.includes(name) };
     const field = fields.add(name, "body", own);
     if (field !== name) transform[field] = name;
-    const style = memberStyle(encoding, name);
-    if (style !== undefined && content.kind === "form") styles[field] = style;
+    if (content.kind !== "form") continue;
+    const style = memberStyle(recordIn(memberOf(encoding, name)), expandSent(own.schema, reader));
+    if (style !== undefined) styles[field] = style;
   }
   if (Object.keys(transform).length === 0) fields.setRules(shape.rules);
   else if (Object.keys(shape.rules).length > 0) {
@@ -182,19 +189,38 @@ function noteHeirs({ raw }: Content, { reader, notes }: Pick<BodyContext, "reade
   notes.add("members of the schemas that its discriminator tells apart are refused in the body");
 }
 
-function memberStyle(encoding: JsonRecord, name: string): ValueStyle | undefined {
-  const own = memberOf(encoding, name);
-  return isRecord(own) ? styleOf(own) : undefined;
+/** An object is JSON in a form, unless its style says otherwise. */
+function memberStyle(own: JsonRecord, member: JsonSchema): ValueStyle | undefined {
+  const hasStyle = own["style"] !== undefined || own["explode"] !== undefined;
+  return styleOf(own) ?? (hasStyle && member["type"] === "object" ? "explode" : undefined);
+}
+
+/** The media types that an encoding names, without their parameters. */
+function mediaTypesOf({ contentType }: JsonRecord): readonly string[] {
+  if (typeof contentType !== "string") return [];
+  const names = contentType.split(",").map((one) => one.replace(/;.*/, "").trim().toLowerCase());
+  return [...new Set(names)].filter((name) => name.includes("/"));
 }
 
 /** Members that are files travel as base64, with a name and a type. */
-function withFiles(part: BodyPart, reader: SchemaReader): BodyPart {
+function withFiles(part: BodyPart, { reader, notes }: BodyContext): BodyPart {
   if (part.shape === undefined) return part;
+  const encoding = recordIn(part.content.raw["encoding"]);
   const properties = Object.entries(part.shape.properties).map(([name, value]) => {
     const member = expandSent(recordIn(value), reader);
-    const isList =
-      member["type"] === "array" && isFile(expandSent(recordIn(member["items"]), reader));
-    return [name, isFile(member) ? FILE : isList ? { type: "array", items: FILE } : value];
+    const isList = member["type"] === "array";
+    const one = isList ? expandSent(recordIn(member["items"]), reader) : member;
+    const own = mediaTypesOf(recordIn(memberOf(encoding, name)));
+    if (!isFile(one)) {
+      const usual = one["type"] === "object" ? "application/json" : "text/plain";
+      if (own.length > 0 && !own.includes(usual)) {
+        notes.add(`the part ${quoteValue(name)} is not sent as ${own.join(", ")}, but as ${usual}`);
+      }
+      return [name, value];
+    }
+    const types = own.length > 0 ? own : mediaTypesOf({ contentType: one["contentMediaType"] });
+    const file = fileOf(types);
+    return [name, isList ? { type: "array", items: file } : file];
   });
   return { ...part, shape: { ...part.shape, properties: Object.fromEntries(properties) } };
 }

@@ -234,6 +234,50 @@ describe("bodies", () => {
     expect([said, many.items]).toEqual([there, there]);
   });
 
+  it("say of which media types a file is, where the document does", () => {
+    const file = { type: "string", format: "binary" };
+    const properties = {
+      ...{ photo: file, any: file, free: file, sdp: { type: "string" }, note: { type: "string" } },
+      ...{ scans: { type: "array", items: file }, meta: { type: "object", properties: { a: {} } } },
+      logo: { type: "string", contentMediaType: "image/gif" },
+    };
+    const encoding = {
+      ...{ photo: { contentType: "image/PNG, image/jpeg; q=1" }, any: { contentType: "image/*" } },
+      ...{ free: { contentType: "application/octet-stream, text/csv" } },
+      ...{ sdp: { contentType: "application/sdp" }, note: { contentType: "text/plain" } },
+      ...{ scans: { contentType: "image/tiff" }, meta: { contentType: "application/json" } },
+    };
+    const schema = { type: "object", properties };
+    const requestBody = { content: { "multipart/form-data": { schema, encoding } } };
+    const { table, notes } = importOne({ requestBody }, { method: "post" });
+    const { photo, any, free, scans, logo } = table["input_schema"].properties;
+    const told = [photo, any, free, scans.items, logo].map(({ required, properties: members }) => [
+      required.includes("media_type"),
+      members.media_type.enum,
+    ]);
+    expect(told).toEqual([
+      [true, ["image/png", "image/jpeg"]],
+      [false, undefined],
+      [false, ["application/octet-stream", "text/csv"]],
+      [true, ["image/tiff"]],
+      [true, ["image/gif"]],
+    ]);
+    expect(notes).toEqual(['the part "sdp" is not sent as application/sdp, but as text/plain']);
+  });
+
+  it("that are forms have their objects in the style that is asked for, else as JSON", () => {
+    const member = { type: "object", properties: { a: {} } };
+    const properties = { plain: member, form: member, deep: member, list: { type: "array" } };
+    const encoding = {
+      ...{ form: { style: "form" }, deep: { style: "deepObject", explode: true } },
+      list: { explode: true },
+    };
+    const schema = { type: "object", properties };
+    const content = { "application/x-www-form-urlencoded": { schema, encoding } };
+    const { table } = importOne({ requestBody: { content } }, { method: "post" });
+    expect(table["handler"].styles).toEqual({ form: "explode", deep: "deep" });
+  });
+
   it.each(["3.0.4", "3.1.0"])("hold files that may be null, as %s writes it", (openapi) => {
     const orNull = (schema: object, type: string): readonly object[] =>
       openapi === "3.0.4"
@@ -247,7 +291,8 @@ describe("bodies", () => {
     const lists = files.flatMap((items) => orNull({ items }, "array"));
     for (const schema of orNull({ properties: { ...[...files, ...lists] } }, "object")) {
       const requestBody = { content: { "multipart/form-data": { schema } } };
-      const { table } = importOne({ requestBody }, { method: "post", openapi });
+      const document = { method: "post", openapi };
+      const { table } = importOne({ requestBody }, document);
       const { properties } = table["input_schema"];
       const found = [...files, ...lists].map((_, index) => properties[index]);
       expect(found.map((one) => (one.items ?? one).required)).toEqual(found.map(() => ["base64"]));
