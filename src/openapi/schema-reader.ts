@@ -3,7 +3,15 @@
  * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
  * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
  */
-import { isRecord, type JsonRecord, listIn, quoteValue, recordIn } from "../base/json-value.ts";
+import {
+  given,
+  isRecord,
+  type JsonRecord,
+  listIn,
+  quoteValue,
+  recordIn,
+  textsIn,
+} from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { FORMATS } from "../schema/keywords-and-formats.ts";
 import {
@@ -57,9 +65,23 @@ export class SchemaReader {
     if (!isRecord(value)) return {};
     const modern = modernise(value, this.#isOld);
     const unseen = new Set([...hidden, ...this.#hiddenIn(value)]);
-    const schema = withoutNulls(this.#readKeywords(modern, unseen));
+    const schema = this.#satisfiable(withoutNulls(this.#readKeywords(modern, unseen)));
     const discriminated = discriminate(schema, value, this.document);
     return isNullable(value) ? allowNull(discriminated) : discriminated;
+  }
+
+  /** A closed object that requires what it does not describe would be none, which nobody means. */
+  #satisfiable(schema: JsonSchema): JsonSchema {
+    const { required, additionalProperties, properties, patternProperties, ...rest } = schema;
+    if (additionalProperties !== false || patternProperties !== undefined) return schema;
+    const known = textsIn(required).filter((name) => Object.hasOwn(recordIn(properties), name));
+    if (known.length === listIn(required).length) return schema;
+    this.notes.add("what a closed object requires without describing it is not required");
+    return {
+      ...rest,
+      ...(known.length === 0 ? {} : { required: known }),
+      ...{ additionalProperties, ...given({ properties }) },
+    };
   }
 
   definition(reference: string): JsonSchema {

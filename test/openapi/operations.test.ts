@@ -234,6 +234,13 @@ describe("bodies", () => {
     expect([said, many.items]).toEqual([there, there]);
   });
 
+  it("of a closed object that requires what it does not describe require what it does", () => {
+    const closed = { type: "object", additionalProperties: false, properties: { a: {} } };
+    const schema = { ...closed, required: ["a", "b"] };
+    const responses = { "200": { description: "x", ...json(schema) } };
+    expect(importOne({ responses }).table["output_schema"]).toMatchObject({ required: ["a"] });
+  });
+
   it("say of which media types a file is, where the document does", () => {
     const file = { type: "string", format: "binary" };
     const properties = {
