@@ -73,7 +73,9 @@ export class SchemaReader {
   /** A closed object that requires what it does not describe would be none, which nobody means. */
   #satisfiable(schema: JsonSchema): JsonSchema {
     const { required, additionalProperties, properties, patternProperties, ...rest } = schema;
-    if (additionalProperties !== false || patternProperties !== undefined) return schema;
+    // Another part of it may describe that once they are merged.
+    const isPart = rest["allOf"] !== undefined || patternProperties !== undefined;
+    if (additionalProperties !== false || isPart) return schema;
     const known = textsIn(required).filter((name) => Object.hasOwn(recordIn(properties), name));
     if (known.length === listIn(required).length) return schema;
     this.notes.add("what a closed object requires without describing it is not required");

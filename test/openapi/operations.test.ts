@@ -239,6 +239,9 @@ describe("bodies", () => {
     const schema = { ...closed, required: ["a", "b"] };
     const responses = { "200": { description: "x", ...json(schema) } };
     expect(importOne({ responses }).table["output_schema"]).toMatchObject({ required: ["a"] });
+    const elsewhere = { ...schema, allOf: [{ type: "object", properties: { b: {} } }] };
+    const merged = importOne({ requestBody: json(elsewhere) }, { method: "post" });
+    expect(merged.table["input_schema"]).toMatchObject({ required: ["b", "a"] });
   });
 
   it("say of which media types a file is, where the document does", () => {
