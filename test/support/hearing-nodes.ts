@@ -58,12 +58,15 @@ export async function play<Step>(
   return thrown;
 }
 
-/** Runs everything that waits for the scheduler, and what that leads to. */
+/** The nodes that are starting: a slow machine gives the loop more rounds meanwhile. */
+const starting = new Set<object>();
+
+/** Runs everything that waits for the scheduler or for a node's start, and what that leads to. */
 export async function runAll(scheduler: fc.Scheduler): Promise<void> {
   do {
     await scheduler.waitIdle();
     await nextTurn();
-  } while (scheduler.count() > 0);
+  } while (scheduler.count() > 0 || starting.size > 0);
 }
 
 interface HearingOptions<Registers> {
@@ -100,15 +103,18 @@ export class HearingNode<Registers> {
 
   /** Starts it anew; nothing of what it did before goes on. It hears nothing before it has started. */
   start(): Promise<void> {
-    const started = this.#start();
+    this.life += 1;
+    const { life } = this;
+    starting.add(this);
+    const started = this.#start(life).finally(() => {
+      if (life === this.life) starting.delete(this);
+    });
     this.#heard = started.catch(() => undefined);
     return started;
   }
 
-  async #start(): Promise<void> {
+  async #start(life: number): Promise<void> {
     this.isServing = false;
-    this.life += 1;
-    const { life } = this;
     const watchers = new FeedWatchers();
     this.#watchers = watchers;
     this.#committed = Promise.resolve();
