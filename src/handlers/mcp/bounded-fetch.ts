@@ -208,7 +208,8 @@ function boundedEvents({ message, all }: Bounds, request: unknown): Bounding {
       try {
         total += chunk.length;
         for (let from = 0; from < chunk.length; ) {
-          const { at, count, rest } = events.find(chunk, from, await pace.some());
+          const bounds = { events: await pace.some(), octets: message, held: held.length };
+          const { at, count, rest, isLong } = events.find(chunk, from, bounds);
           pace.spend(count);
           const whole = chunk.subarray(from, at - rest);
           // The LF of a CR that ended a message: its reader waits for it.
@@ -217,7 +218,7 @@ function boundedEvents({ message, all }: Bounds, request: unknown): Bounding {
           else if (whole.length > 0) controller.enqueue(whole);
           if (count > 0) controller.enqueue(markEvents(await held.take()));
           held.push(chunk.subarray(at - rest, at));
-          if (held.length > message || total > all) throw new MessageTooLong(message);
+          if (isLong || held.length > message || total > all) throw new MessageTooLong(message);
           from = at;
         }
       } catch (error) {
@@ -242,12 +243,23 @@ function failureFor(request: unknown, failure: unknown): Buffer | undefined {
   return Buffer.from(`data: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`);
 }
 
-/** The place up to which octets hold no more messages than asked for. */
+interface EventBounds {
+  /** The most events to find at once. */
+  readonly events: number;
+  /** The most octets of an event. */
+  readonly octets: number;
+  /** The octets of the first event that came before. */
+  readonly held: number;
+}
+
+/** The place up to which octets hold no more events than asked for. */
 interface FoundEnds {
   readonly at: number;
   readonly count: number;
-  /** The number of octets before it that belong to no whole message. */
+  /** The number of octets before it that belong to no whole event. */
   readonly rest: number;
+  /** True: the event behind it is whole, and too long. */
+  readonly isLong: boolean;
 }
 
 /** Finds where events end: at an empty line, whose ends may be LF, CR or both, in pieces as they come. */
@@ -255,9 +267,10 @@ class EventEnds {
   #isLineEmpty = true;
   #isAfterCr = false;
 
-  find(octets: Uint8Array, from: number, most: number): FoundEnds {
+  find(octets: Uint8Array, from: number, bounds: EventBounds): FoundEnds {
     let count = 0;
     let last = from;
+    let { held } = bounds;
     for (let at = from; at < octets.length; at += 1) {
       const octet = octets[at];
       const isOneEnd = octet === LF && this.#isAfterCr;
@@ -268,14 +281,16 @@ class EventEnds {
       const isEmpty = isEnd && this.#isLineEmpty;
       this.#isLineEmpty = isEnd;
       if (!isEmpty) continue;
+      if (held + at + 1 - last > bounds.octets) return { at: last, count, rest: 0, isLong: true };
+      held = 0;
       count += 1;
       last = at + 1;
-      if (count < most) continue;
+      if (count < bounds.events) continue;
       const isHalf = octet === CR && octets[last] === LF;
       this.#isAfterCr &&= !isHalf;
-      return { at: isHalf ? last + 1 : last, count, rest: 0 };
+      return { at: isHalf ? last + 1 : last, count, rest: 0, isLong: false };
     }
-    return { at: octets.length, count, rest: octets.length - last };
+    return { at: octets.length, count, rest: octets.length - last, isLong: false };
   }
 }
 

@@ -51,6 +51,37 @@ describe("a stream of events", () => {
   });
 });
 
+describe("an event of a stream", () => {
+  const eventOf = (length: number, end: string) =>
+    `data: ${"x".repeat(length - 6 - 2 * end.length)}${end}${end}`;
+
+  it.each([
+    ["at once", (sent: ServerResponse, text: string) => void sent.end(text)],
+    [
+      "octet by octet",
+      (sent: ServerResponse, text: string) => {
+        for (const octet of text) sent.write(octet);
+        sent.end();
+      },
+    ],
+  ])("that comes %s has its bound to the octet, and those before it are read", async (_, send) => {
+    for (const end of ["\n", "\r"]) {
+      const [short, most, long] = [20, MOST, MOST + 1].map((length) => eventOf(length, end));
+      const text = [short, most, most].join("");
+      const well = await openStream((sent) => send(sent, text));
+      expect(await well.text()).toBe(text);
+      const read: string[] = [];
+      const ill = await openStream((sent) => send(sent, `${text}${long}${short}`));
+      const pieces = ill.body?.pipeThrough(new TextDecoderStream());
+      const reading = (async () => {
+        for await (const piece of pieces ?? []) read.push(piece);
+      })();
+      await expect(reading).rejects.toThrow("longer than 1000 bytes");
+      expect(read.join("")).toBe(text);
+    }
+  });
+});
+
 function sendInterim(response: ServerResponse): void {
   for (let sent = 0; sent < 100; sent += 1) response.writeProcessing();
 }

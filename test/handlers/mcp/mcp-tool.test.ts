@@ -197,7 +197,7 @@ describe("a tool behind an endpoint", () => {
 
   // The library would ask for the rest of a stream with ids, and know of no reason.
   it.each([
-    ["is too long", "upstream_error", "x".repeat(3_000_000)],
+    ["is too long", "upstream_error", "x".repeat(1_048_576)],
     ["has too many names", "upstream_malformed_response", manyNames()],
   ])("has answered where its event %s, with that reason", async (_, error, value) => {
     for (const id of ["", "id: 1\ndata:\n\n"]) {
