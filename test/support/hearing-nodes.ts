@@ -59,14 +59,14 @@ export async function play<Step>(
 }
 
 /** The nodes that are starting: a slow machine gives the loop more rounds meanwhile. */
-const starting = new Set<object>();
+const starting = new Set<{ readonly isPausing: boolean }>();
 
 /** Runs everything that waits for the scheduler or for a node's start, and what that leads to. */
 export async function runAll(scheduler: fc.Scheduler): Promise<void> {
   do {
     await scheduler.waitIdle();
     await nextTurn();
-  } while (scheduler.count() > 0 || starting.size > 0);
+  } while (scheduler.count() > 0 || [...starting].some(({ isPausing }) => !isPausing));
 }
 
 interface HearingOptions<Registers> {
@@ -88,6 +88,8 @@ export class HearingNode<Registers> {
   /** Commits are made in the order in which they are asked for, and answered in it. */
   #committed: Promise<unknown> = Promise.resolve();
   #answered: Promise<unknown> = Promise.resolve();
+  /** The commits of this life that pause: they may wait for more than rounds. */
+  #pausing = 0;
   /** Of the next commit. */
   fault: CommitFault = "none";
   /** False until it has started; nothing is asked of it before. */
@@ -119,6 +121,7 @@ export class HearingNode<Registers> {
     this.#watchers = watchers;
     this.#committed = Promise.resolve();
     this.#answered = Promise.resolve();
+    this.#pausing = 0;
     this.fault = "none";
     this.#heardUpTo = (await this.#shared.changes(0)).upTo;
     const { everywhere } = this.#options;
@@ -167,22 +170,31 @@ export class HearingNode<Registers> {
     const { fault } = this;
     this.fault = "none";
     const made = this.#committed.then(async () => {
-      await this.#options.pause?.();
-      await this.#lives(life);
+      await this.#pause(life);
       if (fault === "before") throw lost();
       return this.#shared.commit(...args);
     });
     this.#committed = made.catch(() => undefined);
     const answered = Promise.all([made, this.#answered.catch(() => undefined)]).then(
       async ([outcome]) => {
-        await this.#options.pause?.();
-        await this.#lives(life);
+        await this.#pause(life);
         if (fault === "after") throw lost();
         return outcome;
       },
     );
     this.#answered = answered;
     return answered;
+  }
+
+  get isPausing(): boolean {
+    return this.#pausing > 0;
+  }
+
+  async #pause(life: number): Promise<void> {
+    this.#pausing += 1;
+    await this.#options.pause?.();
+    await this.#lives(life);
+    this.#pausing -= 1;
   }
 
   /** Work that was under way at a new start has no end. */
