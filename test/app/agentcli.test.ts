@@ -757,6 +757,15 @@ describe("approvals", () => {
   });
 });
 
+const RUNTIME = { prompt_runtime: "agntcy:/mailcomposer" };
+const WITHOUT_INPUT = {
+  "handlers.mjs": "export const mail = () => ({ body: {} });",
+  "endpoints/mail.toml": endpointFile({
+    ...{ method: "EXECUTE", path: "/mailcomposer", properties: { count: { type: "integer" } } },
+    handler: { type: "registered_function", function: "handlers.mail" },
+  }),
+};
+
 describe("prompt tasks", () => {
   const agent = (status: number) => ({
     "handlers.mjs": `export const mail = (call) => (${status} === 200
@@ -770,7 +779,7 @@ describe("prompt tasks", () => {
   });
   const openWith = (more: DeploymentFiles) =>
     openServer({
-      ...files(manifestOf([promptTask()]), { prompt_runtime: "agntcy:/mailcomposer" }),
+      ...files(manifestOf([promptTask()]), RUNTIME),
       ...more,
     });
 
@@ -840,10 +849,23 @@ describe("prompt tasks", () => {
     ]);
   });
 
-  it("are refused in so many words where there is none, or where it fails", async () => {
-    expect((await run(await openWith({}))).body).toMatchObject({
-      error: { code: "no_runtime", message: "EXECUTE /mailcomposer is not served" },
-    });
+  it.each([
+    ["is not served", {}],
+    ["has no input that a prompt fits", WITHOUT_INPUT],
+  ])("are refused, as a start warns, where EXECUTE /mailcomposer %s", async (reason, more) => {
+    const prompts = { ...files(manifestOf([promptTask()]), RUNTIME), ...more };
+    const server = await openServer(prompts, { isClean: false });
+    const message = `EXECUTE /mailcomposer ${reason}`;
+    const key = "agtp-server.toml: agentcli.prompt_runtime";
+    expect(server.problems.map(formatProblem)).toEqual([
+      `${key}: no prompt can be answered: ${message}`,
+    ]);
+    expect((await run(server)).body).toMatchObject({ error: { code: "no_runtime", message } });
+    const programs = files(manifestOf([shellTask("true", [])]), RUNTIME);
+    expect((await openServer({ ...programs, ...more })).problems).toEqual([]);
+  });
+
+  it("are refused in so many words where their agent fails", async () => {
     expect((await run(await openWith(agent(422)))).body).toMatchObject({
       error: { code: "runtime_failed", details: { status: 422 } },
     });

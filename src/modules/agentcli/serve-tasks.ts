@@ -31,7 +31,7 @@ import type { Task } from "./manifest/manifest.ts";
 import { Approvals } from "./run/approvals.ts";
 import { type Executor, type PromptRuntime, toHandlerResult } from "./run/execution.ts";
 import { secretsOf } from "./run/program-output.ts";
-import { readRuntimePath } from "./run/prompt-runtime.ts";
+import { findRuntimeFault, readRuntimePath } from "./run/prompt-runtime.ts";
 import { runTask } from "./run/run-task.ts";
 import { TaskRuns } from "./run/task-runs.ts";
 import { TaskTurns } from "./run/task-turns.ts";
@@ -56,7 +56,10 @@ export async function serveTasks(context: AgentcliContext): Promise<Contribution
     problems: [...loaded.problems, ...made.problems, ...identities.problems],
     complete: async () => {
       await identities.keep();
-      return [];
+      const fault = made.hasPrompts && executor.runtime && findRuntimeFault(executor.runtime);
+      if (!fault) return [];
+      const message = `no prompt can be answered: ${fault}`;
+      return [{ file: configFile, key: "agentcli.prompt_runtime", message, severity: "warning" }];
     },
   };
 }
@@ -131,6 +134,13 @@ async function openRunState(
   };
 }
 
+interface TaskRoutes {
+  readonly routes: readonly Route[];
+  readonly problems: readonly Problem[];
+  /** True: some of them are prompts. */
+  readonly hasPrompts: boolean;
+}
+
 /**
  * The tasks of exposed workflows as endpoints of the operator's tier: `EXECUTE
  * /workflows/wf:{id}/task:{id}`, everything that is run fixed by the manifest. Makes a route of
@@ -140,17 +150,20 @@ function taskRoutes(
   workflows: readonly ExposedWorkflow[],
   context: AgentcliContext,
   executor: Executor,
-): { readonly routes: readonly Route[]; readonly problems: readonly Problem[] } {
+): TaskRoutes {
   const routes: Route[] = [];
   const problems: Problem[] = [];
+  let hasPrompts = false;
   for (const exposed of workflows) {
     const planned = planEndpoints(exposed.workflow);
     for (const [index, task] of exposed.workflow.tasks.entries()) {
       const endpoint = planned[index];
       if (endpoint === undefined) continue;
       const reason = whyNot(endpoint, context, executor);
-      if (reason === undefined) routes.push(taskRoute(exposed, task, endpoint, executor));
-      else problems.push(warning(exposed, endpoint, `is not served: ${reason}`));
+      if (reason === undefined) {
+        routes.push(taskRoute(exposed, task, endpoint, executor));
+        hasPrompts ||= !isProgram(endpoint.plan);
+      } else problems.push(warning(exposed, endpoint, `is not served: ${reason}`));
       // A refusal of every run is said at the start, too.
       const refusal = reason ?? findRefusal(endpoint.plan, exposed.manifest);
       if (reason === undefined && refusal !== undefined) {
@@ -158,7 +171,7 @@ function taskRoutes(
       }
     }
   }
-  return { routes, problems };
+  return { routes, problems, hasPrompts };
 }
 
 function whyNot(

@@ -18,6 +18,11 @@ import {
 } from "./execution.ts";
 import type { GovernedRun } from "./govern.ts";
 
+/** A prompt on its way: its endpoint and its input, or the reason why it has none. */
+type Addressed =
+  | { readonly definition: EndpointDefinition; readonly input: unknown }
+  | { readonly fault: string };
+
 type PromptAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   | { readonly kind: "no-runtime"; readonly message: string };
@@ -83,24 +88,34 @@ export async function executePrompt(
 
 /** Sends a prompt, and waits for what comes of it, where the agent lets itself be waited for. */
 export async function sendPrompt(
-  { path, endpoint }: PromptRuntime,
+  runtime: PromptRuntime,
   prompt: string,
   waitMs: number,
   { dispatch }: Pick<Call, "dispatch">,
 ): Promise<PromptAnswer> {
-  const definition = endpoint();
-  if (definition === undefined) {
-    return { kind: "no-runtime", message: `EXECUTE ${path} is not served` };
-  }
-  const input = shapePrompt(definition, prompt);
-  if (input === undefined) {
-    return { kind: "no-runtime", message: `EXECUTE ${path} has no input that a prompt fits` };
-  }
+  const { path } = runtime;
+  const addressed = addressPrompt(runtime, prompt);
+  if ("fault" in addressed) return { kind: "no-runtime", message: addressed.fault };
+  const { definition, input } = addressed;
   const wait = canWait(definition)
     ? { wait_seconds: Math.min(waitMs / 1000, MAX_WAIT_SECONDS) }
     : {};
   const { status, body } = await dispatch("EXECUTE", path, { input, ...wait });
   return { kind: "answer", status, body };
+}
+
+/** Says why no prompt can be sent; undefined: each can. */
+export function findRuntimeFault(runtime: PromptRuntime): string | undefined {
+  const addressed = addressPrompt(runtime, "");
+  return "fault" in addressed ? addressed.fault : undefined;
+}
+
+function addressPrompt({ path, endpoint }: PromptRuntime, prompt: string): Addressed {
+  const definition = endpoint();
+  if (definition === undefined) return { fault: `EXECUTE ${path} is not served` };
+  const input = shapePrompt(definition, prompt);
+  if (input === undefined) return { fault: `EXECUTE ${path} has no input that a prompt fits` };
+  return { definition, input };
 }
 
 function canWait({ inputSchema }: EndpointDefinition): boolean {
