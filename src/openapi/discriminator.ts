@@ -5,7 +5,7 @@
 import { isRecord, type JsonRecord, recordIn, textsIn } from "../base/json-value.ts";
 import { addUnder } from "../base/listed.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { resolveReference } from "./read-document.ts";
+import { resolveReference } from "./references.ts";
 import { kebab } from "./words.ts";
 
 /**

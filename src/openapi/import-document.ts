@@ -17,6 +17,7 @@ import {
   importOperation,
 } from "./import-operation.ts";
 import { type Operation, operationsOf, unsentOperations } from "./operations.ts";
+import { References } from "./references.ts";
 import { SchemaReader } from "./schema-reader.ts";
 import { checkBaseUrl, findBaseUrl, readSchemes, type Variable } from "./servers-and-security.ts";
 import { firstSentence, kebab, Notes, snake, UniqueNames } from "./words.ts";
@@ -50,6 +51,8 @@ export interface ImportedDocument {
 
 interface ImportOptions {
   readonly catalog: Catalog;
+  /** The document's. */
+  readonly references?: References;
   /** Instead of the document's servers. */
   readonly baseUrl?: string;
   /** File of the CA that the API's certificate is from, relative to the deployment; the system's otherwise. */
@@ -154,7 +157,7 @@ function importAll(
   operations: readonly Operation[],
   baseUrls: readonly string[],
   context: ImportContext,
-  { onProgress, ca }: ImportOptions,
+  { onProgress, ca, references = new References(context.document) }: ImportOptions,
 ): Pick<ImportedDocument, "endpoints" | "leftOut"> {
   const rules: PairRules = context;
   const pairs = assignPairs(operations, rules);
@@ -168,7 +171,10 @@ function importAll(
     const draft = importOperation(operation, pair, baseUrls[index] ?? "", context);
     const text = endpointText(draft, source);
     const name = `${operation.httpMethod} ${operation.path}`;
-    const fault = draft.fault ?? findEndpointFault(text, draft, context);
+    const fault =
+      references.findFault(operation.needed) ??
+      draft.fault ??
+      findEndpointFault(text, draft, context);
     if (fault === undefined) {
       const file = `endpoints/${files.take(fileName(draft))}.toml`;
       const trusting = ca === undefined ? draft : withCa(draft, ca);

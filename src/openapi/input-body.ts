@@ -13,7 +13,7 @@ import { type FieldSet, styleOf } from "./input-parameters.ts";
 import { expandRoot, expandSent, type ObjectShape, objectShape } from "./merge-all-of.ts";
 import type { Operation } from "./operations.ts";
 import { type Content, contentsOf } from "./output.ts";
-import { recordAt } from "./read-document.ts";
+import { recordAt } from "./references.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import type { Notes } from "./words.ts";
 

@@ -4,7 +4,8 @@
  */
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
-import { pathItems, recordAt } from "./read-document.ts";
+import { pathItems } from "./read-document.ts";
+import { recordAt } from "./references.ts";
 
 const PARAMETER_PLACES = ["path", "query", "querystring", "header", "cookie"] as const;
 /** One parameter of an operation. */
@@ -24,11 +25,15 @@ export interface Operation {
   /** Undefined where the document has none. */
   readonly id: string | undefined;
   readonly raw: JsonRecord;
+  /** The parts that an endpoint is made of, with their references. */
+  readonly needed: readonly unknown[];
   readonly parameters: readonly Parameter[];
   /** Undefined: without a body. */
   readonly requestBody: JsonRecord | undefined;
   /** By status, ranges and "default" included. */
   readonly responses: ReadonlyMap<string, JsonRecord>;
+  /** Those that are successes; without any in the document, "default" is one. */
+  readonly successes: readonly JsonRecord[];
   /** Server objects, the nearest ones. */
   readonly servers: readonly unknown[];
   /** Security requirements, the nearest ones. */
@@ -93,25 +98,36 @@ function readOperation(
     otherTags,
   }: { readonly method: UpstreamMethod; readonly otherTags: ReadonlySet<unknown> },
 ): Operation {
-  const { operationId, requestBody, responses, tags } = raw;
+  const { operationId, requestBody, tags } = raw;
+  const responses = Object.entries(recordIn(raw["responses"])).filter(
+    ([status]) => !status.startsWith("x-"),
+  );
+  const successes = successesOf(responses);
   return {
     path,
     httpMethod: method,
     id: typeof operationId === "string" && operationId.trim() !== "" ? operationId : undefined,
     raw,
+    needed: [item["parameters"], raw["parameters"], requestBody, successes],
     parameters: readParameters(document, item["parameters"], raw["parameters"]),
     requestBody: requestBody === undefined ? undefined : recordAt(requestBody, document),
     responses: new Map(
-      Object.entries(recordIn(responses))
-        .filter(([status]) => !status.startsWith("x-"))
-        .map(([status, response]) => [status.toUpperCase(), recordAt(response, document)]),
+      responses.map(([status, response]) => [status.toUpperCase(), recordAt(response, document)]),
     ),
+    successes: successes.map((response) => recordAt(response, document)),
     servers: firstList(raw["servers"], item["servers"], document["servers"]),
     security: asList(raw["security"]) ?? asList(document["security"]) ?? [],
     tags: (asList(tags) ?? []).filter(
       (tag): tag is string => typeof tag === "string" && !otherTags.has(tag),
     ),
   };
+}
+
+function successesOf(responses: readonly (readonly [string, unknown])[]): readonly unknown[] {
+  const successes = responses.filter(([status]) => /^2(?:\d\d|XX)$/i.test(status));
+  const sorted = successes.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const usual = responses.filter(([status]) => /^default$/i.test(status));
+  return (sorted.length > 0 ? sorted : usual).map(([, response]) => response);
 }
 
 /** Kinds of tags that say who may see an operation, or how it looks, and not what it is about. */

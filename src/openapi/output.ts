@@ -7,7 +7,7 @@ import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { isList, type ResponseFormat } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Operation } from "./operations.ts";
-import { recordAt } from "./read-document.ts";
+import { recordAt } from "./references.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import type { Notes } from "./words.ts";
 
@@ -37,7 +37,7 @@ const BYTES: JsonSchema = {
 
 /** The output of an operation. */
 export function readOutput(operation: Operation, reader: SchemaReader, notes: Notes): Output {
-  const successes = successesOf(operation);
+  const { successes } = operation;
   if (
     successes.length === 0 &&
     [...operation.responses.keys()].some((status) => /^3/.test(status))
@@ -88,14 +88,6 @@ function noteOthers(offered: readonly (readonly Content[])[], reader: SchemaRead
       notes.add(`it answers ${mediaType} as well, which is something else and left out`);
     }
   }
-}
-
-/** Without any success in the document, "default" is one. */
-function successesOf({ responses }: Operation): readonly JsonRecord[] {
-  const successes = [...responses].filter(([status]) => /^2(?:\d\d|XX)$/.test(status));
-  const sorted = successes.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, response]) => response);
-  const fallback = responses.get("DEFAULT");
-  return sorted.length > 0 || fallback === undefined ? sorted : [fallback];
 }
 
 function toFormat({ kind, mediaType, raw }: Content): ResponseFormat {

@@ -1,13 +1,12 @@
 /**
  * Reads the text of an OpenAPI document: JSON or YAML, of bounded size and depth, as plain JSON
  * values. What aliases share is written out, and there is an end to how much. Faults are words. With
- * it the check whether a document can be imported, and the way of its references.
+ * it the check whether a document can be imported.
  */
-import { escapeToken, memberAt, unescapeToken } from "../base/dotted-key.ts";
-import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
-import { decodePart } from "../base/percent-encoding.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { holdsData, isNamingKeyword, localizeReferences } from "./document-uris.ts";
+import { localizeReferences } from "./document-uris.ts";
+import { References, recordAt } from "./references.ts";
 
 type ReadDocument =
   | { readonly kind: "document"; readonly document: JsonRecord }
@@ -106,13 +105,14 @@ function copyPlain(value: unknown, budget: { left: number }, depth: number): unk
   return typeof value === "string" || typeof value === "boolean" ? value : null;
 }
 
-const MAX_NAMED = 10;
 /**
- * Decides whether a document is one that can be imported: OpenAPI 3.0, 3.1 or 3.2, with operations, and
- * whole in itself. Another version, and a reference out of the document, are refused in words:
- * nothing that a document names is ever opened.
+ * Decides whether a document is one that can be imported: OpenAPI 3.0, 3.1 or 3.2, with operations. Another
+ * version, and a reference out of the document, are refused in words: nothing that a document names is ever opened.
  */
-export function checkDocument(document: JsonRecord): readonly string[] {
+export function checkDocument(
+  document: JsonRecord,
+  references: References = new References(document),
+): readonly string[] {
   const version = versionFault(document);
   if (version !== undefined) return [version];
   const { info, paths } = document;
@@ -121,7 +121,7 @@ export function checkDocument(document: JsonRecord): readonly string[] {
   if (!isRecord(paths) || Object.keys(paths).length === 0) {
     faults.push("has no paths, so there is nothing to import");
   }
-  return [...faults, ...referenceFaults(document)];
+  return [...faults, ...references.describeOutside()];
 }
 
 function versionFault({ openapi, swagger }: JsonRecord): string | undefined {
@@ -140,47 +140,6 @@ export function hasOldSchemas({ openapi }: JsonRecord): boolean {
   return /^3(?:\.0|$)/.test(String(openapi));
 }
 
-function referenceFaults(document: JsonRecord): readonly string[] {
-  const outside = new Map<string, string>();
-  const dangling = new Map<string, string>();
-  const visit = (value: unknown, pointer: string, isNaming: boolean): void => {
-    if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) visit(item, `${pointer}/${index}`, false);
-    }
-    if (!isRecord(value)) return;
-    const reference = value["$ref"];
-    if (typeof reference === "string" && !isNaming) {
-      if (!reference.startsWith("#")) outside.set(reference, pointer);
-      else if (resolveReference(reference, document) === undefined)
-        dangling.set(reference, pointer);
-    }
-    for (const [name, member] of Object.entries(value)) {
-      if (!isNaming && holdsData(name, member)) continue;
-      visit(member, `${pointer}/${escapeToken(name)}`, !isNaming && isNamingKeyword(name));
-    }
-  };
-  visit(document, "", false);
-  return [
-    ...describeReferences(
-      outside,
-      "is outside the document, which is never followed: bundle it into one file",
-    ),
-    ...describeReferences(dangling, "leads to nothing in the document, or to itself"),
-  ];
-}
-
-function describeReferences(
-  found: ReadonlyMap<string, string>,
-  message: string,
-): readonly string[] {
-  const named = [...found].slice(0, MAX_NAMED);
-  const faults = named.map(
-    ([reference, pointer]) => `${pointer}/$ref: ${quoteValue(reference)} ${message}`,
-  );
-  const more = found.size - named.length;
-  return more > 0 ? [...faults, `and ${more} more references like these`] : faults;
-}
-
 /** The path items of a document by path, those of references included. */
 export function pathItems(document: JsonRecord): readonly (readonly [string, JsonRecord])[] {
   const { paths } = document;
@@ -188,56 +147,4 @@ export function pathItems(document: JsonRecord): readonly (readonly [string, Jso
   return Object.entries(paths)
     .filter(([path]) => path.startsWith("/"))
     .map(([path, item]) => [path, recordAt(item, document)] as const);
-}
-
-interface Target {
-  /** JSON Pointer, as its own name of the place. */
-  readonly pointer: string;
-  readonly value: unknown;
-}
-
-const MAX_STEPS = 32;
-
-/**
- * References inside an OpenAPI document. Only what is in the document itself is ever looked at: a
- * reference to a file or a URL leads nowhere, and one that goes round in circles as well.
- */
-export function resolveReference(reference: string, document: JsonRecord): Target | undefined {
-  let next = reference;
-  for (let step = 0; step < MAX_STEPS; step += 1) {
-    const tokens = pointerTokens(next);
-    if (tokens === undefined) return undefined;
-    const value = tokens.reduce<unknown>(memberAt, document);
-    if (value === undefined) return undefined;
-    const further = isRecord(value) ? value["$ref"] : undefined;
-    // A schema may say more beside its reference, so it is a place of its own.
-    if (typeof further !== "string" || Object.keys(value as object).length > 1) {
-      return { pointer: tokens.map((token) => `/${escapeToken(token)}`).join(""), value };
-    }
-    next = further;
-  }
-  return undefined;
-}
-
-/** A value, or what it refers to; undefined when that is nothing. */
-export function dereference(value: unknown, document: JsonRecord, step = 0): unknown {
-  if (!isRecord(value) || typeof value["$ref"] !== "string") return value;
-  const target = resolveReference(value["$ref"], document);
-  if (target === undefined || step > MAX_STEPS) return undefined;
-  const found = dereference(target.value, document, step + 1);
-  // Members of a path item or a response beside its reference win.
-  const { $ref: _reference, ...own } = value;
-  return isRecord(found) ? { ...found, ...own } : found;
-}
-
-/** Like `dereference`, for what has to be an object; anything else is an empty one. */
-export function recordAt(value: unknown, document: JsonRecord): JsonRecord {
-  const found = dereference(value, document);
-  return recordIn(found);
-}
-
-function pointerTokens(reference: string): readonly string[] | undefined {
-  const fragment = reference.startsWith("#") ? decodePart(reference.slice(1)) : undefined;
-  if (fragment === undefined || (fragment !== "" && !fragment.startsWith("/"))) return undefined;
-  return fragment.split("/").slice(1).map(unescapeToken);
 }

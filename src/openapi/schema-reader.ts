@@ -23,7 +23,8 @@ import {
 } from "../schema/schema-vocabulary.ts";
 import { discriminate, partsOf } from "./discriminator.ts";
 import { isDerived } from "./extension.ts";
-import { dereference, hasOldSchemas, resolveReference } from "./read-document.ts";
+import { hasOldSchemas } from "./read-document.ts";
+import { dereference, resolveReference } from "./references.ts";
 import { allowNull, isAnnotation, modernise, withoutNulls } from "./schema-dialect.ts";
 import { SchemaGraph } from "./schema-graph.ts";
 import { firstSentence, Notes } from "./words.ts";

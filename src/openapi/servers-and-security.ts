@@ -14,7 +14,7 @@ import {
 } from "../base/json-value.ts";
 import { withoutEndSlashes } from "../base/url-text.ts";
 import { checkHeader } from "../endpoint/upstream-format.ts";
-import { recordAt } from "./read-document.ts";
+import { recordAt } from "./references.ts";
 import { type Notes, snake, UniqueNames } from "./words.ts";
 
 interface CredentialVariable {

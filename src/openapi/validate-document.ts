@@ -6,7 +6,7 @@
  */
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { recordAt } from "./read-document.ts";
+import { recordAt } from "./references.ts";
 import { asOpenApi31, breachesOf32, isOpenApi32 } from "./version-3-2.ts";
 
 const MAX_WARNINGS = 20;

@@ -329,6 +329,35 @@ describe("the program", () => {
     }
   });
 
+  it("leaves out what needs a reference to nothing, and serves the rest", async () => {
+    const program = makeOpenApiProgram({});
+    const content = ($ref: string) => ({ content: { "application/json": { schema: { $ref } } } });
+    const whole = { description: "x", ...content("#/components/schemas/Pet") };
+    const broken = { description: "x", ...content("#/components/schemas/Nobody") };
+    const paths = {
+      "/parameters": { parameters: [{ $ref: "#/components/parameters/none" }], get: OK },
+      "/inputs": { post: { ...OK, requestBody: broken } },
+      "/outputs": { get: { responses: { "200": broken } } },
+      "/errors": { get: { responses: { "200": whole, "404": broken, default: broken } } },
+    };
+    const schemas = { Pet: { type: "object" } };
+    writeSpec(program, "spec.json", spec({ paths, components: { schemas } }));
+    const { exitCode, out } = await program.run("import", "spec.json", "--output", "out", "--json");
+    const report = JSON.parse(out);
+    expect(exitCode).toBe(0);
+    expect(report.left_out.map(({ operation }: { operation: string }) => operation)).toEqual([
+      ...["GET /parameters", "POST /inputs", "GET /outputs"],
+    ]);
+    for (const { reason } of report.left_out) expect(reason).toMatch(/^the reference "#.*" leads/);
+    for (const place of ["/paths/~1parameters/parameters/0/$ref: ", "/paths/~1errors/get/"]) {
+      expect(report.notes).toContainEqual(expect.stringContaining(place));
+    }
+    expect(report.endpoints).toHaveLength(1);
+    const strict = await program.run("import", "spec.json", "--output", "new", "--strict");
+    expect(strict.exitCode).toBe(1);
+    expect(await check(program, "out")).toEqual([]);
+  });
+
   it("replaces nothing without --force, and says what was there before", async () => {
     const program = makeOpenApiProgram({ ...DOCUMENTS, "out/agtp-server.toml": "mine" });
     const refused = await program.run("import", "pets.json", "--output", "out");

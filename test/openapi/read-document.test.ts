@@ -1,6 +1,7 @@
 /** Texts that are documents, and texts that would be too much. */
 import { describe, expect, it } from "vitest";
 import { checkDocument, readDocument } from "../../src/openapi/read-document.ts";
+import { References } from "../../src/openapi/references.ts";
 import { validateDocument } from "../../src/openapi/validate-document.ts";
 
 async function faultOf(text: string): Promise<string> {
@@ -131,16 +132,37 @@ describe("checkDocument", () => {
     };
     expect(checkDocument({ ...WHOLE, components: { schemas: { Pet: schema } } })).toEqual([]);
   });
+});
 
-  it("names references to nothing, and those that go round in circles", () => {
-    const schemas = {
-      A: { $ref: "#/components/schemas/B" },
-      B: { $ref: "#/components/schemas/A" },
-      C: { $ref: "#/components/schemas/Nobody" },
-    };
-    const faults = checkDocument({ ...WHOLE, components: { schemas } });
+describe("References", () => {
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+  it("names those to nothing, and those that go round in circles", () => {
+    const schemas = { A: ref("B"), B: ref("A"), C: ref("Nobody") };
+    const references = new References({ ...WHOLE, components: { schemas } });
+    const faults = references.describeDangling();
     expect(faults).toHaveLength(3);
     for (const fault of faults) expect(fault).toContain("leads to nothing in the document");
+  });
+
+  it("finds one to nothing however far it is away, also where schemas refer to each other", () => {
+    const properties = { next: ref("Two"), whole: ref("Whole"), own: ref("One") };
+    const schemas = {
+      One: { properties },
+      Two: { allOf: [ref("Three"), ref("One")] },
+      Three: { items: { items: ref("Nobody") } },
+      Whole: { properties: { own: ref("Whole") }, example: ref("Nobody") },
+    };
+    const references = new References({ ...WHOLE, components: { schemas } });
+    const reason =
+      'the reference "#/components/schemas/Nobody" leads to nothing in the document, or to itself';
+    for (const name of ["One", "Two", "Three", "One/properties/next", "Nobody"]) {
+      expect(references.findFault([{ schema: ref(name) }])).toBe(reason);
+    }
+    for (const name of ["Whole", "Three/items~1x", "One/properties/whole"]) {
+      const expected = name.includes("~1") ? expect.stringContaining("~1x") : undefined;
+      expect(references.findFault([{ schema: ref(name) }])).toEqual(expected);
+    }
   });
 });
 

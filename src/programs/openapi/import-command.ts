@@ -16,6 +16,7 @@ import {
   SIGNING_KEY,
 } from "../../openapi/import-files.ts";
 import { checkDocument, readDocument } from "../../openapi/read-document.ts";
+import { References } from "../../openapi/references.ts";
 import { checkBaseUrl } from "../../openapi/servers-and-security.ts";
 import { validateDocument } from "../../openapi/validate-document.ts";
 import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
@@ -69,12 +70,13 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   }
   const ca = line.ca === undefined ? undefined : readCa(line.ca, terminal);
   const document = await openDocument(spec, terminal);
-  const faults = checkDocument(document);
+  const references = new References(document);
+  const faults = checkDocument(document, references);
   if (faults.length > 0) throw refusal(spec, faults);
-  const warnings = await validateDocument(document);
+  const warnings = [...references.describeDangling(), ...(await validateDocument(document))];
   const catalog = loadShippedCatalog();
   const result = importDocument(document, {
-    catalog: catalog.catalog,
+    ...{ catalog: catalog.catalog, references },
     ...(line.baseUrl === undefined ? {} : { baseUrl: line.baseUrl }),
     ...(ca === undefined ? {} : { ca: UPSTREAM_CA }),
     onProgress: (done, total) => report(done, total, terminal),
