@@ -13,12 +13,14 @@ import { type Check, type FileReport, failed, ok, skipped, warning } from "./che
 /** Another writer of such files marks each line with what it holds. */
 const MARK = /^jws:/;
 
+/** The keys that records and decisions in them may be signed with; of none, any is taken. */
+export interface RecordKeys {
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly passkeys: readonly KeyObject[];
+}
+
 /** Verifies the records of a file. */
-export function checkRecords(
-  text: string,
-  file: string,
-  keys: readonly Ed25519PublicKey[],
-): FileReport {
+export function checkRecords(text: string, file: string, keys: RecordKeys): FileReport {
   const lines = text.split(/\r?\n/).filter((line) => line !== "");
   const checks =
     lines.length === 1
@@ -27,19 +29,26 @@ export function checkRecords(
   return { file, kind: "attribution-records", checks };
 }
 
-function checkOne(line: string, keys: readonly Ed25519PublicKey[]): readonly Check[] {
-  const jws = line.trim().replace(MARK, "");
-  const auditId = ok("audit-id", hash("sha256", jws));
-  return [signatureCheck(jws, keys), ...[passkeyCheck(jws) ?? []].flat(), auditId];
+function checkOne(line: string, keys: RecordKeys): readonly Check[] {
+  const jws = jwsOf(line);
+  return [...checksOf(jws, keys), ok("audit-id", hash("sha256", jws))];
+}
+
+function jwsOf(line: string): string {
+  return line.trim().replace(MARK, "");
+}
+
+function checksOf(jws: string, { keys, passkeys }: RecordKeys): readonly Check[] {
+  const passkey = passkeyCheck(jws, passkeys);
+  return [signatureCheck(jws, keys), ...(passkey === undefined ? [] : [passkey])];
 }
 
 /** Every line that fails; of those that do not, how many there are of each kind. */
-function checkMany(lines: readonly string[], keys: readonly Ed25519PublicKey[]): readonly Check[] {
+function checkMany(lines: readonly string[], keys: RecordKeys): readonly Check[] {
   const faults: Check[] = [];
   const others = new Map<string, { check: Check; count: number }>();
   for (const [index, line] of lines.entries()) {
-    const jws = line.trim().replace(MARK, "");
-    for (const check of [signatureCheck(jws, keys), passkeyCheck(jws) ?? []].flat()) {
+    for (const check of checksOf(jwsOf(line), keys)) {
       if (check.outcome === "failed") {
         faults.push({ ...check, message: `line ${index + 1}: ${check.message}` });
         continue;
@@ -75,10 +84,10 @@ function signatureCheck(jws: string, keys: readonly Ed25519PublicKey[]): Check {
 }
 
 /** The check of a record in which a passkey decided; undefined: none did. */
-function passkeyCheck(jws: string): Check | undefined {
+function passkeyCheck(jws: string, pinned: readonly KeyObject[]): Check | undefined {
   const payload = decodeJws(jws)?.payload;
   if (!isRecord(payload) || !isSignedDecision(payload)) return undefined;
-  const fault = decisionFault(payload, []);
+  const fault = decisionFault(payload, pinned);
   if (fault !== undefined) return failed("passkey", fault);
   const { operator } = payload;
   const who = isRecord(operator) ? String(operator["id"]) : "";

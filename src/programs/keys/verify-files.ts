@@ -15,9 +15,9 @@ import {
   checkManifest,
   type GenesisReport,
 } from "./check-documents.ts";
-import { checkRecords } from "./check-records.ts";
+import { checkRecords, type RecordKeys } from "./check-records.ts";
 import { checkKey, type FileReport, failed, hasPassed, isKeyText, printReports } from "./checks.ts";
-import { readVerificationKeys } from "./key-files.ts";
+import { readPasskeys, readVerificationKeys } from "./key-files.ts";
 
 /** The files; none with --chain. */
 export const VERIFY_ARGS = {
@@ -63,9 +63,8 @@ interface NamedFile {
   readonly recognized: RecognizedFile;
 }
 
-interface Context extends CertificateContext {
+interface Context extends CertificateContext, RecordKeys {
   readonly directory: string;
-  readonly keys: readonly Ed25519PublicKey[];
   readonly issuers: readonly Ed25519PublicKey[];
   readonly reports: readonly GenesisReport[];
 }
@@ -73,6 +72,9 @@ interface Context extends CertificateContext {
 /** Verifies the files of a command line, and tells whether all of them passed. */
 export function verifyFiles(line: VerifyLine, terminal: Terminal, now: number): boolean {
   const { directory } = terminal;
+  for (const option of ["agent", "archive", "head"] as const) {
+    if (line[option] !== undefined) throw usage(`expected --chain beside --${option}`);
+  }
   const files = line.files.map((file): NamedFile => {
     const text = readText(directory, file);
     return { file, text, recognized: recognize(text) };
@@ -84,6 +86,7 @@ export function verifyFiles(line: VerifyLine, terminal: Terminal, now: number): 
   const context: Context = {
     directory,
     keys: readVerificationKeys(line.key, terminal),
+    passkeys: readPasskeys(line.passkey, terminal),
     issuers,
     reports: geneses,
     geneses: geneses.flatMap(({ genesis }) => genesis ?? []),
@@ -102,7 +105,7 @@ function verifyFile({ file, text, recognized }: NamedFile, context: Context): Fi
     case "key":
       return checkKey(text, file, statSync(resolve(context.directory, file)).mode);
     case "records":
-      return checkRecords(text, file, context.keys);
+      return checkRecords(text, file, context);
     case "genesis": {
       const { kind, checks } = checkGenesis(text, file, context.issuers);
       return { file, kind, checks };

@@ -325,6 +325,24 @@ describe("agtp-keys verify --chain, with approvals that a passkey signed", () =>
     }
   });
 
+  it("checks a file of its records in the same way", async () => {
+    const { program, passkey } = await approve();
+    const FILE = "journal/00000001.jws";
+    program.write("one.jws", program.read(FILE).split("\n")[1] ?? "");
+    for (const file of [FILE, "one.jws"]) {
+      for (const pinned of [[], ["--passkey", "otto.jwk", "--passkey", "nina.jwk"]]) {
+        const { exitCode, out } = await program.run("verify", file, "--key", KEY, ...pinned);
+        expect(out).toContain("the decision is signed with a passkey of link:Nina\n");
+        expect(exitCode).toBe(0);
+      }
+      const other = await program.run("verify", file, "--key", KEY, "--passkey", "otto.jwk");
+      expect(other.out).toContain(
+        `the attestation is signed with passkey ${passkey.id}, which no --passkey names\n`,
+      );
+      expect(other.exitCode).toBe(1);
+    }
+  });
+
   it("wants a key for --passkey", async () => {
     const { program } = await approve();
     const { exitCode, err } = await program.run(...CHAIN, "--passkey", "journal/notes.txt");

@@ -308,6 +308,21 @@ describe("agtp-keys verify, of records and manifests", () => {
     expect(out).toContain("3 records: by ed25519-");
   });
 
+  it("wants a chain for what is asked of one", async () => {
+    const program = await prepare();
+    program.write("record.jws", record(program));
+    for (const option of ["--head", "--archive", "--agent"]) {
+      const { exitCode, out, err } = await program.run(
+        "verify",
+        "record.jws",
+        option,
+        "a".repeat(64),
+      );
+      expect([exitCode, out]).toEqual([2, ""]);
+      expect(err).toContain(`expected --chain beside ${option}`);
+    }
+  });
+
   it("verifies a manifest, and says whose word it is", async () => {
     const program = await prepare();
     await program.run("signing", "--out", "other.pem");
