@@ -16,6 +16,7 @@ import {
 import {
   type ChainReport,
   type JudgePayload,
+  truncation,
   verifyChain,
 } from "../../state/records/verify-chain.ts";
 import { CommandRefusal } from "../shell/command.ts";
@@ -43,9 +44,11 @@ export async function verifyInspectedChain(
   const head = await inspectHead(client, { agentId, callerId });
   if (head === undefined) return undefined;
   let archived: string | undefined;
+  let isTrusted = trustedHead === undefined;
   const report = await verifyChain({
     ...{ agentId, head, keys, trustedHead, judge },
     fetch: async (auditId) => {
+      isTrusted ||= auditId === trustedHead;
       const question = { target: "audit", audit_id: auditId };
       const jws = await inspect(client, callerId, question, "jws");
       if (jws === GONE) archived = auditId;
@@ -54,7 +57,8 @@ export async function verifyInspectedChain(
   });
   // A walk ends at the first record that is not to be had.
   const isCut = archived !== undefined && report.broken?.auditId === archived;
-  return isCut ? { ...report, broken: undefined, archived } : report;
+  if (!isCut) return report;
+  return { ...report, broken: isTrusted ? undefined : truncation(trustedHead, head), archived };
 }
 
 /** The newest record of an agent's chain; undefined when the server has none. */
@@ -109,20 +113,19 @@ function reasonOf({ status, body }: ClientResponse): string {
 /** Goes on in an archive where the server's part ends; both have to hold, and to meet. */
 export async function followInArchive(
   served: InspectedReport,
-  question: Omit<JournalQuestion, "archive" | "trustedHead">,
+  question: Omit<JournalQuestion, "archive">,
 ): Promise<JournalReport & InspectedReport> {
   const { archived, ...end } = served;
-  if (archived === undefined || end.broken !== undefined) return served;
-  const { directory } = question;
-  const begin = await verifyJournalChain({
-    ...question,
-    archive: directory,
-    trustedHead: archived,
-  });
-  if (begin === undefined) return served;
+  if (archived === undefined) return served;
+  const archive = { ...question, archive: question.directory };
+  const begin = await verifyJournalChain({ ...archive, trustedHead: archived });
+  if (begin === undefined) return { ...end, broken: truncation(archived) };
   if (begin.broken === undefined && begin.head !== archived) {
     throw new CommandRefusal("the archive went on while the server was asked: verify once more");
   }
+  // A trusted head that the server does not have may be here.
+  const isTrusted =
+    end.broken === undefined || (await verifyJournalChain(archive))?.broken === undefined;
   return {
     ...end,
     records: begin.records + end.records,
@@ -131,7 +134,7 @@ export async function followInArchive(
     verified: begin.verified + end.verified,
     unsigned: begin.unsigned + end.unsigned,
     unchecked: begin.unchecked + end.unchecked,
-    broken: begin.broken,
+    broken: begin.broken ?? (isTrusted ? undefined : end.broken),
     cut: begin.cut,
   };
 }

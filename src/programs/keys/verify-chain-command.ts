@@ -97,9 +97,9 @@ async function walkServer(
   terminal: Terminal,
 ): Promise<WalkedChain | undefined> {
   const callerId = line.agentId ?? agentId;
-  const question = { agentId, keys, judge };
+  const question = { agentId, keys, trustedHead, judge };
   const served = await askServer(trustFlags(line), line.chain, terminal, (client) =>
-    verifyInspectedChain(client, { ...question, callerId, trustedHead }),
+    verifyInspectedChain(client, { ...question, callerId }),
   );
   const { archive } = line;
   if (served?.archived === undefined || archive === undefined) return served;

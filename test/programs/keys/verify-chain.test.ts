@@ -166,6 +166,33 @@ describe("agtp-keys verify --chain, over INSPECT", () => {
     expect((await program.run(...args)).exitCode).toBe(1);
   });
 
+  it("is cut where a trusted record is neither served nor archived", async () => {
+    const answers = new Map<string, Buffer>();
+    const { program, args, records } = await serve(answers, 4);
+    answers.set(
+      records[1]?.auditId ?? "",
+      reply('{"error":{"code":"record-archived"}}', "410 Gone"),
+    );
+    mkdirSync(`${program.directory}/archive`);
+    const older = records.slice(0, 2).map(({ jws }) => `${jws}\n`);
+    program.write("archive/00000001.jws", older.join(""));
+    const kindOf = async (head = "", ...archive: readonly string[]) => {
+      const { json } = await program.run(...args, ...archive, "--head", head, "--json");
+      return (json["broken"] as { kind: string } | null)?.kind;
+    };
+    const ARCHIVE = ["--archive", "archive"];
+    const newer = makeChain({ agentId: AGENT, length: 1 })[0]?.auditId;
+    expect(await kindOf(newer)).toBe("truncated");
+    expect(await kindOf(newer, ...ARCHIVE)).toBe("truncated");
+    // Nobody but the archive has the first one.
+    expect(await kindOf(records[0]?.auditId)).toBe("truncated");
+    expect(await kindOf(records[0]?.auditId, ...ARCHIVE)).toBeUndefined();
+    for (const { auditId } of records.slice(1)) {
+      expect(await kindOf(auditId)).toBeUndefined();
+      expect(await kindOf(auditId, ...ARCHIVE)).toBeUndefined();
+    }
+  });
+
   it("goes on in an archive, where both meet", async () => {
     const answers = new Map<string, Buffer>();
     const { program, args, records } = await serve(answers);
@@ -181,11 +208,14 @@ describe("agtp-keys verify --chain, over INSPECT", () => {
     expect(json).toMatchObject({ records: 3, broken: null, signatures: { verified: 3 } });
     expect(json).toMatchObject({ first: { audit_id: records[0]?.auditId } });
     expect(json).not.toHaveProperty("archived");
-    archive(1);
-    const short = await program.run(...args, "--archive", "archive", "--json");
-    expect(short.json).toMatchObject({
-      broken: { kind: "truncated", audit_id: records[1]?.auditId },
-    });
+    for (const count of [1, 0]) {
+      archive(count);
+      const short = await program.run(...args, "--archive", "archive", "--json");
+      expect(short).toMatchObject({
+        exitCode: 1,
+        json: { broken: { kind: "truncated", audit_id: records[1]?.auditId } },
+      });
+    }
     archive(3);
     const more = await program.run(...args, "--archive", "archive");
     expect(more).toMatchObject({ exitCode: 1, err: expect.stringContaining("verify once more") });
