@@ -58,7 +58,12 @@ export const pinsCommand: Command = command({
   run: async ({ config: path, accept, json = false }, terminal) => {
     const config = readConfig(path, terminal);
     const states = await judge(config, terminal);
-    if (accept !== undefined) return acceptTool(accept, states, config, terminal);
+    if (accept !== undefined) {
+      const accepted = await acceptTool(accept, states, config);
+      if (json) printJson(accepted, terminal.out);
+      else tellAccepted(accepted, terminal);
+      return true;
+    }
     if (json) printJson(states.map(asJson), terminal.out);
     else tell(states, terminal);
     return states.every(({ status }) => status === "pinned");
@@ -89,27 +94,40 @@ function stateOf(tool: PinnedTool, asked: OfferedTools | string, pins: ToolPins)
   return { ...tool, pin, status: "changed", offered, ...(differences && { differences }) };
 }
 
+/** A tool whose definition counts from now on, or did already. */
+interface AcceptedTool {
+  readonly server: string;
+  readonly tool: string;
+  readonly status: "accepted" | "pinned";
+  readonly pin: string;
+}
+
+/** Accepts for every endpoint of the tool: files may pin it as it was at several times. */
 async function acceptTool(
   named: string,
   states: readonly PinState[],
   config: Config,
-  { out }: Terminal,
-): Promise<boolean> {
-  const state = states.find(({ server, tool }) => `${server}/${tool}` === named);
+): Promise<AcceptedTool> {
+  const own = states.filter(({ server, tool }) => `${server}/${tool}` === named);
+  const [state] = own;
   if (state === undefined) throw usage(`no endpoint is bound to the tool ${JSON.stringify(named)}`);
-  const { offered, status, reason } = state;
+  const { server, tool, offered, status, reason } = state;
   if (offered === undefined) {
     const why = reason === undefined ? "" : `: ${reason}`;
     throw new CommandRefusal(`${named} is ${status}, nothing is offered${why}`);
   }
-  if (status === "changed") await keep(state, offered, config);
-  const isNew = status === "changed" ? "accepted" : "is pinned already";
-  out.write(`${defuseLine(`${named} ${isNew}`)}\ndefinition = "${offered.pin}"\n`);
-  return true;
+  const changed = own.filter((one) => one.status === "changed");
+  if (changed.length > 0) await keep(changed, offered, config);
+  return { server, tool, status: changed.length > 0 ? "accepted" : "pinned", pin: offered.pin };
+}
+
+function tellAccepted({ server, tool, status, pin }: AcceptedTool, { out }: Terminal): void {
+  const isNew = status === "accepted" ? "accepted" : "is pinned already";
+  out.write(`${defuseLine(`${server}/${tool} ${isNew}`)}\ndefinition = "${pin}"\n`);
 }
 
 async function keep(
-  tool: PinnedTool,
+  tools: readonly PinnedTool[],
   { pin, definition }: OfferedTool,
   config: Config,
 ): Promise<void> {
@@ -119,7 +137,7 @@ async function keep(
   const accept = async (store: Store): Promise<void> => {
     const pins = await ToolPins.open(store);
     await pins.remember(pin, definition);
-    await pins.accept(tool, pin);
+    for (const tool of tools) await pins.accept(tool, pin);
   };
   await withState(config, "agtp-mcp pins", () => withStore(config, accept, refusal), refusal);
 }

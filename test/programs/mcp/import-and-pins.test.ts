@@ -237,6 +237,29 @@ describe("agtp-mcp pins", () => {
     expect((await changed.run("pins")).exitCode).toBe(0);
   });
 
+  it("accepts for each endpoint of a tool, whatever its file pins", async () => {
+    const desk = makeDesk();
+    await desk.run("import", "tools", "-o", "endpoints/tools");
+    const changed = changedDesk(desk);
+    const folder = join(changed.directory, "endpoints/tools");
+    const older = readFileSync(join(folder, "echo.toml"), "utf8")
+      .replace(/^path = ".*"$/m, 'path = "/echo-again"')
+      .replace(/sha256:[0-9a-f]{64}/, `sha256:${"0".repeat(64)}`);
+    writeFileSync(join(folder, "older.toml"), older);
+
+    const accept = () => changed.run("pins", "--accept", "tools/echo", "--json");
+    const accepted = JSON.parse((await accept()).out);
+    expect(accepted).toEqual({
+      ...{ server: "tools", tool: "echo", status: "accepted" },
+      pin: expect.stringMatching(/^sha256:/),
+    });
+    const listed = await changed.run("pins", "--json");
+    const pins = (JSON.parse(listed.out) as { pin: string }[]).map(({ pin }) => pin);
+    expect(pins.slice(1)).toEqual([accepted.pin, accepted.pin]);
+    expect(listed.exitCode).toBe(0);
+    expect(JSON.parse((await accept()).out)).toEqual({ ...accepted, status: "pinned" });
+  });
+
   it("says of a name that nobody has that it was taken for a command", async () => {
     const { exitCode, err } = await makeDesk().run("import", "none-of-them", "-o", "endpoints");
     expect(exitCode).toBe(2);
