@@ -1,6 +1,7 @@
 /** `agtp-keys verify --chain`: walks an attribution chain, and reports where it breaks. */
-import { statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { findDirectoryFault } from "../../base/bounded-file.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { isAgentId, isSha256 } from "../../identity/identifiers.ts";
@@ -114,15 +115,15 @@ async function walkJournal(
   const { directory } = terminal;
   const { chain } = line;
   const path = resolve(directory, chain);
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) {
+  const fault = findDirectoryFault(path);
+  if (fault !== undefined) {
     const expected = "expected --chain to be a journal directory or agtp://HOST";
-    throw usage(`${expected}: "${chain}" does not exist; a daemon makes it when it is started`);
+    if (existsSync(path)) throw usage(`${expected}, got "${chain}"`);
+    const hint = fault === "does not exist" ? "; a daemon makes it when it is started" : "";
+    throw usage(`${expected}: "${chain}" ${fault}${hint}`);
   }
-  if (!found.isDirectory()) {
-    throw usage(`expected --chain to be a journal directory or agtp://HOST, got "${chain}"`);
-  }
-  const archive = line.archive === undefined ? undefined : resolve(directory, line.archive);
+  const archive =
+    line.archive === undefined ? undefined : directoryOf("--archive", line.archive, terminal);
   try {
     const question = { directory: path, archive, agentId, keys, trustedHead, judge };
     return await verifyJournalChain(question);
@@ -133,7 +134,7 @@ async function walkJournal(
 
 function directoryOf(option: string, written: string, { directory }: Terminal): string {
   const path = resolve(directory, written);
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
+  if (findDirectoryFault(path) === undefined) return path;
   throw usage(`expected ${option} to be a directory, got "${written}"`);
 }
 

@@ -32,7 +32,7 @@ interface JournalView {
   readonly fault: ChainBreak | undefined;
 }
 
-/** Opens a journal; an archive that is not whole is left out. Nothing is written. */
+/** Opens a journal; an archive that lacks what was never moved to it is left out. Nothing is written. */
 export async function openJournalView(journal: ViewedJournal): Promise<JournalView> {
   const { directory, archive } = journal;
   const own = listSegments(directory).map((number) => ({ directory, number }));
@@ -47,9 +47,10 @@ export async function openJournalView(journal: ViewedJournal): Promise<JournalVi
     const altered = archive === undefined ? undefined : await findAltered(archive, cuts);
     return { segments, cut, begin: undefined, fault: fault ?? gap ?? altered };
   }
+  const lost = archive === undefined ? undefined : findLost(archive, cuts, own);
   try {
     const begin = await findHead(journal, cut);
-    return { segments: left, cut, begin, fault: fault ?? gap ?? findHole(begin) };
+    return { segments: left, cut, begin, fault: fault ?? gap ?? lost ?? findHole(begin) };
   } catch (error) {
     const unread = badCheckpoint(cut, reasonOf(error));
     return { segments: left, cut, begin: undefined, fault: fault ?? unread };
@@ -103,6 +104,21 @@ function findGone(
   }
   // One that stands before the first cut was taken away by hand.
   return found[0]?.number === 1 ? found : undefined;
+}
+
+/** A segment that is neither in the archive that it was moved to nor still on its way there. */
+function findLost(
+  archive: string,
+  cuts: readonly JournalCut[],
+  own: readonly SegmentPlace[],
+): ChainBreak | undefined {
+  const there = new Set([...listSegments(archive), ...own.map(({ number }) => number)]);
+  const [lost] = segmentsOf(cuts.filter(({ isArchived }) => isArchived)).filter(
+    ({ file }) => !there.has(segmentNumber(file) ?? 0),
+  );
+  if (lost === undefined) return undefined;
+  const message = `${lost.file} is not in the archive, and its signed checkpoint says that it was moved there`;
+  return { kind: "missing-segment", auditId: "", message };
 }
 
 async function findAltered(

@@ -102,10 +102,14 @@ describe("agtp-keys verify --chain, of a journal", () => {
     const unknown = await program.run("verify", "--chain", "journal", "--agent", OTHER_AGENT);
     expect(unknown).toMatchObject({ exitCode: 1, out: "" });
     expect(unknown.err).toBe(`agtp-keys: journal has no record of agent ${OTHER_AGENT}\n`);
-    for (const chain of ["missing", "file", "http://localhost"]) {
+    for (const chain of ["missing", "file", "file/journal", "http://localhost"]) {
       const { exitCode, err } = await program.run("verify", "--chain", chain, "--agent", AGENT);
       expect(exitCode, chain).toBe(2);
       expect(err).toContain("expected --chain to be a journal directory or agtp://HOST");
+      const args = ["--chain", "journal", "--archive", chain, "--agent", AGENT];
+      const archived = await program.run("verify", ...args);
+      expect(archived.exitCode, chain).toBe(2);
+      expect(archived.err).toContain("expected --archive to be a directory");
     }
   });
 

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -470,6 +471,29 @@ describe("a journal that was cut", () => {
     writeFileSync(path, lines.filter((line) => !isOf(line)).join("\n"));
     const report = await house.verify(ALICE, house.archive);
     expect(report?.broken?.kind).toBe("altered-archive");
+  });
+
+  it.each([
+    ["a segment less in the archive", (archive: string) => rmSync(join(archive, segmentName(1)))],
+    ["another directory for an archive", (archive: string) => renameSync(archive, `${archive}-1`)],
+  ])("does not verify with %s", async (_, change) => {
+    const { house, state } = await grown(40);
+    await house.retain(state, { bytes: 12_000, archive: house.archive });
+    await state.close();
+    change(house.archive);
+    mkdirSync(house.archive, { recursive: true });
+    expect((await house.verify(ALICE))?.broken).toBeUndefined();
+    expect((await house.verify(ALICE, house.archive))?.broken).toMatchObject({
+      kind: "missing-segment",
+      message: expect.stringContaining("00000001.jws is not in the archive"),
+    });
+  });
+
+  it("verifies what is left where no segment was ever moved to an archive", async () => {
+    const { house, state } = await grown(40);
+    await house.retain(state, { bytes: 12_000 });
+    await state.close();
+    expect((await house.verify(ALICE, makeArchive(house)))?.broken).toBeUndefined();
   });
 
   it("does not vouch for what was missing before the cut", async () => {
