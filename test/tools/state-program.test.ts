@@ -75,6 +75,8 @@ describe("agtpd state", () => {
     for (const [command, file] of [
       ["import", nowhere],
       ["import", directory],
+      ["import", join(configPath, "state.ndjson")],
+      ["import", join(directory, "x".repeat(300))],
       ["export", nowhere],
     ] as const) {
       const { exitCode, err } = await state(configPath, command, file);

@@ -7,7 +7,7 @@ import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { syncPath } from "../../base/state-files.ts";
-import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import { segmentsIn } from "../../state/journal/segment.ts";
 import type { ImportReport } from "../../state/moving/import-lines.ts";
 import { ImportRefusal, importPostgres } from "../../state/moving/import-postgres.ts";
@@ -167,15 +167,17 @@ function moveIn(moves: readonly Move[], suffix: string): readonly string[] {
   }
 }
 
+/** Of a call to the system, which names the path that it was about, where it was about one. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "errno" in error;
+}
+
 function explained(error: unknown, source: string): unknown {
   if (error instanceof StateFileError) return new CommandRefusal(`${source} ${error.message}`);
-  if (["ENOENT", "EACCES", "EISDIR"].includes(codeOf(error))) {
-    return usage(`cannot read ${source}: ${reasonOf(error)}`);
-  }
   const fault = findStoreFault(error);
   if (fault !== undefined) return usage(`cannot import ${source}: ${fault.message}`);
-  if (["ENOSPC", "EDQUOT", "EROFS"].includes(codeOf(error))) {
-    return usage(`cannot import ${source}: ${reasonOf(error)}`);
-  }
-  return error;
+  if (!isSystemError(error)) return error;
+  // A directory is opened, and cannot be read.
+  const isOfSource = error.path === source || error.code === "EISDIR";
+  return usage(`cannot ${isOfSource ? "read" : "import"} ${source}: ${reasonOf(error)}`);
 }
