@@ -150,9 +150,7 @@ export const schemaCommand: Command = command({
     }
     if (write) {
       const file = resolve(directory, config);
-      if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
-        throw usage(`${JSON.stringify(config)} is no configuration file`);
-      }
+      if (!isFile(file)) throw usage(`${JSON.stringify(config)} is no configuration file`);
       const files = schemaFiles();
       writeFiles(dirname(file), files, true);
       for (const { path } of files) err.write(`wrote ${path}\n`);
@@ -164,6 +162,15 @@ export const schemaCommand: Command = command({
     return true;
   },
 });
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    // What cannot be looked at is none, either.
+    return false;
+  }
+}
 
 function isName(text: string): text is SchemaName {
   return SCHEMA_NAMES.some((name) => name === text);

@@ -223,7 +223,7 @@ type = "string"
     const again = await runIn(join(directory, "shop"), schemaCommand, ["--write"]);
     expect(again.exitCode).toBe(0);
     expect(again.err).toContain(".agtp/schema/recipe.json");
-    for (const config of ["shop", "nowhere/agtp-server.toml"]) {
+    for (const config of ["shop", "nowhere/agtp-server.toml", "shop/agtp-server.toml/x"]) {
       const args = ["--write", "--config", config];
       const { exitCode, err } = await runIn(directory, schemaCommand, args);
       expect([config, exitCode]).toEqual([config, 2]);
