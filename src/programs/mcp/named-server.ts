@@ -42,6 +42,7 @@ export function nameServer(
     ...{ timeoutMs: TIMEOUT_MS, connectMs: STARTUP_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
   };
   if (/^https?:\/\//i.test(target)) {
+    if (!URL.canParse(target)) throw usage(`${JSON.stringify(target)} is no URL`);
     refuseVariables(variables);
     const { hostname, protocol } = new URL(target);
     const named = name ?? (kebab(hostname) || "server");

@@ -204,6 +204,17 @@ describe("agtp-mcp import", () => {
     });
   });
 
+  it.each(["https://", "http://a b", "https://localhost:99999/mcp"])(
+    "is asked of no %s",
+    async (url) => {
+      const { exitCode, err } = await makeDesk().run("import", url, "-o", "endpoints");
+      expect({ exitCode, err }).toEqual({
+        exitCode: 2,
+        err: `agtp-mcp import: ${JSON.stringify(url)} is no URL\n`,
+      });
+    },
+  );
+
   it("says of a server that says nothing that its time is over", async () => {
     const mute = {
       name: "mute",
