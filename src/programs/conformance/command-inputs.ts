@@ -148,14 +148,16 @@ export function chooseCases(
   });
   const unknown = line.case.find((name) => !cases.some((one) => one.name === name));
   if (unknown !== undefined) throw usage(`there is no case "${unknown}"; --list has them all`);
-  const chosen = cases.filter(
-    ({ name, clauses }) =>
-      (sections.length === 0 && line.case.length === 0) ||
-      line.case.includes(name) ||
-      sections.some((section) => clauses.some((clause) => liesWithin(clause, section))),
+  const idle = sections.filter((section) => !cases.some((one) => isAbout(one, section)));
+  if (idle.length > 0) throw usage(`no case is about ${idle.join(", ")}`);
+  if (sections.length === 0 && line.case.length === 0) return cases;
+  return cases.filter(
+    (one) => line.case.includes(one.name) || sections.some((section) => isAbout(one, section)),
   );
-  if (chosen.length === 0) throw usage(`no case is about ${sections.join(", ")}`);
-  return chosen;
+}
+
+function isAbout({ clauses }: ConformanceCase, section: string): boolean {
+  return clauses.some((clause) => liesWithin(clause, section));
 }
 
 /** The cases that may fail; `cases` are all there are, chosen or not. */

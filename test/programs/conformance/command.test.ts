@@ -352,6 +352,7 @@ describe("agtp-conformance on a wrong command line", () => {
     [["agtp://x", "--scope", "all"], "expected scopes such as a:b,c:d"],
     [["agtp://x", "--only", "five"], "expected a section such as 5.1"],
     [["agtp://x", "--only", "99"], "no case is about 99"],
+    [["agtp://x", "--only", "5.1", "--clause", "99"], "no case is about 99"],
     [["agtp://x", "--case", "5.1"], 'there is no case "5.1"'],
     [["agtp://x", "--timeout", "0"], "expected seconds for --timeout"],
     [["agtp://x", "--timeout", "1e9"], "expected seconds for --timeout"],
