@@ -46,3 +46,17 @@ describe("octets of a process that are not UTF-8", () => {
     expect(readProcessLine(request)).toEqual({ kind: "stray", reason: "is not UTF-8" });
   });
 });
+
+// RFC 8259 §2, §8.1
+describe("what stands before the object of a line", () => {
+  const log = '{"jsonrpc":"2.0","method":"log","params":{}}';
+
+  it("may be blanks of JSON", () => {
+    expect(readProcessLine(Buffer.from(` \t${log}`))).toEqual({ kind: "log", params: {} });
+  });
+
+  it("is told of as a byte order mark where it is one, which no log shows", () => {
+    const reason = "begins with a byte order mark";
+    expect(readProcessLine(Buffer.from(`\ufeff${log}`))).toEqual({ kind: "stray", reason });
+  });
+});

@@ -7,6 +7,7 @@ import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseJson, recordIn, valueAt } from "../../base/json-value.ts";
 import { shareEncoded, sourceOf } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
+import { withoutMark } from "../../base/utf8.ts";
 
 /** The version of the protocol. */
 export const PROTOCOL = 1;
@@ -44,6 +45,8 @@ const MAX_FUNCTIONS = 10_000;
 const MAX_NAME = 256;
 const MAX_FAULT = 2_048;
 const OPENING = 0x7b;
+const SPACE = 0x20;
+const TAB = 0x09;
 /** A shorter text cannot be nested too deeply. */
 const SHORT = 128;
 
@@ -51,7 +54,7 @@ const SHORT = 128;
 export function readProcessLine(octets: Buffer): ProcessMessage {
   if (octets.length === 0) return stray("is empty");
   // Most of what is no message is told from one without being parsed.
-  if (octets[0] !== OPENING) return stray("is no JSON object");
+  if (firstCharacter(octets) !== OPENING) return stray(noObject(octets));
   const message = parseJson(octets.toString("utf8"));
   if (message === undefined) return stray("is no JSON");
   if (!isRecord(message) || message["jsonrpc"] !== "2.0") return stray("is no JSON-RPC 2.0");
@@ -74,6 +77,19 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
   }
   if (isRecord(result)) keepNumbers(octets, result["body"]);
   return { kind: "result", id, result };
+}
+
+/** The first octet that is no blank of JSON; undefined where there is none. */
+function firstCharacter(octets: Buffer): number | undefined {
+  let at = 0;
+  while (octets[at] === SPACE || octets[at] === TAB) at += 1;
+  return octets[at];
+}
+
+/** A mark is seen in no log: the line would look like the message that it is without it. */
+function noObject(octets: Buffer): string {
+  const hasMark = withoutMark(octets) !== octets;
+  return hasMark ? "begins with a byte order mark" : "is no JSON object";
 }
 
 /** The caller has the numbers of a body as the process wrote them: other languages have longer ones. */
