@@ -100,8 +100,9 @@ export class McpConnection {
       return connection;
     } catch (error) {
       await connection.close();
+      const reason = connectReason(error);
       const words = opened.lastWords();
-      throw words === "" ? error : new Error(`${reasonOf(error)}: ${words}`, { cause: error });
+      throw new Error(words === "" ? reason : `${reason}: ${words}`, { cause: error });
     }
   }
 
@@ -189,6 +190,18 @@ export class McpConnection {
     await this.#client.close().catch(() => undefined);
     await this.#opened.close().catch(() => undefined);
   }
+}
+
+/** The library leaves out the status of a refused POST, which may be all that the server says. */
+function connectReason(error: unknown): string {
+  const reason = reasonOf(error).replace(/:?\s*$/, "");
+  if (!(error instanceof SdkHttpError)) return reason;
+  const { status } = error;
+  // MCP 2025-11-25 "Backwards Compatibility": so an address of the older transport answers.
+  const isOther = status === 404 || status === 405;
+  const meaning =
+    "there is no Streamable HTTP at this address, and HTTP+SSE of 2024-11-05 is not called";
+  return isOther ? `HTTP ${status}: ${meaning}: ${reason}` : `HTTP ${status}: ${reason}`;
 }
 
 function isRepeat(answer: ToolAnswer): answer is InputRequired {

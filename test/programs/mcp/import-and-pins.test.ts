@@ -1,7 +1,10 @@
+import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { parse } from "smol-toml";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
 import { configFile, makeDeployment } from "../../support/deployment.ts";
@@ -44,6 +47,17 @@ function readEndpoints({ directory }: Desk, folder: string): readonly EndpointTa
       (name) =>
         parse(readFileSync(join(directory, folder, name), "utf8"))["endpoint"] as EndpointTable,
     );
+}
+
+/** The address of a server that answers everything alike, for the running test. */
+async function serveStatus(status: number, body: string): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(status).end(body));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
 }
 
 /** The servers of a configuration that has no more than these. */
@@ -159,6 +173,18 @@ describe("agtp-mcp import", () => {
     const { exitCode, err } = await desk.run("import", "-o", "made", "--", "/no/such/program", "x");
     expect(exitCode).toBe(2);
     expect(err).toContain("cannot be asked");
+  });
+
+  // An address of HTTP+SSE, MCP 2024-11-05, has no POST.
+  it.each([
+    [404, "Cannot POST /sse", / HTTP 404: there is no Streamable HTTP at .*: Cannot POST \/sse\n$/],
+    [405, "", / HTTP 405: there is no Streamable HTTP at .*: Error POSTing to endpoint\n$/],
+    [400, "No.", / HTTP 400: .*: No\.\n$/],
+  ])("says of a server that answers %i what that means", async (status, body, said) => {
+    const url = await serveStatus(status, body);
+    const { exitCode, err } = await makeDesk().run("import", url, "-o", "made");
+    expect(exitCode).toBe(2);
+    expect(err).toMatch(said);
   });
 
   it("says what a command that ends at once wrote, and gives it the variables that it is to have", async () => {
