@@ -62,8 +62,8 @@ function contentFor(
   if (!isAccepted(status)) {
     return { content: [{ type: "text", text: refusalText(response) }, ...content], isError: true };
   }
-  const isTold = asked.isCurrent || asked.isOutputTold;
-  return resultOf(read, { isContent: asked.isContent, isTold });
+  const { isContent, isCurrent, isOutputTold: isPromised } = asked;
+  return resultOf(read, { isContent, isCurrent, isPromised });
 }
 
 /** The status and the name of a refusal on one line. */

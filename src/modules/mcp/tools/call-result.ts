@@ -27,9 +27,11 @@ export interface Answered {
 
 /** The result of a tool: as text for every client, and as a value for those that were told its form. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
-  const { isContent = false, isOutputTold = false } = tool?.description ?? {};
-  const isTold = answered.isCurrent || isOutputTold;
-  const result = resultOf(contentOf(answered.answer.response), { isContent, isTold });
+  const { isCurrent } = answered;
+  const { current, isOutputTold = false, isContent = false } = tool?.description ?? {};
+  const isPromised = isCurrent ? current?.outputSchema !== undefined : isOutputTold;
+  const told = { isContent, isCurrent, isPromised };
+  const result = resultOf(contentOf(answered.answer.response), told);
   return { ...result, _meta: metaOf(answered) };
 }
 

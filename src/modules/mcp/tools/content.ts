@@ -40,19 +40,38 @@ export function readContent(
   return { content: [octets(Buffer.from(body), mediaType, responseId)], value: undefined };
 }
 
-/** A body as the result of a tool; `isTold`: its client was told the form of any value. */
-export function resultOf(
-  { content, value }: AnswerContent,
-  { isContent, isTold }: { readonly isContent: boolean; readonly isTold: boolean },
-): CallToolResult {
-  const parts = isContent ? partsIn(value) : undefined;
+/** The manner in which a client was told what a tool gives. */
+export interface ToldOutput {
+  /** True if the tool gives MCP's own content. */
+  readonly isContent: boolean;
+  /** True for a client of 2026-07-28. */
+  readonly isCurrent: boolean;
+  /** True if the client was told a schema, in the words of its protocol. */
+  readonly isPromised: boolean;
+}
+
+/** A body as the result of a tool. */
+export function resultOf(answer: AnswerContent, told: ToldOutput): CallToolResult {
+  const { content, value } = answer;
+  const parts = told.isContent ? partsIn(value) : undefined;
   if (parts !== undefined) return { content: [...parts] };
-  // The older protocol has records alone here, the current one has any value.
-  const hasStructure = value !== undefined && (isTold || isRecord(value));
+  const structure = structureOf(answer, told);
   return {
     content: [...content],
-    ...(hasStructure ? { structuredContent: value as Record<string, unknown> } : {}),
+    ...(structure === undefined ? {} : { structuredContent: structure as Record<string, unknown> }),
   };
+}
+
+/** The older protocol has records alone here, and of any tool; the current one has any value. */
+function structureOf(
+  { content: [part], value }: AnswerContent,
+  { isCurrent, isPromised }: ToldOutput,
+): unknown {
+  if (value !== undefined) return isCurrent || isPromised || isRecord(value) ? value : undefined;
+  // A client that was told a schema takes no success without a value: 204 has none, and text is one.
+  if (!isPromised) return undefined;
+  if (part === undefined) return {};
+  return isCurrent && part.type === "text" ? part.text : undefined;
 }
 
 function octets(body: Buffer, mimeType: string, responseId: string): ContentBlock {

@@ -1,7 +1,10 @@
 /** Content that a tool gives part by part, and arguments in header fields.   MCP "Tools", "Custom Headers" */
 import { describe, expect, it } from "vitest";
 import { isContentSchema, partsIn } from "../../../../src/modules/mcp/tools/content.ts";
+import { openDaemon } from "../../../support/daemon.ts";
 import { endpointFile } from "../../../support/deployment.ts";
+import { openDesktop } from "../../../support/desktop.ts";
+import { DESK, gatewayFiles } from "../../../support/gateway.ts";
 import { mcpFiles, openMcp, VERSIONS } from "../../../support/mcp.ts";
 import { current, currentFields, messageOf, post } from "../../../support/mcp-session.ts";
 
@@ -42,6 +45,48 @@ describe.each(VERSIONS)("a tool that gives content, to a client of %s", (version
     const { content, isError } = await client.callTool({ name: "fetch_content", arguments: {} });
     expect(isError).toBeUndefined();
     expect(content).toEqual([{ type: "text", text: expect.stringContaining('"data":7') }]);
+  });
+});
+
+/** Tools that are described, and whose answers are no JSON. */
+function bareFiles(): Readonly<Record<string, string>> {
+  const tool = (name: string, type: string): string =>
+    endpointFile({
+      ...{ method: "FETCH", path: `/${name}`, output_schema: { type } },
+      handler: { type: "registered_function", function: `bare.${name}` },
+    });
+  return {
+    "bare.mjs": `export const nothing = () => ({ status: 204 });
+      export const lines = () => ({ body: "a,b\\n", headers: { "Content-Type": "text/csv" } });`,
+    "endpoints/nothing.toml": tool("nothing", "object"),
+    "endpoints/lines.toml": tool("lines", "string"),
+  };
+}
+
+// A client refuses what is no error and has no value, once it was told a schema. MCP "Output Schema"
+describe.each(VERSIONS)("a tool that answers without JSON, to a client of %s", (version) => {
+  const faces = {
+    "the daemon": async () => (await openMcp(mcpFiles({}, bareFiles()))).connectClient(version),
+    "agtp-mcp": async () => {
+      const { daemon } = await openDaemon(gatewayFiles({}, bareFiles()));
+      const args = [`agtp://localhost:${daemon.port}`, "--insecure", "--agent-id", DESK];
+      return (await openDesktop(version, args)).client;
+    },
+  };
+
+  it.each(Object.entries(faces))("gives the value that it promises, before %s", async (_, open) => {
+    const client = await open();
+    const { tools } = await client.listTools();
+    const schema = tools.find(({ name }) => name === "fetch_nothing")?.outputSchema;
+    expect(schema).toMatchObject({ type: "object" });
+    const nothing = await client.callTool({ name: "fetch_nothing", arguments: {} });
+    expect(nothing).toMatchObject({ content: [], structuredContent: {} });
+    const { content, structuredContent } = await client.callTool({
+      ...{ name: "fetch_lines", arguments: {} },
+    });
+    expect(content).toEqual([{ type: "text", text: expect.stringContaining("a,b") }]);
+    const value = version === "2026-07-28" ? expect.stringContaining("a,b") : undefined;
+    expect(structuredContent).toEqual(value);
   });
 });
 
