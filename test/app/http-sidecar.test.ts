@@ -258,6 +258,31 @@ describe("a response over HTTP", () => {
     expect(text).not.toMatch(/secret|\bat \w+ \(|\.mjs/);
   });
 
+  it("lets no link or picture of another site call what does more than inform", async () => {
+    const draw = endpointFile({
+      ...{ method: "FETCH", path: "/tickets/{ticket_id}" },
+      properties: { ticket_id: { type: "string" } },
+      semantic: {
+        ...{ intent: "Draw a ticket.", actor: "agent", outcome: "The ticket is drawn." },
+        ...{ capability: "transaction", confidence: 0.5, is_idempotent: false },
+        impact: "irreversible",
+      },
+      handler: { type: "registered_function", function: "desk.echo" },
+    });
+    const { fetch } = await openGateway(gatewayFiles({}, { "endpoints/draw.toml": draw }));
+    const from = (site: string): RequestInit => ({ headers: { "sec-fetch-site": site } });
+    for (const method of ["GET", "HEAD"]) {
+      const asked = await fetch("/tickets/7", { method, ...from("cross-site") });
+      expect([asked.status, asked.headers.has("audit-id")]).toEqual([403, false]);
+    }
+    const named = await fetch("/tickets/7", { headers: { origin: "https://evil.example" } });
+    expect(await named.json()).toMatchObject({ error: { code: "origin-not-allowed" } });
+    expect((await fetch("/tickets/7", from("same-site"))).status).toBe(403);
+    expect((await fetch("/tickets/7", from("none"))).status).toBe(200);
+    expect((await fetch("/tickets/7")).status).toBe(200);
+    expect((await fetch("/orders/7", from("cross-site"))).status).toBe(200);
+  });
+
   it("keeps pages of other origins from changing anything, and lets configured ones read", async () => {
     const { fetch } = await openGateway();
     const evil = { origin: "https://evil.example" };

@@ -2,7 +2,7 @@
  * Keeps pages of browsers from what they must not do. No page may read an answer unless its origin
  * is configured. A page may still send what it cannot read the answer of, so from any other origin
  * nothing is done that could change something: the sidecar may listen on the machine of whoever
- * looks at that page.   Fetch "CORS protocol"
+ * looks at that page.   Fetch "CORS protocol", Fetch Metadata "Sec-Fetch-Site"
  */
 import { isIP } from "node:net";
 import { isLoopbackHost, readAuthority } from "../../base/addresses.ts";
@@ -13,6 +13,8 @@ import { FURTHER_METHODS, METHODS } from "./http-target.ts";
 /** The fields for the browser, beside the answer or instead of it. */
 type OriginVerdict =
   | { readonly kind: "same"; readonly fields: FieldPairs }
+  /** A page elsewhere that promises to change nothing, which is for the endpoint to keep. */
+  | { readonly kind: "reading"; readonly fields: FieldPairs }
   | { readonly kind: "preflight"; readonly fields: FieldPairs }
   | { readonly kind: "refused" };
 
@@ -21,6 +23,8 @@ type FieldPairs = readonly (readonly [name: string, value: string])[];
 interface OriginRequest {
   readonly method: string;
   readonly origin: string | undefined;
+  /** `Sec-Fetch-Site`: a browser says of a GET without Origin where it was asked to send it. */
+  readonly site: string | undefined;
   /** `Access-Control-Request-Method` */
   readonly asksFor: string | undefined;
 }
@@ -41,17 +45,20 @@ const EXPOSED = [
 /** The time that a browser may remember; it never remembers longer than two hours. */
 const MAX_AGE_SECONDS = 600;
 
+/** Links and pictures of other pages, which come without an Origin; an address that was typed is `none`. */
+const ELSEWHERE: ReadonlySet<string | undefined> = new Set(["cross-site", "same-site"]);
+
 /** Judges by the configured origins. */
 export function createOriginPolicy(
   origins: readonly string[],
 ): (request: OriginRequest) => OriginVerdict {
   const allowed = new Set(origins);
   const varies: FieldPairs = allowed.size === 0 ? [] : [["vary", "Origin"]];
-  return ({ method, origin, asksFor }) => {
-    if (origin === undefined) return { kind: "same", fields: varies };
-    if (!allowed.has(origin)) {
-      return isReading(method) ? { kind: "same", fields: varies } : { kind: "refused" };
+  return ({ method, origin, site, asksFor }) => {
+    if (origin === undefined ? ELSEWHERE.has(site) : !allowed.has(origin)) {
+      return isReading(method) ? { kind: "reading", fields: varies } : { kind: "refused" };
     }
+    if (origin === undefined) return { kind: "same", fields: varies };
     const fields: FieldPairs = [...varies, ["access-control-allow-origin", origin]];
     if (method !== "OPTIONS" || asksFor === undefined) {
       return { kind: "same", fields: [...fields, ["access-control-expose-headers", EXPOSED]] };

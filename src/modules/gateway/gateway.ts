@@ -21,6 +21,7 @@ import { rateLimited, refusalBody, serverError } from "../../dispatch/refusals/r
 import { uuidv7 } from "../../identity/uuid.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
+import { isWireFault } from "../../wire/message-parser.ts";
 import { createHostPolicy, createOriginPolicy } from "./browser-guard.ts";
 import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
@@ -33,7 +34,7 @@ import {
   writeAnswer,
 } from "./http-answer.ts";
 import { createHttpEntrance, type HttpEntranceParts } from "./http-entrance.ts";
-import { METHODS, OPENAPI_PATH } from "./http-target.ts";
+import { METHODS, OPENAPI_PATH, readTarget } from "./http-target.ts";
 
 /** The parts that a sidecar is made from. */
 export interface GatewayParts extends HttpEntranceParts {
@@ -112,7 +113,7 @@ const ANOTHER_HOST = errorBody("host-not-allowed", "this server is not called by
 
 function addHooks(
   app: FastifyInstance,
-  { config, toll }: GatewayParts,
+  { config, toll, verbs }: GatewayParts,
   routes: readonly HttpRoute[],
 ): void {
   const { server, gateway, limits } = config;
@@ -128,16 +129,17 @@ function addHooks(
     if (!isOurs({ target: originalUrl, said: headers.host })) {
       return sendRefusal(reply, 421, ANOTHER_HOST);
     }
-    const asksFor = headers["access-control-request-method"];
-    const verdict = judge({ method, origin: headers.origin, asksFor });
-    if (verdict.kind === "refused") {
+    const { origin, "sec-fetch-site": site, "access-control-request-method": asksFor } = headers;
+    const verdict = judge({ method, origin, site: site?.toString(), asksFor });
+    // The pipeline knows better whom its requests come from.
+    const isPipelines = request.url === AGTP_ROUTE && method !== "OPTIONS";
+    const isEffect = verdict.kind === "reading" && isPipelines && mayChange(request, verbs);
+    if (verdict.kind === "refused" || isEffect) {
       const message = "pages of this origin may not call this server";
       return sendRefusal(reply, 403, errorBody("origin-not-allowed", message));
     }
     for (const [name, value] of verdict.fields) reply.header(name, value);
     if (verdict.kind === "preflight") return reply.code(204).send();
-    // The pipeline knows better whom its requests come from.
-    const isPipelines = request.url === AGTP_ROUTE && method !== "OPTIONS";
     return isPipelines ? undefined : takeToll(request, reply, toll, routeOf(routes, request.url));
   });
   app.addHook("onSend", async (request, reply) => {
@@ -147,6 +149,12 @@ function addHooks(
     // A client that does not read its answer is not waited for.
     reply.raw.setTimeout(limits.idleTimeoutMs);
   });
+}
+
+/** A link, or a picture of a page elsewhere, must not call what does more than inform. */
+function mayChange({ method, originalUrl }: FastifyRequest, verbs: GatewayParts["verbs"]): boolean {
+  const target = readTarget(originalUrl, originalUrl.length);
+  return !isWireFault(target) && verbs.mayChange(method, target.path);
 }
 
 function routeOf(routes: readonly HttpRoute[], url: string): HttpRoute | undefined {

@@ -141,6 +141,8 @@ interface VerbParts {
 export interface VerbRoutes {
   /** The pair that a request asks for; the method may still have an alias. */
   translate(httpMethod: string, path: string): Pair;
+  /** Tells whether an endpoint is found there that says of itself that it does more than inform. */
+  mayChange(httpMethod: string, path: string): boolean;
   /** The shape of the input of the endpoint that is asked for; undefined: there is none. */
   shapeOf(pair: Pair): InputShape | undefined;
   /** The HTTP methods that find an endpoint at a path, as an Allow field lists them. */
@@ -175,6 +177,10 @@ export function createVerbRoutes(parts: VerbParts): VerbRoutes {
   };
   return {
     translate,
+    mayChange: (httpMethod, path) => {
+      const found = find(translate(httpMethod, path));
+      return found !== undefined && found.definition.semantic.impact !== "informational";
+    },
     shapeOf: (pair) => find(pair)?.shape,
     allowed: (path) => {
       const found: readonly string[] = [

@@ -61,7 +61,7 @@ describe("createHostPolicy", () => {
 const PAGE = "https://app.example";
 
 function ask(method: string, origin?: string, asksFor?: string) {
-  return { method, origin, asksFor };
+  return { method, origin, asksFor, site: undefined };
 }
 
 // Fetch "CORS protocol"
@@ -69,8 +69,26 @@ describe("createOriginPolicy", () => {
   it("lets no page read an answer unless its origin is configured", () => {
     const judge = createOriginPolicy([]);
     expect(judge(ask("GET"))).toEqual({ kind: "same", fields: [] });
-    expect(judge(ask("GET", PAGE))).toEqual({ kind: "same", fields: [] });
-    expect(judge(ask("OPTIONS", PAGE, "POST"))).toEqual({ kind: "same", fields: [] });
+    expect(judge(ask("GET", PAGE))).toEqual({ kind: "reading", fields: [] });
+    expect(judge(ask("OPTIONS", PAGE, "POST"))).toEqual({ kind: "reading", fields: [] });
+  });
+
+  // Fetch Metadata "Sec-Fetch-Site"
+  it.each([
+    ["GET", undefined, "same"],
+    ["GET", "none", "same"],
+    ["GET", "same-origin", "same"],
+    ["GET", "cross-site", "reading"],
+    ["HEAD", "same-site", "reading"],
+    ["POST", "cross-site", "refused"],
+    ["POST", "same-origin", "same"],
+  ])("knows a %s without Origin by the site %s as %s", (method, site, kind) => {
+    expect(createOriginPolicy([PAGE])({ ...ask(method), site }).kind).toBe(kind);
+  });
+
+  it("lets a configured page call from its own site", () => {
+    const judge = createOriginPolicy([PAGE]);
+    expect(judge({ ...ask("POST", PAGE), site: "cross-site" }).kind).toBe("same");
   });
 
   it.each(["POST", "PUT", "PATCH", "DELETE", "NOTIFY"])(

@@ -41,6 +41,7 @@ function parts(httpRoutes: readonly HttpRoute[], faults: unknown[] = []): Gatewa
     },
     verbs: {
       translate: (method, path) => ({ method, path }),
+      mayChange: () => false,
       shapeOf: () => undefined,
       allowed: () => [],
     },

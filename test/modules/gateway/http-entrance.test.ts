@@ -20,6 +20,7 @@ const { registry } = createRegistry([
   route("AUDIT", "/orders", "informational"),
   route("FROBNICATE", "/orders", "informational"),
   route("QUERY", "/rooms/{id}", "informational"),
+  route("FETCH", "/tickets/{id}", "irreversible"),
 ]);
 const verbs = createVerbRoutes({
   ...{ catalog, names, registry, customMethods: ["FROBNICATE"] },
@@ -80,6 +81,19 @@ describe("translate", () => {
         expect(found ?? "informational").toBe("informational");
       }),
     );
+  });
+});
+
+describe("mayChange", () => {
+  it.each([
+    ["GET", "/tickets/7", true],
+    ["HEAD", "/tickets/7", true],
+    ["GET", "/orders/7", false],
+    ["GET", "/orders/7/cancel", false],
+    ["GET", "/nowhere", false],
+    ["GET", "/orders/audit", false],
+  ])("says of %s %s whether it does more than inform: %s", (method, path, may) => {
+    expect(verbs.mayChange(method, path)).toBe(may);
   });
 });
 
