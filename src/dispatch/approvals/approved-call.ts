@@ -76,6 +76,12 @@ export function differences(
   return isSame ? others : ["input"];
 }
 
+/** The principal that an escalation is for; undefined: an agent asked for itself. */
+export function principalOf(escalation: Escalation): string | undefined {
+  if (escalation.approval === undefined) return escalation.principalId;
+  return textIn(askedOf(escalation)["principal"]);
+}
+
 /** Tells whether nothing but the server's own files has changed since the question. */
 export function isOutdatedOnly(members: readonly (keyof ApprovedCall)[]): boolean {
   return members.every((name) => VERSIONS.has(name));

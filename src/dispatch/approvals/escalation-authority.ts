@@ -8,9 +8,11 @@ import { changedToolOf } from "../../handlers/mcp/changed-tool.ts";
 import type { Decision, Escalation } from "../../state/registers/escalation.ts";
 import { INSPECT_ALL, seesAll } from "../caller/caller.ts";
 import { type OperatorPolicy, operatorOf } from "../caller/operator.ts";
+import { isOwnMatter } from "../caller/own-matter.ts";
 import type { QueryCaller } from "../module/query-source.ts";
 import type { Refusal } from "../refusals/refusal.ts";
 import { confirmationForbidden } from "../refusals/task-refusals.ts";
+import { principalOf } from "./approved-call.ts";
 
 /** Tells whether an operator asks: by its certificate, or by the scope of operators. */
 export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {
@@ -25,8 +27,9 @@ export function maySee(
 ): boolean {
   const { agentId, recipient } = escalation;
   const own = asker.caller.agentId;
-  const isParty = own !== undefined && (own === agentId || own === recipient);
-  return isParty || isApprover(escalation, asker) || isOperating(asker, policy);
+  const isAsked = own !== undefined && own === recipient;
+  const isOwn = own === agentId && isOwnMatter({ principalId: principalOf(escalation) }, asker);
+  return isOwn || isAsked || isApprover(escalation, asker) || isOperating(asker, policy);
 }
 
 /** As what the asker may decide, or why it may not. */

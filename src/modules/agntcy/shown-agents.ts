@@ -4,6 +4,7 @@
  * own runs of them.   AGTP-API §5.8.2, AGTP "QUERY"
  */
 
+import { isOwnMatter } from "../../dispatch/caller/own-matter.ts";
 import type { UpstreamAgent } from "../../dispatch/module/module.ts";
 import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -67,8 +68,12 @@ const MAX_ENTRIES = 500;
 export function agentRunSource(register: Pick<AgentRuns, "newestOf">): QuerySource {
   return {
     name: "agntcy-runs",
-    entries: async ({ caller: { agentId } }) =>
-      agentId === undefined ? [] : register.newestOf(agentId).slice(0, MAX_ENTRIES).map(entryOf),
+    entries: async (asker) => {
+      const { agentId } = asker.caller;
+      if (agentId === undefined) return [];
+      const own = register.newestOf(agentId).filter((run) => isOwnMatter(run, asker));
+      return own.slice(0, MAX_ENTRIES).map(entryOf);
+    },
   };
 }
 

@@ -66,8 +66,8 @@ export class Background implements RunExecutor {
     const { register, runs } = this.#options;
     for (const delegation of left) {
       if (!register.isUnattended(delegation)) continue;
-      const { action, target, taskId, id: runId } = delegation;
-      const start = { kind: "delegate", action, target, taskId, runId } as const;
+      const { action, target, taskId, principalId, id: runId } = delegation;
+      const start = { kind: "delegate", action, target, taskId, principalId, runId } as const;
       const begun = runs.begin(delegation.agentId, start);
       this.run(delegation, () => begun.then(interrupted));
     }

@@ -5,7 +5,7 @@
  * the chain does not hold.   AGTP "DELEGATE"
  */
 import { makeAround } from "../../base/exact-numbers.ts";
-import { recordIn } from "../../base/json-value.ts";
+import { given, recordIn } from "../../base/json-value.ts";
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { carryMore, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
@@ -109,7 +109,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
     handedOn: hop.delegation.links.at(-1)?.scopes ?? [],
     target: nameOf(hop),
     action: describeTask(request.task),
-    ...(call.taskId === undefined ? {} : { taskId: call.taskId }),
+    ...given({ taskId: call.taskId, principalId: call.principalId }),
     callback,
   };
   if ((await register.add({ run: kept })).kind !== "added") {
@@ -137,8 +137,9 @@ function perform(
 }
 
 function runStart({ call, request, hop }: Asked): RunStart {
-  const { taskId } = call;
-  return { kind: "delegate", action: describeTask(request.task), target: nameOf(hop), taskId };
+  const { taskId, principalId } = call;
+  const action = describeTask(request.task);
+  return { kind: "delegate", action, target: nameOf(hop), taskId, principalId };
 }
 
 /** Undefined: it was a fault, of which the caller learns the id alone. */

@@ -73,10 +73,10 @@ async function execute(
   { call, exchange }: CausingRequest,
 ): Promise<HandlerSuccess | Refusal> {
   const { runs, resolver } = options;
-  const { taskId } = call;
+  const { taskId, principalId } = call;
   const action = describeAction(request.action);
   const owner = exchange.caller.document?.agentId;
-  const runId = await runs.begin(owner, { kind: "execute", action, taskId });
+  const runId = await runs.begin(owner, { kind: "execute", action, taskId, principalId });
   let answer: InnerAnswer | undefined;
   try {
     const result = await call.dispatch(pair.method, pair.path, request.input);

@@ -5,6 +5,7 @@
  */
 
 import { given } from "../../base/json-value.ts";
+import { isOwnMatter } from "../../dispatch/caller/own-matter.ts";
 import type { QueryEntry, QuerySource } from "../../dispatch/module/query-source.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../../state/collection.ts";
@@ -16,6 +17,8 @@ type RunState = "running" | "completed" | "refused" | "failed";
 interface RecentRun {
   readonly runId: string;
   readonly agentId: string;
+  /** The principal of the token that it was asked with. */
+  readonly principalId?: string;
   readonly kind: "execute" | "delegate";
   /** As the caller named it. */
   readonly action: string;
@@ -35,6 +38,7 @@ interface RecentRun {
 export interface RunStart extends Pick<RecentRun, "kind" | "action"> {
   readonly target?: string | undefined;
   readonly taskId?: string | undefined;
+  readonly principalId?: string | undefined;
   /** Of something that has an id already. */
   readonly runId?: string;
 }
@@ -69,10 +73,10 @@ export class RecentRuns {
   async begin(agentId: string | undefined, { runId, ...facts }: RunStart): Promise<string> {
     const id = runId ?? uuidv7();
     if (agentId === undefined) return id;
-    const { kind, action, target, taskId } = facts;
+    const { kind, action, target, taskId, principalId } = facts;
     const run: RecentRun = {
       ...{ runId: id, agentId, kind, action, startedAt: Date.now(), state: "running" },
-      ...given({ target, taskId }),
+      ...given({ target, taskId, principalId }),
     };
     await this.#runs.add(id, run);
     return id;
@@ -94,8 +98,11 @@ export class RecentRuns {
 export function runSource(runs: Pick<RecentRuns, "of">): QuerySource {
   return {
     name: "run",
-    entries: async ({ caller: { document } }) =>
-      document === undefined ? [] : runs.of(document.agentId).map(entryOf),
+    entries: async (asker) => {
+      const { document } = asker.caller;
+      const own = document === undefined ? [] : runs.of(document.agentId);
+      return own.filter((run) => isOwnMatter(run, asker)).map(entryOf);
+    },
   };
 }
 

@@ -8,6 +8,7 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
+import { isOwnMatter } from "../../dispatch/caller/own-matter.ts";
 import { notFound, refuseUncovered } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
@@ -29,6 +30,8 @@ export interface KeptDelegation {
   readonly id: string;
   /** The agent that handed on, and gets the outcome under the authority that it had then. */
   readonly agentId: string;
+  /** The principal of the token that it was handed on with. */
+  readonly principalId?: string;
   readonly scopes: readonly string[];
   /** Absent in what an earlier version kept. */
   readonly handedOn?: readonly string[];
@@ -152,8 +155,10 @@ export function delegationEndpoint(register: Pick<DelegationRegister, "find">): 
   };
 }
 
-function maySee({ agentId }: KeptDelegation, { caller }: ExchangeView): boolean {
-  return caller.document?.agentId === agentId || seesAll(caller);
+function maySee(delegation: KeptDelegation, exchange: ExchangeView): boolean {
+  const { caller } = exchange;
+  const isOwn = caller.document?.agentId === delegation.agentId;
+  return (isOwn && isOwnMatter(delegation, exchange)) || seesAll(caller);
 }
 
 function viewOf(delegation: KeptDelegation) {

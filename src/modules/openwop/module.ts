@@ -58,7 +58,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
     ],
     routesKey: "agents",
     httpRoutes: runs.isServing ? httpRoutes(context, openwop, kept, runs) : [],
-    sources: [runSource(host, tenant)],
+    sources: [runSource(host, tenant, { tellsApart: policies.oauth !== undefined })],
     approvals: [escalations],
     agents: openwop.documents,
     inventory: hostedInventory(context, openwop),
@@ -139,12 +139,20 @@ function agentsByAgtpId(
 
 const MOST = 100;
 
-/** An agent's own runs, as QUERY finds them; who has no Agent-ID has none.   AGTP "QUERY" */
-function runSource(host: RunHost, tenant: string): QuerySource {
+/**
+ * An agent's own runs, as QUERY finds them; who has no Agent-ID has none. A run does not say for which of the
+ * people behind the sidecar it is, so that where tokens tell them apart none of them is told.   AGTP "QUERY"
+ */
+function runSource(
+  host: RunHost,
+  tenant: string,
+  { tellsApart }: { readonly tellsApart: boolean },
+): QuerySource {
   return {
     name: "openwop-run",
-    entries: async ({ caller: { agentId } }) => {
-      if (agentId === undefined) return [];
+    entries: async ({ caller: { agentId }, peer }) => {
+      const isOneOfMany = tellsApart && peer.speaksAs !== undefined;
+      if (agentId === undefined || isOneOfMany) return [];
       const owner = { tenant, principal: `agtp:${agentId}`, scopes: [] };
       return host
         .list({ owner, sees: "own" })

@@ -157,7 +157,7 @@ interface Escalating {
 }
 
 function requestOf(call: Call, { agentId, recipient, now }: Escalating): EscalationRequest {
-  const { input, sessionId } = call;
+  const { input, sessionId, principalId } = call;
   const { reason, priority = "normal", deadline } = input;
   const taskId = taskOf(call);
   const context = askedIn(call);
@@ -165,7 +165,8 @@ function requestOf(call: Call, { agentId, recipient, now }: Escalating): Escalat
   const asked = { reason: reason ?? null, context, priority, recipient: recipient ?? null };
   return {
     ...{ agentId, context, deadlineAt: Math.min(wanted, now + LONGEST_MS) },
-    ...given({ taskId, sessionId, recipient, reason: reason as EscalationRequest["reason"] }),
+    ...given({ taskId, sessionId, recipient, principalId }),
+    ...given({ reason: reason as EscalationRequest["reason"] }),
     priority: priority as Escalation["priority"],
     fingerprint: hash("sha256", JSON.stringify(asked)),
   };

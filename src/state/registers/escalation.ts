@@ -78,6 +78,8 @@ export interface Escalation {
   readonly priority: Priority;
   /** The agent that may decide, beside the operators. */
   readonly recipient?: string;
+  /** The principal of the token that it was asked with. */
+  readonly principalId?: string;
   /** Other agents that this server grants the scope may decide, too. */
   readonly approverScope?: string;
   /** Milliseconds since the epoch. */

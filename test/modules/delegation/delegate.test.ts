@@ -195,7 +195,7 @@ describe("DELEGATE to a hosted agent", () => {
       body: { action: "BOOK /suites" },
     });
     expect([executed.status, executed.body["result"]]).toEqual([409, { left: 0 }]);
-    const asker = { caller: { document: { agentId: ALICE } } } as unknown as QueryCaller;
+    const asker = { caller: { document: { agentId: ALICE } }, peer: {} } as unknown as QueryCaller;
     const [run] = await runSource((await server.kept.once(openDelegation)).runs).entries(asker);
     expect(run?.content).toMatchObject({ kind: "execute", state: "refused", status: 409 });
     const payload = { name: "book_suites", arguments: {} };
@@ -380,7 +380,7 @@ describe("DELEGATE to a hosted agent", () => {
   it("is a run of the caller's", async () => {
     const server = await openServer(files);
     const { body } = await delegate(server, { headers: { "Task-ID": "t-7" } });
-    const asker = { caller: { document: { agentId: ALICE } } } as unknown as QueryCaller;
+    const asker = { caller: { document: { agentId: ALICE } }, peer: {} } as unknown as QueryCaller;
     const [entry] = await runSource((await server.kept.once(openDelegation)).runs).entries(asker);
     expect(entry?.content).toMatchObject({
       ...{ run_id: body["result"]?.["delegation_id"], kind: "delegate", action: "BOOK /rooms" },

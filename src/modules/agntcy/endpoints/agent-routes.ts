@@ -153,7 +153,7 @@ function cancelEndpoint({ manifest }: RouteContext, hosted: HostedRuns): AgentEn
     impact: "irreversible",
     inputSchema: RUN_SCHEMA,
     outputSchema: runOutputSchema(manifest.specs),
-    handler: (call) => cancelRun(hosted, call),
+    handler: (call, exchange) => cancelRun(hosted, call, exchange),
   };
 }
 

@@ -4,7 +4,7 @@
  * thread · 409 a thread that is busy · 422 the run failed, or the server did, by name · 429
  */
 
-import { recordIn } from "../../../base/json-value.ts";
+import { given, recordIn } from "../../../base/json-value.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import { refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
@@ -49,6 +49,7 @@ export async function executeAgent(
   const wanted: WantedRun = {
     ...{ runId: uuidv7(), base, owner, deadlineAt: Date.now() + timeoutMs },
     ...(payer.isKnown ? {} : { stranger: payer.key }),
+    ...given({ principalId: call.principalId }),
     ...(thread && { threadId: thread.threadId, upstreamThreadId: thread.upstreamThreadId }),
   };
   const place = await register.take(wanted);

@@ -5,6 +5,7 @@
  */
 import { within } from "../../../base/deadline.ts";
 import { seesAll } from "../../../dispatch/caller/caller.ts";
+import { isOwnMatter } from "../../../dispatch/caller/own-matter.ts";
 import {
   type Refusal,
   refusal,
@@ -129,12 +130,14 @@ export function findRun(
   register: Pick<AgentRuns, "find">,
   base: string,
   call: Call,
-  exchange: ExchangeView | undefined,
+  exchange: ExchangeView,
+  { seesOthers = true }: { readonly seesOthers?: boolean } = {},
 ): AgentRun | undefined {
   const run = namedRun(register, base, call);
   if (run === undefined) return undefined;
-  const isOwn = call.agentId !== undefined && run.owner === call.agentId;
-  return isOwn || (exchange !== undefined && seesAll(exchange.caller)) ? run : undefined;
+  const isOwn =
+    call.agentId !== undefined && run.owner === call.agentId && isOwnMatter(run, exchange);
+  return isOwn || (seesOthers && seesAll(exchange.caller)) ? run : undefined;
 }
 
 /** The run that a call names, whoever calls. */

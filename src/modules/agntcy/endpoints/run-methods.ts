@@ -70,9 +70,13 @@ export function queryEvents({ agent, register }: HostedRuns): RouteHandler {
 }
 
 /** CANCEL, where the agent's server calls runs off. 200 with the run · 404 · 409 it is over */
-export async function cancelRun(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
+export async function cancelRun(
+  hosted: HostedRuns,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerResult> {
   const { agent, register } = hosted;
-  const run = findRun(register, agent.base, call, undefined);
+  const run = findRun(register, agent.base, call, exchange, { seesOthers: false });
   if (run === undefined) return runNotFound();
   if (run.status === "cancelled") return answerRun(hosted, run);
   if (isOver(run)) return runConflict("run_over", `the run is over: ${run.status}`, run);

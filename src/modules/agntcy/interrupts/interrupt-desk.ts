@@ -3,8 +3,10 @@
  * answer; the agent that began the run does where the manifest's interrupt asks it and the operator
  * lets it.   AGTP "ESCALATE", "CONFIRM"
  */
+import { given } from "../../../base/json-value.ts";
 import { authorityOver } from "../../../dispatch/approvals/escalation-authority.ts";
 import { type OperatorPolicy, operatorOf } from "../../../dispatch/caller/operator.ts";
+import { isOwnMatter } from "../../../dispatch/caller/own-matter.ts";
 import type { QueryCaller } from "../../../dispatch/module/query-source.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { confirmationForbidden } from "../../../dispatch/refusals/task-refusals.ts";
@@ -104,7 +106,8 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     const { owner, interrupt } = run;
     if (asker.caller.agentId === owner) {
       const asked = manifest.specs.interrupts.find(({ type }) => type === interrupt?.type);
-      if (agentAnswers && asked?.asksAgent === true) return "recipient";
+      const isAsked = agentAnswers && asked?.asksAgent === true;
+      if (isAsked && isOwnMatter(run, asker)) return "recipient";
       return confirmationForbidden(
         "what the run asks is for people to answer, not for the agent that began the run",
       );
@@ -217,7 +220,7 @@ function questionOf(
   { manifest, approverScope }: Pick<RemoteAgent, "manifest" | "approverScope">,
   now: number,
 ): InterruptQuestion | undefined {
-  const { runId, base, owner, interrupt } = run;
+  const { runId, base, owner, principalId, interrupt } = run;
   if (run.status !== "interrupted" || interrupt === undefined) return undefined;
   const { interruptId, type } = interrupt;
   const asked = manifest.specs.interrupts.find((one) => one.type === type);
@@ -235,7 +238,7 @@ function questionOf(
         ...boundedParts({ payload: payload ?? null, resume_schema: asked?.resume.schema ?? {} }),
       },
       deadlineAt: now + DEADLINE_MS,
-      ...(approverScope === undefined ? {} : { approverScope }),
+      ...given({ approverScope, principalId }),
     },
   };
 }

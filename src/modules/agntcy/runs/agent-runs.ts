@@ -31,7 +31,14 @@ import {
 /** A run that is about to begin. */
 export type WantedRun = Pick<
   AgentRun,
-  "runId" | "base" | "owner" | "stranger" | "deadlineAt" | "threadId" | "upstreamThreadId"
+  | "runId"
+  | "base"
+  | "owner"
+  | "principalId"
+  | "stranger"
+  | "deadlineAt"
+  | "threadId"
+  | "upstreamThreadId"
 >;
 
 /** A run that has begun, as its server and this one know it. */

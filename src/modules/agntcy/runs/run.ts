@@ -38,6 +38,8 @@ export interface AgentRun {
   readonly base: string;
   /** The Agent-ID that started it. */
   readonly owner: string;
+  /** The principal of the token that it was started with. */
+  readonly principalId?: string;
   /** The origin of the owner's request, if this server does not know the owner. */
   readonly stranger?: string;
   /** The agent with its server. */

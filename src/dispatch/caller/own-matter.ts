@@ -1,0 +1,18 @@
+/**
+ * Whose matters of an agent a caller is told. The agent that the HTTP side speaks as is many people's, whom
+ * their tokens tell apart: what was asked for one of them is nothing to another.   `[policies.oauth]`
+ */
+import type { QueryCaller } from "../module/query-source.ts";
+
+/** Something that an agent asked for, for a principal of its token or for nobody in particular. */
+interface Matter {
+  readonly principalId?: string | undefined;
+}
+
+/** Tells whether a caller of the same agent is told of it; an agent that speaks for itself is told all. */
+export function isOwnMatter(
+  { principalId }: Matter,
+  { caller, peer }: Pick<QueryCaller, "caller" | "peer">,
+): boolean {
+  return peer.speaksAs === undefined || caller.principalId === principalId;
+}
