@@ -12,7 +12,7 @@ import type { ClientResponse } from "../../client/agtp-client.ts";
 import { isAccepted } from "../../client/exchange.ts";
 import { MANIFEST_TYPE, verifyManifest } from "../../identity/manifest-signature.ts";
 import { jsonText } from "../shell/print-json.ts";
-import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
+import { defuse, defuseJson, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 type Colours = ReturnType<typeof pc.createColors>;
 
@@ -26,7 +26,7 @@ export function printResponse(
   { out, err }: Terminal,
 ): void {
   const colours = pc.createColors(out.hasColour);
-  if (json) out.write(recordText(response));
+  if (json) out.write(defuseJson(recordText(response), out));
   else
     out.write(`${include ? head(response, out, colours) : ""}${bodyText(response, out, colours)}`);
   printMessages(response, err);

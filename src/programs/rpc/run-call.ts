@@ -22,7 +22,7 @@ import type { MethodContext, MethodDefaults } from "../../modules/agentcli/metho
 import { findMethod } from "../../modules/agentcli/methods/method-table.ts";
 import { MANIFEST_BOUNDS } from "../../modules/agentcli/protocol/answer-line.ts";
 import { jsonText, printJson } from "../shell/print-json.ts";
-import type { Terminal } from "../shell/terminal.ts";
+import { defuseJson, type Terminal } from "../shell/terminal.ts";
 import { placeFile } from "../shell/write-files.ts";
 
 /** One call. */
@@ -49,7 +49,7 @@ export async function runCall(line: CallLine, terminal: Terminal): Promise<numbe
     printJson(said, err);
     return 1;
   }
-  terminal.out.write(print(outcome, form === "ndjson"));
+  terminal.out.write(defuseJson(print(outcome, form === "ndjson"), terminal.out));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 /** JSON as programs print it: every `--json` in one form, also where there is no result. */
 import type { Problem } from "../../base/problem.ts";
-import type { Output } from "./terminal.ts";
+import { defuseJson, type Output } from "./terminal.ts";
 
 /** A JSON document as it is printed and written to files. */
 export function jsonText(document: unknown): string {
@@ -9,7 +9,7 @@ export function jsonText(document: unknown): string {
 
 /** Prints a JSON document, as every `--json` does. */
 export function printJson(document: unknown, out: Output): void {
-  out.write(jsonText(document));
+  out.write(defuseJson(jsonText(document), out));
 }
 
 /** Prints why there is no result, in the form in which faults of files are told; those of files are told instead of it. */

@@ -28,12 +28,26 @@ export interface Terminal {
   readonly streams: { readonly input: Readable; readonly output: Writable };
 }
 
-/** C0 but HTAB and LF, DEL, C1, and what changes the direction of text: a peer could forge output. */
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * C0 but HTAB and LF, DEL, C1, marks of direction, and what is not seen, but for the one that gives a sign its
+ * colours: a peer could forge output, or hide in it what somebody is to judge.
+ */
+const DECEPTIVE =
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb]|\p{Default_Ignorable_Code_Point}(?<!\p{Extended_Pictographic}\ufe0f)/gu;
 
 /** Text of a peer, made safe to be shown. */
 export function defuse(text: string): string {
-  return text.replace(CONTROLS, "\ufffd");
+  return text.replace(DECEPTIVE, "\ufffd");
+}
+
+/** JSON for an output: the same document, which JSON's own escapes make safe to be shown. */
+export function defuseJson(json: string, { isTerminal }: Pick<Output, "isTerminal">): string {
+  return isTerminal ? json.replace(DECEPTIVE, escaped) : json;
+}
+
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
 /** Defuses a text, on one line of bearable length. */
