@@ -37,6 +37,10 @@ const NOBODYS_IPV4: readonly Subnet[] = [
   ["0.0.0.0", 8, "ipv4"],
   ["169.254.0.0", 16, "ipv4"],
   ["224.0.0.0", 3, "ipv4"],
+  // Where three clouds keep theirs, which is no address of a link.
+  ["100.100.100.200", 32, "ipv4"],
+  ["192.0.0.192", 32, "ipv4"],
+  ["168.63.129.16", 32, "ipv4"],
 ];
 
 const NOBODYS: readonly Subnet[] = [
@@ -45,7 +49,7 @@ const NOBODYS: readonly Subnet[] = [
   ["::", 128, "ipv6"],
   ["fe80::", 10, "ipv6"],
   ["ff00::", 8, "ipv6"],
-  // The metadata services of three clouds, which have no link-local address in IPv6.
+  // The same of three clouds in IPv6.
   ["fd00:ec2::254", 128, "ipv6"],
   ["fd20:ce::254", 128, "ipv6"],
   ["fd00:c1::a9fe:a9fe", 128, "ipv6"],
