@@ -8,7 +8,12 @@ import { makeIssuerKey, signToken } from "../support/token-issuer.ts";
 type Answer = Readonly<Record<string, unknown>>;
 
 /** A request of one person, and what it was answered. */
-type Ask = (method: string, path: string, body: object) => Promise<[status: number, body: Answer]>;
+type Ask = (
+  method: string,
+  path: string,
+  body: object,
+  fields?: Readonly<Record<string, string>>,
+) => Promise<[status: number, body: Answer]>;
 
 const ISSUER = "https://id.example";
 /** Tokens tell people apart, and cancelled orders wait for an operator. */
@@ -34,8 +39,9 @@ async function openFor(
         "content-type": "application/json",
         ...(token && { authorization: `Bearer ${token}` }),
       };
-      const ask: Ask = async (method, path, body) => {
-        const response = await fetch(path, { method, headers, body: JSON.stringify(body) });
+      const ask: Ask = async (method, path, body, fields) => {
+        const sent = { method, headers: { ...headers, ...fields }, body: JSON.stringify(body) };
+        const response = await fetch(path, sent);
         return [response.status, (await response.json()) as Answer];
       };
       return ask;
@@ -117,5 +123,27 @@ describe("the people behind the sidecar", () => {
     expect([await found(bob), await found(ada)]).toEqual([0, 1]);
     expect((await ada("POST", `${path}/query`, {}))[0]).toBe(200);
     expect((await ada("POST", `${path}/confirm`, answer))[0]).toBeLessThan(300);
+  });
+
+  // docs/sessions.md
+  it("do not use, see, halt or end each other's sessions", async () => {
+    const [ada, bob, nobody] = (await openFor(["ada", "bob", ""])) as [Ask, Ask, Ask];
+    const inSession = { "session-id": "s-1" };
+    expect((await ada("POST", "/orders/audit", {}, inSession))[0]).toBe(200);
+    const named = { session_id: "s-1" };
+    for (const other of [bob, nobody]) {
+      const [status, body] = await other("POST", "/orders/audit", {}, inSession);
+      expect([status, body["error"]]).toMatchObject([401, { code: "session-mismatch" }]);
+      const inspected = { target: "session", ...named };
+      expect((await other("POST", "/inspect", inspected))[0]).toBe(404);
+      expect((await other("POST", "/suspend", named))[0]).toBe(404);
+      expect((await other("POST", "/revoke", { target: "session", ...named }))[0]).toBe(404);
+    }
+    const [, halted] = await ada("POST", "/suspend", named);
+    const { resumption_nonce } = halted["result"] as Answer;
+    expect((await bob("POST", "/resume", { resumption_nonce }))[0]).toBe(404);
+    expect((await ada("POST", "/resume", { resumption_nonce }))[0]).toBe(200);
+    expect((await ada("POST", "/orders/audit", {}, inSession))[0]).toBe(200);
+    expect((await ada("POST", "/revoke", { target: "session", ...named }))[0]).toBe(200);
   });
 });

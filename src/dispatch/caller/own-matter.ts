@@ -2,6 +2,7 @@
  * Whose matters of an agent a caller is told. The agent that the HTTP side speaks as is many people's, whom
  * their tokens tell apart: what was asked for one of them is nothing to another.   `[policies.oauth]`
  */
+import { hash } from "node:crypto";
 import type { QueryCaller } from "../module/query-source.ts";
 
 /** Something that an agent asked for, for a principal of its token or for nobody in particular. */
@@ -15,4 +16,16 @@ export function isOwnMatter(
   { caller, peer }: Pick<QueryCaller, "caller" | "peer">,
 ): boolean {
   return peer.speaksAs === undefined || caller.principalId === principalId;
+}
+
+/**
+ * What a session belongs to beside its agent: the certificate that it came with, by its fingerprint, or the principal
+ * whom the HTTP side speaks for, by a digest; undefined: neither.   AGTP "Sessions"
+ */
+export function sessionHolderOf({
+  caller: { principalId },
+  peer: { speaksAs, certificate },
+}: Pick<QueryCaller, "caller" | "peer">): string | undefined {
+  if (speaksAs === undefined || principalId === undefined) return certificate?.fingerprint;
+  return `for ${hash("sha256", principalId)}`;
 }

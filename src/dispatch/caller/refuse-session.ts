@@ -11,6 +11,7 @@ import { agentUnauthenticated, type Refusal } from "../refusals/refusal.ts";
 import { refuseHeldSession } from "../refusals/task-refusals.ts";
 import { ANONYMOUS } from "./caller.ts";
 import type { CallerState } from "./caller-state.ts";
+import { sessionHolderOf } from "./own-matter.ts";
 
 /** The registers of sessions. */
 export type SessionState = Pick<CallerState, "sessions" | "suspensions">;
@@ -50,8 +51,9 @@ export function enterSession(
 }
 
 /** A stranger's sessions are not kept; it may not take over those that are. */
-function userOf({ caller: { agentId, document }, peer }: Exchange): SessionUser {
-  return { agentId, tlsIdentity: peer.certificate?.fingerprint, isHosted: document !== undefined };
+function userOf(exchange: Exchange): SessionUser {
+  const { agentId, document } = exchange.caller;
+  return { agentId, tlsIdentity: sessionHolderOf(exchange), isHosted: document !== undefined };
 }
 
 /** Waits until the session that the request begins is stored; the refusal where another was faster. */

@@ -3,6 +3,7 @@
  * renewed, and one that names the agent is as good; a header alone is not the agent that came with one.
  * AGTP "Sessions"
  */
+import { sessionHolderOf } from "../../dispatch/caller/own-matter.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { HaltedSession } from "../../state/registers/suspension-register.ts";
 
@@ -12,8 +13,9 @@ export function isOwnSession(
     agentId,
     tlsIdentity,
   }: Pick<HaltedSession, "agentId"> & { readonly tlsIdentity?: string | undefined },
-  { caller, peer }: ExchangeView,
+  exchange: ExchangeView,
 ): boolean {
+  const { caller } = exchange;
   if (caller.agentId !== agentId) return false;
-  return caller.isCertified || peer.certificate?.fingerprint === tlsIdentity;
+  return caller.isCertified || sessionHolderOf(exchange) === tlsIdentity;
 }

@@ -6,6 +6,7 @@
  * or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
 import { readMoment } from "../../base/duration.ts";
+import { sessionHolderOf } from "../../dispatch/caller/own-matter.ts";
 import { contractOf, type RecordEvents, textOf } from "../../dispatch/contracts/contract-events.ts";
 import { endContract } from "../../dispatch/contracts/end-contracts.ts";
 import {
@@ -80,12 +81,12 @@ async function suspendSession(
   const now = suspensions.now();
   const violations = violationsOf(call, now);
   if (violations.length > 0) return schemaViolation(violations);
-  const { caller, peer } = exchange;
+  const { caller } = exchange;
   const { agentId, document } = caller;
   // Sessions are kept, and nobody whom this server does not know makes it write.
   if (agentId === undefined || document === undefined) return unknownAgent("suspended for");
   const sessionId = String(sessionOf(call));
-  const tlsIdentity = peer.certificate?.fingerprint;
+  const tlsIdentity = sessionHolderOf(exchange);
   const hold = suspensions.holdOf(sessionId);
   if (hold !== undefined)
     return isOwnSession(hold, exchange) ? refuseHeldSession(hold) : notFoundHere();
@@ -208,10 +209,10 @@ async function resume(
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const { caller, peer } = exchange;
+  const { caller } = exchange;
   const { agentId, document } = caller;
   if (agentId === undefined || document === undefined) return unknownAgent("resumed by");
-  const tlsIdentity = peer.certificate?.fingerprint;
+  const tlsIdentity = sessionHolderOf(exchange);
   const { resumption_nonce: nonce, session_id: sessionId, suspension_id: id } = call.input;
   const outcome = await suspensions.resume({
     agentId,
