@@ -19,6 +19,7 @@ import {
   CommandRefusal,
   FileProblems,
   type OptionDetails,
+  type OptionTable,
   type Outcome,
   type SubProgram,
 } from "./command.ts";
@@ -131,6 +132,7 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
   if (notes !== undefined) parser.addHelpText("after", notes);
   if (run !== undefined) {
     parser.action(() => {
+      refuseMissingOptions(parser, options);
       const line = readLine(parser);
       const asksForJson = "json" in line && line.json === true;
       choose({ asksForJson, run: () => run(line as never, terminal) });
@@ -150,6 +152,15 @@ function fillParser(parser: Parser, command: Command, terminal: Terminal, choose
   }
   if (programs.length > 0 && programs.every(({ description }) => description === undefined)) {
     parser.usage(["[options]", ...Object.keys(args)].join(" "));
+  }
+}
+
+/** Parsers look for these before unknown ones, which would hide that one of them was misspelt. */
+function refuseMissingOptions(parser: Parser, options: OptionTable): void {
+  for (const [flags, details] of Object.entries(options)) {
+    if (typeof details === "string" || details.isRequired !== true) continue;
+    const isWritten = parser.getOptionValue(new Option(flags).attributeName()) !== undefined;
+    if (!isWritten) parser.error(`error: required option '${flags}' not specified`);
   }
 }
 
@@ -219,8 +230,8 @@ function camelCase(name: string): string {
 }
 
 function createOption(flags: string, details: OptionDetails): Option {
-  const { help, choices, parse, isRequired = false } = details;
-  const option = new Option(flags, help).makeOptionMandatory(isRequired);
+  const { help, choices, parse } = details;
+  const option = new Option(flags, help);
   if (choices !== undefined) option.choices(choices);
   const isPath = /<(?:file|dir)>$/.test(flags);
   if (parse !== undefined) option.argParser(parse);

@@ -143,6 +143,25 @@ describe("a declared program", () => {
     expect(err).toContain(message);
   });
 
+  it("tells of a required option that was misspelt as of any other", async () => {
+    const send: Command = command({
+      name: "send",
+      description: "Sends.",
+      options: { "-t, --to <name>": { help: "to whom", isRequired: true } },
+      run: ({ to }, { out }) => {
+        out.write(to);
+        return true;
+      },
+    });
+    const misspelt = await run(send, "--ot", "Ada");
+    expect(misspelt).toMatchObject({ exitCode: 2, out: "" });
+    expect(misspelt.err).toContain("error: unknown option '--ot'\n(Did you mean --to?)\n");
+    const missing = await run(send);
+    expect(missing).toMatchObject({ exitCode: 2, out: "" });
+    expect(missing.err).toContain("error: required option '-t, --to <name>' not specified\n");
+    expect(await run(send, "-t", "Ada")).toMatchObject({ exitCode: 0, out: "Ada" });
+  });
+
   it("refuses too many arguments of a command, whatever is done without one", async () => {
     const { commands = [] } = shop;
     const open = command({ name: "shop", description: "a shop", commands, run: () => 0 });
