@@ -58,6 +58,8 @@ export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Map<number, CrewMember>();
   readonly #failures = new Map<number, number>();
+  /** Why a place stays empty, by the number of its worker. */
+  readonly #refusals = new Map<number, readonly Problem[]>();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Every process that has not ended, those that do not serve yet included. */
   readonly #processes = new Set<WorkerProcess>();
@@ -79,6 +81,14 @@ export class Crew {
   /** Lists the workers that serve, the lead first. */
   get members(): readonly CrewMember[] {
     return [...this.#members.values()].sort((left, right) => left.number - right.number);
+  }
+
+  /** What keeps workers from being replaced. */
+  get refusals(): readonly Problem[] {
+    return [...this.#refusals.values()].flat().map((problem) => ({
+      ...problem,
+      message: `keeps a worker from being replaced: ${problem.message}`,
+    }));
   }
 
   /** The one that has the listeners of HTTP; undefined while it is being replaced. */
@@ -261,11 +271,13 @@ export class Crew {
     const refusal = await beginning.finally(() => this.#beginning.delete(beginning));
     if (this.#isEnding) return;
     if (refusal === undefined) {
+      this.#refusals.delete(number);
       const pid = this.#members.get(number)?.process.pid;
       const fields = { event: "worker-replaced", worker: number, pid };
       this.#log.info(fields, `worker ${number} is replaced`);
       return;
     }
+    this.#refusals.set(number, refusal);
     for (const problem of refusal) {
       const fields = { event: "worker-refused", worker: number, ...problem };
       this.#log.error(fields, `worker ${number} cannot be replaced: ${problem.message}`);

@@ -153,7 +153,7 @@ class Parent extends RunningDaemon {
     return {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port },
       ...{ consolePort: this.#consolePort, config: this.config, isReady },
-      problems: this.#problems,
+      problems: distinct([...this.#problems, ...this.#crew.refusals]),
       connectionCount: () => this.#connectionCount(),
       workers: this.#crew.count,
       documentVersion: () => documentVersionOf(this.#crew),

@@ -1,6 +1,6 @@
 /** A daemon with workers is one daemon to whoever asks, watches, reloads or stops it. */
 import { once } from "node:events";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -192,6 +192,28 @@ it("says that nothing is reloaded where none of its workers can begin anew", asy
     reloaded: false,
     problems: [{ message: expect.stringContaining("no worker") }],
   });
+});
+
+it("says in its status what keeps a worker from being replaced, until that is mended", async () => {
+  const daemon = await openWorkers(2);
+  const pids = await Promise.all((await connectToEach(daemon, 2)).map(pidOf));
+  const file = join(daemon.directory, "agtp-server.toml");
+  const whole = readFileSync(file, "utf8");
+  writeFileSync(file, whole.replace("[server]", "[server]\nprot = 1"));
+  process.kill(Math.min(...pids), "SIGKILL");
+  const message = 'keeps a worker from being replaced: unknown key "prot"';
+  await vi.waitFor(async () => {
+    const { problems } = await control(daemon, "status");
+    expect(problems).toEqual([
+      expect.objectContaining({ file: "agtp-server.toml", key: "server.prot", message }),
+    ]);
+  }, PATIENCE);
+  writeFileSync(file, whole);
+  await vi.waitFor(() => {
+    expect(daemon.log).toContainEqual(expect.objectContaining({ event: "worker-replaced" }));
+  }, PATIENCE);
+  const { problems } = await control(daemon, "status");
+  expect(problems).not.toContainEqual(expect.objectContaining({ key: "server.prot" }));
 });
 
 it("answers what it has received before it stops", async () => {
