@@ -5,6 +5,7 @@ import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { readTrustAnchors } from "../../identity/client-certificate-verification.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";
+import { beginsAsStateFile } from "../../state/moving/state-file.ts";
 import { type Line, readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import {
@@ -152,6 +153,8 @@ type RecognizedFile =
   | { readonly kind: "manifest"; readonly manifest: JsonRecord }
   | { readonly kind: "unknown"; readonly fault: string };
 
+const STATE_FILE =
+  "is of agtpd state export: import it, and verify the chains of the imported journal by --chain";
 const RECORD = /^(?:jws:)?[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\s*(?:\n|$)/;
 
 /** Looks at a text. What is no JSON may be a secret, so nothing of it is repeated. */
@@ -168,6 +171,7 @@ function recognize(text: string): RecognizedFile {
 
 /** Looks at a text that begins as JSON does; a key or certificate inside it is a member's value. */
 function recognizeJson(text: string): RecognizedFile {
+  if (beginsAsStateFile(text)) return { kind: "unknown", fault: STATE_FILE };
   const parsed = parseBoundedJson(text);
   if (parsed.fault !== undefined) return { kind: "unknown", fault: parsed.fault };
   const { value } = parsed;

@@ -12,8 +12,14 @@ import type { Change } from "../store.ts";
 
 const STATE_FORMAT = "agtpd-state";
 const STATE_FORMAT_VERSION = 1;
+const STATE_FILE_START = `{"format":"${STATE_FORMAT}"`;
 /** The largest value, and its names, each octet of which may be escaped. */
 export const MAX_LINE_BYTES: number = MAX_VALUE_BYTES + 16 * MAX_NAME_BYTES;
+
+/** Tells a file of this format by its first octets. */
+export function beginsAsStateFile(text: string): boolean {
+  return text.startsWith(STATE_FILE_START);
+}
 
 /** The first line. */
 export interface StateHeader {

@@ -405,6 +405,7 @@ describe("agtp-keys verify, of anything else", () => {
     ["", "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON"],
     ["{", "must be JSON"],
     ["[]", "is JSON, but no object"],
+    ['{"format":"agtpd-state","version":1}\n{"put":[]}', "is of agtpd state export: import it"],
     ["{}", "is no Genesis, identity document or manifest"],
     ["a.b", "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON"],
   ])("fails for the content %j", async (content, message) => {
