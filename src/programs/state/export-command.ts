@@ -40,9 +40,11 @@ export const exportCommand: Command = command({
   args: { "<file>": "the file to write; never one that is there" },
   options: { "--config <file>": CONFIG, "--json": "print JSON" },
   run: async ({ file, config: path, json = false }, terminal) => {
-    const config = readConfig(path, terminal);
     const target = resolve(terminal.directory, file);
-    const { entries, records, chains } = await exportTo(target, config);
+    const directory = dirname(resolve(terminal.directory, path));
+    // A daemon has its variables, which who asks it may not.
+    const readLate = (): Config => readConfig(path, terminal);
+    const { entries, records, chains } = await exportTo(target, directory, readLate);
     if (json) printJson({ file: target, entries, records, chains }, terminal.out);
     else terminal.out.write(`${summary({ entries, records, chains })} in ${file}\n`);
     return true;
@@ -54,14 +56,19 @@ export function summary({ entries, records, chains }: Omit<Totals, "kind">): str
   return `${entries} entries, ${records} records in ${chains} chains`;
 }
 
-async function exportTo(target: string, config: Config): Promise<Totals> {
+/** Writes what the daemon of a directory says, or without one what its configuration names. */
+async function exportTo(
+  target: string,
+  directory: string,
+  configOf: () => Config,
+): Promise<Totals> {
   const part = `${target}.part`;
   const file = openNew(target, part);
   const out: ExportFile = { target, file };
   try {
-    const octets = await askDaemon(config);
+    const octets = await askDaemon(directory);
     const totals =
-      octets === undefined ? await exportOffline(config, out) : await write(octets, out);
+      octets === undefined ? await exportOffline(configOf(), out) : await write(octets, out);
     written(target, () => {
       fsyncSync(file);
       renameSync(part, target);
@@ -109,7 +116,7 @@ function openNew(target: string, part: string): number {
 }
 
 /** The lines of the daemon that runs there; undefined where none does. */
-async function askDaemon({ directory }: Config): Promise<AsyncIterable<Buffer> | undefined> {
+async function askDaemon(directory: string): Promise<AsyncIterable<Buffer> | undefined> {
   try {
     const { answer, rest } = await openControlLines(
       controlPath(directory),

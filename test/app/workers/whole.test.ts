@@ -1,6 +1,6 @@
 /** A daemon with workers is one daemon to whoever asks, watches, reloads or stops it. */
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -278,6 +278,19 @@ it("exports what all of them keep, beside what goes on", async () => {
   expect((await runIn(target.directory, stateCommand(), ["import", file])).exitCode).toBe(0);
   const chain = walkChain(readJournal(join(target.directory, ".agtp/journal")), ALICE);
   expect(chain.map(({ auditId }) => auditId)).toEqual(auditIds);
+});
+
+it("is exported by who has not its variables, as long as it runs", async () => {
+  const daemon = await openWorkers(2);
+  const exported = (file: string) =>
+    runIn(daemon.directory, stateCommand(), ["export", join(daemon.directory, file)]);
+  const toml = 'server_id = "${' + 'OF_THE_DAEMON}"';
+  writeFileSync(join(daemon.directory, "agtp-server.toml"), `[server]\n${toml}\n`);
+  expect(await exported("beside.jsonl")).toMatchObject({ exitCode: 0, err: "" });
+  await daemon.daemon.drain();
+  const refused = await exported("without.jsonl");
+  expect(refused).toMatchObject({ exitCode: 2, err: expect.stringContaining("OF_THE_DAEMON") });
+  expect(readdirSync(daemon.directory).filter((name) => name.includes("without"))).toEqual([]);
 });
 
 it("refuses what stops its first worker, and leaves nothing behind", async () => {
