@@ -58,7 +58,7 @@ export const importCommand: Command = command({
     const { keepNames: keepsNames = false, prefix: isPrefixed = false } = line;
     const naming = { config, variables: env, ...(name === undefined ? {} : { name }) };
     const named = nameServer(line.server, args, naming, terminal);
-    const drafted = await draft(named, only, { keepsNames, isPrefixed });
+    const drafted = await draft(named, only, { keepsNames, isPrefixed }, terminal);
     const files = drafted.tools.map(({ file, text }) => ({
       ...{ path: join(output, file), content: text, isSecret: false },
     }));
@@ -84,8 +84,9 @@ async function draft(
   { settings, entry }: NamedServer,
   only: readonly string[],
   naming: Pick<Drafting, "keepsNames" | "isPrefixed">,
+  terminal: Terminal,
 ): Promise<DraftedTools> {
-  const offered = await askTools(settings).catch((error: unknown) => {
+  const offered = await askTools(settings, terminal).catch((error: unknown) => {
     const fault = `the MCP server "${settings.name}" cannot be asked: ${reasonOf(error)}`;
     const isUnknown = entry !== undefined && fault.endsWith("ENOENT");
     throw usage(

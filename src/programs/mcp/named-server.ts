@@ -12,7 +12,7 @@ import {
 import { kebab } from "../../openapi/words.ts";
 import { usage } from "../shell/command.ts";
 import { readConfig } from "../shell/read-config.ts";
-import type { Terminal } from "../shell/terminal.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
 
 /** A server, and the configuration that has to be there for its endpoints. */
 export interface NamedServer {
@@ -108,14 +108,27 @@ export function settingsOf({ mcp, directory }: Config): readonly McpServerSettin
   return readMcpSettings(mcp.servers, directory);
 }
 
-/** Asks a server for its tools, once; throws for one that cannot be reached. */
-export async function askTools(settings: McpServerSettings): Promise<OfferedTools> {
+/** So long somebody waits without a word. */
+const SILENCE_MS = 5_000;
+
+/** Asks a server for its tools, once; throws for one that cannot be reached. Says that it waits for a slow one. */
+export async function askTools(
+  settings: McpServerSettings,
+  { err }: Pick<Terminal, "err">,
+): Promise<OfferedTools> {
   const ignore = (): void => undefined;
   const server = new McpServer(settings, { log: { info: ignore, warn: ignore } });
+  const { name, place, connectMs, timeoutMs } = settings;
+  const most = Math.ceil((place.kind === "command" ? connectMs : timeoutMs) / 1_000);
+  const slow = setTimeout(() => {
+    err.write(defuseLine(`waiting for the MCP server "${name}", for ${most} s at most`));
+    err.write("\n");
+  }, SILENCE_MS);
   try {
     // The server's own deadline ends it, and says so.
     return await server.tools(new AbortController().signal);
   } finally {
+    clearTimeout(slow);
     await server.close();
   }
 }

@@ -77,7 +77,7 @@ async function judge(config: Config, terminal: Terminal): Promise<readonly PinSt
   const asked = new Map<string, OfferedTools | string>();
   for (const name of new Set(tools.map(({ server }) => server))) {
     const known = settings.find((one) => one.name === name);
-    const offered = known === undefined ? "is not configured" : askTools(known);
+    const offered = known === undefined ? "is not configured" : askTools(known, terminal);
     asked.set(name, await Promise.resolve(offered).catch(reasonOf));
   }
   return tools.map((tool) => stateOf(tool, asked.get(tool.server) ?? "was not asked", pins));

@@ -4,15 +4,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { parse } from "smol-toml";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
+import { runProgram } from "../../../src/programs/shell/run-program.ts";
 import { configFile, makeDeployment } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { HOSTILE, SANE } from "../../support/mcp-upstream.ts";
 import type { EndpointTable } from "../../support/openapi-program.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
-import { type ProgramRun, runIn } from "../../support/terminal.ts";
+import { keepingTerminal, type ProgramRun, runIn } from "../../support/terminal.ts";
 
 interface Desk {
   readonly directory: string;
@@ -71,6 +73,18 @@ function readConfigText(text: string, environment: Record<string, string>) {
 
 // formats §10
 describe("agtp-mcp import", () => {
+  it("says that it waits for a server that says nothing for a while", async () => {
+    const directory = makeDirectory();
+    const silent = `setInterval(() => require("node:fs").existsSync("end") && process.exit(3), 20)`;
+    const terminal = keepingTerminal(directory);
+    const args = ["import", "-o", "out", "--", process.execPath, "-e", silent];
+    const importing = runProgram(mcpProgram, args, terminal);
+    const waiting = /^waiting for the MCP server "[^"]+", for 120 s at most\n$/;
+    await vi.waitFor(() => expect(terminal.written.err).toMatch(waiting), PATIENCE);
+    writeFileSync(join(directory, "end"), "");
+    expect(await importing).toBe(2);
+  });
+
   it("names commands that work from where it was called, and reach the server's own port", async () => {
     const { directory } = makeDesk({}, {}, { server: { server_id: "test", port: 4490 } });
     const [above, name] = [dirname(directory), basename(directory)];
