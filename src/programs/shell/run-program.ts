@@ -50,7 +50,7 @@ export async function runProgram(
     const parser = createParser(program, heardTerminal, (one) => {
       chosen = one;
     });
-    parser.parse(args, { from: "user" });
+    parser.parse(askingBelow(program, args), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
@@ -64,6 +64,13 @@ export async function runProgram(
   }
   if (chosen === undefined) return 2;
   return await exitCodeOf(chosen, program, { ...heardTerminal, isSilent });
+}
+
+/** `agtpd help status` is `agtpd status --help`: what a program below takes is not known before it is loaded. */
+function askingBelow({ programs = [] }: Command, args: readonly string[]): readonly string[] {
+  const [first, name, ...more] = args;
+  const isBelow = first === "help" && programs.some((below) => below.name === name);
+  return isBelow && name !== undefined ? [name, ...more, "--help"] : args;
 }
 
 /** An output, and the way to learn that nothing was written to it yet. */
@@ -176,7 +183,9 @@ function refuseUnknownCommands(parser: Parser, names: readonly string[]): void {
   parser.hook("preAction", (_, asked) => {
     const [unknown] = asked === parser ? parser.args : [];
     if (unknown === undefined) return;
-    const [closest] = closeMatches(unknown, names, 1);
+    const flag = `--${unknown}`;
+    const isFlag = parser.options.some(({ long }) => long === flag);
+    const [closest] = isFlag ? [flag] : closeMatches(unknown, names, 1);
     const hint = closest === undefined ? "" : `\n(Did you mean ${closest}?)`;
     parser.error(`error: unknown command '${unknown}'${hint}`);
   });

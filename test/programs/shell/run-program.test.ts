@@ -162,6 +162,20 @@ describe("a declared program", () => {
     expect(await run(send, "-t", "Ada")).toMatchObject({ exitCode: 0, out: "Ada" });
   });
 
+  it("helps with a program below it as that program does, by either word", async () => {
+    const asked = await run(house, "shop", "--help");
+    expect(asked.out).toContain("Usage: shop");
+    expect(await run(house, "help", "shop")).toEqual(asked);
+    expect(await run(house, "help", "shop", "sell")).toEqual(
+      await run(house, "shop", "sell", "--help"),
+    );
+  });
+
+  it("names the option that somebody took for a command", async () => {
+    const { exitCode, err } = await run(house, "light");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("(Did you mean --light?)")]);
+  });
+
   it("refuses too many arguments of a command, whatever is done without one", async () => {
     const { commands = [] } = shop;
     const open = command({ name: "shop", description: "a shop", commands, run: () => 0 });
