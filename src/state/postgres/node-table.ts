@@ -22,7 +22,7 @@ interface BeatRow {
   readonly lease_ms: number;
 }
 
-/** A node that says nothing for so long is no node any more. */
+/** A node that says nothing for so long, by the server's clock, is no node any more. */
 const GONE_AFTER = "1 hour";
 
 /** The beat under this node's name. */
@@ -41,6 +41,8 @@ export class NodeTable {
   readonly #own: OwnRow;
   /** By process its latest beat, and when it was first heard here. */
   readonly #heard = new Map<string, { readonly beat: string; readonly at: number }>();
+  /** The others that did not move for their lease, as the last beat found them. */
+  #silent: readonly BeatRow[] = [];
 
   constructor(pool: Pool, name: string, own: OwnRow) {
     this.#pool = pool;
@@ -59,7 +61,7 @@ export class NodeTable {
     return row && { beat: row.beat, leaseMs: row.lease_ms, isLate: row.late };
   }
 
-  /** Takes the name, and forgets nodes that are long gone. */
+  /** Takes the name, whoever has it. */
   async enter(): Promise<void> {
     const { node, process, address, version, leaseMs } = this.#own;
     await this.#pool.query(
@@ -70,9 +72,18 @@ export class NodeTable {
           beat_at = clock_timestamp(), beat = nodes.beat + 1, taken = 0`,
       [node, process, address, version, leaseMs],
     );
+  }
+
+  /**
+   * Forgets nodes that are long gone. The server's clock may have been set, and is believed of those alone that
+   * do not move here either.
+   */
+  async forgetGone(): Promise<void> {
     await this.#pool.query(
-      `DELETE FROM ${this.#name}.nodes
-        WHERE beat_at < clock_timestamp() - interval '${GONE_AFTER}'`,
+      `DELETE FROM ${this.#name}.nodes n USING unnest($1::text[], $2::bigint[]) AS silent (process, beat)
+        WHERE n.process = silent.process AND n.beat = silent.beat
+          AND beat_at < clock_timestamp() - interval '${GONE_AFTER}'`,
+      [this.#silent.map(({ process }) => process), this.#silent.map(({ beat }) => beat)],
     );
   }
 
@@ -98,7 +109,9 @@ export class NodeTable {
     const others = rows.filter((one) => one.node !== node);
     const processes = new Set(others.map((one) => one.process));
     for (const one of this.#heard.keys()) if (!processes.has(one)) this.#heard.delete(one);
-    return others.filter((one) => this.#isLive(one));
+    const live = new Set(others.filter((one) => this.#isLive(one)));
+    this.#silent = others.filter((one) => !live.has(one));
+    return [...live];
   }
 
   /** The leases, in milliseconds, of the nodes that have not taken a transaction in. */
@@ -152,6 +165,7 @@ export class NodeTable {
   /** Begins to listen for beats anew: while this node heard nothing, nobody is found to have stopped. */
   forgetBeats(): void {
     this.#heard.clear();
+    this.#silent = [];
   }
 
   /** A process whose beat has been the same for longer than its lease does not serve. */

@@ -41,6 +41,8 @@ export class PostgresNode {
   #beatAt = Number.NEGATIVE_INFINITY;
   #takenAt = performance.now();
   #forgotAt = performance.now();
+  /** True once this process has looked for nodes that are long gone. */
+  #hasForgottenNodes = false;
   /** The revision that the views are complete up to. */
   #seen = 0;
   /** The server that said so. */
@@ -282,6 +284,8 @@ export class PostgresNode {
 
   async #forget(): Promise<void> {
     if (performance.now() - this.#forgotAt < FORGET_EVERY_MS) return;
+    if (!this.#hasForgottenNodes) await this.#table.forgetGone();
+    this.#hasForgottenNodes = true;
     // While there are more, some go with each look: none of them takes long.
     const hasMore = await forgetChanges(this.#pool, this.#name);
     if (!hasMore) this.#forgotAt = performance.now();

@@ -36,6 +36,46 @@ describeWithPostgres("a node that comes back under its name", () => {
   });
 });
 
+describeWithPostgres("a node that is long gone by the server's clock", () => {
+  const HOURS_LATER = "UPDATE agtp.nodes SET beat_at = beat_at - interval '2 hours'";
+
+  it("is forgotten where it does not move either, and not where that clock was set", async () => {
+    const url = await postgres().makeDatabase();
+    const { store } = await openPostgres({ url, schema: "agtp" });
+    await store?.close();
+    const pool = new pg.Pool({ connectionString: url });
+    onTestFinished(() => pool.end());
+    const row = { address: "127.0.0.1:1", version: "0" };
+    // Without a lease, a beat that was heard once is heard too late the next time.
+    const tableOf = (node: string, leaseMs: number): NodeTable =>
+      new NodeTable(pool, `"agtp"`, { ...row, node, process: `${node}-1`, leaseMs });
+    const [gone, silent, live] = [
+      tableOf("gone", 0),
+      tableOf("silent", 0),
+      tableOf("live", 60_000),
+    ];
+    await gone.enter();
+    await silent.enter();
+    await live.enter();
+    await postgres().query(HOURS_LATER, url);
+
+    const other = tableOf("other", 0);
+    await other.enter();
+    const nodes = async () => (await other.list()).map(({ node }) => node);
+    expect(await nodes()).toEqual(["gone", "live", "other", "silent"]);
+    await other.forgetGone();
+    expect(await nodes()).toEqual(["gone", "live", "other", "silent"]);
+
+    await other.beat(0, "");
+    await other.beat(0, "");
+    // It was found silent, and says something before it is forgotten.
+    await silent.beat(0, "");
+    await postgres().query(HOURS_LATER, url);
+    await other.forgetGone();
+    expect(await nodes()).toEqual(["live", "other", "silent"]);
+  });
+});
+
 describeWithPostgres("a beat beside another node's, where the database begins serializable", () => {
   it("is made again, and no fault of the store", async () => {
     const url = await postgres().makeDatabase();
