@@ -1,7 +1,7 @@
 /** The daemon as a program: starts or checks a deployment, and turns signals into drain and reload. */
 import type { DaemonOptions } from "../src/app/build-daemon.ts";
-import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
-import { type FaultReport, logProcessFaults, reportForeignExit } from "../src/app/start-report.ts";
+import { checkDeployment, startDaemon } from "../src/app/daemon.ts";
+import { logProcessFaults, reportForeignExit } from "../src/app/start-report.ts";
 import { createLog } from "../src/base/log.ts";
 import { isError, type Problem } from "../src/base/problem.ts";
 import { reasonOf } from "../src/base/thrown.ts";
@@ -10,10 +10,10 @@ import { findReadFault } from "../src/programs/shell/read-config.ts";
 import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { printWholeProblems } from "../src/programs/shell/whole-problems.ts";
 import type { DaemonLine } from "./agtpd-program.ts";
+import { handleSignals } from "./daemon-signals.ts";
 import { openLogSink } from "./log-sink.ts";
 
-/** The part that a signal drains. */
-let running: (Pick<Daemon, "drain"> & Partial<Pick<Daemon, "reload">>) | undefined;
+type Started = ReturnType<typeof handleSignals>;
 
 /** Serves or checks the deployment that the command line names; a refusal ends the process. */
 export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
@@ -34,11 +34,12 @@ export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<
     await finish(2, options);
   }
   // Before anything is started: a signal may follow the ready line at once.
-  const reportFault = flags.check ? () => undefined : handleSignals(options);
+  const started = flags.check ? () => undefined : handleSignals();
+  const reportFault = flags.check ? () => undefined : logProcessFaults(options);
   try {
     if (flags.check) await check(options, flags.json === true, terminal);
-    else if (flags.inspectOnly === true) await inspect(options, terminal, 0);
-    else await serve(options, terminal, flags.watch === true);
+    else if (flags.inspectOnly === true) await inspect(options, terminal, 0, started);
+    else await serve(options, terminal, flags.watch === true, started);
   } catch (error) {
     // Parts that were opened before may hold the process open, or nothing may.
     reportFault(error, "the start failed");
@@ -76,6 +77,7 @@ async function serve(
   options: DaemonOptions,
   terminal: Terminal,
   isWatching: boolean,
+  started: Started,
 ): Promise<void> {
   const result = await startDaemon(options);
   if (result.kind === "refused") {
@@ -83,10 +85,10 @@ async function serve(
     // Who has a console finds there which record it is.
     if (result.isInspectable !== true) await refuse(options, terminal);
     terminal.err.write("not started\n");
-    await inspect(options, terminal, 1);
+    await inspect(options, terminal, 1, started);
   } else {
     const { daemon } = result;
-    running = daemon;
+    started(daemon);
     if (isWatching) daemon.watch();
     // By a signal or over the control socket; nobody waits for a reader of the log that has stalled.
     void daemon.ended.then(() => process.exit(daemon.exitCode));
@@ -94,7 +96,12 @@ async function serve(
 }
 
 /** Serves the console alone; ends with the code of a start that came to this. */
-async function inspect(options: DaemonOptions, terminal: Terminal, code: 0 | 1): Promise<void> {
+async function inspect(
+  options: DaemonOptions,
+  terminal: Terminal,
+  code: 0 | 1,
+  started: Started,
+): Promise<void> {
   const { startInspection } = await import("../src/app/inspect.ts");
   const result = await startInspection(options);
   if (result.kind === "refused") {
@@ -104,7 +111,7 @@ async function inspect(options: DaemonOptions, terminal: Terminal, code: 0 | 1):
   }
   const { inspection } = result;
   terminal.err.write("only the console is served, read-only: agtpd login prints a link to it\n");
-  running = inspection;
+  started(inspection);
   void inspection.ended.then(() => process.exit(code));
 }
 
@@ -124,25 +131,6 @@ async function finish(code: number, { log }: DaemonOptions): Promise<never> {
   );
   await Promise.all(said);
   process.exit(code);
-}
-
-/** Makes signals drain and reload, and logs faults; answers with the report for one more. */
-function handleSignals(options: DaemonOptions): FaultReport {
-  let isStopping = false;
-  const stop = async (): Promise<void> => {
-    // A second signal means now.
-    if (isStopping) process.exit(1);
-    isStopping = true;
-    if (running === undefined) process.exit(0);
-    await running.drain();
-  };
-  process.on("SIGTERM", () => void stop());
-  process.on("SIGINT", () => void stop());
-  process.on("SIGHUP", () => {
-    // The log says what comes of it.
-    running?.reload?.().catch(() => undefined);
-  });
-  return logProcessFaults(options);
 }
 
 function formatReport(problems: readonly Problem[]): string {

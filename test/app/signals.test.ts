@@ -79,6 +79,28 @@ describe("SIGHUP", () => {
   });
 });
 
+describe("SIGHUP during the start", () => {
+  it("has what was changed since then read again, once the daemon listens", async () => {
+    const novelties = endpointFile({ method: "QUERY", path: "/novelties" });
+    // It is loaded behind all endpoints, and goes on once the signal was heard.
+    const waiting = `${PLAIN_HANDLERS}
+      import { existsSync, writeFileSync } from "node:fs";
+      const file = new URL("endpoints/novelties.toml", import.meta.url);
+      if (!existsSync(file)) {
+        writeFileSync(file, ${JSON.stringify(novelties)});
+        const heard = new Promise((resolve) => process.once("SIGHUP", resolve));
+        process.kill(process.pid, "SIGHUP");
+        await heard;
+      }`;
+    const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": waiting }));
+    const daemon = await startProgram(configPath);
+    await daemon.line("reloaded");
+    const client = await daemon.connect();
+    client.write(call("QUERY", "/novelties"));
+    expect((await client.replies(1)).map(({ status }) => status)).toEqual([200]);
+  });
+});
+
 describe("a drain", () => {
   it("aborts what is not done when the drain runs out of time, and exits 0", async () => {
     const daemon = await start({ drain_timeout_ms: 200 });
