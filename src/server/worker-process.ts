@@ -7,6 +7,7 @@ import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { Environment } from "../base/environment.ts";
 import { type FaultCodec, Link } from "../base/link.ts";
+import { OrphanWatch } from "../base/orphan-watch.ts";
 import type { Passing, PortHandle, PortWorker } from "./shared-port.ts";
 import { emitShared } from "./shared-reading.ts";
 
@@ -34,6 +35,8 @@ interface WorkerExit {
 
 /** The descriptor of the link within the worker; the channel of Node has the one before. */
 export const LINK_DESCRIPTOR = 4;
+/** A worker that runs ends by itself without its parent; one that is stopped, or in a loop without end, cannot. */
+const ORPHANS = new OrphanWatch();
 /** Longer lines are passed on in pieces. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
@@ -50,6 +53,11 @@ export class WorkerProcess implements PortWorker {
     });
     this.#child = child;
     this.number = number;
+    const { pid } = child;
+    if (pid !== undefined) {
+      ORPHANS.add(pid);
+      child.once("exit", () => ORPHANS.delete(pid));
+    }
     child.on("message", (passing, socket) => {
       if (!(socket instanceof Socket)) return;
       stopReading(socket);

@@ -1,7 +1,7 @@
 /** Workers and parents that are killed: what was acknowledged is kept, and somebody goes on. */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { startProgram } from "../../support/agtpd.ts";
 import type { RawClient, TestDaemon } from "../../support/daemon.ts";
 import { makeDeployment } from "../../support/deployment.ts";
@@ -185,4 +185,24 @@ it("ends its workers when it is killed itself, and another daemon goes on from w
     expect(auditIds.filter((auditId) => !kept.has(auditId))).toEqual([]);
     if (agent === ALICE) expect(chain.at(-1)).toBe(recordOf(again).auditId);
   }
+});
+
+it("leaves no worker behind that stands still when its parent is killed", async () => {
+  const { configPath } = makeDeployment(workerFiles(2));
+  const running = await startProgram(configPath);
+  const client = await running.connect();
+  const pid = Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
+  process.kill(pid, "SIGSTOP");
+  onTestFinished(() => {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It is gone, as it should be.
+    }
+  });
+  running.child.kill("SIGKILL");
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), PATIENCE);
+  // Nobody has the port any more, which such a worker would have kept from the next daemon.
+  const next = await startProgram(configPath, { args: ["--port", String(running.port)] });
+  expect(next.port).toBe(running.port);
 });
