@@ -278,9 +278,10 @@ export class Crew {
       return;
     }
     this.#refusals.set(number, refusal);
-    for (const problem of refusal) {
-      const fields = { event: "worker-refused", worker: number, ...problem };
-      this.#log.error(fields, `worker ${number} cannot be replaced: ${problem.message}`);
+    for (const { file, key, message, hint } of refusal) {
+      const problem = message;
+      const fields = { event: "worker-refused", worker: number, file, key, problem, hint };
+      this.#log.error(fields, `worker ${number} cannot be replaced: ${message}`);
     }
     this.#replaceLater(number);
   }

@@ -187,6 +187,10 @@ it("says that nothing is reloaded where none of its workers can begin anew", asy
   await vi.waitFor(() => {
     const refused = daemon.log.filter(({ event }) => event === "worker-refused");
     expect(new Set(refused.map(({ worker }) => worker)).size).toBe(2);
+    // As a line of a problem has it: no line of the log has a member twice.
+    const file = expect.stringContaining("agtp-server.toml");
+    const problem = "must be a string, got 7";
+    expect(refused[0]).toMatchObject({ file, key: "server.server_id", problem });
   }, PATIENCE);
   expect(await control(daemon, "reload")).toMatchObject({
     reloaded: false,
