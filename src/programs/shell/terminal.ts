@@ -29,11 +29,11 @@ export interface Terminal {
 }
 
 /**
- * C0 but HTAB and LF, DEL, C1, marks of direction, and what is not seen, but for the one that gives a sign its
- * colours: a peer could forge output, or hide in it what somebody is to judge.
+ * C0 but HTAB and LF, DEL, C1, marks of direction, and what is not seen: a peer could forge output, or hide in it
+ * what somebody is to judge. Signs keep what gives them their colours, they and scripts without case what joins them.
  */
 const DECEPTIVE =
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb]|\p{Default_Ignorable_Code_Point}(?<!\p{Extended_Pictographic}\ufe0f)/gu;
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb]|(?<![\p{Lo}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])[\u200c\u200d]|(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}(?<!\p{Extended_Pictographic}\ufe0f)/gu;
 
 /** Text of a peer, made safe to be shown. */
 export function defuse(text: string): string {
