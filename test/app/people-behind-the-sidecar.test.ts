@@ -75,16 +75,20 @@ describe("the people behind the sidecar", () => {
       expect((await ada("POST", path, {}))[0]).toBe(200);
     }
     await nobody("POST", "/orders/8/cancel", {});
-    expect(await escalationsOf(nobody)).toHaveLength(1);
-    expect(await escalationsOf(ada)).toHaveLength(1);
+    const anybodys = { context: { call: { path: "/orders/8" } } };
+    expect(await escalationsOf(nobody)).toMatchObject([anybodys]);
+    expect(await escalationsOf(ada)).toMatchObject([anybodys, {}]);
   });
 
   it("are not told of what another of them has escalated", async () => {
-    const [ada, bob] = (await openFor(["ada", "bob"])) as [Ask, Ask];
+    const [ada, bob, nobody] = (await openFor(["ada", "bob", ""])) as [Ask, Ask, Ask];
     const asked = { task_id: "task-1", reason: "ethical_flag", context: "May I?" };
     expect((await ada("POST", "/escalate", asked))[0]).toBe(202);
     expect(await escalationsOf(bob)).toEqual([]);
     expect(await escalationsOf(ada)).toMatchObject([{ context: "May I?" }]);
+    const unnamed = { task_id: "task-2", reason: "ethical_flag", context: "May we?" };
+    expect((await nobody("POST", "/escalate", unnamed))[0]).toBe(202);
+    expect(await escalationsOf(bob)).toMatchObject([{ context: "May we?" }]);
   });
 
   it("are not told of what another of them has executed", async () => {

@@ -10,12 +10,16 @@ interface Matter {
   readonly principalId?: string | undefined;
 }
 
-/** Tells whether a caller of the same agent is told of it; an agent that speaks for itself is told all. */
+/**
+ * Tells whether a caller of the same agent is told of it. An agent that speaks for itself is told all, and what was
+ * asked for nobody in particular is everybody's who speaks as the agent.
+ */
 export function isOwnMatter(
   { principalId }: Matter,
   { caller, peer }: Pick<QueryCaller, "caller" | "peer">,
 ): boolean {
-  return peer.speaksAs === undefined || caller.principalId === principalId;
+  const isAnybodys = peer.speaksAs === undefined || principalId === undefined;
+  return isAnybodys || caller.principalId === principalId;
 }
 
 /**
