@@ -19,6 +19,7 @@ import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { packFiles } from "../support/openwop.ts";
 import { expectValid, expectValidLog } from "../support/openwop-runs.ts";
 import { FIXTURES, node, workflow } from "../support/openwop-workflows.ts";
+import { makeIssuerKey } from "../support/token-issuer.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -257,6 +258,36 @@ describe("runs over AGTP", () => {
     const bob = await callerOf(server, BOB);
     expect((await bob("QUERY", "/", query)).text).not.toContain(String(started.body["runId"]));
   });
+
+  it.each([true, false])(
+    "are listed behind the sidecar, unless tokens tell people apart: %s",
+    async (isToldApart) => {
+      const key = await makeIssuerKey();
+      const oauth = { issuer: "https://id.example", jwks_file: "jwks.json" };
+      const server = await openDaemon(
+        files(
+          {},
+          { "jwks.json": JSON.stringify({ keys: [key.jwk] }) },
+          {
+            gateway: { enabled: true, port: 0, agent: "alice" },
+            ...(isToldApart && { policies: { oauth } }),
+          },
+        ),
+      );
+      const ask = await callerOf(server);
+      const started = await ask("EXECUTE", "/runs", { workflowId: "conformance-noop" });
+      const runId = String(started.body["runId"]);
+      const query = { intent: "run of conformance-noop", scope: "openwop-run" };
+      expect((await ask("QUERY", "/", query)).text).toContain(runId);
+      const found = await fetch(`http://127.0.0.1:${server.daemon.gatewayPort}/query`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(query),
+      });
+      expect(found.status).toBe(200);
+      expect((await found.text()).includes(runId)).toBe(!isToldApart);
+    },
+  );
 });
 
 describe("the sidecar", () => {
