@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import type { Client, Pool, PoolClient, PoolConfig } from "pg";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { reasonOf } from "../../base/thrown.ts";
+import { isAnswer } from "./fault.ts";
 
 /** The database of `[store]`. */
 export interface PostgresLocation {
@@ -31,6 +32,15 @@ type PostgresPool =
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 10_000;
 const MAX_CONNECTIONS = 8;
+/**
+ * The server looks so often whether the other end is still there: else a statement that waits for a lock goes on
+ * waiting when nobody waits for it any more, and each that is asked in its place takes another connection of the
+ * server's.
+ */
+const LOOK_FOR_END = {
+  text: "SET client_connection_check_interval = 2000",
+  query_timeout: CONNECT_MS,
+} as const;
 const MAX_PEM_BYTES = 1_048_576;
 const BARE_PERCENT = /%(?![0-9a-f]{2})/i;
 const PROTOCOLS = ["postgres:", "postgresql:"];
@@ -73,7 +83,7 @@ export function makePool(location: PostgresLocation): PostgresPool {
     const driver = createRequire(import.meta.url)("pg") as typeof import("pg");
     // Reads the URL, which a pool does not before it connects.
     new driver.Client(config);
-    const pool = new driver.Pool({ ...config, Client: notingClient(driver) });
+    const pool = new driver.Pool({ ...config, Client: notingClient(driver), onConnect });
     // An idle connection that ends is replaced when the next is needed.
     pool.on("error", () => undefined);
     // So is one that ends between two statements of a transaction, or more than once: the next fails.
@@ -87,6 +97,17 @@ export function makePool(location: PostgresLocation): PostgresPool {
 
 /** The reasons for which connections were not made. */
 const reasons = new WeakSet<object>();
+
+/** A server whose system cannot tell refuses, and is used all the same. */
+async function onConnect(client: Pick<Client, "query">): Promise<void> {
+  try {
+    await client.query(LOOK_FOR_END);
+  } catch (error) {
+    if (isAnswer(error)) return;
+    if (error instanceof Error) reasons.add(error);
+    throw error;
+  }
+}
 
 /** A client that notes why it was not connected: a server, or a pooler before it, may refuse by any code. */
 function notingClient(driver: typeof import("pg")): new () => Client {
