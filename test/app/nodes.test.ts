@@ -375,7 +375,7 @@ describeWithPostgres("two nodes of one store", () => {
     const url = await postgres().makeDatabase();
     const watched = vi.spyOn(FeedWatchers.prototype, "watch");
     onTestFinished(() => watched.mockRestore());
-    const { daemon } = await openNode(url, "a", { gateway: { enabled: true } });
+    const { daemon } = await openNode(url, "a", { gateway: { enabled: true, port: 0 } });
     expect(watched.mock.calls.map(([name]) => name)).toContain("hosted-identities");
     expect(await daemon.reload()).toEqual([]);
     const atStart = watched.mock.calls.length;
