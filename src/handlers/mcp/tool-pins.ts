@@ -4,7 +4,7 @@
  * A pinned definition is kept whole, so that a change can be shown word by word.
  */
 import { escapeToken } from "../../base/dotted-key.ts";
-import { given, isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import { canonicalText, canonicalTextOf, sha256Hex } from "../../identity/canonical-form.ts";
 import { Collection } from "../../state/collection.ts";
@@ -138,6 +138,8 @@ export interface OfferedTool {
   readonly pin: string;
   /** The length of its canonical form. */
   readonly characters: number;
+  /** True if a call of it has to be a task, which none of ours is.   MCP 2025-11-25 "Tasks" */
+  readonly isTask: boolean;
 }
 
 /** The pinned members of what a server lists; undefined: it is no tool. */
@@ -153,7 +155,8 @@ export function readTool(listed: unknown): OfferedTool | undefined {
   // Without a canonical form it has no pin.
   const text = canonicalTextOf(definition);
   if (text === undefined || text.length > MAX_DEFINITION_CHARACTERS) return undefined;
-  return { definition, pin: pinOfText(text), characters: text.length };
+  const isTask = recordIn(listed["execution"])["taskSupport"] === "required";
+  return { definition, pin: pinOfText(text), characters: text.length, isTask };
 }
 
 /**

@@ -95,13 +95,19 @@ async function draft(
   });
   const unknown = only.filter((tool) => !offered.has(tool));
   if (unknown.length > 0) throw new CommandRefusal(`the server has no tool ${unknown.join(", ")}`);
-  const definitions = [...offered.values()]
-    .map(({ definition }) => definition)
-    .filter(({ name }) => only.length === 0 || only.includes(name));
-  if (definitions.length === 0) throw new CommandRefusal("the server has no tools");
+  const chosen = [...offered.values()].filter(
+    ({ definition: { name } }) => only.length === 0 || only.includes(name),
+  );
+  if (chosen.length === 0) throw new CommandRefusal("the server has no tools");
+  const definitions = chosen.filter(({ isTask }) => !isTask).map(({ definition }) => definition);
   const drafting = { server: settings.name, catalog: loadShippedCatalog().catalog, ...naming };
-  return draftTools(definitions, drafting);
+  const { tools, leftOut } = draftTools(definitions, drafting);
+  const tasks = chosen.filter(({ isTask }) => isTask);
+  const uncalled = tasks.map(({ definition: { name } }) => ({ tool: name, reason: TASK }));
+  return { tools, leftOut: [...leftOut, ...uncalled] };
 }
+
+const TASK = "its server runs it as a task alone (taskSupport: required), and no call here is one";
 
 function report({ settings, entry }: NamedServer, { tools, leftOut }: DraftedTools): object {
   return {
