@@ -18,6 +18,7 @@ import { isOpaqueId } from "../identity/identifiers.ts";
 import type { Peer } from "./caller/peer.ts";
 import type { Exchange, InnerOrigin } from "./exchange.ts";
 import { badRequest, endpointViolation, type Refusal, sameForAll } from "./refusals/refusal.ts";
+import { isJsonType } from "./reply.ts";
 import type { Route } from "./routes/route.ts";
 
 /** Fills in the input, or says why it cannot be read. */
@@ -113,15 +114,6 @@ function adoptIdentifiers(
 
 function invalidIdentifier(name: string): Refusal {
   return badRequest("invalid-identifier", `${name} must be 1 to 256 visible ASCII characters`);
-}
-
-/** `application/json`, `text/json`, and every `+json` type, with or without parameters. */
-function isJsonType(contentType: string): boolean {
-  if (contentType === "application/json" || contentType === "application/vnd.agtp+json")
-    return true;
-  const end = contentType.indexOf(";");
-  const type = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
-  return type.endsWith("/json") || type.endsWith("+json");
 }
 
 /** §3.6: a legacy verb's `action` and `idempotency_key`, where the endpoint declares them. */

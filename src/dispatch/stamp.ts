@@ -14,7 +14,7 @@ import { NO_REQUEST, type RecordDraft, type RecordFacts } from "../state/records
 import { fieldLines, type Response } from "../wire/message.ts";
 import { linkEntry } from "./caller/delegation.ts";
 import type { Exchange } from "./exchange.ts";
-import { AGTP_JSON, type Reply } from "./reply.ts";
+import { AGTP_JSON, isJsonType, type Reply } from "./reply.ts";
 
 /** The contract-layer version every response names. */
 export const AGTP_API_VERSION = "1.0";
@@ -98,12 +98,13 @@ function standingLines(agent: AgentDocument): string {
 export function encodeBody(reply: Reply): string | Uint8Array {
   const { status, text: known } = reply;
   if (known !== undefined) return known;
-  const { body } = reply;
+  const { body, contentType } = reply;
   if (status === 204 || body === undefined) return "";
   const shared = typeof body === "object" && body !== null ? sharedEncoding(body) : undefined;
   if (shared !== undefined) return shared;
   // It may take long to leave, and its handler may have other plans with it.
   if (body instanceof Uint8Array) return body.slice();
+  if (typeof body === "string" && !isJsonType(contentType)) return body;
   const text = writeJson(body);
   if (text === undefined) throw new TypeError("the body has no JSON form");
   return text;

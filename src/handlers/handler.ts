@@ -58,7 +58,7 @@ export interface Call {
 
 /** A result: a body, or a status that has none. */
 export interface HandlerSuccess {
-  /** A JSON value, sent as JSON also under a `Content-Type` of another kind, and a fault with NaN or an infinite number in it; a `Uint8Array` is sent as it is. Without one, `status` must be given (204, say). */
+  /** A JSON value, and a fault with NaN or an infinite number in it; a `Uint8Array` is sent as it is, and so is a text under a `Content-Type` that is not JSON. Without one, `status` must be given (204, say). */
   readonly body?: unknown;
   /** 200 unless given. */
   readonly status?: number;

@@ -42,6 +42,17 @@ describe("createStamp", () => {
     expect(fieldsOf(response)["Response-ID"]).toBe(response.responseId);
   });
 
+  it.each([
+    ["text/csv; charset=utf-8", "a,b\n", "a,b\n"],
+    ["image/svg+xml", "<svg/>", "<svg/>"],
+    ["text/csv", { a: 1 }, '{"a":1}'],
+    ["application/problem+json", "a", '"a"'],
+    ["Application/JSON; charset=utf-8", "a", '"a"'],
+    [AGTP_JSON, "a", '"a"'],
+  ])("sends a body of %s as that: %j", (contentType, body, sent) => {
+    expect(String(stamp(reply({ contentType, body })).body)).toBe(sent);
+  });
+
   it("writes the fields of a reply as they are given", () => {
     const headers = { ETag: '"1"', "X-Odd": "é" };
     expect(fieldsOf(stamp(reply({ headers })))).toMatchObject(headers);

@@ -11,7 +11,7 @@ import type { Request } from "../../wire/message.ts";
 import { Exchange, type InnerOrigin } from "../exchange.ts";
 import { isLasting } from "../idempotency/idempotent-reply.ts";
 import { CHANNELS, type InnerBegin } from "../observer.ts";
-import type { Reply } from "../reply.ts";
+import { isJsonType, type Reply } from "../reply.ts";
 import type { Route } from "../routes/route.ts";
 
 const CARRIED_FIELDS = [
@@ -68,18 +68,21 @@ export function resultOf(reply: Reply, route: Route | undefined): DispatchResult
  * answered from, and is copied; so is what would be sent as it was read, whatever was written into it. Of the
  * operator's own handlers it is theirs to share.
  */
-function bodyFor({ body, text, refusal }: Reply, route: Route | undefined): unknown {
-  if (body instanceof Uint8Array) return decodeBody(body);
+function bodyFor({ body, text, refusal, contentType }: Reply, route: Route | undefined): unknown {
+  if (body instanceof Uint8Array) return decodeBody(body, contentType);
   if (refusal !== undefined && text !== undefined) return JSON.parse(text);
   if (route?.tier !== "B") return structuredClone(body);
   const json = typeof body === "object" && body !== null ? sharedEncoding(body) : undefined;
   return json === undefined ? body : noteSource(structuredClone(body as object), json);
 }
 
-/** Bytes are most often a document encoded at start-up; what is no JSON stays as it is. */
-function decodeBody(body: Uint8Array): unknown {
+/** Bytes are most often a document encoded at start-up; what is neither JSON nor text stays as it is. */
+function decodeBody(body: Uint8Array, contentType: string): unknown {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  const isText = /^text\//i.test(contentType) && !isJsonType(contentType);
+  if (isText) return text;
   try {
-    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+    return JSON.parse(text);
   } catch {
     return body;
   }

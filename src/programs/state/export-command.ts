@@ -22,7 +22,7 @@ import { controlPath, journalDirectory } from "../../state/state-directory.ts";
 import { findStoreFault } from "../../state/store-fault.ts";
 import { type Command, CommandRefusal, command, usage } from "../shell/command.ts";
 import { printJson } from "../shell/print-json.ts";
-import { readConfig } from "../shell/read-config.ts";
+import { findReadFault, readConfig } from "../shell/read-config.ts";
 import { withPostgres, withState, withStore } from "../shell/with-state.ts";
 
 /** The option that says whose state it is. */
@@ -41,7 +41,9 @@ export const exportCommand: Command = command({
   options: { "--config <file>": CONFIG, "--json": "print JSON" },
   run: async ({ file, config: path, json = false }, terminal) => {
     const target = resolve(terminal.directory, file);
-    const directory = dirname(resolve(terminal.directory, path));
+    const configFile = resolve(terminal.directory, path);
+    if (findReadFault(configFile) !== undefined) readConfig(path, terminal);
+    const directory = dirname(configFile);
     // A daemon has its variables, which who asks it may not.
     const readLate = (): Config => readConfig(path, terminal);
     const { entries, records, chains } = await exportTo(target, directory, readLate);

@@ -100,7 +100,7 @@ describe("createAnswerOnce", () => {
     expect(first.headers).toEqual({ "X-Own": "1" });
     expect({ ...second, headers: undefined }).toEqual({ ...first, headers: undefined });
     expect(second.headers).toEqual({ "X-Own": "1", ...REPLAYED });
-    expect(textOf(second)).toBe('"done"');
+    expect(textOf(second)).toBe("done");
   });
 
   it.each<[string, HandlerResult, string]>([
