@@ -49,7 +49,7 @@ async function openFor(
   );
 }
 
-/** What one person is told of escalations, in either way. */
+/** The escalations that one person is told of, in either way. */
 async function escalationsOf(ask: Ask): Promise<readonly unknown[]> {
   const [, listed] = await ask("POST", "/escalations/query", {});
   const [, found] = await ask("POST", "/query", { intent: "*", scope: ["escalations"] });

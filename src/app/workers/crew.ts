@@ -83,7 +83,7 @@ export class Crew {
     return [...this.#members.values()].sort((left, right) => left.number - right.number);
   }
 
-  /** What keeps workers from being replaced. */
+  /** The reasons for which workers are not replaced. */
   get refusals(): readonly Problem[] {
     return [...this.#refusals.values()].flat().map((problem) => ({
       ...problem,

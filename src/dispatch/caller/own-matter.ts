@@ -23,7 +23,7 @@ export function isOwnMatter(
 }
 
 /**
- * What a session belongs to beside its agent: the certificate that it came with, by its fingerprint, or the principal
+ * The holder of a session beside its agent: the certificate that it came with, by its fingerprint, or the principal
  * whom the HTTP side speaks for, by a digest; undefined: neither.   AGTP "Sessions"
  */
 export function sessionHolderOf({

@@ -167,7 +167,7 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
-    // What cannot be looked at is none, either.
+    // A path that cannot be looked at is none, either.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-/** What reaches a terminal of a text that somebody else wrote. */
+/** Texts that somebody else wrote, as they reach a terminal. */
 import { describe, expect, it } from "vitest";
 import { printJson } from "../../../src/programs/shell/print-json.ts";
 import { defuse, defuseLine } from "../../../src/programs/shell/terminal.ts";
