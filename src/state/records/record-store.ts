@@ -166,9 +166,10 @@ export class ChainHeads {
     this.#endOf(agentId).head = head;
   }
 
-  /** The heads that were moved, or marked, since the last call. */
+  /** The heads that were moved, or marked, since the last call; those that a store has together are neighbours. */
   takeChanged(): ReadonlyMap<string, ChainHead> {
-    const changed = this.#changed.map((agentId) => [agentId, this.#endOf(agentId)] as const);
+    const neighbours = byBeginning(this.#changed);
+    const changed = neighbours.map((agentId) => [agentId, this.#endOf(agentId)] as const);
     for (const [, end] of changed) end.isChanged = false;
     this.#changed = [];
     return headsOf(changed);
@@ -192,6 +193,19 @@ export class ChainHeads {
     this.#ends.set(agentId, end);
     return end;
   }
+}
+
+/** In the order of their first octet: 10,000 heads in no order are written in three times the time. */
+function byBeginning(agentIds: readonly string[]): readonly string[] {
+  const groups = new Map<string, string[]>();
+  for (const agentId of agentIds) {
+    const beginning = agentId.slice(0, 2);
+    const group = groups.get(beginning);
+    if (group === undefined) groups.set(beginning, [agentId]);
+    else group.push(agentId);
+  }
+  const sorted = [...groups].sort(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.flatMap(([, group]) => group);
 }
 
 function headsOf(ends: Iterable<readonly [string, ChainEnd]>): ReadonlyMap<string, ChainHead> {

@@ -8,10 +8,10 @@ import {
   type Sealer,
   type SealingJob,
 } from "../../../src/state/records/record.ts";
-import { createJournalStore } from "../../../src/state/records/record-store.ts";
+import { ChainHeads, createJournalStore } from "../../../src/state/records/record-store.ts";
 import { createRecordSigner, sealAll } from "../../../src/state/records/sealer.ts";
 import { BreakableJournal, makeDraft } from "../../support/ledger.ts";
-import { readJws, walkChain } from "../../support/records.ts";
+import { readJws, sha256, walkChain } from "../../support/records.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -133,6 +133,17 @@ describe("Ledger", () => {
     expect(ledger.heads.takeChanged().size).toBe(0);
     ledger.heads.mark([ALICE, BOB]);
     expect([...ledger.heads.takeChanged().keys()]).toEqual([ALICE]);
+  });
+
+  it("gives heads that a store has together one behind the other", () => {
+    const heads = new ChainHeads(new Map());
+    const agentIds = Array.from({ length: 2_000 }, (_, at) => sha256(`agent ${at}`));
+    const head = { auditId: NO_AUDIT_ID, at: 1, method: "BOOK", place: undefined };
+    for (const agentId of agentIds) heads.move(agentId, head);
+    const changed = [...heads.takeChanged().keys()];
+    const beginnings = changed.map((agentId) => agentId.slice(0, 2));
+    expect(beginnings).toEqual(beginnings.toSorted());
+    expect(changed.toSorted()).toEqual(agentIds.toSorted());
   });
 
   it("finds what was written", async () => {
