@@ -89,7 +89,7 @@ export function createCallerResolver(
     const { caller } = resolution;
     const kept = { agentId: caller.agentId ?? agentId, claim: claim && flatText(claim) };
     // A caller whose places are taken only makes the cache forget.
-    remembered[place ^ 1] = first;
+    if (first !== undefined) remembered[place ^ 1] = first;
     remembered[place] = { ...said, ...kept, resolution };
     return resolution;
   };

@@ -13,8 +13,11 @@ const POLICY: IdentityConfig = {
   ...{ allowUnverifiedIdentity: false, lifecycleAuth: "genesis_issuer", trustedIssuers: [] },
   ...{ inspectAcl: "agent_only", operatorCertificates: [] },
 };
-/** They have one place, and differ at their beginning. */
-const AGENTS = ["a", "b", "c"].map((first) => first + "0".repeat(63));
+/** The first three have one place, and differ at their beginning; that of the last is next to it. */
+const AGENTS = [
+  ...["a", "b", "c"].map((first) => first + "0".repeat(63)),
+  `${"0".repeat(58)}100000`,
+];
 
 function openAgents() {
   const documents = AGENTS.map((agentId, index) => {
@@ -96,6 +99,15 @@ describe("a caller", () => {
       { isCertified: true, ...none },
       { isCertified: true, ...none },
     ]);
+  });
+
+  it("is remembered beside one whose place is next to its own", () => {
+    const resolve = openResolver();
+    const [first = "", , , next = ""] = AGENTS;
+    const known = resolve(first);
+    const other = resolve(next);
+    expect(resolve(first)).toBe(known);
+    expect(resolve(next)).toBe(other);
   });
 
   it("is not taken for itself with another proof, whichever two are remembered", () => {
