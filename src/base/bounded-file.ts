@@ -110,6 +110,15 @@ export function findDirectoryFault(path: string): string | undefined {
   }
 }
 
+/** Tells whether there is a file at a path; a path that cannot be looked at has none. */
+export function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
 /** The octets of an open file from a position on, as many as there are. */
 export function readAt(file: number, position: number, length: number): Buffer {
   const octets = Buffer.alloc(length);

@@ -8,14 +8,6 @@ export const AGTP_JSON = "application/vnd.agtp+json";
 /** Content type of a 263.   AGTP-API §17.2 */
 export const ENDPOINT_JSON = "application/vnd.agtp.endpoint+json";
 
-/** `application/json`, `text/json`, and every `+json` type, with or without parameters. */
-export function isJsonType(contentType: string): boolean {
-  if (contentType === AGTP_JSON || contentType === "application/json") return true;
-  const end = contentType.indexOf(";");
-  const type = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
-  return type.endsWith("/json") || type.endsWith("+json");
-}
-
 /** An answer that has no header of the server yet. */
 export interface Reply {
   readonly status: Status;

@@ -3,9 +3,10 @@
  * JSON Schema draft-07, where a text may also ask for a variable of the environment; and the lines by
  * which editors find them beside a deployment.
  */
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import { configSchema } from "../../app/config/config.ts";
+import { isFile } from "../../base/bounded-file.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
@@ -162,15 +163,6 @@ export const schemaCommand: Command = command({
     return true;
   },
 });
-
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    // A path that cannot be looked at is none, either.
-    return false;
-  }
-}
 
 function isName(text: string): text is SchemaName {
   return SCHEMA_NAMES.some((name) => name === text);

@@ -4,8 +4,8 @@
  * be asked.
  */
 
-import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isFile } from "../../base/bounded-file.ts";
 import { isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
 import { withoutEndSlashes } from "../../base/url-text.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
@@ -67,11 +67,7 @@ function configPath(
     terminal.directory,
     directory === undefined ? (config ?? CONFIG_NAME) : join(directory, CONFIG_NAME),
   );
-  try {
-    if (statSync(path).isFile()) return path;
-  } catch {
-    // An absent file is refused as a directory is.
-  }
+  if (isFile(path)) return path;
   throw usage(`${JSON.stringify(path)} is no configuration file`);
 }
 

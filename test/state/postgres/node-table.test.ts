@@ -7,17 +7,23 @@ import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 
 const LONGEST = Number.MAX_SAFE_INTEGER;
 
+/** Tables of nodes over a database of their own. Without a lease, a beat that was heard once is heard too late next time. */
+async function openTables() {
+  const url = await postgres().makeDatabase();
+  const { store } = await openPostgres({ url, schema: "agtp" });
+  await store?.close();
+  const pool = new pg.Pool({ connectionString: url });
+  onTestFinished(() => pool.end());
+  const tableOf = (node: string, process: string, leaseMs = 0): NodeTable => {
+    const row = { address: "127.0.0.1:1", version: "0", node, process, leaseMs };
+    return new NodeTable(pool, `"agtp"`, row);
+  };
+  return { url, tableOf };
+}
+
 describeWithPostgres("a node that comes back under its name", () => {
   it("lives as soon as it is there, with as many beats as its last process had", async () => {
-    const url = await postgres().makeDatabase();
-    const { store } = await openPostgres({ url, schema: "agtp" });
-    await store?.close();
-    const pool = new pg.Pool({ connectionString: url });
-    onTestFinished(() => pool.end());
-    const row = { address: "127.0.0.1:1", version: "0" };
-    // Without a lease, a beat that was heard once is heard too late the next time.
-    const tableOf = (node: string, process: string): NodeTable =>
-      new NodeTable(pool, `"agtp"`, { ...row, node, process, leaseMs: 0 });
+    const { tableOf } = await openTables();
     const [a, first] = [tableOf("a", "a-1"), tableOf("b", "b-1")];
     await a.enter();
     await first.enter();
@@ -40,26 +46,16 @@ describeWithPostgres("a node that is long gone by the server's clock", () => {
   const HOURS_LATER = "UPDATE agtp.nodes SET beat_at = beat_at - interval '2 hours'";
 
   it("is forgotten where it does not move either, and not where that clock was set", async () => {
-    const url = await postgres().makeDatabase();
-    const { store } = await openPostgres({ url, schema: "agtp" });
-    await store?.close();
-    const pool = new pg.Pool({ connectionString: url });
-    onTestFinished(() => pool.end());
-    const row = { address: "127.0.0.1:1", version: "0" };
-    // Without a lease, a beat that was heard once is heard too late the next time.
-    const tableOf = (node: string, leaseMs: number): NodeTable =>
-      new NodeTable(pool, `"agtp"`, { ...row, node, process: `${node}-1`, leaseMs });
-    const [gone, silent, live] = [
-      tableOf("gone", 0),
-      tableOf("silent", 0),
-      tableOf("live", 60_000),
-    ];
+    const { url, tableOf } = await openTables();
+    const gone = tableOf("gone", "gone-1");
+    const silent = tableOf("silent", "silent-1");
+    const live = tableOf("live", "live-1", 60_000);
     await gone.enter();
     await silent.enter();
     await live.enter();
     await postgres().query(HOURS_LATER, url);
 
-    const other = tableOf("other", 0);
+    const other = tableOf("other", "other-1");
     await other.enter();
     const nodes = async () => (await other.list()).map(({ node }) => node);
     expect(await nodes()).toEqual(["gone", "live", "other", "silent"]);

@@ -4,8 +4,8 @@
  * first, with a mask of fields and without what could take over a terminal or a prompt.
  * agentcli protocol "agentcli.inspect"
  */
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { isFile } from "../../../base/bounded-file.ts";
 import {
   isRecord,
   type JsonRecord,
@@ -49,14 +49,6 @@ export async function inspectMethod(
 
 function given(value: unknown): unknown {
   return value === null || value === "" ? undefined : value;
-}
-
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function readLimit(value: unknown): number | Failure {

@@ -5,6 +5,7 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { parseNoting } from "../../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
+import { isJsonType } from "../../../base/media-type.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Response } from "../../../wire/message.ts";
 
@@ -29,7 +30,7 @@ export function readContent(
   if (body.length === 0) return { content: [], value: undefined };
   const [type = ""] = (contentType ?? "application/json").toLowerCase().split(";", 1);
   const mediaType = type.trim();
-  if (isJson(mediaType)) {
+  if (isJsonType(mediaType)) {
     const text = bodyText({ body });
     const value = parseNoting(text);
     return { content: [{ type: "text", text: typeof value === "string" ? value : text }], value };
@@ -79,10 +80,6 @@ function octets(body: Buffer, mimeType: string, responseId: string): ContentBloc
   if (mimeType.startsWith("image/")) return { type: "image", data, mimeType };
   if (mimeType.startsWith("audio/")) return { type: "audio", data, mimeType };
   return { type: "resource", resource: { uri: `urn:uuid:${responseId}`, mimeType, blob: data } };
-}
-
-function isJson(type: string): boolean {
-  return type.endsWith("/json") || type.endsWith("+json");
 }
 
 /**
