@@ -181,15 +181,15 @@ class Parent extends RunningDaemon {
     const ticketKeys = freshTicketKeys();
     const reloaded = await reloadAll(members, ticketKeys);
     atOnce(reportingProblems(log, reloaded.found));
-    const { config } = loadFor(this.options);
-    if (reloaded.adopted === undefined || config === undefined) {
+    if (reloaded.adopted === undefined) {
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return reloaded.errors;
     }
     this.#ticketKeys = ticketKeys;
-    this.config = config;
+    // The file may have been broken since the workers read it.
+    this.config = loadFor(this.options).config ?? this.config;
     this.#problems = reloaded.found;
-    this.#files = await markFiles(config);
+    this.#files = await markFiles(this.config);
     this.retain(createRecordSigner(loadSigningKey(this.config)));
     this.fingerprint256 = reloaded.adopted.fingerprint256;
     this.remaining = reloaded.adopted.remaining;

@@ -42,9 +42,9 @@ export function enterSession(
   named: NamedSession,
   state: SessionState,
 ): Refusal | undefined {
-  const refusal = refuseSession(exchange, named, state);
   const { sessionId } = named;
-  if (refusal !== undefined || state.suspensions.holdOf(sessionId) !== undefined) return refusal;
+  const isHeld = state.suspensions.holdOf(sessionId) !== undefined;
+  if (isHeld) return refuseSession(exchange, named, state);
   const admission = state.sessions.admit(sessionId, userOf(exchange));
   if (admission instanceof Promise) exchange.sessionKept = admission;
   return admission === false ? sessionMismatch() : undefined;

@@ -177,6 +177,9 @@ function pathOf(parser: Parser): string {
   return parent === null ? parser.name() : `${pathOf(parent)} ${parser.name()}`;
 }
 
+/** Words that other daemons take for what a program does by itself. */
+const STARTING: ReadonlySet<string> = new Set(["start", "run", "serve"]);
+
 /** A program that does something without a command takes what is no command for an argument. */
 function refuseUnknownCommands(parser: Parser, names: readonly string[]): void {
   parser.helpCommand("help [command]").allowExcessArguments();
@@ -186,7 +189,8 @@ function refuseUnknownCommands(parser: Parser, names: readonly string[]): void {
     const flag = `--${unknown}`;
     const isFlag = parser.options.some(({ long }) => long === flag);
     const [closest] = isFlag ? [flag] : closeMatches(unknown, names, 1);
-    const hint = closest === undefined ? "" : `\n(Did you mean ${closest}?)`;
+    const meant = closest === undefined ? "" : `\n(Did you mean ${closest}?)`;
+    const hint = STARTING.has(unknown) ? `\n(${parser.name()} without a command does that)` : meant;
     parser.error(`error: unknown command '${unknown}'${hint}`);
   });
 }

@@ -183,6 +183,8 @@ describe("a declared program", () => {
     const { exitCode, err } = await run(open, "sell", "a", "b");
     expect([exitCode, err]).toEqual([2, expect.stringContaining("too many arguments for 'sell'")]);
     expect((await run(open, "sel")).err).toContain("unknown command 'sel'\n(Did you mean sell?)");
+    const started = await run(open, "run");
+    expect(started.err).toContain("unknown command 'run'\n(shop without a command does that)");
   });
 
   it("exits by its answer", async () => {
