@@ -25,6 +25,7 @@ export function templatePieces(template: string): TemplatePiece[] {
 
 /** The names in a template, in order, as often as they occur. */
 export function templateNames(template: string): string[] {
+  if (!template.includes("{")) return [];
   return [...template.matchAll(PLACE)].map(([, name = ""]) => name);
 }
 

@@ -157,7 +157,7 @@ export function matchTemplate(
   template: string,
   path: string,
 ): Readonly<Record<string, string>> | undefined {
-  const compiled = compileTemplate(template);
+  const compiled = template.includes("{") ? compileTemplate(template) : undefined;
   if (compiled === undefined) return template === path ? {} : undefined;
   const segments = segmentsOf(path, compiled.segments.length);
   if (segments === undefined || segments.length !== compiled.segments.length) return undefined;

@@ -38,11 +38,13 @@ type FilledPath =
 
 /** Fills a template; a path without parameters stays as it is. */
 export function fillPath(template: string, values: ReadonlyMap<string, unknown>): FilledPath {
-  for (const name of templateNames(template)) {
+  const names = templateNames(template);
+  for (const name of names) {
     const fault = pathValueFault(values.get(name));
     if (fault !== undefined) return { fault: `path parameter "${name}" ${fault}`, parameter: name };
   }
-  const path = fillTemplate(template, (name) => encodeURIComponent(String(values.get(name))));
+  const fill = (name: string): string => encodeURIComponent(String(values.get(name)));
+  const path = names.length === 0 ? template : fillTemplate(template, fill);
   const climbs = path.split("/").some((segment) => segment === "." || segment === "..");
   return climbs ? { fault: `path "${path}" must not climb` } : { path };
 }

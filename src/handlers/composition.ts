@@ -32,6 +32,11 @@ export function createComposition(
     const captured = new Map<string, unknown>();
     const outputs: StepOutput[] = [];
     for (const [index, step] of recipe.steps.entries()) {
+      // The first begins with the call, whose signal is made when it is looked at.
+      if (index > 0 && call.signal.aborted) {
+        const failure = notDispatched(step, "aborted", "the call was aborted");
+        return compositionFailed(recipe, index, failure, captured);
+      }
       const outcome = await runStep(step, call, captured, isFloor);
       if ("message" in outcome) return compositionFailed(recipe, index, outcome, captured);
       if (step.captureAs !== undefined) captured.set(step.captureAs, outcome.value);
@@ -49,7 +54,6 @@ async function runStep(
 ): Promise<StepFailure | { readonly value: unknown }> {
   const prepared = prepareStep(step, { input: call.input, captured });
   if (prepared.fault !== undefined) return notDispatched(step, "invalid-step", prepared.fault);
-  if (call.signal.aborted) return notDispatched(step, "aborted", "the call was aborted");
   const { path } = prepared;
   const result = await dispatchStep(call, step.method, path, prepared.input);
   if (isSuccess(result.status)) {
