@@ -1,7 +1,8 @@
 /**
  * The URL of an external service: an https origin, and a path and query whose `{name}` parameters
- * are filled from the input, percent-encoded. A value cannot add, leave or climb path segments;
- * one that would try is a violation, answered with 422.   AGTP-API §12.3
+ * are filled from the input, percent-encoded. A value cannot add, leave or climb path segments, nor
+ * climb at a server that takes an encoded slash for a slash; one that would try is a violation,
+ * answered with 422.   AGTP-API §12.3
  */
 import { escapeToken } from "../base/dotted-key.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
@@ -37,7 +38,7 @@ export function parseUpstreamUrl(url: string): UpstreamUrl | string {
   if (pieces.some((piece) => piece.kind === "literal" && /[{}]/.test(piece.text))) {
     return "must have its braces around names, as in {name}";
   }
-  if (segments.some((segment) => isDots(segment.map(literalText).join("")))) {
+  if (segments.some((segment) => climbs(segment.map(literalText).join("")))) {
     return 'must have no "." or ".." segment';
   }
   const names = pieces.flatMap((piece) => (piece.kind === "parameter" ? [piece.name] : []));
@@ -57,7 +58,7 @@ export function checkUrlInput(url: UpstreamUrl, input: Input): SchemaViolation[]
   const violations = url.parameters.flatMap((name) => checkValue(name, input));
   if (violations.length > 0) return violations;
   // A value may be harmless and yet make a dot with what stands beside it, as "e" does in "%2{a}".
-  const climbing = url.segments.find((pieces) => isDots(fill(pieces, input)));
+  const climbing = url.segments.find((pieces) => climbs(fill(pieces, input)));
   if (climbing === undefined) return undefined;
   return climbing.flatMap((piece) =>
     piece.kind === "parameter" ? [violation(piece.name, "not", 'must not make "." or ".."')] : [],
@@ -87,8 +88,9 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-function isDots(segment: string): boolean {
-  return /^(?:\.|%2e){1,2}$/i.test(segment);
+/** Tells whether dots stand alone in a segment, also where a proxy decodes it before it resolves them. */
+function climbs(segment: string): boolean {
+  return /(?:^|\\|%5c|%2f)(?:\.|%2e){1,2}(?:\\|%5c|%2f|$)/i.test(segment);
 }
 
 type Styles = Readonly<Record<string, ValueStyle>>;

@@ -117,6 +117,20 @@ describe("checkUrlInput", () => {
     },
   );
 
+  it.each(["../../admin", "a/..", "a/./b", "..\\admin", "a\\../b", "/..", "a/../b/c"])(
+    "refuses %j, which climbs at a proxy that takes an encoded slash for one",
+    (id) => {
+      expect(checkUrlInput(url, { id })).toEqual([
+        { path: "/id", keyword: "not", message: 'must not make "." or ".."' },
+      ]);
+      expect(checkUrlInput(parse("https://h.example/x?id={id}"), { id })).toBeUndefined();
+    },
+  );
+
+  it.each(["a/b", "a..b/c", ".../x", "v1./.x", "a/..b", "%2e%2e/x"])("admits %j", (id) => {
+    expect(checkUrlInput(url, { id })).toBeUndefined();
+  });
+
   it("takes no inherited property for input", () => {
     const inherited = parse("https://h.example/{constructor}");
     expect(checkUrlInput(inherited, {})).toMatchObject([{ keyword: "required" }]);
