@@ -250,7 +250,8 @@ function mergeAll(
   return merged;
 }
 
-function coerce(shape: InputShape, name: string, text: string): unknown {
+/** The value that a text of the path or the query becomes. */
+export function coerce(shape: InputShape, name: string, text: string): unknown {
   const types = typesOf(shape, name);
   return types === undefined ? text : coerceText(text, types);
 }

@@ -1,7 +1,8 @@
 /**
  * Path templates: taken apart, and filled with values, each of which becomes part of one segment,
  * whatever is in it, and none climbs. What cannot be filled in is said in words. As a rule names them,
- * they are compared by what they mean: no percent-encoding leads around it.   AGTP-API §5.2-5.4
+ * they are compared by what they mean: no percent-encoding leads around it, nor another way to write a
+ * number.   AGTP-API §5.2-5.4
  */
 import { lossOf } from "../base/exact-numbers.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
@@ -60,10 +61,15 @@ function pathValueFault(value: unknown): string | undefined {
   return hasLoneSurrogate(String(value)) ? "must be well-formed text" : undefined;
 }
 
+/** The value that the decoded text of a segment is read as. */
+export type SegmentReading = (text: string, index: number) => unknown;
+
+const asText: SegmentReading = (text) => text;
+
 /** Compared with paths and with templates. */
 export interface PathPattern {
   /** Tells whether a path of a request is meant. */
-  matches(path: string): boolean;
+  matches(path: string, reading?: SegmentReading): boolean;
   /** Tells whether some path of this template can be meant. */
   canMatch(template: string): boolean;
   /** Tells whether all that another pattern means is meant. */
@@ -77,14 +83,14 @@ export function compilePathPattern(text: string): PathPattern {
   const segments = segmentsOf(text).map((one) => (isParameter(one) ? undefined : decode(one)));
   const agree = (
     others: readonly string[],
-    fits: (own: string | undefined, other: string) => boolean,
+    fits: (own: string | undefined, other: string, index: number) => boolean,
   ): boolean =>
-    others.length === segments.length && others.every((other, at) => fits(segments[at], other));
+    others.length === segments.length && others.every((other, at) => fits(segments[at], other, at));
   return {
     segments,
-    matches: (path) =>
-      agree(segmentsOf(path), (own, other) =>
-        own === undefined ? other !== "" : own === decode(other),
+    matches: (path, reading = asText) =>
+      agree(segmentsOf(path), (own, other, index) =>
+        own === undefined ? other !== "" : reading(own, index) === reading(decode(other), index),
       ),
     canMatch: (template) =>
       agree(

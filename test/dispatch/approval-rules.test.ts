@@ -52,6 +52,24 @@ describe("a rule of approvals", () => {
     expect((await askAs(server, ALMA, asked)).status).toBe(262);
   });
 
+  it.each(["7", "7.0", "70e-1", "%37.0"])("is not led around by the number %s", async (number) => {
+    const files = await approvingFiles([{ path: "/rooms/7", approval: "operator" }]);
+    const text = approvedEndpoint({
+      ...{ method: "RESERVE", path: "/rooms/{room}", properties: { room: { type: "number" } } },
+      handler: { type: "registered_function", function: "handlers.book" },
+    });
+    const server = await openServer(
+      { ...files, "endpoints/reserve.toml": text },
+      { isClean: true },
+    );
+    const asked = { ...RESERVE, path: `/rooms/${number}` };
+    expect((await askAs(server, ALMA, asked)).status).toBe(262);
+    expect((await askAs(server, ALMA, { ...asked, path: "/rooms/7.5" })).status).toBe(200);
+    // A text is another one.
+    const texts = await openServer(files, { isClean: true });
+    expect((await askAs(texts, ALMA, { ...RESERVE, path: "/rooms/7.0" })).status).toBe(200);
+  });
+
   it("excepts what a later one would match, where it says none", async () => {
     const server = await open([
       { agent: "boris", approval: "none" },

@@ -5,7 +5,13 @@
  * docs/approvals.md
  */
 
-import { compilePathPattern, type PathPattern } from "../../endpoint/path-template.ts";
+import { coerce } from "../../endpoint/input.ts";
+import {
+  compilePathPattern,
+  compileTemplate,
+  type PathPattern,
+  type SegmentReading,
+} from "../../endpoint/path-template.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { canonicalDigest } from "../../identity/canonical-form.ts";
@@ -24,7 +30,10 @@ export interface GovernedVersions {
   readonly policy_version: string;
 }
 
-type Governed = Pick<Route, "method" | "path" | "tier" | "startsWork" | "steps" | "definition">;
+type Governed = Pick<
+  Route,
+  "method" | "path" | "tier" | "startsWork" | "steps" | "definition" | "shape"
+>;
 
 interface CompiledRule extends ApprovalRule {
   readonly pattern: PathPattern | undefined;
@@ -40,6 +49,7 @@ export class ApprovalPolicy {
   /** By route, those that can match a call of it. */
   readonly #matching = new WeakMap<Governed, readonly CompiledRule[]>();
   readonly #versions = new WeakMap<Governed, GovernedVersions>();
+  readonly #readings = new WeakMap<Governed, SegmentReading>();
 
   /** Rules name agents by their Agent-IDs here. */
   constructor(rules: readonly ApprovalRule[]) {
@@ -54,7 +64,7 @@ export class ApprovalPolicy {
     const own = ownApproval(route);
     if (own === undefined && this.#rules.length === 0) return undefined;
     const rule = this.#rulesOf(route, caller).find(
-      ({ pattern }) => pattern === undefined || pattern.matches(path),
+      ({ pattern }) => pattern === undefined || pattern.matches(path, this.#readingOf(route)),
     );
     if (rule?.approval === "operator") return { ttlMs: rule.ttlSeconds * 1000 };
     return own === undefined ? undefined : { ttlMs: USUAL_TTL_SECONDS * 1000 };
@@ -103,6 +113,20 @@ export class ApprovalPolicy {
     return this.#staticRulesOf(route).filter(
       ({ agent }) => agent === undefined || agent === caller,
     );
+  }
+
+  /** As the handler has it: `7.0` is 7 where a number is declared. */
+  #readingOf(route: Governed): SegmentReading {
+    const known = this.#readings.get(route);
+    if (known !== undefined) return known;
+    const parameters = compileTemplate(route.path)?.parameters ?? [];
+    const names = new Map(parameters.map(({ name, index }) => [index, name]));
+    const reading: SegmentReading = (text, index) => {
+      const name = names.get(index);
+      return name === undefined ? text : coerce(route.shape, name, text);
+    };
+    this.#readings.set(route, reading);
+    return reading;
   }
 
   #staticRulesOf(route: Governed): readonly CompiledRule[] {
