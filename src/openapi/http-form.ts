@@ -129,13 +129,15 @@ export function canRead({ categories }: Pick<Verb, "categories">): boolean {
 
 /**
  * Reads words as the path grammar compares them: in any case, without "-" and "_". A link that is
- * followed or fetched ahead must not cancel anything, so the HTTP method has a say.
+ * followed or fetched ahead must not cancel anything, and `DELETE /apps/7/grant` takes a grant away, so
+ * the HTTP method has a say.
  */
 export function methodReader(
   catalog: Catalog,
   httpMethod: string,
   custom: ReadonlySet<string> = NONE,
 ): MethodOf {
+  if (httpMethod === "DELETE") return () => undefined;
   return (word) => {
     const name = word.replace(/[-_]/g, "").toUpperCase();
     const verb = catalog.verbs.get(name);

@@ -42,6 +42,8 @@ describe("the method of an operation", () => {
     // The path's own verb comes first.
     ["POST /orders/{id}/cancel", "stopOrder", "CANCEL /orders/{id}"],
     ["POST /orders/{id}:approve", "x", "APPROVE /orders/{id}"],
+    // Of a DELETE it is the name of what goes.
+    ["DELETE /apps/{id}/grant", "apps/delete-authorization", "REMOVE /apps/{id}/grants"],
     // Then the first word of the operationId, in whatever style it is written.
     ["GET /pets", "listPets", "LIST /pets"],
     ["GET /pets", "list-pets", "LIST /pets"],

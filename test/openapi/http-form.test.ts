@@ -38,6 +38,7 @@ describe("liftVerb", () => {
     ["GET", "/orders/7/cancel"],
     ["GET", "/orders/7:refund"],
     ["GET", "/orders/frobnicate"],
+    ["DELETE", "/apps/7/grant"],
   ])("lifts nothing out of %s %s", (httpMethod, path) => {
     expect(lift(httpMethod, path)).toBeUndefined();
   });
