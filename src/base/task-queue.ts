@@ -15,7 +15,7 @@ export interface TaskOwner {
 /** Measures what is done for an owner at a time. */
 export interface TaskMeter {
   /** Does some work at once, and charges who pays for it. */
-  slice<T>(payer: () => TaskOwner, work: () => T, times: { readonly startedAt: number }): T;
+  slice<T>(payer: () => TaskOwner, work: () => T, startedAt: number): T;
 }
 
 interface TaskQueueOptions {
@@ -185,7 +185,7 @@ export class TaskQueue {
     try {
       return this.#meter === undefined
         ? work()
-        : this.#meter.slice(() => lane.owner, work, { startedAt });
+        : this.#meter.slice(() => lane.owner, work, startedAt);
     } finally {
       this.#account(lane, this.#now() - startedAt);
     }

@@ -319,7 +319,7 @@ export class Pipeline {
             ? this.#serve(inner, finish)
             : finish(replyToRefusal(refusal));
         }),
-      inner,
+      inner.startedAt,
     );
   }
 }

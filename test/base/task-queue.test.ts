@@ -179,7 +179,7 @@ describe("a queue with slices", () => {
     const paid = new Map<string, number>();
     let now = 0;
     const meter: TaskMeter = {
-      slice: (payer, work, { startedAt }) => {
+      slice: (payer, work, startedAt) => {
         const done = work();
         const { key } = payer();
         paid.set(key, (paid.get(key) ?? 0) + now - startedAt);

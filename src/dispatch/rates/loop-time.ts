@@ -12,12 +12,6 @@ import type { Rates } from "./rates.ts";
 /** Slices that are shorter are nobody's business. */
 const FREE_SLICE_MS = 1;
 
-/** Times as of `performance.now()`; the second is read once the slice is done. */
-interface SliceTimes {
-  readonly startedAt?: number | undefined;
-  readonly toldAt?: number | undefined;
-}
-
 /** Measures slices, and has them paid for. */
 export class LoopTime {
   readonly #rates: Pick<Rates, "charge">;
@@ -69,13 +63,13 @@ export class LoopTime {
     if (spent > 0) this.#rates.charge(payerOf(of).key, spent, performance.now());
   }
 
-  /** Does work as a slice, or as a part of the one that it is within. */
-  slice<T>(payer: () => TaskOwner, work: () => T, times: SliceTimes = {}): T {
-    const began = this.begin(times.startedAt);
+  /** Does work as a slice since `startedAt`, or now, or as a part of the one that it is within. */
+  slice<T>(payer: () => TaskOwner, work: () => T, startedAt?: number): T {
+    const began = this.begin(startedAt);
     try {
       return work();
     } finally {
-      if (began) this.end(undefined, payer, times.toldAt);
+      if (began) this.end(undefined, payer);
     }
   }
 
