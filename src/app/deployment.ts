@@ -223,7 +223,7 @@ function deploymentOf(
         for (const _ of preparingGenerators(compiler)) await nextRound();
         await nextRound();
         for (const one of contributions) one.warmUp?.();
-        // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
+        // A server that stops prepares nothing more; a request for what cannot be made says so.
         const { signal } = kept.stopping;
         void kept.work
           .pace(preparingInputs(served.registry.entries), THE_SERVER, signal)

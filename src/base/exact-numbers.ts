@@ -137,7 +137,7 @@ const MARKED = new RegExp(
   "g",
 );
 
-/** JSON with texts in the place of the numbers that would not be kept, for who reads it and writes it again. */
+/** JSON with texts in the place of the numbers that would not be kept, for a reader that writes it again. */
 export function markLost(octets: Uint8Array): string {
   const json = asBuffer(octets);
   let marked = "";

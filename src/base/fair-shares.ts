@@ -5,7 +5,7 @@ import type { TaskOwner } from "./task-queue.ts";
 
 /**
  * Places that only so many may have at once, shared by caller: no caller has more than half of them,
- * and the next one goes to who has fewest, of equals to who had one longest ago. The server itself,
+ * and the next one goes to the caller with the fewest, of equals to the one that had its last longest ago. The server itself,
  * whose name is empty, is bound by its turn alone.
  */
 export class FairShares {

@@ -121,7 +121,7 @@ export function shareEncoded<T extends object>(body: T, text: string): T {
   return body;
 }
 
-/** Notes the JSON of a value that somebody may alter: it is for who does not. */
+/** Notes the JSON that a value was read from; it is used while the value still says the same. */
 export function noteSource<T extends object>(value: T, json: Encoded): T {
   encodings.set(value, new Source(json));
   return value;

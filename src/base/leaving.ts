@@ -29,9 +29,9 @@ interface LeavingUsage {
 /** The message of the first channel. */
 export interface LeavingMessage {
   readonly leaving: Leaving;
-  /** Set by who traces, when the first channel is published to. */
+  /** Set by the tracer, when the first channel is published to. */
   fields: TraceFields;
-  /** Set by who wants the call to be made within something of their own. */
+  /** Set by a subscriber that has the call made within a context of its own. */
   around: (<T>(call: () => T) => T) | undefined;
 }
 

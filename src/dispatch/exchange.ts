@@ -59,7 +59,7 @@ export class Exchange {
   translatedFrom: string | undefined;
   /** The protocol that it came by, where that is another one; stands in its record. */
   requestedVia: string | undefined;
-  /** That protocol has counted the request, on the account of who asks. */
+  /** That protocol has counted the request, on its caller's account. */
   isCounted = false;
   /** The person at whose wish the server asks in an agent's name; recorded, and gives no right. */
   askedBy: Operator | undefined;

@@ -50,16 +50,16 @@ export const DROPPED_CHANNEL = "agtpd:trace:dropped";
 export interface HandlerBegin {
   readonly exchange: Exchange;
   readonly route: Route;
-  /** Set by who wants to have it called within something of their own. */
+  /** Set by a subscriber that has it called within a context of its own. */
   around: (<T>(call: () => T) => T) | undefined;
-  /** Set by who wants to hear of its answer. */
+  /** Set by a subscriber that hears of its answer. */
   onEnd: ((status: number) => void) | undefined;
 }
 
 /** A handler dispatches a request. */
 export interface InnerBegin {
   readonly exchange: Exchange;
-  /** Set by who wants to hear what became of it. */
+  /** Set by a subscriber that hears what became of it. */
   onEnd: ((status: number, refusal: Refusal | undefined) => void) | undefined;
 }
 

@@ -3,8 +3,8 @@
  * comes out. Work done at once is a slice of the loop, which the caller pays for.
  *
  *   answer    reads credentials, the one wait before the gates
- *     #answerInSession   measures the time, and has the answer wait for a session that is new
- *       #handle   asks who arrives: identity and toll, gates 00 to 05
+ *     #answerMeasured   measures the time, and has the answer wait for a session that is new
+ *       #admit   asks who arrives: identity and toll, gates 00 to 05
  *         #serve  asks what is wanted: gates 06 to 17; inner requests begin here (#dispatch), where their caller still may act
  *           #performInSession   waits for the session that the request begins
  *           #perform   looks for an Idempotency-Key
@@ -155,17 +155,17 @@ export class Pipeline {
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
     if (reading === undefined) {
-      return this.#answerInSession(exchange, this.#askOutsider, true);
+      return this.#answerMeasured(exchange, this.#askOutsider, true);
     }
     return reading.then(
-      () => this.#answerInSession(exchange, this.#askOutsider, false),
+      () => this.#answerMeasured(exchange, this.#askOutsider, false),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
   }
 
   act(exchange: Exchange): Response | Promise<Response> {
     this.#parts.observer.start(exchange);
-    return this.#answerInSession(exchange, this.#askActing, true);
+    return this.#answerMeasured(exchange, this.#askActing, true);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -179,7 +179,7 @@ export class Pipeline {
    * waited for before, and the slice began with the request. The answer waits for the session that
    * the request has begun.
    */
-  #answerInSession(
+  #answerMeasured(
     exchange: Exchange,
     askArrival: Gate,
     isWhole: boolean,
@@ -188,7 +188,7 @@ export class Pipeline {
     const began = time.begin(isWhole ? exchange.startedAt : undefined);
     let answer: Response | Promise<Response>;
     try {
-      answer = this.#handle(exchange, askArrival);
+      answer = this.#admit(exchange, askArrival);
     } finally {
       if (began) time.end(exchange, payerOf, isWhole ? exchange.toldAt : undefined);
     }
@@ -215,7 +215,7 @@ export class Pipeline {
   };
 
   /** Asks the arrival gates, and serves whom they let in. */
-  #handle(exchange: Exchange, askArrival: Gate): Response | Promise<Response> {
+  #admit(exchange: Exchange, askArrival: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
       const refusal = askArrival(exchange);

@@ -89,7 +89,7 @@ function isProposal({ tier, method }: Route): boolean {
 
 const NO_IDENTIFIERS: Identifiers = {};
 
-/** The server keeps what its own methods are given, and whoever dispatched it may write into it later. */
+/** The server keeps what its own methods are given, and the handler that dispatched it may write into it later. */
 function dispatchedInput({ input }: InnerOrigin, { tier }: Route): Parameters | Refusal {
   if (tier === "B") return { parameters: input };
   try {

@@ -13,7 +13,7 @@ export interface Reply {
   readonly status: Status;
   /** A JSON value; bytes are sent as they are, and so is a text of a type that is not JSON; undefined: no body. */
   readonly body: unknown;
-  /** The JSON text of the body, for whom that is all. */
+  /** The JSON text of the body, where it is known already. */
   readonly text?: string;
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>> | undefined;
@@ -21,7 +21,7 @@ export interface Reply {
   readonly refusal: Refusal | undefined;
 }
 
-/** The wire takes the text of a refusal; whoever dispatched it looks at its body. */
+/** The wire takes the text of a refusal; a handler that dispatched the request is given its body. */
 class RefusalReply implements Reply {
   readonly status: Status;
   readonly contentType: string = AGTP_JSON;

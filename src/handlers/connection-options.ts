@@ -1,7 +1,7 @@
 /**
  * Connections to somebody else's HTTP server, the same for all: kept alive, HTTP/1.1 without
  * pipelining, verified, to no address that an upstream may not have, and read no further than was
- * agreed. And the client of who asks such a server for something of its own.   AGTP-API §12.3
+ * agreed. And the client of code that asks such a server for something of its own.   AGTP-API §12.3
  */
 import { type LookupAddress, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";

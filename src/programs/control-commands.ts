@@ -144,7 +144,7 @@ function cell(value: unknown): string {
   return value === null || value === undefined ? "-" : defuseLine(String(value));
 }
 
-/** Lists the passkeys of people at the console, and is the way on for who has lost theirs. */
+/** Lists the passkeys of people at the console, and is the way on for a person who has lost theirs. */
 export const passkeysCommand: Command = command({
   name: "agtpd passkeys",
   description: "Lists the passkeys of people at the console, or forgets a person's.",

@@ -25,7 +25,7 @@ export class RunNews<Run> {
   readonly #looks = new Map<string, Set<() => void>>();
   /** By run. */
   readonly #withheld = new Map<string, Withheld<Run>>();
-  /** By run that may be there, who wants to know. */
+  /** By run that may be there, the caller that wants to know. */
   readonly #missed = recentlyUsed<(run: Run) => void>(MISSED_RUNS);
 
   constructor(idOf: (run: Run) => string) {

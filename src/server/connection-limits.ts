@@ -228,11 +228,11 @@ type SendLimits = Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
 /**
  * Bounds what waits to be sent to all peers, whatever they speak; one a daemon. Bodies that many wait
  * for are counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is,
- * at any time, whoever takes nothing for `idle_timeout_ms`.
+ * at any time, a reader that takes nothing for `idle_timeout_ms`.
  */
 export class SendBudget {
   #limits: SendLimits;
-  /** Those for whom something waits. */
+  /** The accounts that something waits in. */
   readonly #accounts = new Set<SendAccount>();
   readonly #bodies = new Map<Body, Held>();
   #bytes = 0;
@@ -294,14 +294,14 @@ export class SendBudget {
     else this.#accounts.add(account);
   }
 
-  /** The process is about to end: from now on nobody waits long for who takes nothing; answers how to stop looking. */
+  /** The process is about to end: from now on a peer that takes nothing is soon dropped; answers how to stop looking. */
   hurry(): () => void {
     this.#isHurried = true;
     const timer = setInterval(() => this.sweep(performance.now()), HURRIED_MS / 8);
     return () => clearInterval(timer);
   }
 
-  /** Drops who has taken nothing for too long. */
+  /** Drops the peers that have taken nothing for too long. */
   sweep(now: number): void {
     const { idleTimeoutMs: usual } = this.#limits;
     const idleTimeoutMs = this.#isHurried ? Math.min(usual, HURRIED_MS) : usual;
@@ -325,7 +325,7 @@ export class SendBudget {
   }
 
   /**
-   * A body that is larger than all that may wait: whoever reads it gets it, and nobody else is
+   * A body that is larger than all that may wait: its readers get it, and nobody else is
    * dropped for it. Of several, the one that was read last is spared.
    */
   #largest(slowestFirst: readonly SendAccount[], most: number): Body | undefined {

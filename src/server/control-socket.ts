@@ -125,7 +125,7 @@ function serve(socket: Socket, find: FindCommand): void {
   socket.on("data", hear);
 }
 
-/** A connection that ends before the last of them tells whoever asked that something is missing. */
+/** A connection that ends before the last of them tells the program that asked that something is missing. */
 function sendLines(socket: Socket, { lines }: ControlLines): void {
   socket.setTimeout(READING_TIMEOUT_MS, () => socket.destroy());
   socket.write(`${JSON.stringify({ ok: true, result: {} } satisfies ControlAnswer)}\n`);

@@ -271,7 +271,7 @@ function fault(code: WireFaultCode, message: string): WireFault {
   return { kind: "wire-fault", code, message };
 }
 
-/** So much is decoded at once; a longer body is decoded by who looks at it. */
+/** So much is decoded at once; a longer body is decoded where it is read. */
 export const MAX_TEXT_LENGTH: number = 16 * 1024;
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Decides which calls need an approval: those of endpoints that say so themselves, and those that a
  * rule of `[[policies.approvals]]` matches first. The protocol's own methods need none, except for
- * starting the agents of this server: nobody could decide if CONFIRM had to wait for a word.
+ * starting the agents of this server: nobody could decide if CONFIRM needed an approval itself.
  * docs/approvals.md
  */
 

@@ -97,7 +97,7 @@ export function isReadable(input: JsonRecord): boolean {
   return unreadableFault(input) === undefined;
 }
 
-/** Why nobody could read an input, or bind a word to it; undefined: somebody can. */
+/** Why no operator could read an input, or no approval be bound to it; undefined: it can be approved. */
 export function unreadableFault(
   input: JsonRecord,
 ): { readonly keyword: string; readonly message: string } | undefined {

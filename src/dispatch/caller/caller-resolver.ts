@@ -1,6 +1,6 @@
 /**
- * From what a request says of its caller to who that is: the agent's document, the certificate that
- * binds it, and the scopes this request acts under. What the same agent says again is remembered.
+ * Resolves what a request says of its caller to the agent's document, the certificate that binds it, and
+ * the scopes that this request acts under. What the same agent says again is remembered.
  * 400 malformed · 401 unknown or not who it says · 262 a claim the document does not grant · 455 a
  * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
  */

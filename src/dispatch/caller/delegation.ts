@@ -1,6 +1,6 @@
 /**
- * Delegated work, as the pipeline sees it: the chain of who handed on what to whom, with which
- * scopes, and until when. A token that a peer signed is read before the gates, since it says who is
+ * Delegated work, as the pipeline sees it: the chain of hops from one agent to the next, each with its
+ * scopes and its deadline. A token that a peer signed is read before the gates, since it says who is
  * asking.   AGTP "DELEGATE"
  */
 import type { JsonRecord } from "../../base/json-value.ts";

@@ -1,6 +1,6 @@
 /**
  * Events about contracts, in the lifecycle stream of the agent whose they are; and the contract that a
- * call is about, with who acts.   AGTP-API §10.1.4
+ * call is about, with its actor.   AGTP-API §10.1.4
  */
 import { given } from "../../base/json-value.ts";
 import type { Contract } from "../../endpoint/contract.ts";

@@ -26,7 +26,7 @@ export interface ContractEnd {
   readonly state: "revoked" | "released";
   /** The event's word for it. */
   readonly reason: string;
-  /** Told to whoever presents it; the event's word unless given. */
+  /** Told to a caller that presents it; the reason unless given. */
   readonly explanation?: string;
 }
 

@@ -34,7 +34,7 @@ interface CallerGateOptions {
   readonly certificates: CallerState["certificates"];
 }
 
-/** Knows the caller by the agents of this server, or by whoever vouches for it. */
+/** Resolves the caller among the agents of this server, or by the peer that vouches for it. */
 export function callerGate({ directory, policy, certificates }: CallerGateOptions): Gate {
   const { unknownTrustTier } = policy;
   const resolve = createCallerResolver(directory, policy);

@@ -65,7 +65,7 @@ function resolveContract(
 }
 
 /**
- * The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. The first lock
+ * The opt-in, the second lock, is open: a caller that did not opt in had an ordinary miss. The first lock
  * that is closed gives the code, and the message names all of them at once.
  */
 function tryLocks(

@@ -1,6 +1,5 @@
 /**
- * A gate: a synchronous decision over tables built at start-up. And the names of all gates, for who
- * shows them.
+ * A gate: a synchronous decision over tables built at start-up. The names of all gates stand here, too.
  */
 import type { Exchange } from "../exchange.ts";
 import type { Refusal } from "../refusals/refusal.ts";

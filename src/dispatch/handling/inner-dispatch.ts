@@ -98,8 +98,8 @@ const begun = channel(CHANNELS.inner);
 const tellNobody = (): void => undefined;
 
 /**
- * Answers it, and tells whoever traces: `answer` says what the reply is, once there is one. Costs
- * nothing while nobody listens.
+ * Answers it, and tells the subscribers of the channel: `answer` says what the reply is, once there is
+ * one. Costs nothing while nobody listens.
  */
 export function tellingOfInner<T>(
   exchange: Exchange,

@@ -155,7 +155,7 @@ async function execute(
   try {
     await settle(execution, exchange, reply);
   } catch (cause) {
-    // It was executed all the same, and whoever asks again is told that.
+    // It was executed all the same, and a caller that asks again is told that.
     faultReply(exchange, services, "the response under an Idempotency-Key cannot be kept", cause);
   }
   return reply;
@@ -246,7 +246,7 @@ function notKept(status: number): Refusal {
 /**
  * Equal for two requests that ask for the same: method and path as they are answered, what a legacy
  * verb adds, query and body. They must also be vouched for alike: a reply to a certificate or a
- * bearer token is not for whoever merely says to be the same agent.
+ * bearer token is not for a caller that merely says to be the same agent.
  */
 export function fingerprintOf(exchange: Exchange): string {
   const { method, path, request, mappedParameters = null, caller } = exchange;

@@ -147,7 +147,7 @@ export interface HostedInventory {
   readonly isEmpty: boolean;
   /** The entry, or why there is none; undefined for a name that is none of that system's. */
   find(name: string, callerId: string | undefined): object | Refusal | undefined;
-  /** The pairs that an agent may call here, by who it is in AGTP. */
+  /** The pairs that an agent may call here, by its AGTP identity. */
   toolsOf(agent: AgentDocument): readonly string[];
 }
 

@@ -9,7 +9,7 @@ import { performance } from "node:perf_hooks";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
 
-/** Slices that are shorter are nobody's business. */
+/** Shorter slices are not charged. */
 const FREE_SLICE_MS = 1;
 
 /** Measures slices, and has them paid for. */

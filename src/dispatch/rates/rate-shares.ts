@@ -51,7 +51,7 @@ const LEASE_EVERY_MS = 1_000;
 const LEASE_MS = 3_000;
 /** Nobody needs what a node that is gone has leased. */
 const KEPT_MS = 600_000;
-/** Less than this part of what a node may give is not worth a word. */
+/** Accounts that have been given less than this part of the rate are not told of. */
 const LEAST_PART = 0.1;
 /** The most payers that one lease is about. */
 const MAX_PAYERS = 256;
@@ -149,7 +149,7 @@ function scopeOf(account: string): RateScope {
   return account.startsWith("work ") ? "work" : "requests";
 }
 
-/** Addresses are nobody's business who reads the store. */
+/** A reader of the store learns no addresses. */
 function nameOf(account: string): string {
   return hash("sha256", account).slice(0, 32);
 }

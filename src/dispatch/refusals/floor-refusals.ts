@@ -51,7 +51,7 @@ export function sourceRefused(message: string): Refusal {
   return refusal(422, "source-refused", message);
 }
 
-/** 422: a source that was asked for in vain, or has nothing in it. */
+/** 422: a source that could not be read, or has nothing in it. */
 export function sourceUnreadable(message: string, details?: unknown): Refusal {
   return refusal(422, "source-unreadable", message, { details });
 }

@@ -231,7 +231,7 @@ export function scopeViolation(missing: readonly string[]): Refusal {
   });
 }
 
-/** Refuses what was kept to whoever does not hold all scopes that it took; gate 17 asks of what is called. */
+/** Refuses a kept answer to a caller that lacks a scope which its parts took; gate 17 asks of the endpoint's own. */
 export function refuseUncovered(
   scopes: readonly string[],
   held: { covers(scope: string): boolean },
@@ -274,7 +274,7 @@ export function rateLimited(scope: keyof typeof RATED, retryAfterSeconds: number
   const many = scope === "work" ? "much" : "many";
   const message = `too ${many} ${RATED[scope]}, try again in ${seconds}`;
   const carried = { scope, retry_after_seconds: retryAfterSeconds };
-  // The body alone tells it to who negotiates.   AGTP-API §10.1.5
+  // A caller that negotiates is told by the body alone.   AGTP-API §10.1.5
   const headers = scope === "rcns" ? {} : { "Retry-After": String(retryAfterSeconds) };
   return refusal(429, "rate-limited", message, { carried, headers });
 }

@@ -1,4 +1,4 @@
-/** Refusals about what waits and runs: tasks, sessions, the words that they wait for, and runs.   OpenWOP RFC 0072 */
+/** Refusals about what waits and runs: tasks, sessions, the decisions that they wait for, and runs.   OpenWOP RFC 0072 */
 import type { Suspension } from "../../state/registers/suspension.ts";
 import { type Refusal, refusal, refuseFor } from "./refusal.ts";
 
@@ -51,12 +51,12 @@ export function nonceReused(): Refusal {
   return refuseFor(409, "nonce-reused", "the nonce was used before, and works once");
 }
 
-/** 403: the caller is not among those whose word this waits for.   AGTP "CONFIRM" */
+/** 403: the caller is not among those whose decision this waits for.   AGTP "CONFIRM" */
 export function confirmationForbidden(message: string): Refusal {
   return refuseFor(403, "confirmation-forbidden", message);
 }
 
-/** 409: the word was said already, or its time is over.   AGTP "CONFIRM" */
+/** 409: the decision was made already, or its time is over.   AGTP "CONFIRM" */
 export function decisionConflict(
   message: string,
   carried: Readonly<Record<string, unknown>>,

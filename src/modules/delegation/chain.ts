@@ -1,6 +1,6 @@
 /**
  * The chain of tokens that a task arrives with: each link signed by a server that is known here and speaks for
- * the agent in it, each by whom the one before handed on to, each narrower, none twice. The first link that
+ * the agent in it, each by the agent that the one before handed on to, each narrower, none twice. The first link that
  * does not hold is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
 import type { DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
@@ -29,7 +29,7 @@ export interface VerifiedChain {
   readonly links: readonly DelegationLink[];
   /** The claims of the newest token. */
   readonly last: TokenClaims;
-  /** The governance zone of who handed on first in one. */
+  /** The governance zone of the first agent that handed on within one. */
   readonly zone: string | undefined;
 }
 

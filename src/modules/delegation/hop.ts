@@ -205,7 +205,7 @@ function outOf(zone: string): Refusal {
   return zoneViolation(`the agent is not in the governance zone ${JSON.stringify(zone)}`);
 }
 
-/** A task that was handed on does not leave the zone of who handed it on first. */
+/** A task that was handed on does not leave the zone of the agent that handed it on first. */
 function zoneOf(exchange: ExchangeView): string | undefined {
   const own = exchange.peer.certificate?.agent?.governanceZone;
   return exchange.caller.delegation?.zone ?? exchange.header("agtp-zone-id") ?? own;

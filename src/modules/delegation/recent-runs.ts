@@ -69,7 +69,7 @@ export class RecentRuns {
     return new RecentRuns(runs);
   }
 
-  /** The id of a run that begins; `agentId` is undefined for whom nothing is remembered. */
+  /** The id of a run that begins; `agentId` is undefined where nothing is remembered. */
   async begin(agentId: string | undefined, { runId, ...facts }: RunStart): Promise<string> {
     const id = runId ?? uuidv7();
     if (agentId === undefined) return id;

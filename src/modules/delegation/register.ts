@@ -127,7 +127,7 @@ export function pollOf(id: string): { readonly method: string; readonly path: st
 
 /**
  * QUERY /delegations/{delegation_id}: for the agent that handed the task on, or whoever sees everything.
- * 404 none that the caller may see · 455 its outcome, for who could not hand the task on now.
+ * 404 none that the caller may see · 455 its outcome, for a caller that could not hand the task on now.
  */
 export function delegationEndpoint(register: Pick<DelegationRegister, "find">): ProtocolEndpoint {
   return {
@@ -144,7 +144,7 @@ export function delegationEndpoint(register: Pick<DelegationRegister, "find">): 
       if (delegation === undefined || !maySee(delegation, exchange)) {
         return notFound("record-not-found", "no delegation of the caller has this id");
       }
-      // How it stands is its agent's to know; what came of it is for who could hand it on now.
+      // How it stands is its agent's to know; what came of it is for a caller that could hand it on now.
       const isToldToAll = delegation.outcome === undefined || seesAll(exchange.caller);
       const { handedOn = [] } = delegation;
       const refusal = isToldToAll

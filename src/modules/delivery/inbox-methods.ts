@@ -1,7 +1,7 @@
 /**
  * The inbox of an agent. QUERY /inbox: what it was sent, the newest first, page by page; reading
  * changes nothing. CONFIRM of a notification: it is read, or rejected, and its sender can see that,
- * or deferred, and stays unread; what is said last counts. 262 and 401 for who has no inbox here ·
+ * or deferred, and stays unread; what is said last counts. 262 and 401 for a caller without an inbox here ·
  * 422 malformed. AGTP "NOTIFY", "QUERY", "CONFIRM"
  */
 

@@ -1,7 +1,7 @@
 /**
  * NOTIFY: what its sender wants others to know, put into their inboxes and on its way to webhooks
  * before the answer; for the infrastructure, that a certificate was revoked.
- * 262 and 401 for who is no agent of this server · 404 nobody of that name · 409 another
+ * 262 and 401 for a caller that is no agent of this server · 404 nobody of that name · 409 another
  * notification has the id · 410 the agent is retired · 422 malformed · 429 too many.   AGTP "NOTIFY"
  */
 

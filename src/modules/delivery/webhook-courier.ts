@@ -1,6 +1,6 @@
 /**
- * Carries what waits in the outbox, as long as its deployment is served: several at a time, shared by who sends
- * them, few of them to one URL, each when its pause is over. What became of one is kept again where the store
+ * Carries what waits in the outbox, as long as its deployment is served: several at a time, shared by their
+ * senders, few of them to one URL, each when its pause is over. What became of one is kept again where the store
  * could not. Asked to stop it begins nothing more, lets what runs end for a moment, and then breaks it off:
  * what was broken off is sent again by the next.
  */

@@ -38,7 +38,7 @@ interface OutboxOptions {
   readonly holders?: Holders;
 }
 
-/** Waiting for one URL; whoever asks before putting something here leaves room for who does not. */
+/** Waiting for one URL; a caller that asks before putting something here leaves room for those that do not. */
 const MAX_QUEUED_PER_URL = 1000;
 const MAX_QUEUED = 20_000;
 /** Messages of a process that is gone, taken over at the same time. */

@@ -134,7 +134,7 @@ function askedIn({ input: { context, decision_point: point } }: Call): unknown {
   return context === undefined ? point : { decision_point: point, context };
 }
 
-/** The Agent-ID of the recipient, known by that alone to who is not shown it; undefined: the operators. */
+/** The Agent-ID of the recipient, known by that alone to a caller that is not shown it; undefined: the operators. */
 function readRecipient(
   { directory, isDisclosedTo, operators }: EscalateOptions,
   { input: { recipient } }: Call,

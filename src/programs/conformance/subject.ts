@@ -67,7 +67,7 @@ export interface TestSubject {
   readonly lacking: ReadonlyMap<Need, Lack>;
 }
 
-/** Needs that are met by who runs the suite, or by DISCOVER /patterns. */
+/** Needs that are met by the person who runs the suite, or by DISCOVER /patterns. */
 const BROUGHT: readonly Need[] = ["agent", "other-agent", "scopes", "proposal", "proposal-input"];
 const NEGOTIATION: readonly Need[] = ["rcns", "no-rcns"];
 

@@ -44,7 +44,7 @@ export const exportCommand: Command = command({
     const configFile = resolve(terminal.directory, path);
     if (findReadFault(configFile) !== undefined) readConfig(path, terminal);
     const directory = dirname(configFile);
-    // A daemon has its variables, which who asks it may not.
+    // A daemon has its variables; the shell of the person who asks it may lack them.
     const readLate = (): Config => readConfig(path, terminal);
     const { entries, records, chains } = await exportTo(target, directory, readLate);
     if (json) printJson({ file: target, entries, records, chains }, terminal.out);

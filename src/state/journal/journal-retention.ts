@@ -139,7 +139,7 @@ export class JournalRetention implements RetainedRecords {
   }
 
   async #moveNow(cut: JournalCut, limits: RetentionLimits): Promise<void> {
-    // Before the first of them goes: who asks for a record of it meanwhile is told where it is.
+    // Before the first of them goes: a caller that asks for a record of it meanwhile is told where it is.
     this.#archived.follow(cut, this.#archive);
     try {
       await moveSegments(this.#place(limits), cut);

@@ -1,9 +1,9 @@
 /**
  * The feed of a database: which keys have changed, read by the horizon of a snapshot. What commits later than
  * its number says lies behind the horizon until then, so nothing is ever skipped; what is told before the
- * horizon has passed it is told again, unless who asks has taken in all of a snapshot: any transaction that
+ * horizon has passed it is told again, unless the asker has taken in all of a snapshot: any transaction that
  * writes holds the horizon up, also one of another database, for as long as it is open. A server that was
- * started anew, or another in its place, may use a number again that was seen already: who has read from the
+ * started anew, or another in its place, may use a number again that was seen already: a reader of the
  * one before reads all.
  */
 import type { Pool } from "pg";

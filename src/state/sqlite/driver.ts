@@ -1,4 +1,4 @@
-/** The SQLite driver, loaded by who asks for it: its native part exists for the common platforms only. */
+/** The SQLite driver, loaded when a store asks for it: its native part exists for the common platforms only. */
 import { createRequire } from "node:module";
 import type { Database } from "libsql";
 import { reasonOf } from "../../base/thrown.ts";

@@ -1,5 +1,5 @@
 /**
- * `tools/list` is DISCOVER /tools as MCP asks for it: who asks passes the gates, and the answer is
+ * `tools/list` is DISCOVER /tools as MCP asks for it: the caller passes the gates, and the answer is
  * recorded.   MCP "Listing Tools"
  */
 import type { ListToolsResult } from "@modelcontextprotocol/server";
