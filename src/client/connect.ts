@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
-import { urlHost } from "../base/addresses.ts";
+import { urlAuthority } from "../base/addresses.ts";
 import { codeOf } from "../base/thrown.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
@@ -59,9 +59,14 @@ const MISSING_PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ["ERR_SSL_UNSUPPORTED_PROTOCOL", "TLS 1.3"],
 ]);
 
+/** Why no connection came about in time. */
+export function lateConnection({ host, port }: Peer, waitedMs: number): string {
+  return `no TLS connection to ${urlAuthority(host, port)} within ${waitedMs} ms`;
+}
+
 /** Why no connection came about, or why one ended. */
 export function connectionError(peer: Peer, error: unknown): AgtpClientError {
-  const at = `${urlHost(peer.host)}:${peer.port}`;
+  const at = urlAuthority(peer.host, peer.port);
   if (error === undefined) {
     return new AgtpClientError("ERR_AGTP_CONNECT", `${at} closed before the TLS handshake`);
   }

@@ -10,7 +10,7 @@ import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
-import { connectionError, isTurnedAway, openSocket, pinFault } from "./connect.ts";
+import { connectionError, isTurnedAway, lateConnection, openSocket, pinFault } from "./connect.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Options of a connection. */
@@ -165,10 +165,7 @@ export class ClientConnection {
 
   #connectTimedOut(): void {
     const { peer, connectTimeoutMs } = this.#options;
-    this.#error = new AgtpClientError(
-      "ERR_AGTP_TIMEOUT",
-      `no TLS connection to ${peer.host}:${peer.port} within ${connectTimeoutMs} ms`,
-    );
+    this.#error = new AgtpClientError("ERR_AGTP_TIMEOUT", lateConnection(peer, connectTimeoutMs));
     this.#socket.destroy();
   }
 

@@ -9,7 +9,7 @@ import type { ResponseLimits } from "../wire/fields.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
 import type { Peer } from "./agtp-client.ts";
-import { connectionError, openSocket, pinFault } from "./connect.ts";
+import { connectionError, lateConnection, openSocket, pinFault } from "./connect.ts";
 
 /** The outcome of waiting for a response. */
 export type RawAnswer =
@@ -45,9 +45,7 @@ export function connectRaw(
       resolve({ kind: "unreachable", message });
     };
     const wait = Math.max(0, deadline - performance.now());
-    const timer = setTimeout(() => {
-      end(`no TLS connection to ${peer.host}:${peer.port} within ${Math.round(wait)} ms`);
-    }, wait);
+    const timer = setTimeout(() => end(lateConnection(peer, Math.round(wait))), wait);
     let error: unknown;
     socket.on("error", (reason) => {
       error ??= reason;

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { jsonExcess } from "../../src/base/json-bounds.ts";
 import type { AgtpClient } from "../../src/client/agtp-client.ts";
 import { createClient } from "../../src/client/client.ts";
+import { lateConnection } from "../../src/client/connect.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../support/agtp-peer.ts";
 import { makeCertificate } from "../support/certificate.ts";
 
@@ -361,7 +362,10 @@ describe("deadlines", () => {
     const { port } = server.address() as AddressInfo;
     const client = createClient({ host: "127.0.0.1", port, connectTimeoutMs: 20 });
     const asked = client.request({ method: "QUERY" });
-    await expect(asked).rejects.toMatchObject({ code: "ERR_AGTP_TIMEOUT" });
+    const late = (host: string) => `no TLS connection to ${host}:${port} within 20 ms`;
+    const message = late("127.0.0.1");
+    await expect(asked).rejects.toMatchObject({ code: "ERR_AGTP_TIMEOUT", message });
+    expect(lateConnection({ host: "::1", port }, 20)).toBe(late("[::1]"));
     await client.close();
     server.close();
   });
