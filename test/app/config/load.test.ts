@@ -554,6 +554,25 @@ describe("loadConfig, beyond loopback", () => {
     expect(problemsOf(`${MINIMAL}[gateway]\nenabled = true`)).toEqual([]);
   });
 
+  it("refuses a console beyond loopback that has no certificate", () => {
+    const beyond = `${MINIMAL}[console]\nhost = "0.0.0.0"\n`;
+    expect(problemsOf(`${beyond}enabled = true`)).toEqual([
+      'console.cert: is required on host "0.0.0.0", which is not loopback',
+    ]);
+    expect(problemsOf(beyond)).toEqual([]);
+    expect(problemsOf(`${MINIMAL}[console]\nenabled = true`)).toEqual([]);
+  });
+
+  it.each([
+    ["deterministic", []],
+    ["function", ["function"]],
+    ["openai-compatible", ["base_url"]],
+  ])("wants what a runtime of the kind %s is reached by", (kind, needed) => {
+    expect(problemsOf(`${MINIMAL}[openwop.runtime]\nkind = "${kind}"`)).toEqual(
+      needed.map((key) => `openwop.runtime.${key}: is required by kind = "${kind}"`),
+    );
+  });
+
   it("knows an origin by its scheme, host and port", () => {
     const written = (value: string): string => `${MINIMAL}[gateway]\ncors_origins = ["${value}"]`;
     for (const origin of ["https://app.example", "http://localhost:3000", "http://[::1]:3000"]) {
