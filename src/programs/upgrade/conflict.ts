@@ -262,12 +262,13 @@ function aliasSeedConflicts(references: References, step: CatalogStep): readonly
     const now = newer.legacy.get(verb)?.preferred;
     if (now === preferred) return [];
     const becomes = now === undefined ? "is no alias" : `is dispatched as ${now}`;
+    const kept = newer.has(preferred) ? preferred : (now ?? successorOf(preferred, older, newer));
     return [
       {
         ...{ group: "policy", effect: "changes-meaning", method: verb },
         reference: unwritten(config, "policies.methods.aliases", "alias-seed", preferred),
         message: `${verb} ${becomes} instead of ${preferred}, because the catalog's seed changed and [policies.methods.aliases] is not written`,
-        remedy: `write the table, with ${verb} = "${newer.has(preferred) ? preferred : (now ?? preferred)}"`,
+        remedy: `write the table, with ${kept ? `${verb} = "${kept}"` : `the method that ${verb} is to be`}`,
       },
     ];
   });

@@ -385,6 +385,26 @@ describe("a deployment that an upgrade breaks", () => {
     ]);
   });
 
+  // The server does not start with an alias of a method that there is not.
+  it.each([
+    ["the successor", { successor: "RESERVE" }, 'PATCH = "RESERVE"'],
+    ["no method", {}, "the method that PATCH is to be"],
+  ])("is advised %s for an HTTP verb whose method is gone", async (_, more, shown) => {
+    const program = makeDiffProgram({
+      older: (catalog) => Object.assign(catalog.verbs["MODIFY"] ?? {}, more),
+      newer: (catalog) => {
+        catalog.version = "2.0.0";
+        delete catalog.legacy["PATCH"];
+        delete catalog.verbs["MODIFY"];
+      },
+      site: policy({}),
+    });
+    const { deployment } = await program.report();
+    expect(deployment.policy_conflicts).toMatchObject([
+      { method: "PATCH", value: "MODIFY", remedy: `write the table, with ${shown}` },
+    ]);
+  });
+
   // AGTP-API §3.6
   it.each([
     ['all of them as methods, which "*" takes from the catalog', "*", ["PATCH"]],
