@@ -3,7 +3,7 @@
  * one that means the same here, or into a line that says why there is none.
  */
 
-import { dirname, join } from "node:path";
+import { dirname, resolve } from "node:path";
 import { literalValue } from "../../base/environment.ts";
 import { isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
 import { parseToml, toJson } from "../../base/toml-document.ts";
@@ -24,7 +24,7 @@ export interface Translation {
   /** Tables of agtp-server.toml beside those that every new deployment has. */
   readonly tables: JsonRecord;
   readonly losses: readonly Loss[];
-  /** The file of recipes, relative to the configuration. */
+  /** The file of recipes, absolute or relative to the configuration. */
   readonly recipes: string | undefined;
 }
 
@@ -219,7 +219,7 @@ export function readReference(
   const { recipes } = translated;
   if (recipes === undefined) return { ...translated, recipeText: undefined };
   try {
-    const recipeText = readText(directory, join(dirname(file), recipes));
+    const recipeText = readText(directory, resolve(directory, dirname(file), recipes));
     if (parseToml(recipeText).fault === undefined) return { ...translated, recipeText };
   } catch {
     // Told below, as a file of recipes that is none is.

@@ -208,6 +208,14 @@ describe("agtpd init --from", () => {
     expect(problems.filter(isError)).toEqual([]);
   });
 
+  it("finds recipes wherever the file says that they are", async () => {
+    const recipes = join(makeDirectory({ "r.toml": RECIPES }), "r.toml");
+    const { read } = await initFrom({
+      "old/agtp-server.toml": REFERENCE.replace("recipes.toml", recipes),
+    });
+    expect(read("recipes/recipes.toml")).toContain(RECIPES);
+  });
+
   it("says where the recipes could not be read, and answers in JSON", async () => {
     const { exitCode, out } = await initFrom({}, "--json");
     expect(exitCode).toBe(0);
