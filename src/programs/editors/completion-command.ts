@@ -90,10 +90,13 @@ _agtpd_command() {
 `;
 }
 
-/** Commands that print what the deployment here has. */
+/**
+ * Commands that print what the deployment here has: words alone that mean themselves to any shell. Others may have
+ * written its files, and bash carries out `$(…)` in the words that it is given. Braces that touch would be find's own.
+ */
 const LOCAL: Readonly<Record<Extract<OfferedWords, string>, string>> = {
   agents: printed("agents", "*.agent.json", '"agent_id": *"([0-9a-f]{64})"'),
-  endpoints: printed("endpoints", "*.toml", '^(method|path) *= *"([^"]*)"', 2),
+  endpoints: printed("endpoints", "*.toml", '^(method|path) *= *"([A-Za-z0-9/}{._%:@+=-]*)"', 2),
 };
 
 function printed(directory: string, files: string, pattern: string, group = 1): string {

@@ -94,6 +94,17 @@ describe("agtpd completion", () => {
     expect(offered("bash", `${await script("bash")}\n${ask}`)).toEqual(expected);
   });
 
+  it.each(["$(touch made)", "`touch made`", "/x$(touch$IFS$PWD/made)", "/x;touch made", "/*"])(
+    "offers and carries out nothing of the path %j, which somebody else may have written",
+    async (path) => {
+      const endpoint = `[endpoint]\nmethod = "BOOK"\npath = ${JSON.stringify(path)}\n`;
+      const place = makeDirectory({ "endpoints/theirs.toml": endpoint });
+      const ask = `COMP_WORDS=(agtpd client agtp://localhost ''); COMP_CWORD=3; _agtpd_complete; echo "\${COMPREPLY[@]}"; ls`;
+      const run = offered("bash", `${await script("bash")}\n${ask}`, place);
+      expect(run?.slice(-3)).toEqual(["-h", "BOOK", "endpoints"]);
+    },
+  );
+
   it("leaves files to bash, which knows how names with spaces are written", async () => {
     const place = makeDirectory({ "my shop/agtp-server.toml": "" });
     const ask = `COMP_WORDS=(agtpd --config my); COMP_CWORD=2; _agtpd_complete; echo "\${#COMPREPLY[@]}"; complete -p agtpd`;
