@@ -2,6 +2,7 @@
 import { relative } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
+import { Turns } from "../base/turns.ts";
 import type { ControlCommand, ControlSocket } from "../server/control-socket.ts";
 import type { RecordSigner } from "../state/records/sealer.ts";
 import type { ServerState } from "../state/state.ts";
@@ -43,7 +44,7 @@ export type StartResult = { readonly kind: "started"; readonly daemon: Daemon } 
 export abstract class RunningDaemon implements Daemon, Controlled {
   protected readonly options: DaemonOptions;
   #control: ControlSocket | undefined;
-  #reloading: Promise<unknown> = Promise.resolve();
+  readonly #reloads = new Turns();
   #stopped: Promise<void> | undefined;
   #watch: DeploymentWatch | undefined;
   #sayEnded: () => void = () => undefined;
@@ -96,8 +97,8 @@ export abstract class RunningDaemon implements Daemon, Controlled {
   }
 
   reload(): Promise<readonly Problem[]> {
-    const reloading = this.#reloading.then(() => this.reloadNow());
-    this.#reloading = reloading.catch((error: unknown) => {
+    const reloading = this.#reloads.run(() => this.reloadNow());
+    reloading.catch((error: unknown) => {
       this.options.log.logger.error({ event: "reload-refused", error }, "nothing changed");
     });
     return reloading;

@@ -20,8 +20,8 @@ export function atOnce<T>(work: Paced<T>): T {
   }
 }
 
-/** Long enough to get on, short enough for others not to notice. */
-const SLICE_MS = 4;
+/** A slice: long enough to get on, short enough for others not to notice. */
+export const SLICE_MS = 4;
 
 /** Does the whole of it, and lets everything else have a round after each slice. */
 export async function inSlices<T>(work: Paced<T>): Promise<T> {

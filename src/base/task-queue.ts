@@ -1,9 +1,9 @@
 /**
- * Work that waits its turn. A queue without slices does one task after the other: each change sees
- * what the one before it has stored. A queue with slices shares the event loop: a task gives way
- * once it has had its slice, everything else has its time, and who has had least goes on.
+ * Long work that shares the event loop: a task gives way once it has had its slice, everything else
+ * has its time, and the owner that has had least goes on.
  */
 import { setImmediate as nextRound } from "node:timers/promises";
+import type { Paced } from "./paced.ts";
 
 /** For whom work is done. */
 export interface TaskOwner {
@@ -19,15 +19,13 @@ export interface TaskMeter {
 }
 
 interface TaskQueueOptions {
-  /** The length of one turn; a step that has begun is finished. Undefined: there are no turns. */
-  readonly sliceMs?: number;
+  /** The length of one turn; a step that has begun is finished. */
+  readonly sliceMs: number;
   /** Charges the owners for the time they are given. */
   readonly meter?: TaskMeter;
   readonly now?: () => number;
 }
 
-/** A slice: long enough to get on, short enough for others not to notice. */
-export const SLICE_MS = 4;
 /** Requests keep four fifths of the time at full load: rounds, while they are not idle. */
 const SLICES_FOR_OTHERS = 4;
 /** A round in which nothing happened is shorter. */
@@ -36,7 +34,6 @@ const IDLE_ROUND_MS = 0.05;
 const MAX_WAITING = 32;
 /** The owner of the server's own tasks. */
 export const THE_SERVER: TaskOwner = { key: "", isKnown: true };
-const NOBODY: TaskOwner = { key: "", isKnown: false };
 
 interface Task {
   /** Does one piece; true: that was the last. */
@@ -62,16 +59,14 @@ interface OwnerClass {
 /** Does tasks, of any owner. */
 export class TaskQueue {
   readonly #sliceMs: number;
-  readonly #isPaced: boolean;
   readonly #meter: TaskMeter | undefined;
   readonly #now: () => number;
   readonly #known = createClass();
   readonly #strangers = createClass();
   #isWorking = false;
 
-  constructor({ sliceMs, meter, now = () => performance.now() }: TaskQueueOptions = {}) {
-    this.#isPaced = sliceMs !== undefined;
-    this.#sliceMs = sliceMs ?? Number.POSITIVE_INFINITY;
+  constructor({ sliceMs, meter, now = () => performance.now() }: TaskQueueOptions) {
+    this.#sliceMs = sliceMs;
     this.#meter = meter;
     this.#now = now;
   }
@@ -83,7 +78,7 @@ export class TaskQueue {
   }
 
   /** Does the work whole, once it is its turn. */
-  run<T>(work: () => T | Promise<T>, owner: TaskOwner = NOBODY): Promise<T> {
+  run<T>(work: () => T | Promise<T>, owner: TaskOwner): Promise<T> {
     return new Promise((resolve, reject) => {
       const advance = (): true | Promise<true> => {
         try {
@@ -100,7 +95,7 @@ export class TaskQueue {
   }
 
   /** Does the work step by step; rejects when the signal says that nobody waits. */
-  pace<T>(steps: Generator<undefined, T>, owner: TaskOwner, signal: AbortSignal): Promise<T> {
+  pace<T>(steps: Paced<T>, owner: TaskOwner, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const advance = (): boolean => {
         try {
@@ -144,7 +139,7 @@ export class TaskQueue {
   }
 
   async #work(): Promise<void> {
-    await (this.#isPaced ? nextRound() : undefined);
+    await nextRound();
     let roundAt = this.#now();
     for (let lane = this.#next(); lane !== undefined; lane = this.#next()) {
       await this.#serve(lane);
@@ -219,29 +214,4 @@ function leastServed({ lanes }: OwnerClass): Lane | undefined {
     if (least === undefined || lane.spent < least.spent) least = lane;
   }
   return least;
-}
-
-/** Work under a name, one piece after the other; work under different names runs side by side. */
-export class KeyedTurns {
-  /** By name: settled once its last piece of work is. */
-  readonly #ends = new Map<string, Promise<void>>();
-
-  /** Runs work once all that was given before it under the name has ended, well or not. */
-  run<Done>(name: string, work: () => Promise<Done>): Promise<Done> {
-    const done = (this.#ends.get(name) ?? Promise.resolve()).then(work);
-    const end = done.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#ends.set(name, end);
-    void end.then(() => {
-      if (this.#ends.get(name) === end) this.#ends.delete(name);
-    });
-    return done;
-  }
-
-  /** The number of names under which there is work. */
-  get size(): number {
-    return this.#ends.size;
-  }
 }

@@ -3,8 +3,8 @@
  * takes, its one queue of what takes long, and what each module keeps.
  */
 import type { ForwardClock } from "../base/forward-clock.ts";
-import type { Drive } from "../base/paced.ts";
-import { SLICE_MS, TaskQueue, THE_SERVER } from "../base/task-queue.ts";
+import { type Drive, SLICE_MS } from "../base/paced.ts";
+import { TaskQueue, THE_SERVER } from "../base/task-queue.ts";
 import { Collection } from "../state/collection.ts";
 import type { CollectionOptions } from "../state/collection-options.ts";
 import type { ServerState } from "../state/state.ts";

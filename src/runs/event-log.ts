@@ -4,6 +4,7 @@
  * ends meanwhile.
  */
 import { isRecord } from "../base/json-value.ts";
+import { Turns } from "../base/turns.ts";
 import { type Change, readAll, type Store } from "../state/store.ts";
 import type { LogPlaces, NumberedEvent } from "./run-kind.ts";
 
@@ -14,7 +15,7 @@ const DIGITS = 8;
 export class EventLog<Event extends NumberedEvent> {
   readonly #store: Store;
   readonly #places: LogPlaces;
-  #clearing: Promise<void> = Promise.resolve();
+  readonly #clearings = new Turns();
 
   constructor(store: Store, places: LogPlaces) {
     this.#store = store;
@@ -42,9 +43,7 @@ export class EventLog<Event extends NumberedEvent> {
 
   /** Deletes the logs of the runs that were deleted. */
   clear(): Promise<void> {
-    const cleared = this.#clearing.then(() => this.#clear());
-    this.#clearing = cleared.catch(() => undefined);
-    return cleared;
+    return this.#clearings.run(() => this.#clear());
   }
 
   async #clear(): Promise<void> {

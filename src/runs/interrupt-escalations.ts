@@ -6,7 +6,7 @@
  */
 import { type BackOff, pauseAfter } from "../base/back-off.ts";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
-import { TaskQueue } from "../base/task-queue.ts";
+import { Turns } from "../base/turns.ts";
 import { escalationEvent } from "../dispatch/approvals/escalation-events.ts";
 import type { CausingRequest, RecordStreamEvents } from "../dispatch/stream-events.ts";
 import { sha256Hex } from "../identity/canonical-form.ts";
@@ -95,7 +95,7 @@ const LOOK_FOR_ROOM_MS = 60_000;
 
 export class InterruptEscalations<Subject> {
   readonly #options: InterruptEscalationsOptions<Subject>;
-  readonly #steps = new TaskQueue();
+  readonly #turns = new Turns();
   readonly #again: OnceLater;
   readonly #lookForRoom: OnceLater;
   #hadNoRoom = false;
@@ -154,12 +154,12 @@ export class InterruptEscalations<Subject> {
 
   /** Does one thing after the other: a question is looked for and opened before the next. */
   inOrder(step: () => Promise<void>): Promise<void> {
-    return this.#steps.run(() => this.#attempt(step));
+    return this.#turns.run(() => this.#attempt(step));
   }
 
   /** Waits until everything that has happened is in the escalations. */
   settled(): Promise<void> {
-    return this.#steps.run(() => Promise.resolve());
+    return this.#turns.settled();
   }
 
   /** The escalation of a question, decided or not. */

@@ -8,6 +8,7 @@ import {
   type MetricValue,
   Registry,
 } from "prom-client";
+import { Turns } from "../base/turns.ts";
 
 /** The metrics of one process. */
 export type ProcessMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
@@ -21,7 +22,8 @@ export class SummedMetrics {
   #last: ReadonlyMap<unknown, ProcessMetrics> = new Map();
   /** The counts of workers that are gone. */
   #past: ProcessMetrics = [];
-  #summing: Promise<unknown> = Promise.resolve();
+  /** One at a time: a process that is gone counts once. */
+  readonly #sums = new Turns();
 
   constructor(collect: CollectMetrics) {
     this.#collect = collect;
@@ -35,11 +37,8 @@ export class SummedMetrics {
     return (await this.#sum()).getMetricsAsJSON();
   }
 
-  /** One at a time: a process that is gone counts once. */
   #sum(): Promise<Registry> {
-    const sum = this.#summing.then(() => this.#collectSum());
-    this.#summing = sum.catch(() => undefined);
-    return sum;
+    return this.#sums.run(() => this.#collectSum());
   }
 
   async #collectSum(): Promise<Registry> {

@@ -5,7 +5,7 @@
  * index, quota, expiry, sweep and the undoing of a failed write are its own, once for all.
  */
 import { hash } from "node:crypto";
-import { KeyedTurns } from "../base/task-queue.ts";
+import { KeyedTurns } from "../base/turns.ts";
 import { CollectionFeed } from "./collection-feed.ts";
 import type { CollectionOptions } from "./collection-options.ts";
 import { CollectionView, type Write } from "./collection-view.ts";

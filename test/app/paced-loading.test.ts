@@ -66,7 +66,7 @@ class MeteredQueue extends TaskQueue {
   readonly #drive: Drive;
 
   constructor(drive: Drive) {
-    super();
+    super({ sliceMs: 4 });
     this.#drive = drive;
   }
 

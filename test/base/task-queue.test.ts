@@ -1,8 +1,7 @@
-/** One queue for all that waits: strict where it has no slices, fair where it has. */
+/** One queue for all that takes long: fair by owner, in slices. */
 
 import { describe, expect, it } from "vitest";
 import {
-  KeyedTurns,
   type TaskMeter,
   type TaskOwner,
   TaskQueue,
@@ -31,45 +30,8 @@ function pacedQueue(sliceMs = 4) {
 const stranger = (at: number | string): TaskOwner => ({ key: `stranger ${at}`, isKnown: false });
 const agent = (name: string): TaskOwner => ({ key: name, isKnown: true });
 
-describe("a queue without slices", () => {
-  it("does one task after the other, whatever becomes of the one before", async () => {
-    const queue = new TaskQueue();
-    const seen: string[] = [];
-    const slow = async (name: string): Promise<string> => {
-      seen.push(`${name} begins`);
-      await Promise.resolve();
-      seen.push(`${name} ends`);
-      if (name === "b") throw new Error("lost");
-      return name;
-    };
-    const results = await Promise.allSettled(
-      ["a", "b", "c"].map((one) => queue.run(() => slow(one))),
-    );
-    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    const order = ["a", "b", "c"].flatMap((one) => [`${one} begins`, `${one} ends`]);
-    expect(seen).toEqual(order);
-  });
-
-  it("waits for no round of the event loop", async () => {
-    const queue = new TaskQueue();
-    const loop = countTurns();
-    for (let at = 0; at < 50; at += 1) await queue.run(() => at);
-    loop.stop();
-    expect(loop.turns).toBe(0);
-  });
-
-  it("rejects with what a task throws at once, and takes on more afterwards", async () => {
-    const queue = new TaskQueue();
-    const broken = queue.run(() => {
-      throw new Error("broken");
-    });
-    await expect(broken).rejects.toThrow("broken");
-    await expect(queue.run(() => "whole")).resolves.toBe("whole");
-  });
-});
-
 // `[limits]`, AGTP "SUMMARIZE"
-describe("a queue with slices", () => {
+describe("TaskQueue", () => {
   it("lets everything else have a round after each slice", async () => {
     const { run } = pacedQueue();
     const loop = countTurns();
@@ -195,38 +157,5 @@ describe("a queue with slices", () => {
       ["ina", 7],
       ["stranger 1", 2],
     ]);
-  });
-});
-
-describe("KeyedTurns", () => {
-  it("runs one piece of work of a name after the other, and those of others beside it", async () => {
-    const turns = new KeyedTurns();
-    const seen: string[] = [];
-    const gates: (() => void)[] = [];
-    const work = (what: string) => async () => {
-      seen.push(`${what} begins`);
-      await new Promise<void>((resolve) => gates.push(resolve));
-      seen.push(`${what} ends`);
-      return what;
-    };
-    const all = [
-      turns.run("a", work("a1")),
-      turns.run("a", work("a2")),
-      turns.run("b", work("b1")),
-    ];
-    await expect.poll(() => seen).toEqual(["a1 begins", "b1 begins"]);
-    gates.shift()?.();
-    await expect.poll(() => seen).toEqual(["a1 begins", "b1 begins", "a1 ends", "a2 begins"]);
-    for (const open of gates) open();
-    expect(await Promise.all(all)).toEqual(["a1", "a2", "b1"]);
-  });
-
-  it("goes on after work that failed, tells its caller alone, and forgets names without work", async () => {
-    const turns = new KeyedTurns();
-    const failed = turns.run("a", () => Promise.reject(new Error("no")));
-    const next = turns.run("a", () => Promise.resolve("yes"));
-    await expect(failed).rejects.toThrow("no");
-    expect(await next).toBe("yes");
-    await expect.poll(() => turns.size).toBe(0);
   });
 });

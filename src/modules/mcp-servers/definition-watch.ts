@@ -3,7 +3,7 @@
  * its pin is put before the operators, with what is different; its endpoint answers
  * `upstream_definition_changed` until they have decided, or until the tool is as it was.
  */
-import { TaskQueue } from "../../base/task-queue.ts";
+import { Turns } from "../../base/turns.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import {
   type ChangedTool,
@@ -35,7 +35,7 @@ const WITHDRAWN = "the tool is another one again";
 
 export class DefinitionWatch {
   readonly #options: DefinitionWatchOptions;
-  readonly #steps = new TaskQueue();
+  readonly #turns = new Turns();
 
   constructor(options: DefinitionWatchOptions) {
     this.#options = options;
@@ -45,7 +45,7 @@ export class DefinitionWatch {
   watch(server: McpServer): () => void {
     return server.watch((offered) => {
       const { onFault } = this.#options;
-      void this.#steps.run(() => this.#compare(server.settings.name, offered)).catch(onFault);
+      void this.#turns.run(() => this.#compare(server.settings.name, offered)).catch(onFault);
     });
   }
 

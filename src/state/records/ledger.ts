@@ -4,6 +4,7 @@
  * written together. A head moves only when its record is written, so that a chain never names a
  * record that was lost.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+import { Turns } from "../../base/turns.ts";
 import type { LateFields } from "../../wire/message.ts";
 import type { WhereCut } from "../journal/archived-records.ts";
 import type { RecordReader } from "../journal/journal.ts";
@@ -218,7 +219,7 @@ interface Question {
  */
 export class HeadQuestions {
   readonly #headsOf: (agentIds: readonly string[]) => Promise<ReadonlyMap<string, ChainHead>>;
-  #asking: Promise<unknown> = Promise.resolve();
+  readonly #asking = new Turns();
   #next: Question | undefined;
 
   constructor(headsOf: (agentIds: readonly string[]) => Promise<ReadonlyMap<string, ChainHead>>) {
@@ -235,11 +236,10 @@ export class HeadQuestions {
 
   #open(): Question {
     const agentIds = new Set<string>();
-    const answer = this.#asking.then(() => {
+    const answer = this.#asking.run(() => {
       this.#next = undefined;
       return this.#headsOf([...agentIds]);
     });
-    this.#asking = answer.catch(() => undefined);
     return { agentIds, answer };
   }
 }

@@ -5,6 +5,7 @@
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { Turns } from "../../base/turns.ts";
 import { continueIdsAfter } from "../../identity/uuid.ts";
 import { withCut } from "../journal/cut-chains.ts";
 import { FileJournal } from "../journal/file-journal.ts";
@@ -195,16 +196,13 @@ async function openKept<Chains extends GrowingChains>(
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
   for (const agentIds of [placed, grown.keys(), added]) chains.heads.mark(agentIds);
-  let checkpointing: Promise<void> = Promise.resolve();
-  checkpointNow = () => {
-    // One at a time: a later one would lie beyond the heads of one that can fail yet.
-    const made = checkpointing.then(async () => {
+  // A later one would lie beyond the heads of one that can fail yet.
+  const turns = new Turns();
+  checkpointNow = () =>
+    turns.run(async () => {
       const { segment } = await storeCheckpoint(options, chains, journal);
       takenIn = segment;
     });
-    checkpointing = made.catch(() => undefined);
-    return made;
-  };
   return {
     chains,
     events: [...older, ...events],

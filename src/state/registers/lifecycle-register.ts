@@ -4,7 +4,7 @@
  * others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { KeyedTurns } from "../../base/task-queue.ts";
+import { KeyedTurns, Turns } from "../../base/turns.ts";
 import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { Collection } from "../collection.ts";
 import type { JournalRecord } from "../journal/journal.ts";
@@ -61,7 +61,7 @@ export class LifecycleRegister {
   /** By agent, events that are not in the store yet: they are in the journal, and so they hold. */
   readonly #unstored = new Map<string, readonly LifecycleEvent[]>();
   /** Ends with the save that is under way. */
-  #saving: Promise<void> = Promise.resolve();
+  readonly #saves = new Turns();
   #retry: NodeJS.Timeout | undefined;
   /** By agent: its changes are decided one after the other. */
   readonly #turns = new KeyedTurns();
@@ -292,9 +292,7 @@ export class LifecycleRegister {
 
   /** Stores what is not stored yet; what cannot be now is tried again with the next. */
   save(): Promise<void> {
-    const saved = this.#saving.then(() => this.#save());
-    this.#saving = saved.catch(() => undefined);
-    return saved;
+    return this.#saves.run(() => this.#save());
   }
 
   async #save(): Promise<void> {

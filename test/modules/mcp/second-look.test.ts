@@ -68,7 +68,11 @@ describe("a task that another node has just begun", () => {
     await expect(tasksOf(as("one")).find(taskId)).rejects.toMatchObject(refusal);
     const subscriptions = new Subscriptions({
       audience: new Audience({
-        ...{ work: new TaskQueue(), stopping: new AbortController().signal, now: () => 0 },
+        ...{
+          work: new TaskQueue({ sliceMs: 4 }),
+          stopping: new AbortController().signal,
+          now: () => 0,
+        },
       }),
       streams: new OpenStreams(),
       create: () => {

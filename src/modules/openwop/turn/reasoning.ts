@@ -5,6 +5,7 @@
  */
 import { wellFormed } from "../../../base/json-value.ts";
 import { RedactedStream, type Redactor } from "../../../base/redaction.ts";
+import { Turns } from "../../../base/turns.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { OpenwopConfig } from "../config.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
@@ -26,7 +27,7 @@ export class ReasoningWriter implements ReasoningSink {
   readonly #redactor: Redactor;
   readonly #emit: (event: AgentEvent) => Promise<string>;
   #stream: RedactedStream;
-  #last: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
   #isOver = false;
   /** The part of the open block that is not looked at yet. */
   #heard = "";
@@ -76,10 +77,7 @@ export class ReasoningWriter implements ReasoningSink {
 
   /** A speaker need not wait: what is said at once is told one after the other. */
   #inTurn(step: () => Promise<void>): Promise<void> {
-    if (this.#isOver) return this.#last;
-    const next = this.#last.then(step);
-    this.#last = next.catch(() => undefined);
-    return next;
+    return this.#isOver ? this.#turns.settled() : this.#turns.run(step);
   }
 
   async #say(text: string): Promise<void> {

@@ -8,6 +8,7 @@
 import { raceAbort } from "../../../base/deadline.ts";
 import { given, isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
 import type { Redactor } from "../../../base/redaction.ts";
+import { Turns } from "../../../base/turns.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
@@ -131,7 +132,7 @@ export class ToolCalls {
   #made = 0;
   /** Counts the attempts that began and that ended. */
   #round = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #calls = new Turns();
 
   constructor(parts: ToolCallParts, taker: TurnTaker, stage: TurnStage) {
     this.#parts = parts;
@@ -147,17 +148,13 @@ export class ToolCalls {
   begin(): RuntimeTurn["callTool"] {
     this.#round += 1;
     const round = this.#round;
-    return (toolId, input) => {
-      const next = this.#last.then(() => this.#call(toolId, input, round));
-      this.#last = next.catch(() => undefined);
-      return next;
-    };
+    return (toolId, input) => this.#calls.run(() => this.#call(toolId, input, round));
   }
 
   /** Ends the attempt: waits for the call that is being made; those after it are not. */
   async end(): Promise<void> {
     this.#round += 1;
-    await this.#last;
+    await this.#calls.settled();
   }
 
   async #call(toolId: string, written: unknown, round: number): Promise<ToolAnswer> {

@@ -5,6 +5,7 @@
  */
 
 import { firstIndex } from "../../../base/first-index.ts";
+import type { Paced } from "../../../base/paced.ts";
 import { wordsOf } from "../words.ts";
 
 interface Sentence {
@@ -72,7 +73,7 @@ export class Ranking {
   }
 
   /** Yields whenever others may have their turn; `maxLength` is that of a sentence that fits. */
-  *rank(maxLength: number): Generator<undefined, RankedSentences> {
+  *rank(maxLength: number): Paced<RankedSentences> {
     const weights = this.#counts.map((count) => this.#weightOf(count));
     const central = new Float64Array(this.size);
     let highest = 0;

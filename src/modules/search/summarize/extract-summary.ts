@@ -5,6 +5,7 @@
  */
 
 import { isRecord } from "../../../base/json-value.ts";
+import type { Paced } from "../../../base/paced.ts";
 import { type RankedSentence, type RankedSentences, Ranking } from "./extract-ranking.ts";
 import { createSentenceSplitter } from "./extract-sentences.ts";
 
@@ -34,7 +35,7 @@ export interface Extract extends Choice {
 export function* extractSummary(
   sources: readonly ExtractSource[],
   options: ExtractOptions,
-): Generator<undefined, Extract> {
+): Paced<Extract> {
   const split = createSentenceSplitter();
   const ranking = new Ranking(options.focus);
   const amounts: Amount[] = [];
@@ -166,7 +167,7 @@ function longestSentence({ characters, before }: SummaryLimits): number {
 function* chooseSentences(
   { fitting, best }: RankedSentences,
   limits: SummaryLimits,
-): Generator<undefined, Choice> {
+): Paced<Choice> {
   if (fitting.length === 0) {
     const sentences = cut(best, longestSentence(limits));
     return { sentences, isCut: sentences.length > 0 };

@@ -4,6 +4,7 @@
  * AGTP "SUMMARIZE"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Drive } from "../../../base/paced.ts";
 import type { TaskQueue } from "../../../base/task-queue.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
@@ -18,7 +19,7 @@ import {
   type SummaryLimits,
 } from "./extract-summary.ts";
 import type { SourcePlaces } from "./source-reference.ts";
-import { type InTurns, type ReadSources, readSources } from "./summary-sources.ts";
+import { type ReadSources, readSources } from "./summary-sources.ts";
 
 interface SummarizeOptions {
   readonly places: SourcePlaces;
@@ -35,12 +36,12 @@ function summarizeHandler({ places, work }: SummarizeOptions): RouteHandler {
     const owner = payerOf(exchange);
     if (!work.hasRoom(owner)) return rateLimited("work", 1);
     const request = readSummaryRequest(call.input);
-    const inTurns: InTurns = (steps) => work.pace(steps, owner, call.signal);
-    const read = await readSources(call.input["source"], { call, places, inTurns });
+    const drive: Drive = (steps) => work.pace(steps, owner, call.signal);
+    const read = await readSources(call.input["source"], { call, places, drive });
     if (read.kind === "refusal") return read;
     const contents = read.sources.map(({ content }) => content);
     const options = { ...request.limits, focus: request.focus.join(" ") };
-    const extract = await inTurns(extractSummary(contents, options));
+    const extract = await drive(extractSummary(contents, options));
     return answer(call, request, read, extract);
   };
 }

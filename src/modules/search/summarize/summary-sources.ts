@@ -5,6 +5,7 @@
  */
 
 import { isRecord, quoteValue, recordIn } from "../../../base/json-value.ts";
+import type { Drive, Paced } from "../../../base/paced.ts";
 import { sourceRefused, sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Call, DispatchResult } from "../../../handlers/handler.ts";
@@ -44,22 +45,19 @@ const PREFERRED_METHODS = ["QUERY", "FETCH", "DESCRIBE", "DISCOVER"];
 /** A source that may not be read is refused for the reason that it gives itself. */
 const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];
 
-/** Does steps in turns with others, and answers what they come to. */
-export type InTurns = <T>(steps: Generator<undefined, T>) => Promise<T>;
-
 interface ReadingOptions {
   readonly call: Pick<Call, "dispatch" | "signal" | "log">;
   readonly places: SourcePlaces;
-  readonly inTurns: InTurns;
+  readonly drive: Drive;
 }
 
 /** Reads the source, or each source of a list; one after the other. */
 export async function readSources(
   given: unknown,
-  { call, places, inTurns }: ReadingOptions,
+  { call, places, drive }: ReadingOptions,
 ): Promise<ReadSources | Refusal> {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const named = await inTurns(nameSources(list, places.isHere));
+  const named = await drive(nameSources(list, places.isHere));
   const references = named.filter(({ kind }) => kind === "reference").length;
   if (references > MAX_REFERENCES) {
     return sourceRefused(`${references} sources are named, expected at most ${MAX_REFERENCES}`);
@@ -75,7 +73,7 @@ export async function readSources(
       reference: "reference" in read ? read.reference : undefined,
     });
   }
-  return inTurns(takeSources(found, Array.isArray(given)));
+  return drive(takeSources(found, Array.isArray(given)));
 }
 
 /** Sources between two pauses. */
@@ -84,7 +82,7 @@ const PAUSE_SOURCES = 32;
 function* nameSources(
   list: readonly unknown[],
   isHere: IsOwnAddress,
-): Generator<undefined, readonly NamedSource[]> {
+): Paced<readonly NamedSource[]> {
   const named: NamedSource[] = [];
   for (const source of list) {
     if (named.length % PAUSE_SOURCES === 0) yield;
@@ -102,7 +100,7 @@ interface FoundSource {
 function* takeSources(
   found: readonly FoundSource[],
   isList: boolean,
-): Generator<undefined, ReadSources | Refusal> {
+): Paced<ReadSources | Refusal> {
   const sources: ReadSource[] = [];
   const texts: string[] = [];
   let room = MAX_SOURCE_CHARACTERS;
@@ -127,7 +125,7 @@ interface Taken extends Omit<ReadSource, "reference"> {
 }
 
 /** A handler's output need not be JSON yet: it may have no end, and may change meanwhile. */
-function* takeContent(content: unknown, room: number): Generator<undefined, Taken | Refusal> {
+function* takeContent(content: unknown, room: number): Paced<Taken | Refusal> {
   yield;
   if (typeof content === "string") return takeText(content, room);
   const text = textOf(content);
