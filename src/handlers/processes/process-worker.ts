@@ -100,7 +100,6 @@ export class ProcessWorker {
 
   #restart(): void {
     this.#timer = undefined;
-    if (!this.#isWanted) return;
     this.restarts += 1;
     publishRestart({ process: this.#parts.settings.name });
     this.#open();
