@@ -259,7 +259,10 @@ function appendValue(target: string[], name: string, value: unknown, style?: Val
   const separator = style && SEPARATORS[style];
   if (style === "deep") appendDeep(target, name, value);
   else if (separator !== undefined) {
-    target.push(`${encodeText(name)}=${partsOf(value).map(encodeText).join(separator)}`);
+    const parts = partsOf(value);
+    // A list of nothing is no value.   RFC 6570 §2.3
+    if (parts.length === 0) return;
+    target.push(`${encodeText(name)}=${parts.map(encodeText).join(separator)}`);
   } else if (Array.isArray(value)) {
     for (const item of value) if (item !== null) appendPair(target, name, textOf(item));
   } else if (style === "explode") {

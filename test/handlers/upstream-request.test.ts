@@ -249,6 +249,17 @@ describe("the query", () => {
     expect((await seen(choice, input)).url).toBe(`/things?${query}`);
   });
 
+  // RFC 6570 §2.3
+  it.each(["comma", "space", "pipe", "deep", "explode", undefined] as const)(
+    "has no list or object that is empty, in the style %s",
+    async (style) => {
+      const styles = style === undefined ? {} : { list: style };
+      const choice = { method: "GET", query: { list: "ids" }, how: { styles } } as const;
+      const empty = style === undefined ? [[], [null]] : [[], [null], {}, { R: null }];
+      for (const list of empty) expect((await seen(choice, { list })).url).toBe("/things");
+    },
+  );
+
   it("takes no member for another parameter", () => {
     const url = `${upstream.origin}/things?key=1`;
     const how = { styles: { free: "explode" } } as const;
