@@ -3,6 +3,7 @@
  * ISO 8601 (`P7D`, `PT36H`); an RFC 3339 timestamp, or how long from now.   AGTP "PROPOSE", "DELEGATE",
  * "ESCALATE", "SUSPEND", "NOTIFY"
  */
+import { readTimestamp } from "./timestamp.ts";
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 const SHORT = /^(\d{1,9})\s*(s|m|h|d|w)$/i;
@@ -35,9 +36,6 @@ export function grantDuration(
   return Math.max(1, Math.floor(Math.min(requested ?? usual, most)));
 }
 
-const TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/i;
-
 /** The accepted forms of a moment, for messages. */
 export const MOMENT_FORMS: string =
   "an RFC 3339 timestamp with its zone, or a duration such as PT1H, 24h or a number of seconds";
@@ -46,15 +44,5 @@ export const MOMENT_FORMS: string =
 export function readMoment(written: unknown, now: number): number | undefined {
   const seconds = readDuration(written);
   if (seconds !== undefined) return now + seconds * 1000;
-  if (typeof written !== "string") return undefined;
-  const [, year, month, day, hour] = TIMESTAMP.exec(written) ?? [];
-  // Date.parse takes the 31st of February for a day in March, and hour 24 for the next day.
-  if (!isDay(Number(year), Number(month), Number(day)) || Number(hour) > 23) return undefined;
-  const at = year === undefined ? Number.NaN : Date.parse(written.toUpperCase());
-  return Number.isNaN(at) ? undefined : at;
-}
-
-/** Tells whether a month, from 1 on, has such a day. */
-export function isDay(year: number, month: number, day: number): boolean {
-  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return typeof written === "string" ? readTimestamp(written) : undefined;
 }

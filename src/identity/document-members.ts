@@ -4,16 +4,16 @@
  */
 import { type DocumentPlace, documentAt } from "../base/document-place.ts";
 import { type DocumentStyle, JSON_STYLE, TOML_STYLE } from "../base/document-style.ts";
-import { isDay } from "../base/duration.ts";
 import { isRecord, quoteValue } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
+import { readTimestamp } from "../base/timestamp.ts";
 import { isScopeToken } from "./authority-scope.ts";
 import { type Ed25519PublicKey, readPublicKey } from "./ed25519.ts";
 import { parseBoundedJson } from "./json-document.ts";
 
 const MAX_SCOPES = 1024;
-const ISO_8601 =
-  /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/i;
+/** A date lacks these of a point in time, or a time its zone. */
+const LACKING = ["", "Z", "T00:00Z"];
 
 const TEXT = "a string";
 const STYLE: DocumentStyle = {
@@ -47,10 +47,7 @@ export function readRequiredText(place: DocumentPlace): string | undefined {
 export function checkTime(place: DocumentPlace): void {
   const { value } = place;
   if (typeof value !== "string" || value.trim() === "") return;
-  const [text, year, month, day] = ISO_8601.exec(value) ?? [];
-  // Date.parse takes the 30th of February for a day in March.
-  const isOne = text !== undefined && isDay(Number(year), Number(month), Number(day));
-  if (isOne && !Number.isNaN(Date.parse(text))) return;
+  if (LACKING.some((rest) => readTimestamp(value + rest) !== undefined)) return;
   failWith(place, "must be an ISO 8601 time");
 }
 

@@ -97,6 +97,13 @@ describe("readAgentFile", () => {
     expect(load({ ...LAUREN, status }).status).toBe(expected);
   });
 
+  it.each(["2016-12-31", "2016-12-31T23:59", "2016-12-31T23:59:60Z", "2017-01-01T00:59:60+01:00"])(
+    "takes %s for the time of its issue",
+    (issued_at) => {
+      expect(problemsOf({ ...LAUREN, issued_at })).toEqual([]);
+    },
+  );
+
   it("holds requires.scopes, where the document has it, instead of scopes_accepted", () => {
     const scopesOf = (requires: unknown): readonly string[] => load({ ...LAUREN, requires }).scopes;
     expect(scopesOf({ scopes: ["a:b", "a:b"] })).toEqual(["a:b"]);

@@ -4,6 +4,7 @@
  */
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../../base/json-value.ts";
+import { readTimestamp } from "../../base/timestamp.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { canonicalForm } from "../../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
@@ -97,10 +98,9 @@ function checkRevision(manifest: DocumentPlace, value: JsonRecord, earlier: Json
   const isSameContent = contentOf(value).equals(contentOf(earlier));
   if (isSameVersion && !isSameContent) version.fail("is unchanged, although the content is not");
   if (!isSameVersion && isSameContent) version.warn("changed, although the content did not");
-  const [updated, was] = [
-    Date.parse(String(now["updated"])),
-    Date.parse(String(before["updated"])),
-  ];
+  const timeIn = ({ updated: time }: JsonRecord): number =>
+    readTimestamp(String(time)) ?? Number.NaN;
+  const [updated, was] = [timeIn(now), timeIn(before)];
   if (updated < was)
     server.at("updated").fail(`is before the earlier ${quoteValue(before["updated"])}`);
   else if (!isSameContent && updated === was) {

@@ -2,6 +2,7 @@
 import semver from "semver";
 import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../base/json-value.ts";
+import { readTimestamp } from "../../base/timestamp.ts";
 import { type Catalog, FLOOR_METHODS, isMethodName } from "../../catalog/catalog.ts";
 import { isFloorMethod, isHttpVerb, refuseName, warnOfOthers } from "./findings.ts";
 
@@ -38,29 +39,19 @@ function checkForm(place: DocumentPlace, form: RegExp, expected: string): void {
 }
 
 function checkTimes(server: DocumentPlace, now: number): void {
-  const issued = readTimestamp(server.at("issued"));
-  const updated = readTimestamp(server.at("updated"));
+  const issued = timeAt(server.at("issued"));
+  const updated = timeAt(server.at("updated"));
   if (issued === undefined || updated === undefined) return;
   if (updated < issued) server.at("updated").fail("is before issued");
   // Clocks differ by minutes; a manifest of tomorrow is none.
   if (updated > now + 300_000) server.at("updated").warn("is in the future");
 }
 
-const TIMESTAMP =
-  /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)$/i;
-
-/** Milliseconds since 1970 of an RFC 3339 time; a fault where the place has none. */
-function readTimestamp(place: DocumentPlace): number | undefined {
+/** Milliseconds since 1970; a fault where the place has no point in time. */
+function timeAt(place: DocumentPlace): number | undefined {
   const { value } = place;
-  const [, day] = typeof value === "string" ? (TIMESTAMP.exec(value) ?? []) : [];
-  const time = typeof value === "string" && day !== undefined ? Date.parse(value) : Number.NaN;
-  if (!Number.isNaN(time) && isDay(day ?? "")) return time;
-  return place.fail(`${describeValue(value)}, expected an ISO 8601 timestamp`);
-}
-
-/** `Date.parse` takes a 30th of February for the 2nd of March. */
-function isDay(day: string): boolean {
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+  const time = typeof value === "string" ? readTimestamp(value) : undefined;
+  return time ?? place.fail(`${describeValue(value)}, expected an ISO 8601 timestamp`);
 }
 
 const KNOWN_VERSION = "1.0";

@@ -316,7 +316,7 @@ describe("checkManifest", () => {
       set("/embedded_methods", [...(catalog?.embedded ?? [])])(manifest);
       set("/hosted_agents", ["a".repeat(64)])(manifest);
       set("/server/contact", "mailto:ops@acme.example")(manifest);
-      set("/server/issued", "2020-01-15T09:00:00+01:00")(manifest);
+      set("/server/issued", "2017-01-01T00:59:60+01:00")(manifest);
       set("/endpoints/0/input_schema/x-note", "for others")(manifest);
       set("/policies/methods", undefined)(manifest);
     });
