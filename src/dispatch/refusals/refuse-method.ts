@@ -18,9 +18,9 @@ interface LastRefused {
 /** By the list of a path's methods, which is the same each time. */
 const lastRefused = new WeakMap<readonly string[], LastRefused>();
 
-/** Names the methods that the path has, and where others are redirected. */
+/** Names the methods that the path has which was asked for, and where others are redirected. */
 export function refuseMethod(
-  { method, path }: Pick<Exchange, "method" | "path">,
+  { method, request: { path } }: Pick<Exchange, "method" | "request">,
   policy: MethodPolicy,
   registry: EndpointRegistry<Route>,
 ): Refusal {

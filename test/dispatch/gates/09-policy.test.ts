@@ -97,10 +97,15 @@ describe("policyGate", () => {
     expect(exchange.method).toBe("BOOK");
   });
 
-  it("judges the target of a redirect too", () => {
-    const redirects = [{ fromMethod: "BOOK", toMethod: "RESERVE" }];
-    const refusal = makeGate({ redirects, disallow: ["RESERVE"] })(makeExchange());
-    expect(refusal?.status).toBe(405);
+  it("judges the target of a redirect too, and says of the path that was asked for what it has", () => {
+    const redirects = [
+      { fromMethod: "BOOK", fromPath: "/suite", toMethod: "RESERVE", toPath: "/room" },
+    ];
+    const gate = makeGate({ redirects, disallow: ["RESERVE"] });
+    expect(gate(makeExchange({ path: "/suite" }))).toMatchObject({
+      status: 405,
+      carried: { allowed_methods_for_path: [], redirects_for_path: { BOOK: "RESERVE" } },
+    });
   });
 
   it("redirects once: the target is not redirected again", () => {
