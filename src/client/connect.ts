@@ -37,8 +37,9 @@ export function openSocket(peer: Peer): TLSSocket {
   }
 }
 
-function pem(text: string | Uint8Array | undefined): string | undefined {
-  return text instanceof Uint8Array ? Buffer.from(text).toString("latin1") : text;
+/** As octets: Node takes an empty text for none, and would connect as nobody. */
+function pem(text: string | Uint8Array | undefined): Buffer | undefined {
+  return text === undefined ? undefined : Buffer.from(text);
 }
 
 /** Why a peer is not the one whose certificate is pinned, before a single octet is sent to it; undefined: it is. */

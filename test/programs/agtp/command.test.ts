@@ -265,9 +265,12 @@ describe("when there is no answer, agtp exits 2 and says why:", () => {
     expect(await run([uri])).toMatchObject({ exitCode: 2, out: "" });
   });
 
-  it("a certificate of its own that is none, without a word about the server's", async () => {
+  it.each([
+    ["none", "none"],
+    ["an empty file", ""],
+  ])("a certificate of its own that is %s, without a word about the server's", async (_, text) => {
     const uri = await serve(reply());
-    writeFileSync(join(directory, "none.pem"), "none");
+    writeFileSync(join(directory, "none.pem"), text);
     const { exitCode, err } = await run([uri, "--cert", "none.pem", "--key", "none.pem"]);
     expect(exitCode).toBe(2);
     expect(err).toContain("unusable certificate or key");
