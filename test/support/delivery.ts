@@ -1,8 +1,10 @@
 /** Notifications and their outbox over a store, with a clock and a way out that a test commands. */
 
-import type { NotificationLimits } from "../../src/dispatch/notification-limits.ts";
 import type { Notification, NotificationDraft } from "../../src/modules/delivery/notification.ts";
-import { NotificationRegister } from "../../src/modules/delivery/notification-register.ts";
+import {
+  type NotificationLimits,
+  NotificationRegister,
+} from "../../src/modules/delivery/notification-register.ts";
 import type {
   Schedule,
   SendWebhook,

@@ -107,6 +107,9 @@ export function floorResult(
   return { status, body: { status, ...task, ...beside, result } };
 }
 
+/** The most octets of a NOTIFY's content, as JSON: what brings news to an inbox keeps within them. */
+export const MAX_NOTIFICATION_BYTES = 65_536;
+
 /** An agent's own path, and the methods that the protocol has there. */
 const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
 const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...LIFECYCLE_METHODS];

@@ -7,9 +7,9 @@
 import { Deadline, raceAbort } from "../../base/deadline.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
-import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import { delegationFailed, type WorkOutcome } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
+import { MAX_NOTIFICATION_BYTES } from "../../dispatch/routes/floor.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/message.ts";
 
@@ -57,7 +57,7 @@ const FACTS: ReadonlySet<string> = new Set([
 /** The content of the notification; `omitted` names what was too large. */
 export function outcomeNews(outcome: JsonRecord): JsonRecord {
   const whole = { event_type: "delegation_outcome", ...outcome };
-  if (octetsOf(whole) <= MAX_CONTENT_BYTES) return whole;
+  if (octetsOf(whole) <= MAX_NOTIFICATION_BYTES) return whole;
   const bySize = Object.keys(outcome)
     .filter((name) => !FACTS.has(name))
     .toSorted((one, other) => octetsOf(outcome[other]) - octetsOf(outcome[one]));
@@ -65,7 +65,7 @@ export function outcomeNews(outcome: JsonRecord): JsonRecord {
   for (const [index, name] of bySize.entries()) {
     delete told[name];
     told["omitted"] = bySize.slice(0, index + 1);
-    if (octetsOf(told) <= MAX_CONTENT_BYTES) break;
+    if (octetsOf(told) <= MAX_NOTIFICATION_BYTES) break;
   }
   return told;
 }

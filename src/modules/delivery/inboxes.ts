@@ -3,13 +3,18 @@
  * sender can fill one alone, and what has expired is not shown. They follow the collections of
  * notifications and confirmations, whoever writes them.   AGTP "NOTIFY" expiry
  */
-import type { InboxLimits } from "../../dispatch/notification-limits.ts";
 import type { Confirmation, Notification } from "./notification.ts";
 
 /** One notification in an inbox. */
 export interface InboxEntry {
   readonly notification: Notification;
   readonly confirmation: Confirmation | undefined;
+}
+
+/** The limits of unread notifications in one inbox. */
+export interface InboxLimits {
+  readonly perInbox: number;
+  readonly perSender: number;
 }
 
 class Inbox {

@@ -6,33 +6,38 @@
  */
 import { recordIn } from "../../base/json-value.ts";
 import type { OutgoingMessage } from "../../dispatch/module/webhook-queue.ts";
-import { DEFAULT_LIMITS, type NotificationLimits } from "../../dispatch/notification-limits.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../../state/collection.ts";
 import type { Draft } from "../../state/collection-write.ts";
 import type { Store } from "../../state/store.ts";
-import { type InboxEntry, Inboxes, isRead } from "./inboxes.ts";
-import type {
-  Acceptance,
-  Confirmation,
-  Delivery,
-  Notification,
-  NotificationDraft,
-  Recipient,
-} from "./notification.ts";
+import { type InboxEntry, Inboxes, type InboxLimits, isRead } from "./inboxes.ts";
 import {
+  type Acceptance,
   CONFIRMATION_COLLECTION,
+  type Confirmation,
   confirmationKey,
+  type Delivery,
   type KeptName,
   keptNameOf,
   NAME_COLLECTION,
   NOTIFICATION_COLLECTION,
   NOTIFICATIONS,
+  type Notification,
+  type NotificationDraft,
   nameOf,
+  type Recipient,
   readConfirmationKey,
   type StoredNotification,
 } from "./notification.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
+
+/** The limits of notifications that nobody has looked at, and of what is remembered. */
+export interface NotificationLimits extends InboxLimits {
+  /** Deliveries of one sender that are remembered. */
+  readonly perSenderKept: number;
+}
+
+const LIMITS: NotificationLimits = { perInbox: 1000, perSender: 200, perSenderKept: 10_000 };
 
 interface NotificationRegisterOptions {
   readonly store: Store;
@@ -64,7 +69,7 @@ export class NotificationRegister {
 
   static async open(options: NotificationRegisterOptions): Promise<NotificationRegister> {
     const { store, outbox, now = Date.now } = options;
-    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const limits = { ...LIMITS, ...options.limits };
     const inboxes = new Inboxes();
     const mayGo = (one: Notification): boolean =>
       !one.isNamed && isDone(one, { inboxes, outbox, now });

@@ -6,8 +6,8 @@
 import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import { textIn } from "../../base/json-value.ts";
-import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
+import { MAX_NOTIFICATION_BYTES } from "../../dispatch/routes/floor.ts";
 import { canonicalTextOf } from "../../identity/canonical-form.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
@@ -128,8 +128,8 @@ function recipientOf(
 function findContentFault(content: unknown): readonly SchemaViolation[] {
   if (content === undefined) return [violation("content", "required", "is required")];
   const length = Buffer.byteLength(JSON.stringify(content));
-  if (length <= MAX_CONTENT_BYTES) return [];
-  const message = `must be at most ${MAX_CONTENT_BYTES} octets of JSON, got ${length}`;
+  if (length <= MAX_NOTIFICATION_BYTES) return [];
+  const message = `must be at most ${MAX_NOTIFICATION_BYTES} octets of JSON, got ${length}`;
   return [violation("content", "maxLength", message)];
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { NotificationLimits } from "../../../src/dispatch/notification-limits.ts";
 import type { NotificationDraft } from "../../../src/modules/delivery/notification.ts";
+import type { NotificationLimits } from "../../../src/modules/delivery/notification-register.ts";
 import {
   acceptedReceipt,
   currentReceipt,
