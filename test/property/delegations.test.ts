@@ -12,7 +12,7 @@ import { RecentRuns } from "../../src/modules/delegation/recent-runs.ts";
 import {
   type DelegationRegister,
   type KeptDelegation,
-  openDelegations,
+  openDelegationRegister,
 } from "../../src/modules/delegation/register.ts";
 import type { Holders } from "../../src/state/holders.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
@@ -116,7 +116,7 @@ class World {
         return () => void this.#watchers.delete(watcher);
       },
     };
-    const register = await openDelegations(store, holders);
+    const register = await openDelegationRegister(store, holders);
     const runs = await RecentRuns.open();
     const actAs: ActAs = async ({ input }) => {
       await this.#pause();

@@ -26,7 +26,7 @@ import type { Outcome } from "./outcome.ts";
 import { createPeerClients, createPeerManifests } from "./peer-clients.ts";
 import { PeerDirectory, readPeers } from "./peers.ts";
 import { runSource } from "./recent-runs.ts";
-import { delegationEndpoint, openDelegation } from "./register.ts";
+import { delegationEndpoint, openDelegationState } from "./register.ts";
 import { callbackPlaces, DELEGATE_SCHEMA } from "./request.ts";
 import { ActionResolver } from "./resolver.ts";
 import type { TargetSources } from "./targets.ts";
@@ -37,7 +37,7 @@ export const delegationModule: Module<DelegationSections> = {
   name: "delegation",
   takes: { agents: true, delegation: true, limits: true, peers: true, server: true },
   async provision(context) {
-    const { runs, register } = await context.once(openDelegation);
+    const { runs, register } = await context.once(openDelegationState);
     const resolver = actionResolver(context);
     const { method, ...delegation } = await provisionDelegate(context, resolver);
     const execute = executeHandler({ resolver, runs, isFloor: isFloorPair });
@@ -94,7 +94,7 @@ async function provisionDelegate(
   resolver: ActionResolver,
 ): Promise<Delegate> {
   const { config, log, signingKey, state } = context;
-  const { runs, register, tasks, outcomes, seen } = await context.once(openDelegation);
+  const { runs, register, tasks, outcomes, seen } = await context.once(openDelegationState);
   const { serverId } = config.server;
   const settings = readPeers(config);
   const peers = new PeerDirectory(settings.peers);

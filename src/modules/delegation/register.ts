@@ -88,7 +88,10 @@ const KIND: RunKind<KeptDelegation, "running" | "ended" | "told"> = {
 export type DelegationRegister = RunRegister<KeptDelegation>;
 
 /** Opens the register of a store. */
-export function openDelegations(store: Store, holders: Holders): Promise<DelegationRegister> {
+export function openDelegationRegister(
+  store: Store,
+  holders: Holders,
+): Promise<DelegationRegister> {
   return openRegister(store, KIND, { holders });
 }
 
@@ -106,14 +109,14 @@ interface DelegationState {
 }
 
 /** Opens what an earlier process kept; the rest of it ends with the process, and with no reload. */
-export async function openDelegation(
+export async function openDelegationState(
   store: Store,
   { now }: Pick<ForwardClock, "now">,
   { holders }: Pick<ServerState, "holders">,
 ): Promise<DelegationState> {
   return {
     runs: await RecentRuns.open(),
-    register: await openDelegations(store, holders),
+    register: await openDelegationRegister(store, holders),
     tasks: new Map(),
     outcomes: new Map(),
     seen: await SeenTokens.open(store, now),

@@ -7,7 +7,7 @@ import { RecentRuns } from "../../../src/modules/delegation/recent-runs.ts";
 import {
   type DelegationRegister,
   type KeptDelegation,
-  openDelegations,
+  openDelegationRegister,
 } from "../../../src/modules/delegation/register.ts";
 import type { Callback } from "../../../src/modules/delegation/request.ts";
 import { type Holders, SOLE_HOLDER } from "../../../src/state/holders.ts";
@@ -54,7 +54,7 @@ async function rig(
 ): Promise<Rig> {
   const acted: Acting[] = [];
   const warned: object[] = [];
-  const register = await openDelegations(store, holders ?? SOLE_HOLDER);
+  const register = await openDelegationRegister(store, holders ?? SOLE_HOLDER);
   const runs = await RecentRuns.open();
   const memory = { tasks: new Map(), outcomes: new Map() };
   const background = new Background({
@@ -216,7 +216,7 @@ describe("Background", () => {
 
   it("does not run again what ran when the process ended: nobody knows what became of it", async () => {
     const store = createMemoryStore();
-    await (await openDelegations(store, SOLE_HOLDER)).add({ run: kept() });
+    await (await openDelegationRegister(store, SOLE_HOLDER)).add({ run: kept() });
     const one = await rig([200], { store });
     one.background.start();
     await vi.advanceTimersByTimeAsync(0);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { QueryCaller } from "../../../src/dispatch/module/query-source.ts";
 import { runSource } from "../../../src/modules/delegation/recent-runs.ts";
-import { openDelegation } from "../../../src/modules/delegation/register.ts";
+import { openDelegationState } from "../../../src/modules/delegation/register.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import {
   ALICE,
@@ -196,7 +196,9 @@ describe("DELEGATE to a hosted agent", () => {
     });
     expect([executed.status, executed.body["result"]]).toEqual([409, { left: 0 }]);
     const asker = { caller: { document: { agentId: ALICE } }, peer: {} } as unknown as QueryCaller;
-    const [run] = await runSource((await server.kept.once(openDelegation)).runs).entries(asker);
+    const [run] = await runSource((await server.kept.once(openDelegationState)).runs).entries(
+      asker,
+    );
     expect(run?.content).toMatchObject({ kind: "execute", state: "refused", status: 409 });
     const payload = { name: "book_suites", arguments: {} };
     const called = { action: "mcp.tools.call", payload };
@@ -381,7 +383,9 @@ describe("DELEGATE to a hosted agent", () => {
     const server = await openServer(files);
     const { body } = await delegate(server, { headers: { "Task-ID": "t-7" } });
     const asker = { caller: { document: { agentId: ALICE } }, peer: {} } as unknown as QueryCaller;
-    const [entry] = await runSource((await server.kept.once(openDelegation)).runs).entries(asker);
+    const [entry] = await runSource((await server.kept.once(openDelegationState)).runs).entries(
+      asker,
+    );
     expect(entry?.content).toMatchObject({
       ...{ run_id: body["result"]?.["delegation_id"], kind: "delegate", action: "BOOK /rooms" },
       ...{ target_agent_id: BOB, task_id: "t-7", state: "completed", status: 200 },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { QueryCaller } from "../../../src/dispatch/module/query-source.ts";
 import { RecentRuns, runSource } from "../../../src/modules/delegation/recent-runs.ts";
-import { openDelegation } from "../../../src/modules/delegation/register.ts";
+import { openDelegationState } from "../../../src/modules/delegation/register.ts";
 import { openServer } from "../../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../../support/hosted-agents.ts";
 
@@ -47,7 +47,7 @@ describe("the source of runs", () => {
     const body = { action: "BOOK /rooms", parameters: { note: "secret" } };
     const { body: answer } = await server.send({ method: "EXECUTE", headers, body });
     const [entry, ...others] = await runSource(
-      (await server.kept.once(openDelegation)).runs,
+      (await server.kept.once(openDelegationState)).runs,
     ).entries(asker(ALICE));
     expect(others).toEqual([]);
     expect(entry?.id).toBe(answer["run_id"]);
@@ -57,7 +57,9 @@ describe("the source of runs", () => {
     });
     expect(JSON.stringify(entry)).not.toContain("secret");
     expect(
-      await runSource((await server.kept.once(openDelegation)).runs).entries(asker("b".repeat(64))),
+      await runSource((await server.kept.once(openDelegationState)).runs).entries(
+        asker("b".repeat(64)),
+      ),
     ).toEqual([]);
   });
 
