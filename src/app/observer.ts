@@ -8,8 +8,7 @@ import { channel } from "node:diagnostics_channel";
 import { performance } from "node:perf_hooks";
 import { clip, jsonText } from "../base/json-value.ts";
 import { flatText } from "../base/kept-text.ts";
-import type { Log } from "../base/log.ts";
-import { besideOwn } from "../base/log.ts";
+import { besideOwn, type Log } from "../base/log.ts";
 import type { LoggedParts, Peer } from "../dispatch/caller/peer.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import {

@@ -145,7 +145,7 @@ export function keysNeedingRestart(before: Config, after: Config): readonly Prob
 }
 
 /** Logs a fault, and what it was about. */
-export type FaultReport = (error: unknown, what: string) => void;
+type FaultReport = (error: unknown, what: string) => void;
 
 /** Logs them from now on; the process goes on. Answers with the report for one more. */
 export function logProcessFaults({ log, env, configPath }: DaemonOptions): FaultReport {

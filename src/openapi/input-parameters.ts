@@ -10,8 +10,7 @@ import { expandSent, type ObjectShape, objectShape } from "./merge-all-of.ts";
 import type { Operation, Parameter } from "./operations.ts";
 import { contentsOf } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
-import type { Notes } from "./words.ts";
-import { firstSentence, snake } from "./words.ts";
+import { firstSentence, type Notes, snake } from "./words.ts";
 
 /** The fields that parameters go to: names here to names there. */
 export interface ParameterTargets {

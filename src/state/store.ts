@@ -5,13 +5,11 @@
  * twice.
  */
 
-/** A JSON value; implementations keep a copy. */
-export type StoredValue = unknown;
-
 /** One entry of a collection. */
 export interface StoredEntry {
   readonly key: string;
-  readonly value: StoredValue;
+  /** A JSON value. */
+  readonly value: unknown;
   /** The revision of the commit that put it. */
   readonly revision: number;
 }
@@ -33,7 +31,8 @@ export type Change =
       readonly kind: "put";
       readonly collection: string;
       readonly key: string;
-      readonly value: StoredValue;
+      /** A JSON value; implementations keep a copy. */
+      readonly value: unknown;
     }
   | { readonly kind: "delete"; readonly collection: string; readonly key: string };
 
@@ -89,7 +88,8 @@ export interface FeedWatcher {
 }
 
 export interface Store {
-  get(collection: string, key: string): Promise<StoredValue | undefined>;
+  /** Undefined: nothing is kept under the key. */
+  get(collection: string, key: string): Promise<unknown>;
   list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]>;
   /** All changes or none; none where an expectation does not hold. */
   commit(changes: readonly Change[], expectations?: readonly Expectation[]): Promise<CommitOutcome>;

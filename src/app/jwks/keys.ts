@@ -235,10 +235,7 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
 }
 
 /** The faults of the place that keys come from, as far as no network tells. */
-export function checkKeySource(
-  { jwksUri, jwksFile }: OauthConfig,
-  file: string,
-): readonly Problem[] {
+function checkKeySource({ jwksUri, jwksFile }: OauthConfig, file: string): readonly Problem[] {
   if (jwksUri === undefined) {
     const key = "policies.oauth";
     if (jwksFile !== undefined) return checkKeyFile(jwksFile, { file, key: `${key}.jwks_file` });

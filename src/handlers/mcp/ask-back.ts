@@ -15,8 +15,7 @@ import type {
   UpstreamQuestion,
 } from "../call-upstream.ts";
 import type { HandlerError } from "../handler.ts";
-import type { HeldAnswer } from "./held-calls.ts";
-import { HELD_LIMITS, type HeldCalls } from "./held-calls.ts";
+import { HELD_LIMITS, type HeldAnswer, type HeldCalls } from "./held-calls.ts";
 import type { InputRequired, ToolRequest } from "./mcp-connection.ts";
 import type { Secrets } from "./read-settings.ts";
 

@@ -20,7 +20,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MESSAGES_IN_ANSWER = 16;
 
 /** A message is longer than was agreed. */
-export class MessageTooLong extends Error {
+class MessageTooLong extends Error {
   constructor(limit: number) {
     super(`the upstream's message is longer than ${limit} bytes`);
   }

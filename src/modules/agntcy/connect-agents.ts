@@ -11,8 +11,11 @@ import type { UpstreamPools } from "../../handlers/upstream-pools.ts";
 import { AcpClient } from "./acp/acp-client.ts";
 import type { AgntcyConfig } from "./config.ts";
 import type { DeclaredAgent, Upstream } from "./declare-agents.ts";
-import type { DependencyNode } from "./dependencies/dependency-tree.ts";
-import { type DependencyView, viewDependencies } from "./dependencies/dependency-tree.ts";
+import {
+  type DependencyNode,
+  type DependencyView,
+  viewDependencies,
+} from "./dependencies/dependency-tree.ts";
 import type { AgentManifest } from "./manifest/manifest.ts";
 import type { AgentUnavailable, Readiness, RemoteAgent } from "./remote-agent.ts";
 import { credentialHint, readAccess, readAddress } from "./upstream.ts";

@@ -36,7 +36,7 @@ export interface RunOwner {
 }
 
 /** Authority that was handed on, as long as it is good.   AGTP "DELEGATE" */
-export interface LentAuthority {
+interface LentAuthority {
   /** The agents of this server that handed it on. */
   readonly by: readonly string[];
   /** Milliseconds since the epoch. */

@@ -7,8 +7,7 @@ import {
   type LeavingMessage,
   listenTo,
 } from "../../base/leaving.ts";
-import type { Place } from "./span-record.ts";
-import { ATTRIBUTES, SPAN_KINDS, type SpanRecord } from "./span-record.ts";
+import { ATTRIBUTES, type Place, SPAN_KINDS, type SpanRecord } from "./span-record.ts";
 import type { Spans } from "./spans.ts";
 import { fieldsOf } from "./traced-route.ts";
 

@@ -17,8 +17,12 @@ import {
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
 import { exporterOptions } from "./collector-agent.ts";
-import type { TracingSections } from "./config.ts";
-import { collectorAddress, LAST_SENDING_MS, serviceResource } from "./config.ts";
+import {
+  collectorAddress,
+  LAST_SENDING_MS,
+  serviceResource,
+  type TracingSections,
+} from "./config.ts";
 
 /** Sending, until it is closed. */
 export interface PushedMetrics {

@@ -8,8 +8,7 @@ import { RecordDraft } from "../../state/records/record.ts";
 import type { LateFields } from "../../wire/message.ts";
 import { ProtobufOctets } from "./protobuf-octets.ts";
 import { writeSpan } from "./span-octets.ts";
-import type { SpanRecord } from "./span-record.ts";
-import { ATTRIBUTES } from "./span-record.ts";
+import { ATTRIBUTES, type SpanRecord } from "./span-record.ts";
 import type { SpanBatch, SpanSender } from "./thread-sender.ts";
 
 /** Spans that wait or are on their way; beyond it the newest are dropped. */

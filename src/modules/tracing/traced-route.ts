@@ -3,8 +3,7 @@ import { parseTraceParent } from "@opentelemetry/core";
 import type { TraceFields } from "../../base/leaving.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import { spanShape } from "./span-octets.ts";
-import type { SpanLink } from "./span-record.ts";
-import { ATTRIBUTES } from "./span-record.ts";
+import { ATTRIBUTES, type SpanLink } from "./span-record.ts";
 
 const known = new WeakMap<Route, TracedRoute>();
 

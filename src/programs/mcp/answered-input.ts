@@ -8,7 +8,7 @@ import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol
 /** As long as a handler may take by default; a client that has gone for good is not waited for any longer. */
 const LINGER_MS = 30_000;
 
-export interface AnsweredInput {
+interface AnsweredInput {
   readonly stream: Readable;
   /** Counts what is asked and answered; called once the transport is served. */
   follow(transport: Transport): void;

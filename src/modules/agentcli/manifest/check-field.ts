@@ -21,7 +21,7 @@ export const TEXT_PATTERNS: Readonly<
   Record<"identifier" | "token" | "environmentName" | "filePrefix" | "string", string>
 > = {
   identifier: IDENTIFIER.source,
-  token: "^[A-Za-z0-9@:_./-]+$",
+  token: TOKEN.source,
   environmentName: ENVIRONMENT_NAME.source,
   filePrefix: FILE_PREFIX.source,
   string: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$",

@@ -13,8 +13,7 @@ import type { AcpOutcome } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import { type AgentUnavailable, type RemoteAgent, streams } from "../remote-agent.ts";
 import type { WantedRun } from "../runs/agent-runs.ts";
-import type { BegunRun } from "../runs/begin-run.ts";
-import { beginRun } from "../runs/begin-run.ts";
+import { type BegunRun, beginRun } from "../runs/begin-run.ts";
 import type { AgentRun } from "../runs/run.ts";
 import type { RunStream } from "../runs/run-stream.ts";
 import {

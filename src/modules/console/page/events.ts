@@ -7,7 +7,7 @@ import { get } from "./api.ts";
 import { useEffect, useRef } from "./preact.ts";
 
 /** Each kind of event, by its name. */
-export interface EventKinds {
+interface EventKinds {
   /** The stream begins, or begins again: it does not tell what came before. */
   readonly open: undefined;
   /** False once nothing has come for a while: what is shown gets old. True with the next that comes. */

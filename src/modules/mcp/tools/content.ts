@@ -42,7 +42,7 @@ export function readContent(
 }
 
 /** The manner in which a client was told what a tool gives. */
-export interface ToldOutput {
+interface ToldOutput {
   /** True if the tool gives MCP's own content. */
   readonly isContent: boolean;
   /** True for a client of 2026-07-28. */

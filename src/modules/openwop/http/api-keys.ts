@@ -89,7 +89,7 @@ export interface AudienceLimits {
 const LIMITS: AudienceLimits = { all: 1024, perTenant: 256 };
 
 /** Somebody who listens to runs. */
-export interface Listening {
+interface Listening {
   /** Gives the place back; to be called once. */
   leave(): void;
   /** Aborted when the key is not good for it any more. */

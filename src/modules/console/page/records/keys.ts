@@ -1,7 +1,6 @@
 /** The server's signing keys beside those that are pinned in this browser. */
 import type { ServerKey } from "../../answers.ts";
-import type { ApiError } from "../api.ts";
-import { session, useApi } from "../api.ts";
+import { type ApiError, session, useApi } from "../api.ts";
 import { Moment } from "../parts/facts.ts";
 import { Pending } from "../parts/page.ts";
 import { html, useEffect, useState, type VNode } from "../preact.ts";
