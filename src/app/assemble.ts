@@ -3,6 +3,7 @@
 import { type Drive, filterPaced, type Paced } from "../base/paced.ts";
 import type { ApprovalPolicy } from "../dispatch/approvals/approval-policy.ts";
 import { Approvals } from "../dispatch/approvals/approvals.ts";
+import { StepsAhead } from "../dispatch/approvals/steps-ahead.ts";
 import {
   type ActEntrance,
   creatingDispatcher,
@@ -10,7 +11,6 @@ import {
   type DispatcherParts,
 } from "../dispatch/dispatcher.ts";
 import { createActAs } from "../dispatch/handling/acting.ts";
-import { StepsAhead } from "../dispatch/handling/steps-ahead.ts";
 import type { AssembledDeployment, Contribution, Negotiation } from "../dispatch/module/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";

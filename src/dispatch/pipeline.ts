@@ -27,9 +27,9 @@ import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { refuseLostSession } from "./caller/refuse-session.ts";
 import { concealRefusal } from "./concealment.ts";
-import type { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gate } from "./gates/gate.ts";
+import type { Deadlines } from "./handling/deadlines.ts";
 import {
   innerExchange,
   mayHaveActed,

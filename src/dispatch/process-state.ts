@@ -10,7 +10,7 @@ import type { CollectionOptions } from "../state/collection-options.ts";
 import type { ServerState } from "../state/state.ts";
 import type { Store } from "../state/store.ts";
 import { Attempts } from "./contracts/attempts.ts";
-import { RunningCalls } from "./deadlines.ts";
+import { RunningCalls } from "./handling/deadlines.ts";
 import { LoopTime } from "./rates/loop-time.ts";
 import { MinuteRates } from "./rates/minute-rates.ts";
 import { Rates } from "./rates/rates.ts";

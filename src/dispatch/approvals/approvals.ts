@@ -11,7 +11,6 @@ import { type Escalation, isUsable } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
 import type { ApprovalStep, Exchange } from "../exchange.ts";
-import type { StepsAhead } from "../handling/steps-ahead.ts";
 import { recordOf } from "../recorded.ts";
 import {
   approvalElsewhere,
@@ -42,6 +41,7 @@ import {
   refuseUnanswered,
   replyToUnanswered,
 } from "./call-questions.ts";
+import type { StepsAhead } from "./steps-ahead.ts";
 
 /** The parts that approvals are decided by, and kept with. */
 interface ApprovalParts {

@@ -13,7 +13,6 @@ import { findStoreFault } from "../../state/store-fault.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../../wire/message.ts";
 import { concealRefusal } from "../concealment.ts";
-import type { Deadlines, Expiring } from "../deadlines.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gate } from "../gates/gate.ts";
 import { CHANNELS, type Fault, type HandlerBegin } from "../observer.ts";
@@ -26,6 +25,7 @@ import {
 import { AGTP_JSON, type Reply, replyLater, replyToRefusal } from "../reply.ts";
 import type { Outcome, Route } from "../routes/route.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
+import type { Deadlines, Expiring } from "./deadlines.ts";
 
 export interface InvokeServices extends CallServices {
   readonly deadlines: Deadlines;

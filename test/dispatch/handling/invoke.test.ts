@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Deadlines } from "../../../src/dispatch/deadlines.ts";
 import { Exchange } from "../../../src/dispatch/exchange.ts";
+import { Deadlines } from "../../../src/dispatch/handling/deadlines.ts";
 import { type InvokeServices, invoke } from "../../../src/dispatch/handling/invoke.ts";
 import type { Fault } from "../../../src/dispatch/observer.ts";
 import type { Reply } from "../../../src/dispatch/reply.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller/caller.ts";
-import { Deadlines } from "../../../src/dispatch/deadlines.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
+import { Deadlines } from "../../../src/dispatch/handling/deadlines.ts";
 import { createCallHandler, type InvokeServices } from "../../../src/dispatch/handling/invoke.ts";
 import { createAnswerOnce } from "../../../src/dispatch/idempotency/idempotency.ts";
 import type { Fault } from "../../../src/dispatch/observer.ts";

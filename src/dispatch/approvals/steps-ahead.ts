@@ -12,11 +12,11 @@ import { compilePathPattern } from "../../endpoint/path-template.ts";
 import type { RecipeStep } from "../../endpoint/recipe.ts";
 import { isTemplate } from "../../handlers/check-composition.ts";
 import { foreseeStep, type KnownInput } from "../../handlers/composition.ts";
-import type { ApprovalPolicy } from "../approvals/approval-policy.ts";
 import type { Exchange } from "../exchange.ts";
 import { canonicalPair, type MethodPolicy } from "../policy/method-policy.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
 import type { Route } from "../routes/route.ts";
+import type { ApprovalPolicy } from "./approval-policy.ts";
 
 /** The endpoints that the steps lead to. */
 interface StepsAheadParts {

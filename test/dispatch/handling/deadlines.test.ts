@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Deadlines, type Expiring, RunningCalls } from "../../src/dispatch/deadlines.ts";
+import {
+  Deadlines,
+  type Expiring,
+  RunningCalls,
+} from "../../../src/dispatch/handling/deadlines.ts";
 
 function entry(expired: string[], name: string): Expiring {
   return {
