@@ -157,9 +157,13 @@ const ORDER: readonly ContentKind[] = ["json", "form", "multipart", "text", "bin
 export function contentsOf(content: unknown, document: JsonRecord): readonly Content[] {
   if (!isRecord(content)) return [];
   return Object.entries(content)
-    .map(([name, raw]): Content => {
+    .map(([name, value]): Content => {
       const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase() || "*/*";
-      return { mediaType, kind: kindOf(mediaType), raw: recordAt(raw, document) };
+      const raw = recordAt(value, document);
+      const { format } = recordAt(raw["schema"], document);
+      // Of any type are files as well, which their schema tells from JSON.
+      const isFile = mediaType.includes("*") && format === "binary";
+      return { mediaType, kind: isFile ? "binary" : kindOf(mediaType), raw };
     })
     .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
 }

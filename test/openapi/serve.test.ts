@@ -128,6 +128,29 @@ describe("parameters", () => {
   }
 });
 
+describe("files", () => {
+  // As Spring describes what it sends from a stream.
+  it("are sent and answered as they are where the document leaves their type open", async () => {
+    const content = { "*/*": { schema: { $ref: "#/components/schemas/File" } } };
+    const put = {
+      requestBody: { required: true, content },
+      responses: { "200": { description: "The new file.", content } },
+    };
+    const components = { schemas: { File: { type: "string", format: "binary" } } };
+    const spec = { openapi: "3.0.1", info: { title: "Files", version: "1" }, components };
+    const ask = await serve({ ...spec, paths: { "/logo": { put } } }, {});
+    upstream.respond((response) =>
+      response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF"),
+    );
+    const sent = { content: Buffer.from("a picture").toString("base64") };
+    expect((await ask("PUT", "/logo", sent)).body).toEqual({
+      ...{ base64: Buffer.from("%PDF").toString("base64"), media_type: "application/pdf" },
+    });
+    expect(lastSeen().body).toBe("a picture");
+    expect(lastSeen().headers["content-type"]).toBe("application/octet-stream");
+  });
+});
+
 describe("the pet shop", () => {
   it("is asked as its document says", async () => {
     const ask = await serve(PET_SHOP, PET_ENV);
