@@ -156,6 +156,9 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     return say({ id: pending, result: { content: [{ type: "text", text }] } });
   }
   if (id === undefined) return;
+  if (method === "initialize" && play === "refuses-at-length") {
+    return say({ id, error: { code: -32603, message: `no${" ".repeat(500_000)}thing:  ` } });
+  }
   if (method === "initialize") {
     return say({
       id,

@@ -194,7 +194,7 @@ export class McpConnection {
 
 /** The library leaves out the status of a refused POST, which may be all that the server says. */
 function connectReason(error: unknown): string {
-  const reason = reasonOf(error).replace(/:?\s*$/, "");
+  const reason = reasonOf(error).trimEnd().replace(/:$/, "");
   if (!(error instanceof SdkHttpError)) return reason;
   const { status } = error;
   // MCP 2025-11-25 "Backwards Compatibility": so an address of the older transport answers.

@@ -361,6 +361,12 @@ describe("a server that fails", () => {
     expect(pauses).toEqual([250, 500, 1_000]);
   });
 
+  it("is given up in time that grows with the length of its refusal", async () => {
+    const { server } = open(scriptSettings(HOSTILE, ["refuses-at-length"]));
+    const reason = await server.tools(NEVER).catch(String);
+    expect(String(reason).slice(-10)).toBe("     thing");
+  });
+
   it("that was closed is not started again", async () => {
     const { server } = open(scriptSettings(SANE));
     await server.tools(NEVER);
