@@ -64,7 +64,7 @@ function patternedScalars(
 }
 
 /** The schema of each member: its own, or that of what the schema is put together of. Each is looked at once. */
-function membersOf(
+export function membersOf(
   schema: unknown,
   keyword: "properties" | "patternProperties",
   root: JsonSchema = recordIn(schema),

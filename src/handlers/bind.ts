@@ -13,6 +13,7 @@ import type {
   McpToolBinding,
   RegisteredFunctionBinding,
 } from "../endpoint/endpoint.ts";
+import { membersOf } from "../endpoint/input-shape.ts";
 import type { UnservedHandler } from "../endpoint/load-endpoints.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
@@ -234,7 +235,8 @@ function bindExternalService(
   }
   const problems = resultProblems(endpoint);
   if (problems.length > 0) return { problems };
-  return { bound: createExternalService(binding, url, pools) };
+  const declared = [...membersOf(endpoint.inputSchema, "properties").keys()];
+  return { bound: createExternalService(binding, url, pools, declared) };
 }
 
 function bindMcpTool(

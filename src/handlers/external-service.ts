@@ -12,7 +12,12 @@ import { checkHeader, PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/
 import type { SchemaViolation } from "../schema/schema.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
-import { bodyFormatOf, compileUpstreamRequest, headerText } from "./upstream-request.ts";
+import {
+  bodyFormatOf,
+  compileUpstreamRequest,
+  fieldsElsewhere,
+  headerText,
+} from "./upstream-request.ts";
 import { compileUpstreamResponse, upstreamFailure } from "./upstream-response.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 
@@ -25,11 +30,12 @@ interface ExternalService {
   ) => readonly SchemaViolation[] | undefined;
 }
 
-/** Binds an external service; its URL is the binding's, taken apart. */
+/** Binds an external service; its URL is the binding's, taken apart, `declared` the fields of its input. */
 export function createExternalService(
   binding: ExternalServiceBinding,
   url: UpstreamUrl,
   pools: UpstreamPools,
+  declared: readonly string[] = [],
 ): ExternalService {
   const pool = pools.pool({ origin: url.origin, ca: binding.ca });
   const buildRequest = compileUpstreamRequest(binding, url);
@@ -59,7 +65,7 @@ export function createExternalService(
       deadline.clear();
     }
   };
-  const fixedNames = queryNames(binding);
+  const fixedNames = fixedNamesOf(binding, url, declared);
   const isJson = bodyFormatOf(binding) === "json";
   const facts = { ...binding, url, fixedNames, isJson };
   const precheck = (input: Input) => checkUpstreamInput(facts, input);
@@ -104,13 +110,26 @@ interface RequestFacts extends Pick<ExternalServiceBinding, "query"> {
   /** The body is JSON, which has all texts. */
   readonly isJson: boolean;
   readonly encoding?: UpstreamEncoding;
-  /** Parameters of the query that have a meaning already. */
+  /** Parameters of the query, and of a form, that have a meaning already. */
   readonly fixedNames: ReadonlySet<string>;
 }
 
-function queryNames({ url, query }: ExternalServiceBinding): ReadonlySet<string> {
-  const [, written = ""] = url.split("?", 2);
-  return new Set([...Object.values(query), ...new URLSearchParams(written).keys()]);
+/** Declared fields count where they are sent beside the members of an object. */
+function fixedNamesOf(
+  binding: ExternalServiceBinding,
+  url: UpstreamUrl,
+  declared: readonly string[],
+): ReadonlySet<string> {
+  const { query, inputTransform, encoding = PLAIN_ENCODING } = binding;
+  const [, written = ""] = binding.url.split("?", 2);
+  const elsewhere = fieldsElsewhere(binding, url);
+  const format = bodyFormatOf(binding);
+  const isBeside = format === undefined || format === "form" || encoding.bodyField !== undefined;
+  const beside = declared.filter(
+    (field) => isBeside && !elsewhere.has(field) && encoding.styles[field] !== "explode",
+  );
+  const names = beside.map((field) => memberOf(inputTransform, field) ?? field);
+  return new Set([...Object.values(query), ...new URLSearchParams(written).keys(), ...names]);
 }
 
 /** Checks that no member that is a parameter of its own has the name of another parameter. */

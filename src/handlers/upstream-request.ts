@@ -31,11 +31,10 @@ export function compileUpstreamRequest(
   url: UpstreamUrl,
 ): (input: Input) => UpstreamRequest {
   const { method, encoding = PLAIN_ENCODING } = binding;
-  const { bodyField, headerFields } = encoding;
+  const { bodyField } = encoding;
   const format = bodyFormatOf(binding);
   const mapped = Object.entries(binding.query);
-  const used = new Set([...url.parameters, ...Object.keys({ ...binding.query, ...headerFields })]);
-  if (bodyField !== undefined) used.add(bodyField);
+  const used = fieldsElsewhere(binding, url);
   const names = new Map(Object.entries(binding.inputTransform));
   const styles = new Map(Object.entries(encoding.styles));
   const upstreamStyles = renameStyles(styles, names);
@@ -64,6 +63,16 @@ export function compileUpstreamRequest(
     const path = joinQuery(fillUrl(url, input, encoding.styles), query);
     return { method, path, headers: buildHeaders(input, body.contentType), body: body.content };
   };
+}
+
+/** The fields that have a place of their own; the rest is together in the query or in the body. */
+export function fieldsElsewhere(
+  { query, encoding = PLAIN_ENCODING }: Pick<ExternalServiceBinding, "query" | "encoding">,
+  { parameters }: Pick<UpstreamUrl, "parameters">,
+): ReadonlySet<string> {
+  const { bodyField, headerFields } = encoding;
+  const fields = [...parameters, ...Object.keys({ ...query, ...headerFields })];
+  return new Set(bodyField === undefined ? fields : [...fields, bodyField]);
 }
 
 /** The form of the body; undefined: there is none. */

@@ -26,7 +26,7 @@ afterAll(async () => {
 type Choice = Partial<ExternalServiceBinding> & { readonly how: Partial<UpstreamEncoding> };
 type Input = Readonly<Record<string, unknown>>;
 
-function bind({ how, ...rest }: Choice) {
+function bind({ how, ...rest }: Choice, declared: readonly string[] = []) {
   const encoding = { ...PLAIN_ENCODING, ...how };
   const binding = makeUpstreamBinding({
     ...{ url: `${upstream.origin}/things`, ca: upstream.ca, encoding },
@@ -34,7 +34,7 @@ function bind({ how, ...rest }: Choice) {
   });
   const url = parseUpstreamUrl(binding.url);
   if (typeof url === "string") throw new Error(url);
-  return createExternalService(binding, url, pools);
+  return createExternalService(binding, url, pools, declared);
 }
 
 async function ask(choice: Choice, input: Input): Promise<HandlerResult> {
@@ -269,6 +269,29 @@ describe("the query", () => {
       { path: "/free/p", keyword: "propertyNames" },
     ]);
     expect(precheck({ free: { page: 4 } })).toBeUndefined();
+  });
+
+  it.each<[string, Choice]>([
+    ["in a query", { method: "GET", how: {} }],
+    ["in a form", { how: { bodyFormat: "form" } }],
+    ["beside a body", { query: { free: "free" }, how: { bodyField: "other" } }],
+  ])("takes no member for a declared field that is sent under its own name %s", (_, choice) => {
+    const how = { ...choice.how, styles: { free: "explode" } } as const;
+    const inputTransform = { page: "p" };
+    const fields = ["free", "limit", "page", "other"];
+    const { precheck } = bind({ ...choice, how, inputTransform }, fields);
+    // Not even where the field itself is left out.
+    expect(precheck({ free: { limit: 1_000, p: 2 } })).toMatchObject([
+      { path: "/free/limit", keyword: "propertyNames" },
+      { path: "/free/p", keyword: "propertyNames" },
+    ]);
+    expect(precheck({ free: { page: 4, theirs: 2 } })).toBeUndefined();
+  });
+
+  it("takes a member of the query for no field of a JSON body", () => {
+    const how = { styles: { free: "explode" } } as const;
+    const { precheck } = bind({ query: { free: "free" }, how }, ["free", "limit"]);
+    expect(precheck({ free: { limit: 1 } })).toBeUndefined();
   });
 });
 
