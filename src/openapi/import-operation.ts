@@ -16,6 +16,7 @@ import type { AssignedPair, PairRules } from "./assign-pairs.ts";
 import { describeOperation, draftSemantic } from "./draft-semantic.ts";
 import { type AgtpExtension, EXTENSION, readExtension } from "./extension.ts";
 import { makeHandler, nameErrors } from "./handler-draft.ts";
+import { heedExamples } from "./heed-examples.ts";
 import { isReading } from "./http-form.ts";
 import { addBody, type BodyTarget } from "./input-body.ts";
 import { addParameters, FieldSet, type ParameterTargets } from "./input-parameters.ts";
@@ -87,6 +88,7 @@ export function importOperation(
     ...{ answer: output.description, isUndone: context.isUndone(operation) },
   });
   const namespace = told.semantic === undefined ? namespaceOf(operation, told) : told.namespace;
+  const outputSchema = assemble(output.schema, context.output, notes, "output");
   const table = {
     ...{ method, path, description: told.description ?? descriptionOf(operation, context) },
     ...(namespace === undefined ? {} : { namespace }),
@@ -94,7 +96,7 @@ export function importOperation(
     errors: told.errors === undefined ? errors : [...new Set([...told.errors, ...UPSTREAM_ERRORS])],
     semantic: told.semantic ?? draft.semantic,
     input_schema: assembleInput(fields, context.input, notes),
-    output_schema: assemble(output.schema, context.output, notes, "output"),
+    output_schema: heedExamples(outputSchema, output.examples, notes),
     ...deprecation(operation, told, context.version),
     handler: makeHandler({
       ...{ operation, baseUrl, output, ...ways },

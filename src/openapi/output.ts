@@ -3,7 +3,7 @@
  * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { isList, type ResponseFormat } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Operation } from "./operations.ts";
@@ -19,6 +19,8 @@ export interface Output {
   readonly accept?: string;
   /** The document's words about the first success. */
   readonly description: string;
+  /** The document's own answers, where they are JSON. */
+  readonly examples: readonly unknown[];
 }
 
 const EMPTY: JsonSchema = { type: "object", maxProperties: 0 };
@@ -46,7 +48,9 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
   }
   const described = successes.map(({ summary, description }) => description ?? summary);
   const description = String(described.find((text) => typeof text === "string") ?? "");
-  if (operation.httpMethod === "HEAD") return { schema: EMPTY, format: "json", description };
+  if (operation.httpMethod === "HEAD") {
+    return { schema: EMPTY, format: "json", description, examples: [] };
+  }
   const offered = successes.map(({ content }) => contentsOf(content, reader.document));
   noteOthers(offered, reader, notes);
   const contents = offered.map(([first]) => first);
@@ -76,6 +80,7 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
     format,
     ...(isUsual ? {} : { accept }),
     description,
+    examples: contents.flatMap((content) => examplesOf(content, reader.document)),
   };
 }
 
@@ -88,6 +93,21 @@ function noteOthers(offered: readonly (readonly Content[])[], reader: SchemaRead
       notes.add(`it answers ${mediaType} as well, which is something else and left out`);
     }
   }
+}
+
+const MAX_EXAMPLES = 8;
+
+/** Those of a body: null stands for none in many a document. */
+function examplesOf(content: Content | undefined, document: JsonRecord): readonly unknown[] {
+  if (content?.kind !== "json") return [];
+  const { example, examples } = content.raw;
+  const named = Object.values(recordIn(examples)).map((entry) => {
+    const { value, dataValue = value } = recordAt(entry, document);
+    return dataValue;
+  });
+  return [example, ...named]
+    .filter((one) => one !== undefined && one !== null)
+    .slice(0, MAX_EXAMPLES);
 }
 
 function toFormat({ kind, mediaType, raw }: Content): ResponseFormat {

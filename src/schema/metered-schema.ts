@@ -65,7 +65,7 @@ const STRANGERS: Terms = {
 };
 
 /** As the generated validators have them. */
-const OPERATORS: Terms = {
+export const OPERATORS: Terms = {
   maxWork: Number.POSITIVE_INFINITY,
   compilePattern(source) {
     const pattern = textPattern(source, "u");
