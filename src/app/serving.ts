@@ -213,6 +213,7 @@ export class Serving {
       this.#console?.drain(timeoutMs),
     ]);
     endHurry();
+    this.kept.drained.abort(new Error("the server has stopped"));
     this.kept.state.store.giveUpAfter?.(SILENCE_MS);
     await Promise.all([this.deployment.close(), ...others]);
     this.kept.calls.giveUp();

@@ -43,6 +43,8 @@ export interface ProcessState {
   readonly work: TaskQueue;
   /** Aborted when the daemon begins to stop: everybody who only waits has an answer then. */
   readonly stopping: AbortController;
+  /** Aborted when a daemon that stops has answered everybody: nobody waits for what is being made. */
+  readonly drained: AbortController;
   /**
    * The thing that `open` makes, made when it is first asked for and kept through every reload. The function
    * itself is what it is known by.
@@ -74,6 +76,7 @@ export function createProcessState(state: ServerState): ProcessState {
     calls: new RunningCalls(),
     work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }),
     stopping: new AbortController(),
+    drained: new AbortController(),
     once: (open) => openOnce(open, () => open(store, clock, { escalations, holders, minuteRates })),
     collection: (options) => openOnce(options.name, () => Collection.open(store, options)),
   };
@@ -88,4 +91,9 @@ const NEVER = new AbortController().signal;
  */
 export function whileServing({ work }: Pick<ProcessState, "work">): Drive {
   return (steps) => work.pace(steps, THE_SERVER, NEVER);
+}
+
+/** The pace of what is made once for all who ask: it ends with the last answer of a server that stops. */
+export function untilDrained({ work, drained }: Pick<ProcessState, "work" | "drained">): Drive {
+  return (steps) => work.pace(steps, THE_SERVER, drained.signal);
 }

@@ -9,9 +9,12 @@ import type { DaemonOptions } from "../../src/app/build-daemon.ts";
 import { MODULES } from "../../src/app/modules.ts";
 import type { AnyModule } from "../../src/app/provision.ts";
 import { openServerState } from "../../src/app/server-state.ts";
+import type { Paced } from "../../src/base/paced.ts";
 import type { Problem } from "../../src/base/problem.ts";
+import { THE_SERVER } from "../../src/base/task-queue.ts";
 import { openDaemon } from "../support/daemon.ts";
 
+const DISCOVER = "AGTP/1.0 DISCOVER /\r\nContent-Length: 0\r\n\r\n";
 const LATE: Problem = { file: "late.json", key: "", message: "is late", severity: "warning" };
 
 /** Says in the log what is asked of it. */
@@ -56,8 +59,6 @@ function lapsedSeat(renew: () => Promise<void>): NonNullable<DaemonOptions["plac
 }
 
 describe("the ready line", () => {
-  const DISCOVER = "AGTP/1.0 DISCOVER /\r\nContent-Length: 0\r\n\r\n";
-
   it("waits for a lease that ended while the daemon was built", async () => {
     const { connect } = await openDaemon(
       {},
@@ -93,7 +94,7 @@ describe("the warm-up of a daemon", () => {
     const module = speaking(() => Promise.reject(new Error("no room")));
     const { log, connect, close } = await openDaemon({}, {}, [...MODULES, module]);
     const client = await connect();
-    client.write("AGTP/1.0 DISCOVER /\r\nContent-Length: 0\r\n\r\n");
+    client.write(DISCOVER);
     expect((await client.replies(1))[0]?.status).toBeLessThan(500);
     await close();
     expect(log.filter(({ event }) => event === "fault")).toHaveLength(1);
@@ -103,5 +104,36 @@ describe("the warm-up of a daemon", () => {
     const { directory, close } = await openDaemon();
     await close();
     expect(existsSync(join(directory, ".agtp/manifest.json"))).toBe(true);
+  });
+});
+
+/** Work of the server's own that is not done before it stops. */
+const UNDONE: AnyModule = {
+  name: "undone",
+  takes: {},
+  provision: async ({ work, stopping: { signal } }) => ({
+    start: () => void work.pace(until(signal), THE_SERVER, new AbortController().signal),
+  }),
+};
+
+function* until(signal: AbortSignal): Paced<void> {
+  while (!signal.aborted) yield;
+}
+
+describe("a request that waits for what the warm-up makes", () => {
+  it.each([
+    { method: "QUERY", parameters: { intent: "find a room" } },
+    { method: "PLAN", parameters: { goal: "find a room" } },
+  ])("is answered by a daemon that stops meanwhile: $method", async ({ method, parameters }) => {
+    const { daemon, log, connect } = await openDaemon({}, {}, [UNDONE, ...MODULES]);
+    const client = await connect();
+    const body = JSON.stringify(parameters);
+    const head = `AGTP/1.0 ${method} /\r\nContent-Length: ${body.length}\r\n\r\n`;
+    client.write(`AGTP/1.0 QUERY /nowhere\r\nContent-Length: 0\r\n\r\n${head}${body}`);
+    await client.replies(1);
+    const draining = daemon.drain();
+    expect((await client.replies(2))[1]?.status).toBeLessThan(500);
+    await draining;
+    expect(log.filter(({ event }) => event === "fault")).toEqual([]);
   });
 });

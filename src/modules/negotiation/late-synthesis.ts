@@ -4,12 +4,12 @@
  * "PLAN"
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
-import { THE_SERVER } from "../../base/task-queue.ts";
 import {
   canonicalPair,
   isReachable,
   type MethodPolicy,
 } from "../../dispatch/policy/method-policy.ts";
+import { untilDrained } from "../../dispatch/process-state.ts";
 import { impactOf, isProtocolPair } from "../../dispatch/routes/floor.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
@@ -33,8 +33,8 @@ export type LateSynthesis = () => Promise<PreparedSynthesis>;
  * Prepares it when it is first asked for: a start with many endpoints would wait for its indexes.
  */
 export function createLateSynthesis(context: NegotiationContext): LateSynthesis {
-  const { work, stopping } = context;
-  return lazily(() => work.pace(creatingSynthesis(context), THE_SERVER, stopping.signal));
+  const drive = untilDrained(context);
+  return lazily(async () => drive(creatingSynthesis(context)));
 }
 
 /** Makes something when it is first asked for; a failure is kept, too, until the next reload. */

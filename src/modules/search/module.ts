@@ -4,10 +4,10 @@
  */
 
 import { mapPaced, type Paced } from "../../base/paced.ts";
-import { THE_SERVER } from "../../base/task-queue.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { QuerySource } from "../../dispatch/module/query-source.ts";
 import { isReachable } from "../../dispatch/policy/method-policy.ts";
+import { untilDrained } from "../../dispatch/process-state.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/routes/floor.ts";
 import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { ListedDefinition } from "../../dispatch/tools/tool.ts";
@@ -28,7 +28,7 @@ export const searchModule: Module<SearchSections> = {
   name: "search",
   takes: { agents: true, policies: true, server: true },
   async provision(context) {
-    const { config, work, stopping } = context;
+    const { config, work } = context;
     const filter = compileOwn(FILTER_SCHEMA);
     let sources: readonly QuerySource[] | undefined;
     const search = new Search({
@@ -37,7 +37,7 @@ export const searchModule: Module<SearchSections> = {
         sources ??= context.deployment().sources.map(firstHand);
         return sources;
       },
-      drive: (steps) => work.pace(steps, THE_SERVER, stopping.signal),
+      drive: untilDrained(context),
     });
     const methods = new Map<string, FloorMethod>([
       ["QUERY", queryMethod({ search, work, filter })],
@@ -46,7 +46,7 @@ export const searchModule: Module<SearchSections> = {
     return {
       routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
       criteria: discoverMethod({ search, work, filter, domain: config.server.domain }),
-      // A server that stops indexes nothing more; whoever searches hears of anything else.
+      // A server that has stopped indexes nothing more; whoever searches hears of anything else.
       warmUp: () => void search.prepare().catch(() => undefined),
     };
   },

@@ -5,9 +5,10 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { mapPaced, type Paced } from "../../../base/paced.ts";
-import { type TaskQueue, THE_SERVER } from "../../../base/task-queue.ts";
+import type { TaskQueue } from "../../../base/task-queue.ts";
 import type { Caller } from "../../../dispatch/caller/caller.ts";
 import { canonicalPair } from "../../../dispatch/policy/method-policy.ts";
+import { untilDrained } from "../../../dispatch/process-state.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { noPlan } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, rateLimited, schemaViolation } from "../../../dispatch/refusals/refusal.ts";
@@ -163,11 +164,8 @@ export function createLatePlanPlaces(
   context: NegotiationContext,
   prepared: LateSynthesis,
 ): () => Promise<PlanPlaces> {
-  const { work, stopping } = context;
-  return lazily(async () => {
-    const creating = creatingPlanPlaces(context, await prepared());
-    return work.pace(creating, THE_SERVER, stopping.signal);
-  });
+  const drive = untilDrained(context);
+  return lazily(async () => drive(creatingPlanPlaces(context, await prepared())));
 }
 
 function* creatingPlanPlaces(
