@@ -45,7 +45,11 @@ export interface AttributionConfig {
 
 /** The schema of `[store]`. */
 export const storeSection: Schema = table("Where contracts, records and runs are kept", {
-  driver: choice("sqlite", ["sqlite", "memory", "postgres"], "memory forgets at the end"),
+  driver: choice(
+    "sqlite",
+    ["sqlite", "memory", "postgres"],
+    "Where it is kept; memory is lost when the server ends",
+  ),
   path: path(".agtp/state.db", "The database file of sqlite"),
   url: optional(
     secret("The database of postgres; its password is best taken from the environment"),
@@ -90,17 +94,17 @@ export const attributionSection: Schema = table("Attribution-Records", {
   durability: choice(
     "process",
     ["process", "power"],
-    "What a reply survives that has left: the end of the process, or a power cut",
+    "What the record of a sent reply survives: the end of the process, or a power cut",
   ),
   retention: optional(
     table("How much of the journal is kept; all of it without this", {
       days: optional(
-        count(90, "A segment goes when its newest record is older than so many days", 36_500),
+        count(90, "A segment goes once its newest record is older than this many days", 36_500),
       ),
       bytes: optional(
         count(
           10_737_418_240,
-          "The oldest segments go while all of them have more octets",
+          "The oldest segments go while all of them together have more octets",
           2 ** 50,
           64 * 1024 * 1024,
         ),

@@ -106,7 +106,7 @@ export interface OauthConfig extends TokenPolicy {
   readonly requiredOnMethods: readonly string[];
 }
 
-const identity = table("Whose word counts", {
+const identity = table("How callers prove who they are, and who decides over agents", {
   unknown_agents: choice(
     "reject",
     ["reject", "accept"],
@@ -207,10 +207,10 @@ const approvals = list(
       path: optional(agtpPath("The path that is called, or a template of it")),
       scope: optional(scopeToken("Covers a scope that the endpoint requires")),
       agent: optional(text("", "The caller, by its name or Agent-ID")),
-      approval: choice("operator", ["operator", "none"], "Whose approval it takes, or none"),
+      approval: choice("operator", ["operator", "none"], "Whose approval the call needs, or none"),
       ttl_seconds: count(
         3600,
-        "How long a question waits for a word, and the word for its call",
+        "How long a call waits for a decision, and an approval for its call",
         LONGEST_APPROVAL_SECONDS,
       ),
     },

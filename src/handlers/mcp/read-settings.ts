@@ -163,7 +163,7 @@ export const mcpServerSection: Schema = table(
       STARTUP_MS,
       "How long a command may take until it answers: npx may have to fetch it",
     ),
-    max_response_bytes: count(1_048_576, "How long one message of it may be", 1_073_741_824),
+    max_response_bytes: count(1_048_576, "Longest message that is taken from it", 1_073_741_824),
   },
   ["name"],
 );

@@ -47,7 +47,7 @@ const process: Schema = table(
       ),
       minItems: 1,
     }),
-    count: count(1, "So many processes; a call goes to the least busy", 256),
+    count: count(1, "How many processes; a call goes to the least busy", 256),
     concurrency: count(16, "Calls at once in each; more wait", 10_000),
     env: variables("Its variables, beside PATH, HOME, LANG and TZ"),
     cwd: path(".", "The directory that it runs in"),

@@ -52,9 +52,11 @@ export const agntcySection: Schema = list(
       timeout_seconds: count(300, "How long a run may take", 86_400),
       agent_answers: flag(
         false,
-        "true: who began a run answers what its manifest asks the agent; else people do",
+        "true: the caller that began a run answers what its manifest asks the agent; else people do",
       ),
-      approver_scope: optional(scopeToken("Who holds it may answer what runs ask, like operators")),
+      approver_scope: optional(
+        scopeToken("A caller with this scope may answer what runs ask, as operators may"),
+      ),
       ca: optional(path("", "Authorities to trust instead of the system's, PEM")),
     },
     ["manifest", "base"],

@@ -84,6 +84,6 @@ export const consoleSection: Schema = table("The operator's console", {
   cert: optional(path("", "Certificate chain in PEM; needed beyond loopback")),
   key: optional(path("", "Private key of the certificate, in PEM")),
   base_url: optional(webUrl("Where people find it, if not at localhost and port")),
-  session_minutes: count(480, "How long a session lasts that is not used, in minutes", 44_640),
+  session_minutes: count(480, "How long an unused session lasts, in minutes", 44_640),
   oidc: oidcSection,
 });

@@ -66,7 +66,9 @@ const peer = table(
     accept_scopes: list(scopeToken(""), "What tasks from it may use, at most"),
     zone: optional(text("", "Its governance zone")),
     ca: optional(path("", "The CA of its certificate; without it, those of the system")),
-    fingerprint: optional(fingerprint("Of its certificate, which must then be this very one")),
+    fingerprint: optional(
+      fingerprint("The fingerprint of its certificate, which must then be this one"),
+    ),
     cert: optional(path("", "Our certificate for it, in PEM")),
     key: optional(path("", "The private key of cert, in PEM")),
     timeout_seconds: count(30, "How long it may take to answer", 86_400),
@@ -78,7 +80,7 @@ const peer = table(
 /** The schema of `[delegation]`. */
 export const delegationSection: Schema = table("Tasks that agents hand on", {
   max_depth: count(4, "Most times that a task is handed on", 16),
-  max_seconds: count(3600, "The longest that a task may take that nobody waits for", 86_400),
+  max_seconds: count(3600, "How long a task may take that nobody waits for", 86_400),
 });
 
 /** The schema of `[[peers]]`. */

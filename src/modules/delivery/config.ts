@@ -1,4 +1,4 @@
-/** `[webhooks]` and `[groups]`: where people are told, and who is told together. */
+/** `[webhooks]` and `[groups]`: where people are sent what waits for them, and who is told together. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
@@ -28,7 +28,7 @@ export interface WebhooksConfig {
 export type GroupsConfig = Readonly<Record<string, readonly string[]>>;
 
 /** The schema of `[webhooks]`. */
-export const webhooksSection: Schema = table("Where people are told", {
+export const webhooksSection: Schema = table("Where people are sent what waits for them", {
   escalations: optional(safeUrl("Receives escalations as JSON")),
   secret: optional(secret("Signs what is sent there; best taken from the environment")),
   ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),

@@ -33,7 +33,8 @@ export interface TracingConfig {
 
 const ratio: Schema = {
   ...{ type: "number", default: 1, minimum: 0, maximum: 1 },
-  description: "Of the traces that nobody else has decided about; a sampled parent is followed",
+  description:
+    "The part of the traces without a parent that is sampled; others follow their parent",
 };
 
 /** Its schema. */
@@ -50,7 +51,7 @@ export const tracingSection: Schema = table("Traces for a collector of OpenTelem
   ),
   ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),
   sample_ratio: ratio,
-  metrics: flag(false, "Whether what /metrics shows is sent as well, to /v1/metrics"),
+  metrics: flag(false, "Whether the metrics that /metrics shows are sent as well, to /v1/metrics"),
   service_name: text("agtpd", "The name of the service in traces"),
 });
 
