@@ -33,7 +33,8 @@ import { taskGate } from "./gates/15-task.ts";
 import { inputGate } from "./gates/16-input.ts";
 import { scopeGate } from "./gates/17-scope.ts";
 import { approvalGate } from "./gates/18-approval.ts";
-import { type Gates, Pipeline, type PipelineParts } from "./pipeline.ts";
+import { type Gates, rowOf } from "./gates/gate.ts";
+import { Pipeline, type PipelineParts } from "./pipeline.ts";
 import type { MethodPolicy } from "./policy/method-policy.ts";
 import type { PoliciesConfig } from "./policy/policies-section.ts";
 import type { Rates } from "./rates/rates.ts";
@@ -75,13 +76,13 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
   const pathCheck = yield* compilingPathCheck(names, registry);
   const methods = yield* listingMethods(registry.entries, methodPolicy);
   const gates = {
-    identity: identityGates(parts),
-    toll: tollGates(parts),
-    entry: entryGates(parts),
-    acting: actingGates(parts),
-    inner: innerGates(parts),
-    request: requestGates(parts, pathCheck),
-    handler: handlerGates(parts),
+    identity: rowOf(identityGates(parts)),
+    toll: rowOf(tollGates(parts)),
+    entry: rowOf(entryGates(parts)),
+    acting: rowOf(actingGates(parts)),
+    inner: rowOf(innerGates(parts)),
+    request: rowOf(requestGates(parts, pathCheck)),
+    handler: rowOf(handlerGates(parts)),
   };
   const lookUp = createEndpointLookup({ ...parts, pathCheck });
   return new Pipeline(parts, { gates, lookUp, supportedMethods: methods.join(", ") });

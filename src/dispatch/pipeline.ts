@@ -55,23 +55,20 @@ import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./routes/route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
 
-/** The gates of each part of the way, in their order. */
+/** The gates of each part of the way, a row of them as one. */
 interface PipelineGates {
   /** Ask who the caller is; a refusal is said after the toll, which everybody has to pass. */
-  readonly identity: Gates;
-  readonly toll: Gates;
+  readonly identity: Gate;
+  readonly toll: Gate;
   /** Lets in whom none of these has refused. */
-  readonly entry: Gates;
+  readonly entry: Gate;
   /** In the place of `identity` for a request that the server makes in an agent's name. */
-  readonly acting: Gates;
+  readonly acting: Gate;
   /** In the place of all of these for a request that a handler dispatches: its caller was let in before. */
-  readonly inner: Gates;
-  readonly request: Gates;
-  readonly handler: Gates;
+  readonly inner: Gate;
+  readonly request: Gate;
+  readonly handler: Gate;
 }
-
-/** Gates by their names, in their order. */
-export type Gates = Readonly<Record<string, Gate>>;
 
 /** The parts of a pipeline besides its gates. */
 export interface PipelineParts {
@@ -102,24 +99,9 @@ interface EndpointParts {
 
 const UNJUDGED = "a token could not be judged";
 
-/** The gates of a row as one: the first refusal is its own, and no gate behind that is asked. */
-function rowOf(named: Gates): Gate {
-  const names = Object.keys(named);
-  const gates = Object.values(named);
-  return (exchange) => {
-    for (let at = 0; at < gates.length; at += 1) {
-      const refusal = gates[at]?.(exchange);
-      if (refusal === undefined) continue;
-      exchange.refusedBy = names[at];
-      return refusal;
-    }
-    return undefined;
-  };
-}
-
 export class Pipeline {
   readonly #parts: PipelineParts;
-  readonly #rows: Readonly<Record<keyof PipelineGates, Gate>>;
+  readonly #gates: PipelineGates;
   readonly #lookUp: (exchange: Exchange) => void;
   readonly #stamp: Stamp;
   readonly #services: InvokeServices;
@@ -128,13 +110,8 @@ export class Pipeline {
 
   constructor(parts: PipelineParts, { gates, lookUp, supportedMethods }: EndpointParts) {
     const { directory, observer, idempotency, view, deadlines } = parts;
-    const { identity, toll, entry, acting, inner, request, handler } = gates;
     this.#parts = parts;
-    this.#rows = {
-      ...{ identity: rowOf(identity), toll: rowOf(toll), entry: rowOf(entry) },
-      ...{ acting: rowOf(acting), inner: rowOf(inner) },
-      ...{ request: rowOf(request), handler: rowOf(handler) },
-    };
+    this.#gates = gates;
     this.#lookUp = lookUp;
     this.#stamp = createStamp({ ...parts, supportedMethods });
     this.#services = {
@@ -143,7 +120,7 @@ export class Pipeline {
       reportFault: (fault) => observer.fault(fault),
       dispatch: (parent, method, path, input) => this.#dispatch(parent, method, path, input),
     };
-    this.#callHandler = createCallHandler(this.#rows.handler, this.#services);
+    this.#callHandler = createCallHandler(gates.handler, this.#services);
     this.#answerOnce = createAnswerOnce({
       ...{ register: idempotency, view, directory, services: this.#services },
       callHandler: this.#callHandler,
@@ -200,7 +177,7 @@ export class Pipeline {
 
   /** The arrival gates of a request from outside. */
   readonly #askOutsider: Gate = (exchange) => {
-    const { identity, toll, entry } = this.#rows;
+    const { identity, toll, entry } = this.#gates;
     const refusal = identity(exchange);
     return toll(exchange) ?? refusal ?? exchange.frontRefusal ?? entry(exchange);
   };
@@ -209,7 +186,7 @@ export class Pipeline {
    * The arrival gates of a request that the server makes: it is paid elsewhere, or by the agent that a person lets ask.
    */
   readonly #askActing: Gate = (exchange) => {
-    const { acting, toll } = this.#rows;
+    const { acting, toll } = this.#gates;
     const refusal = acting(exchange);
     return exchange.askedBy === undefined ? refusal : (toll(exchange) ?? refusal);
   };
@@ -229,7 +206,7 @@ export class Pipeline {
   }
 
   #serve<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
-    const refusal = this.#rows.request(exchange);
+    const refusal = this.#gates.request(exchange);
     if (refusal !== undefined) {
       return finish(replyToRefusal(concealRefusal(refusal, exchange.route)));
     }
@@ -314,7 +291,7 @@ export class Pipeline {
             parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
             return resultOf(reply, inner.route);
           };
-          const refusal = this.#rows.inner(inner);
+          const refusal = this.#gates.inner(inner);
           return refusal === undefined
             ? this.#serve(inner, finish)
             : finish(replyToRefusal(refusal));

@@ -171,8 +171,8 @@ function extensionOf(exchange: Exchange): RecordFacts["extension"] {
   const { contract, caller, priorActions, approval, requestedVia, person: operator } = exchange;
   const { delegation } = caller;
   const isOwn = delegation === undefined && operator === undefined;
-  const isPlain = isOwn && approval === undefined && requestedVia === undefined;
-  if (isPlain && priorActions.length === 0) return contract && { ...contract };
+  const isDirect = isOwn && approval === undefined && requestedVia === undefined;
+  if (isDirect && priorActions.length === 0) return contract && { ...contract };
   return {
     ...contract,
     ...given({ requested_via: requestedVia, operator, escalation_id: approval?.escalationId }),
