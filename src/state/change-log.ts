@@ -2,7 +2,7 @@
  * The latest changes of a store that one process has to itself: which keys, and with which revision.
  * It is in memory and bounded, since whoever reads it can load everything anew.
  */
-import type { Change } from "./store.ts";
+import type { Change, Feed, StoredEntry } from "./store.ts";
 
 /** One key that a commit has changed. */
 interface LoggedChange {
@@ -47,8 +47,20 @@ export class ChangeLog {
     }
   }
 
+  /** The feed of what changed after a revision, each key once with its entry of now. */
+  feed(
+    after: number,
+    only: string | undefined,
+    read: (collection: string, key: string) => StoredEntry | undefined,
+  ): Feed {
+    const changed = this.#after(after, only)?.map(({ collection, key }) => {
+      return { collection, key, entry: read(collection, key) };
+    });
+    return { upTo: this.#revision, changed };
+  }
+
   /** The keys that changed after a revision, each once; undefined: the log does not say. */
-  after(revision: number, collection?: string): readonly LoggedChange[] | undefined {
+  #after(revision: number, collection?: string): readonly LoggedChange[] | undefined {
     if (revision < this.#from) return undefined;
     const latest = new Map<string, LoggedChange>();
     for (const [name, { changes, from }] of this.#logs) {

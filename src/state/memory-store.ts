@@ -76,10 +76,7 @@ class MemoryStore implements Store {
 
   async changes(after: number, only?: string): Promise<Feed> {
     this.#checkOpen();
-    const changed = this.#log.after(after, only)?.map(({ collection, key }) => {
-      return { collection, key, entry: this.#read(collection, key) };
-    });
-    return { upTo: this.#log.revision, changed };
+    return this.#log.feed(after, only, (collection, key) => this.#read(collection, key));
   }
 
   async collections(): Promise<readonly string[]> {

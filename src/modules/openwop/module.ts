@@ -155,7 +155,7 @@ function runSource(
       if (agentId === undefined || isOneOfMany) return [];
       const owner = { tenant, principal: `agtp:${agentId}`, scopes: [] };
       return host
-        .list({ owner, sees: "own" })
+        .list(owner)
         .slice(0, MOST)
         .map((entry) => {
           const { runId, workflowId, status, createdAt } = entry;

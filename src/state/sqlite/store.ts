@@ -121,10 +121,7 @@ class SqliteStore implements Store {
   async changes(after: number, only?: string): Promise<Feed> {
     this.#checkOpen();
     this.#flush();
-    const changed = this.#log.after(after, only)?.map(({ collection, key }) => {
-      return { collection, key, entry: this.#read(collection, key) };
-    });
-    return { upTo: this.#log.revision, changed };
+    return this.#log.feed(after, only, (collection, key) => this.#read(collection, key));
   }
 
   async collections(): Promise<readonly string[]> {

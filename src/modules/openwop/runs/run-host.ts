@@ -130,8 +130,8 @@ export class RunHost {
     return this.#parts.register.catchUp();
   }
 
-  /** The caller's own runs, the newest first. */
-  list({ owner }: RunCaller): readonly RunEntry[] {
+  /** An owner's runs, the newest first. */
+  list(owner: RunOwner): readonly RunEntry[] {
     return this.#parts.register.newestOf(ownerKey(owner));
   }
 
