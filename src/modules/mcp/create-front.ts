@@ -1,7 +1,4 @@
-/**
- * Makes the front of a deployment in steps: it may have very many endpoints; and keeps the streams,
- * sessions and tasks of the process, of which nothing is loaded before the first client may ask.
- */
+/** Makes the front of a deployment, in steps: it may have very many endpoints. */
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
 import {
@@ -11,25 +8,18 @@ import {
 import type { CallerState } from "../../dispatch/caller/caller-state.ts";
 import { refuseInactive } from "../../dispatch/gates/03-lifecycle.ts";
 import type { HttpSide } from "../../dispatch/module/http-gateway.ts";
-import type { ProcessState } from "../../dispatch/process-state.ts";
 import { refuseUncovered } from "../../dispatch/refusals/refusal.ts";
 import type { CallRules } from "../../dispatch/routes/may-call.ts";
 import { isOpen } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { McpContext, McpSections } from "./config.ts";
-import {
-  creatingFrontContracts,
-  type FrontContracts,
-  type RequestStates,
-} from "./contracts/front-contracts.ts";
+import { creatingFrontContracts, type FrontContracts } from "./contracts/front-contracts.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL, PROPOSE, PROPOSE_TOOL } from "./contracts/own-tools.ts";
-import type { McpEndpoint } from "./endpoint.ts";
 import type { McpFront, Projection, Protection } from "./front.ts";
 import { METADATA_PREFIX } from "./identify.ts";
-import { Audience } from "./listening/audience.ts";
-import type { OpenStreams } from "./listening/open-streams.ts";
+import type { McpState } from "./mcp-state.ts";
 import { reportingTo } from "./report-fault.ts";
-import type { AskedCall, McpTasks } from "./tasks/task.ts";
+import type { AskedCall } from "./tasks/task.ts";
 import { createToolListing, type VisibleTools, visibleTools } from "./tools/tool-listing.ts";
 import { type ListedTool, Toolbox } from "./tools/toolbox.ts";
 
@@ -178,62 +168,4 @@ function readCall(context: unknown): AskedCall | undefined {
   const { method, path, input } = call;
   if (typeof method !== "string" || typeof path !== "string" || !isRecord(input)) return undefined;
   return { method, path, input };
-}
-
-/** The endpoint of a process. */
-export class McpState {
-  /** Kept while the process runs, and longer. */
-  readonly tasks: McpTasks;
-  readonly states: RequestStates;
-  #endpoint: Promise<McpEndpoint> | undefined;
-  #audience: Audience | undefined;
-  #served: McpFront | undefined;
-
-  constructor(tasks: McpTasks, states: RequestStates) {
-    this.tasks = tasks;
-    this.states = states;
-  }
-
-  /** The endpoint; the library is loaded with the first deployment that has one. */
-  open(serverId: string, streams: OpenStreams, kept: ProcessState): Promise<McpEndpoint> {
-    const audience = this.audience(kept);
-    this.#endpoint ??= import("./endpoint.ts").then(
-      ({ McpEndpoint }) =>
-        new McpEndpoint({ serverId, audience, streams, served: () => this.#served }),
-    );
-    return this.#endpoint;
-  }
-
-  /** The deployment that is served; undefined: none has been yet. */
-  get served(): McpFront | undefined {
-    return this.#served;
-  }
-
-  /** This deployment is served from now on. */
-  serve(front: McpFront, kept: ProcessState): void {
-    this.#served = front;
-    this.audience(kept).serve(front);
-  }
-
-  /** The listeners to changes, of what each agent has and of where it stands. */
-  audience(kept: ProcessState): Audience {
-    this.#audience ??= this.#gather(kept);
-    return this.#audience;
-  }
-
-  #gather({ state, work, stopping: { signal } }: ProcessState): Audience {
-    const { contracts, lifecycle } = state;
-    const audience = new Audience({ work, stopping: signal, now: () => contracts.now() });
-    contracts.watch((agentId) => audience.changed(agentId));
-    lifecycle.watch((agentId) => audience.changed(agentId));
-    // The streams that clients hold open end once the daemon begins to stop.
-    const end = async (): Promise<void> => (await this.#endpoint)?.endStreams();
-    signal.addEventListener("abort", () => void end(), { once: true });
-    return audience;
-  }
-
-  /** Ends every session and every answer: the last request that anybody waits for is over. */
-  async close(): Promise<void> {
-    await (await this.#endpoint)?.close();
-  }
 }

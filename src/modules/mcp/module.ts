@@ -5,11 +5,12 @@ import type { OpenKept } from "../../dispatch/process-state.ts";
 import { openSecret } from "../../state/kept-secret.ts";
 import type { McpContext, McpSections } from "./config.ts";
 import { RequestStates } from "./contracts/front-contracts.ts";
-import { creatingFront, McpState } from "./create-front.ts";
+import { creatingFront } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
 import { createMetadataApi, METADATA_PREFIX, payerOfMessage } from "./identify.ts";
 import { OpenStreams } from "./listening/open-streams.ts";
 import { createMcpApi, type McpApiParts } from "./mcp-api.ts";
+import { McpState } from "./mcp-state.ts";
 import { openMcpTasks } from "./tasks/task.ts";
 
 /** It goes behind the gateway, which serves it, and whose agent its clients speak as. */

@@ -3,7 +3,7 @@ import { createMcpHandler, ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
 import { MODULES } from "../../../src/app/modules.ts";
 import type { AnyModule } from "../../../src/app/provision.ts";
-import { McpState } from "../../../src/modules/mcp/create-front.ts";
+import { McpState } from "../../../src/modules/mcp/mcp-state.ts";
 import { mcpModule } from "../../../src/modules/mcp/module.ts";
 import { OpaqueServer } from "../../../src/modules/mcp/opaque-server.ts";
 import { reportingTo } from "../../../src/modules/mcp/report-fault.ts";

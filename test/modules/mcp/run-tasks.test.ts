@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { MODULES } from "../../../src/app/modules.ts";
 import type { AnyModule } from "../../../src/app/provision.ts";
-import { McpState } from "../../../src/modules/mcp/create-front.ts";
+import { McpState } from "../../../src/modules/mcp/mcp-state.ts";
 import { mcpModule } from "../../../src/modules/mcp/module.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { createDaemon, openDaemon } from "../../support/daemon.ts";

@@ -197,8 +197,8 @@ function withoutKind({ kind: _, required: __, ...report }: ProofReport): JsonRec
 
 /**
  * The command that was run, as evidence has it. It goes to the caller, who is not shown what the
- * operator hands to programs: that is bound by its hashes. The command, with the program's name
- * alone in plain text.   agentcli execution identity "Evidence"
+ * operator hands to programs: only the program's name is plain text, the rest is bound by its hashes.
+ * agentcli execution identity "Evidence"
  */
 function describeCommand({ program, args, env, stdin }: ShellPayload): JsonRecord {
   return {

@@ -206,8 +206,7 @@ function failureOf(error: unknown, { signal, isSent }: Sending): AcpFailure {
 
 /**
  * Reads the body of an answer as JSON of bounded depth, without the credentials that its server was
- * shown. What is wrong with it is said in words that callers may read. The value of a body,
- * undefined for an empty one; or what is wrong with it.
+ * shown. An empty one has the value undefined; a fault is said in words that callers may read.
  */
 function parseBody(
   bytes: Buffer,

@@ -101,9 +101,8 @@ const ANYWHERE = { method: "EXECUTE", path: "/" };
 /**
  * A call of a tool as the pipeline is asked for it. Endpoints are found at once; then come the
  * server's own tools, the caller's contracts, and pairs that a recipe would answer, for which a
- * contract is negotiated. Any other name is asked of EXECUTE, which says so and leaves the record.
- * The request of the caller; the gates say what it may not. `fields` are those that its `_meta`
- * has; what is asked for in another way is taken out of them.
+ * contract is negotiated. Any other name is asked of EXECUTE, which refuses it and leaves the record.
+ * `fields` are those of the call's `_meta`; what is asked for in another way is taken out of them.
  */
 function resolveCall(
   request: McpRequest,
