@@ -92,9 +92,9 @@ function checkCatalogVersions(manifest: DocumentPlace): string | undefined {
 
 function readVersion(place: DocumentPlace): string | undefined {
   const version = place.text();
-  if (version === undefined || semver.valid(version) === version) return version;
-  // Build metadata is part of a version that `valid` leaves out.
-  if (semver.parse(version)?.raw === version && /^\d/.test(version)) return version;
+  if (version === undefined) return undefined;
+  // The library passes over a "v" and blanks, which are no part of a version.
+  if (/^\d\S*$/.test(version) && semver.valid(version) !== null) return version;
   place.under("4.1").fail(`${quoteValue(version)} is no semantic version`);
   return undefined;
 }

@@ -83,6 +83,7 @@ describe("checkManifest", () => {
     ["/catalog_version", "8.2", undefined],
     ["/catalog_version", "4.1", "1.0"],
     ["/catalog_version", "4.1", "v1.0.0"],
+    ["/catalog_version", "4.1", "1.0.0 "],
     ["/catalog_versions_supported", "8.2", undefined],
     ["/catalog_versions_supported", "4.3", []],
     ["/catalog_versions_supported", "4.3", ["2.0.0"]],
