@@ -46,14 +46,14 @@ function reason(line: string): string {
     return "the request line has a control or non-ASCII byte, expected printable ASCII";
   }
   if (line.includes("#")) return 'a fragment ("#") may not be sent in a request line';
-  const [version = "", method, target, ...rest] = line.split(" ");
+  const [version = "", method, _target, ...rest] = line.split(" ");
   if (version !== VERSION) return `expected ${VERSION} first, got ${quote(version)}`;
   if (method === undefined) return "the request line has no method";
   if (method === "" || rest.length > 0) {
     return "expected two or three tokens with one space between them";
   }
   if (!isToken(method)) return `method ${quote(method)} is not a token`;
-  return target === "" ? "the request-target is empty" : "the request line is malformed";
+  return "the request-target is empty";
 }
 
 function invalid(message: string): WireFault {
