@@ -96,7 +96,7 @@ class PooledClient implements AgtpClient {
   /** Gives waiting requests to connections, in order, as long as there is room. */
   #assign(): void {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      const connection = next.isSettled ? undefined : this.#connectionFor(next);
+      const connection = this.#connectionFor(next);
       // Settled: it could not even be tried, which is no reason for the next ones to wait.
       if (connection === undefined && !next.isSettled) return;
       this.#waiting.shift();

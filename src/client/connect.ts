@@ -97,7 +97,6 @@ export function isTurnedAway(error: unknown): boolean {
 
 /** Errors of the operating system are called ECONNREFUSED or EAI_AGAIN; those of TLS are not. */
 function isTlsFault(error: unknown): boolean {
-  if (error instanceof AgtpClientError) return false;
   const code = codeOf(error);
   return code !== "" && !/^E(?:AI_)?[A-Z]+$/.test(code);
 }
