@@ -19,3 +19,16 @@ function hasEncodedUtf8(text: string): boolean {
   const runs = text.match(ENCODED_OCTETS) ?? [];
   return runs.every((run) => isUtf8(Buffer.from(run.replaceAll("%", ""), "hex")));
 }
+
+const ENCODED_OCTET = /%[0-9A-Fa-f]{2}/g;
+/** Characters that a segment may have as they are.   RFC 3986 §3.3 */
+const PLAIN = /[A-Za-z0-9\-._~!$&'()*+,;=:@]/;
+
+/** A path without the encoding that it does not need; its segments are decoded to the same texts. */
+export function plainPath(path: string): string {
+  if (!path.includes("%")) return path;
+  return path.replace(ENCODED_OCTET, (octet) => {
+    const character = String.fromCharCode(Number.parseInt(octet.slice(1), 16));
+    return PLAIN.test(character) ? character : octet.toUpperCase();
+  });
+}

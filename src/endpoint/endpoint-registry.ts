@@ -1,14 +1,15 @@
 /**
  * The router: which endpoint serves a (method, path) pair, and which methods a path is known under.
  * A literal path wins, then the template with the fewest parameters; a parameter takes exactly one
- * segment, which must not be empty. Two endpoints that could both claim one request are refused at
- * start-up. The cost of a lookup depends on how many forms templates have, not on how many
- * endpoints there are.   AGTP-API §5.4
+ * segment, which must not be empty. Encoding that a path does not need leads around no literal segment.
+ * Two endpoints that could both claim one request are refused at start-up. The cost of a lookup depends
+ * on how many forms templates have, not on how many endpoints there are.   AGTP-API §5.4, RFC 3986 §6.2.2
  */
 
 import { setMember } from "../base/json-value.ts";
 import { nameText } from "../base/kept-text.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
+import { plainPath } from "../base/percent-encoding.ts";
 import type { Pair } from "../catalog/pair.ts";
 import { compileTemplate, type Template } from "./path-template.ts";
 import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
@@ -47,10 +48,11 @@ export function* creatingRegistry<E extends Pair>(entries: readonly E[]): Paced<
   const served: E[] = [];
   const conflicts: RouteConflict<E>[] = [];
   for (const entry of entries) {
-    const template = compileTemplate(entry.path);
+    const path = plainPath(entry.path);
+    const template = compileTemplate(path);
     const other =
       template === undefined
-        ? literals.add(entry.method, entry.path, entry)
+        ? literals.add(entry.method, path, entry)
         : templates.add(entry.method, template, entry);
     if (other === undefined) served.push(entry);
     else conflicts.push({ entry, other, message: describeConflict(entry, other) });
@@ -81,22 +83,27 @@ export class EndpointRegistry<E extends Pair> {
   }
 
   find(method: string, path: string): RouteMatch<E> | undefined {
-    const literal = this.findLiteral(method, path);
+    const plain = plainPath(path);
+    const literal = this.findLiteral(method, plain);
     if (literal !== undefined) return { entry: literal, values: undefined };
-    const segments = this.#segmentsOf(path);
+    const segments = this.#segmentsOf(plain);
     const found = segments && this.#templates.find(method, segments);
-    return found && { entry: found.entry, values: valuesOf(found.template, segments) };
+    if (segments === undefined || found === undefined) return undefined;
+    // Values are as they were written.
+    const written = plain === path ? segments : path.slice(1).split("/");
+    return { entry: found.entry, values: valuesOf(found.template, written) };
   }
 
-  /** The entry of a path without parameters. */
+  /** The entry of a path without parameters, as it is written. */
   findLiteral(method: string, path: string): E | undefined {
     return this.#literals.find(method, path);
   }
 
   /** Sorted; empty for an unknown path. Mostly the same list each time. */
   methodsFor(path: string): readonly string[] {
-    const literal = this.#literals.methods(path);
-    const segments = this.#segmentsOf(path);
+    const plain = plainPath(path);
+    const literal = this.#literals.methods(plain);
+    const segments = this.#segmentsOf(plain);
     const others = segments === undefined ? NONE : this.#templates.methods(segments);
     if (others.length === 0) return literal;
     return literal.length === 0 ? others : [...new Set([...literal, ...others])].sort();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodePart } from "../../src/base/percent-encoding.ts";
+import { decodePart, plainPath } from "../../src/base/percent-encoding.ts";
 
 describe("decodePart", () => {
   const octet = fc.nat(0xff).map((value) => `%${value.toString(16).padStart(2, "0")}`);
@@ -17,6 +17,32 @@ describe("decodePart", () => {
           expected = undefined;
         }
         expect(decodePart(text)).toBe(expected);
+      }),
+    );
+  });
+});
+
+describe("plainPath", () => {
+  it("changes no segment's text, and nothing of its own", () => {
+    const piece = fc.constantFrom(
+      "/",
+      "a",
+      "%41",
+      "%2f",
+      "%25",
+      "%2e",
+      "%c3%a9",
+      "%C3%A9",
+      "%40",
+      "@",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const path = pieces.join("");
+        const plain = plainPath(path);
+        expect(plain.split("/").map(decodePart)).toEqual(path.split("/").map(decodePart));
+        expect(plainPath(plain)).toBe(plain);
+        expect(plain).not.toMatch(/%(?:4|2e|[0-9A-F]?[a-f])/);
       }),
     );
   });

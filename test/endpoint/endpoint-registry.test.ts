@@ -46,6 +46,32 @@ describe("find", () => {
     expect(registry.methodsFor("/部屋")).toEqual(["AUDIT", "BOOK"]);
   });
 
+  it.each([
+    ["BOOK", "/rooms/s%75ite", "/rooms/suite"],
+    ["BOOK", "/rooms/%73%75%69%74%65", "/rooms/suite"],
+    ["AUDIT", "/%78/y/%7a", "/x/{b}/z"],
+    ["AUDIT", "/%2578/y/z", "/{a}/{b}/{c}"],
+    ["BOOK", "/rooms/suite%20", "/rooms/{room_id}"],
+  ])("is not led around a literal segment by the encoding of %s %s", (method, path, template) => {
+    expect(found(method, path)).toBe(template);
+    expect(registry.methodsFor(path)).toEqual(registry.methodsFor(decodeURI(path)));
+  });
+
+  it("finds a path however it and its endpoint encode what they need not", () => {
+    const { registry: encoded, conflicts } = registryOf(
+      "BOOK /users/@me",
+      "BOOK /caf%c3%a9/{x}",
+      "BOOK /users/%40me",
+    );
+    expect(conflicts).toHaveLength(1);
+    for (const path of ["/users/@me", "/users/%40me"]) {
+      expect(encoded.find("BOOK", path)?.entry.path).toBe("/users/@me");
+    }
+    for (const path of ["/caf%c3%a9/%41%2f", "/c%61f%C3%A9/%41%2f"]) {
+      expect(encoded.find("BOOK", path)?.values).toEqual({ x: "%41%2f" });
+    }
+  });
+
   it("tells a literal path from one that a template matches", () => {
     expect(registry.findLiteral("BOOK", "/rooms/suite")?.path).toBe("/rooms/suite");
     expect(registry.findLiteral("BOOK", "/rooms/12")).toBeUndefined();
