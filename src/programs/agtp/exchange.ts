@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import pc from "picocolors";
 import { given, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
-import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { isAccepted } from "../../client/exchange.ts";
@@ -10,7 +10,7 @@ import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { readAgentExtensions } from "../../identity/certificate-agent-extensions.ts";
 import { describeCertificate } from "../../identity/certificate-roles.ts";
 import type { HeaderField } from "../../wire/fields.ts";
-import { askServer, isUntrusted } from "../shell/ask-server.ts";
+import { askServer, hintFor } from "../shell/ask-server.ts";
 import { type Options, readText, usage } from "../shell/command.ts";
 import { printFailure } from "../shell/print-json.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
@@ -67,22 +67,6 @@ function checkAgent(uri: AgtpUri, request: ClientRequest, { body }: ClientRespon
   if (typeof body !== "object" || body === null || !("agent_id" in body)) return;
   if (body.agent_id === uri.agentId) return;
   throw new AgtpClientError("ERR_AGTP_RESPONSE", "the document is of another agent than asked for");
-}
-
-function hintFor(
-  { code, cause, message }: AgtpClientError,
-  line: ExchangeLine,
-): string | undefined {
-  if (codeOf(cause) === "ECONNREFUSED") {
-    return "nobody listens there: agtpd starts a daemon, agtpd status says where one does";
-  }
-  if (isUntrusted(message, line)) {
-    return "name its authority with --ca FILE, or trust it with --insecure";
-  }
-  const wantsCertificate = code === "ERR_AGTP_CLOSED" || message.endsWith("of the client");
-  return wantsCertificate && line.cert === undefined
-    ? "a server that asks for certificates ends so: name yours with --cert and --key"
-    : undefined;
 }
 
 /** Throws ERR_AGTP_REQUEST for what cannot be meant. */

@@ -40,7 +40,14 @@ export async function runFront(
     scopes: line.scope?.split(",").map((scope) => scope.trim()),
     headers: bearerField(line.bearer, terminal),
   };
-  const front = new ServerFront({ client, caller, tell, now: () => performance.now(), lookMs });
+  const front = new ServerFront({
+    client,
+    caller,
+    trust: line,
+    tell,
+    now: () => performance.now(),
+    lookMs,
+  });
   try {
     await serveFront(front, terminal.streams, tell);
   } finally {

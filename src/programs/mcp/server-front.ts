@@ -34,6 +34,7 @@ import { unknownToolText } from "../../modules/mcp/tools/call-result.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tools/tool-listing.ts";
 import { byName } from "../../modules/mcp/tools/toolbox.ts";
 import type { HeaderField } from "../../wire/fields.ts";
+import { hintFor, type TrustFlags } from "../shell/ask-server.ts";
 import { FrontTasks } from "./front-tasks.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
 import { OWN_TOOLS, ServerList } from "./server-list.ts";
@@ -214,9 +215,10 @@ export class ServerFront {
     const isAway = error !== undefined;
     if (isAway === this.#isAway) return;
     this.#isAway = isAway;
-    this.#parts.tell(
-      isAway ? `the server cannot be asked: ${reasonOf(error)}` : "the server is back",
-    );
+    const { tell, trust } = this.#parts;
+    const hint = error instanceof AgtpClientError ? hintFor(error, trust) : undefined;
+    const remark = hint === undefined ? "" : ` (${hint})`;
+    tell(isAway ? `the server cannot be asked: ${reasonOf(error)}${remark}` : "the server is back");
   }
 }
 
@@ -233,6 +235,8 @@ interface FrontParts {
   readonly client: AgtpClient;
   /** The agent that the server is asked as. */
   readonly caller: Pick<ClientRequest, "agentId" | "scopes" | "headers">;
+  /** Named by flags of the program. */
+  readonly trust: TrustFlags;
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;

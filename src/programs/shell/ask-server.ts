@@ -4,8 +4,10 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopbackHost } from "../../base/addresses.ts";
 import { quoteValue } from "../../base/json-value.ts";
+import { codeOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
 import { createClient } from "../../client/client.ts";
+import type { AgtpClientError } from "../../client/client-error.ts";
 import { type AgtpUri, parseUri } from "../../client/uri.ts";
 import { readText, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
@@ -55,6 +57,23 @@ export async function askServer<T>(
 /** Tells whether a server was refused for want of trust in it, and the flags name none. */
 export function isUntrusted(message: string, { ca, insecure = false }: TrustFlags): boolean {
   return message.startsWith("no trusted TLS connection") && ca === undefined && !insecure;
+}
+
+/** The flag that a request which failed may have wanted; undefined: nobody knows of one. */
+export function hintFor(
+  { code, cause, message }: AgtpClientError,
+  flags: TrustFlags,
+): string | undefined {
+  if (codeOf(cause) === "ECONNREFUSED") {
+    return "nobody listens there: agtpd starts a daemon, agtpd status says where one does";
+  }
+  if (isUntrusted(message, flags)) {
+    return "name its authority with --ca FILE, or trust it with --insecure";
+  }
+  const wantsCertificate = code === "ERR_AGTP_CLOSED" || message.endsWith("of the client");
+  return wantsCertificate && flags.cert === undefined
+    ? "a server that asks for certificates ends so: name yours with --cert and --key"
+    : undefined;
 }
 
 /** Reads `--client-cert` and `--client-key`. */

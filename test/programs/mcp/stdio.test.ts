@@ -221,7 +221,19 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
     await expect(client.listTools()).rejects.toMatchObject({ code: -32_603 });
     const call = { name: "audit_orders", arguments: {} };
     expect(await client.callTool(call)).toMatchObject({ isError: true });
-    expect(told()).toMatch(/^agtp-mcp: the server cannot be asked: .*\n$/);
+    expect(told()).toMatch(
+      /^agtp-mcp: the server cannot be asked: .* \(nobody listens there: agtpd starts a daemon, .*\)\n$/,
+    );
+  });
+
+  it("names the way to trust a server, once", async () => {
+    const server = await openDaemon(files());
+    const { client, told } = await startDesktop(version, [uriOf(server), "--agent-id", DESK]);
+    await expect(client.listTools()).rejects.toMatchObject({ code: -32_603 });
+    await expect(client.listTools()).rejects.toMatchObject({ code: -32_603 });
+    expect(told()).toMatch(
+      /^agtp-mcp: the server cannot be asked: no trusted TLS connection .* \(name its authority with --ca FILE, .*\)\n$/,
+    );
   });
 });
 
