@@ -19,7 +19,7 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import { makeDirectory } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { parsePemCertificate } from "../identity/certificate-chain.ts";
+import { readPair } from "../identity/certificate-pair.ts";
 import { parsePrivateKey } from "../identity/certificate-writer.ts";
 
 /** A certificate with its key, as `tls.createServer` takes them. */
@@ -59,24 +59,14 @@ export function readCertificate(
   if (key.fault !== undefined) report(keyPath, key.fault);
   if (cert.text === undefined || key.text === undefined) return { problems };
 
-  const certificate = parsePemCertificate(cert.text);
-  if (certificate === undefined) report(certPath, "must be a certificate in PEM");
-  else checkValidity(certificate, now, until, (message, hint) => report(certPath, message, hint));
-  const privateKey = parsePrivateKey(key.text);
-  if (privateKey === undefined) report(keyPath, "must be a private key in PEM, not encrypted");
-  if (certificate === undefined || privateKey === undefined) return { problems };
-
   const pair = { cert: cert.text, key: key.text };
-  if (!certificate.checkPrivateKey(privateKey))
-    report(
-      keyPath,
-      "is not the certificate's key",
-      "name the key that the certificate was issued for in key, beside cert",
-    );
-  else {
-    const fault = findTlsFault(pair);
-    if (fault !== undefined) report(certPath, `cannot serve TLS: ${fault}`);
-  }
+  const paths = { cert: certPath, key: keyPath };
+  const certificate = readPair(pair, (member, ...told) => report(paths[member], ...told));
+  if (certificate === undefined) return { problems };
+  const isPair = problems.length === 0;
+  checkValidity(certificate, now, until, (message, hint) => report(certPath, message, hint));
+  const fault = isPair ? findTlsFault(pair) : undefined;
+  if (fault !== undefined) report(certPath, `cannot serve TLS: ${fault}`);
   if (problems.length > 0) return { problems };
   return { ...pair, fingerprint256: certificate.fingerprint256 };
 }

@@ -9,7 +9,9 @@ import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { Peer } from "../../client/agtp-client.ts";
 import { parseUri } from "../../client/uri.ts";
+import { readConfiguredCa } from "../../endpoint/upstream-ca.ts";
 import { compileGrants, type Grants } from "../../identity/authority-scope.ts";
+import { readPair } from "../../identity/certificate-pair.ts";
 import { type Ed25519PublicKey, readPublicKey } from "../../identity/ed25519.ts";
 import type { DelegationSections, PeerConfig } from "./config.ts";
 
@@ -76,40 +78,53 @@ export function readPeers({ peers: written, directory, file }: DelegationSection
   const peers: PeerServer[] = [];
   const problems: Problem[] = [];
   for (const [index, peer] of written.entries()) {
-    const report = (key: string, message: string): void => {
-      problems.push({ file: relative(directory, file), key: `peers[${index}].${key}`, message });
+    const keyOf = (key: string): string => `peers[${index}].${key}`;
+    const report: Report = (key, message, hint) => {
+      const place = { file: relative(directory, file), key: keyOf(key) };
+      problems.push({ ...place, message, ...(hint === undefined ? {} : { hint }) });
     };
     const publicKey = readPublicKey(peer.publicKey);
     if (publicKey === undefined) report("public_key", "must be an Ed25519 public key");
+    const { ca, problems: faults } = readConfiguredCa(peer.ca, keyOf("ca"), { directory, file });
+    problems.push(...faults);
+    const shown = readShown(peer, report);
     const address = peer.uri === undefined ? undefined : readAddress(peer.uri, peer, report);
     if (publicKey === undefined) continue;
     const { zone, timeoutSeconds } = peer;
     const offered = compileGrants(peer.scopes);
     const accepted = compileGrants(peer.acceptScopes);
     const timeoutMs = timeoutSeconds * 1000;
-    peers.push({ ...peer, address, publicKey, zone, timeoutMs, offered, accepted });
+    const reached = address && { ...address, ca, ...shown };
+    peers.push({ ...peer, address: reached, publicKey, zone, timeoutMs, offered, accepted });
   }
   return { peers, problems };
 }
 
-/** The configuration's check has made sure that a file that is named can be read. */
+type Report = (key: string, message: string, hint?: string) => void;
+
 function readAddress(
   uri: string,
-  { ca, cert, key, fingerprint }: PeerConfig,
-  report: (key: string, message: string) => void,
-): Peer | undefined {
+  { fingerprint }: PeerConfig,
+  report: Report,
+): Pick<Peer, "host" | "port" | "fingerprint"> | undefined {
   try {
     const { host, port } = parseUri(uri);
-    return {
-      ...{ host, port, ca: textOf(ca), cert: textOf(cert), key: textOf(key) },
-      fingerprint: fingerprint?.replaceAll(":", "").toLowerCase(),
-    };
+    return { host, port, fingerprint: fingerprint?.replaceAll(":", "").toLowerCase() };
   } catch (error) {
     report("uri", reasonOf(error));
     return undefined;
   }
 }
 
-function textOf(path: string | undefined): string | undefined {
-  return path === undefined ? undefined : readBoundedFile(path, MAX_PEM_BYTES).text;
+/** Our certificate; the configuration's check has told of files that are missing. */
+function readShown(
+  { cert: certFile, key: keyFile }: PeerConfig,
+  report: Report,
+): Pick<Peer, "cert" | "key"> {
+  const [cert, key] = [certFile, keyFile].map((path) =>
+    path === undefined ? undefined : readBoundedFile(path, MAX_PEM_BYTES).text,
+  );
+  if (cert === undefined || key === undefined) return {};
+  readPair({ cert, key }, report);
+  return { cert, key };
 }

@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import type { Client, Pool, PoolClient, PoolConfig } from "pg";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { reasonOf } from "../../base/thrown.ts";
+import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import { isAnswer } from "./fault.ts";
 
 /** The database of `[store]`. */
@@ -175,9 +176,12 @@ function readTls(
   const read: Partial<Record<string, string>> = {};
   for (const [name, path] of Object.entries({ ca: ca ?? rootCert, cert, key })) {
     if (path === undefined) continue;
-    const { text, fault } = readBoundedFile(path, MAX_PEM_BYTES);
+    const { text, fault } =
+      name === "ca" ? readCertificates("", path) : readBoundedFile(path, MAX_PEM_BYTES);
     if (fault !== undefined) {
-      return faulty(name === "ca" ? "ca" : "url", `${JSON.stringify(path)} ${fault}`);
+      return name === "ca"
+        ? faulty("ca", fault)
+        : faulty("url", `${JSON.stringify(path)} ${fault}`);
     }
     read[name] = text;
   }

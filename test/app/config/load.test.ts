@@ -362,6 +362,10 @@ describe("loadConfig", () => {
       'store.url: has another sslmode than "disable", "require" or "verify-full"',
     ],
     [
+      `${MINIMAL}[store]\ndriver = "postgres"\nurl = "postgres://db/x"\nca = "agtp-server.toml"`,
+      /^store\.ca: ".*" holds no PEM certificate, or one that is damaged$/,
+    ],
+    [
       `${MINIMAL}[synthesis]\npersistent_max_seconds = 60`,
       "synthesis.persistent_default_seconds: must be at most synthesis.persistent_max_seconds, 60, got 604800",
     ],
