@@ -10,9 +10,9 @@ const NOTES = `
 Examples:
   agtpd init shop                                a new deployment, in shop/
   agtpd --config shop/agtp-server.toml
-  agtpd --config shop/agtp-server.toml --watch   the same, for who writes its endpoints
+  agtpd --config shop/agtp-server.toml --watch   the same, reloaded whenever a file of it changes
   agtpd --config shop/agtp-server.toml --check --json
-  agtpd status --config shop/agtp-server.toml    how the daemon is that runs there
+  agtpd status --config shop/agtp-server.toml    the status of the daemon that runs there
 
 SIGHUP and "agtpd reload" read the deployment again, SIGTERM, SIGINT and "agtpd stop" drain and stop.
 
@@ -65,7 +65,7 @@ export function daemonProgram(
       },
       {
         name: "status",
-        description: "say how the daemon of a deployment is",
+        description: "show the status of a deployment's daemon",
         load: async () => (await control()).statusCommand,
       },
       {
@@ -80,7 +80,7 @@ export function daemonProgram(
       },
       {
         name: "stop",
-        description: "have the daemon answer what it was asked, and end",
+        description: "stop the daemon once it has answered what it was asked",
         load: async () => (await control()).stopCommand,
       },
       {

@@ -29,7 +29,7 @@ const STATUS_NOTES = NOTES.replace("1 no daemon", "1 it is not ready, no daemon"
 /** The status of the daemon. */
 export const statusCommand: Command = command({
   name: "agtpd status",
-  description: "Says how the daemon of a deployment is.",
+  description: "Shows the status of a deployment's daemon.",
   options: { "--config <file>": CONFIG, "--json": "print JSON" },
   notes: STATUS_NOTES,
   run: async ({ config, json = false }, terminal) => {
@@ -57,7 +57,7 @@ export const reloadCommand: Command = command({
 /** Drains the daemon, and waits for its end. */
 export const stopCommand: Command = command({
   name: "agtpd stop",
-  description: "Has the daemon answer what it was asked, and end.",
+  description: "Stops the daemon once it has answered what it was asked.",
   options: { "--config <file>": CONFIG },
   notes: NOTES,
   run: async ({ config }, terminal) => {

@@ -25,7 +25,7 @@ export interface InterruptQuestion {
   /** As the kind names it. */
   readonly name: string;
   readonly request: Omit<EscalationRequest, "fingerprint">;
-  /** The words so far where it waits for several. */
+  /** The votes so far where it waits for several. */
   readonly votes?: readonly EscalationVote[];
 }
 

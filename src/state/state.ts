@@ -28,11 +28,11 @@ export interface ServerState {
   readonly ledger: Ledger;
   /** The lease by which gates may rely on what they look up. */
   readonly view: ViewLease;
-  /** Whose work is whose. */
+  /** The processes that hold work of this store. */
   readonly holders: Holders;
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
-  /** Whose sessions are whose. */
+  /** The sessions of callers, each its holder's alone. */
   readonly sessions: SessionRegister;
   readonly idempotency: IdempotencyRegister;
   readonly contracts: ContractRegister;

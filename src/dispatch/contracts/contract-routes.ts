@@ -105,7 +105,7 @@ export class ContractRoutes {
 
   /**
    * Agrees to what a 461 offered, as presenting it does; undefined: it is agreed to already. It may be over by
-   * the end of this: another node has heard another word.
+   * the end of this: another node may have ended it.
    */
   agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
     const { synthesisId } = contract;

@@ -248,9 +248,9 @@ interface UpstreamDependency {
 export interface ContractOffers {
   /** PROPOSE, answered with 461 instead of 263: the contract is offered, and nothing is agreed. */
   readonly propose: Route;
-  /** The client's word on an offer: `{synthesis_id, decision}`, one of `OfferDecision`. */
+  /** The client's decision on an offer: `{synthesis_id, decision}`, one of `OfferDecision`. */
   readonly decide: Route;
 }
 
-/** `show`: there is no word yet, and the offer is shown again. */
+/** `show`: there is no decision yet, and the offer is shown again. */
 export type OfferDecision = "accept" | "decline" | "show";

@@ -15,7 +15,7 @@ export const agntcyModule: Module<AgntcySections> = {
   },
 };
 
-/** Runs of agents that were taken out may still wait for a word, which would not reach them. */
+/** Runs of agents that were taken out may still wait for an answer, which would not reach them. */
 function unservedInterrupts({
   state: { escalations },
   attributor,

@@ -129,7 +129,7 @@ const LOGGED = {
 } as const;
 
 /**
- * Records that somebody's passkeys are others: in the chain of the server, with the public key, so
+ * Records that the passkeys of a person have changed: in the chain of the server, with the public key, so
  * that whoever reads an approval later can say whose key signed it.   docs/console.md
  */
 function recordingPasskeys(context: ConsoleContext): RecordPasskey {
@@ -141,7 +141,7 @@ function recordingPasskeys(context: ConsoleContext): RecordPasskey {
     const passkey = { person: personId, name, credential_id: id, public_key: jwk };
     await record([{ agentId, extension: { event_type: change, ...passkey, ...said }, about }]);
     const fields = { ...LOGGED[change], passkey: id, person: personId };
-    context.log.info(fields, "somebody's passkeys are others");
+    context.log.info(fields, "the passkeys of a person have changed");
   };
 }
 

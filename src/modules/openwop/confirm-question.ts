@@ -1,7 +1,7 @@
 /**
- * CONFIRM of the escalation of a run's question: the run is given the word first, and the escalation is
- * decided by what the run took. Where others are asked as well the word is a vote, and the escalation
- * stays open for theirs. 403 the gate lists others · 409 this one has said otherwise · 422 no word that
+ * CONFIRM of the escalation of a run's question: the run is given the answer first, and the escalation is
+ * decided by what the run took. Where others are asked as well the answer is a vote, and the escalation
+ * stays open for theirs. 403 the gate lists others · 409 this one has said otherwise · 422 no answer that
  * the run waits for   AGTP "CONFIRM", OpenWOP "interrupt" approval
  */
 import { given } from "../../base/json-value.ts";
@@ -89,7 +89,7 @@ interface Word {
   readonly source: CausingRequest;
 }
 
-/** Gives the run a word; undefined: it waits for none any more. */
+/** Gives the run an answer; undefined: it waits for none any more. */
 export async function confirmQuestion(parts: QuestionParts, word: Word): Confirmed {
   const { host, policy } = parts;
   const { subject, confirmation, source } = word;

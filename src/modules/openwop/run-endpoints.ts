@@ -159,7 +159,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "CONFIRM", path: "/runs/{run_id}/interrupts/{node_id}" },
       description: "Answers what a node of a run waits for.",
-      // Nobody takes a word back.
+      // Nobody takes an answer back.
       ...{ scopes: ["approvals:respond"], errors: ERRORS.confirm, impact: "irreversible" },
       required: ["run_id", "node_id", "status"],
       properties: {

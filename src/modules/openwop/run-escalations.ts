@@ -100,7 +100,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     this.#queue.doubt();
   }
 
-  /** The run is given the word, and the escalation is decided by what it took. */
+  /** The run is given the answer, and the escalation is decided by what it took. */
   async confirm(...[confirmation, source]: Parameters<ApprovalKind["confirm"]>): Confirmed {
     const { escalations, policy, attributor, host, record } = this.#options;
     const escalation = escalations.find(confirmation.targetId);

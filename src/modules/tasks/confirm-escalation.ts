@@ -36,7 +36,7 @@ import {
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /**
- * CONFIRM on "/": each kind of thing that waits for a word is asked in turn; operators may be known
+ * CONFIRM on "/": each kind of thing that waits for a decision is asked in turn; operators may be known
  * by their certificate alone. 404 nothing that waits has this id · 422 malformed.
  */
 export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMethod {

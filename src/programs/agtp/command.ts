@@ -75,7 +75,7 @@ const escalationsCommand: Command = command({
 
 const confirmCommand: Command = command({
   name: "agtp confirm",
-  description: "Says the word that an escalation waits for.",
+  description: "Decides what an escalation waits for.",
   args: {
     "<uri>": "agtp://HOST[:PORT]",
     "<id>": "of the escalation, or whatever else can be confirmed",

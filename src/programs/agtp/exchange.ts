@@ -143,7 +143,7 @@ function readHeader(written: string): HeaderField {
 
 /** A stranger is shown none, whatever there is. */
 const UNSEEN =
-  "nobody in particular is shown what waits: --cert and --key, or --agent-id, say who asks\n";
+  "escalations are shown to known callers alone: say who asks by --cert and --key, or by --agent-id\n";
 
 /** Prints escalations; false: there are none in it to be printed so. */
 function printEscalations(

@@ -93,7 +93,7 @@ export function parseCase(text: string, file: string): CaseResult {
     faults.push(`expected a clause, such as "AGTP-API §5.1", got "${transcript.clause}"`);
   }
   const unknown = needs.find((need) => !isNeed(need));
-  if (unknown !== undefined) faults.push(`"${unknown}" is nothing that a case can need`);
+  if (unknown !== undefined) faults.push(`"${unknown}" is none of the needs that a case can name`);
   if (faults.length > 0 || first === undefined) {
     return { case: undefined, problems: faults.map((message) => ({ file, key: "", message })) };
   }

@@ -168,7 +168,7 @@ ${manifest?.command} COMPARE /items --agent-id ${agentId} -d '${input}'
 }
 
 function makingAgents(): string {
-  return `To call an endpoint one needs to be somebody. An agent, and then a daemon that reads it (\`agtpd reload\`):
+  return `Endpoints are called by agents. This makes one; \`agtpd reload\` has the daemon read it:
 
 \`\`\`sh
 agtp-keys genesis --name guide --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --scope items:read

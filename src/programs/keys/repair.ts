@@ -68,7 +68,7 @@ function asDocument({ damages, chains, setAside }: RepairReport): object {
 }
 
 function asText({ damages, chains, setAside }: RepairReport): string {
-  if (damages.length === 0) return "the journal lacks nothing that is known of; nothing was done\n";
+  if (damages.length === 0) return "no damage of the journal is known; nothing was done\n";
   const lines = [
     ...damages.map((damage) => `${damage.file} ${describeDamage(damage)}`),
     ...setAside.map((copy) => `what was there is kept as ${copy}`),

@@ -50,7 +50,7 @@ export const VERIFY_OPTIONS = {
     help: "Agent-ID: who asks; default: the agent itself",
     words: "agents",
   },
-  "--client-cert <file>": "certificate of who asks, PEM",
+  "--client-cert <file>": "certificate of the caller, PEM",
   "--client-key <file>": "its key, PEM",
   "--insecure": "trust any certificate of the server",
 } as const;

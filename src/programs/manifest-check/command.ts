@@ -57,7 +57,7 @@ const OPTIONS = {
   "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
   "--insecure": "trust any certificate",
   "--agent-id <id>": { help: "Agent-ID: who asks; default: nobody", words: "agents" },
-  "--client-cert <file>": "certificate of who asks, PEM",
+  "--client-cert <file>": "certificate of the caller, PEM",
   "--client-key <file>": "its key, PEM",
   "--json": "print JSON",
 } as const;

@@ -14,5 +14,5 @@ export const FRONT_OPTIONS = {
   "--key <file>": "its key, PEM",
   "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
   "--insecure": "trust any certificate",
-  "--look <seconds>": "how often to look whether the tools are others, default 60",
+  "--look <seconds>": "how often to look for changed tools, default 60",
 } as const;

@@ -32,7 +32,7 @@ const OPTIONS = {
   "--agent-id <id>": { help: "Agent-ID: who asks a server", words: "agents" },
   "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
   "--insecure": "trust any certificate",
-  "--cert <file>": "certificate of who asks, PEM",
+  "--cert <file>": "certificate of the caller, PEM",
   "--key <file>": "its key, PEM",
 } as const;
 

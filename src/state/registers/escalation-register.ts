@@ -172,7 +172,7 @@ export class EscalationRegister {
     }
   }
 
-  /** Says the word that an escalation waits for. Who may is for the caller to know. */
+  /** Keeps the decision that an escalation waits for; who may decide is for the caller to know. */
   async decide(escalationId: string, decision: Decision): Promise<Deciding> {
     const { item, isChanged } = await this.#escalations.change(escalationId, (one) => {
       const isDecidable = this.#isDecidable(one, decision.status);
@@ -189,7 +189,7 @@ export class EscalationRegister {
     return { kind: "decided", escalation };
   }
 
-  /** Keeps the words so far of one that waits for several; there are never fewer of them. */
+  /** Keeps the votes so far of one that waits for several; there are never fewer of them. */
   async noteVotes(escalationId: string, votes: readonly EscalationVote[]): Promise<void> {
     await this.#escalations.change(escalationId, (one) => {
       const isMore = votes.length > (one.votes?.length ?? 0);
@@ -313,7 +313,7 @@ function questionNameOf(escalation: Escalation): string | undefined {
   return isOfTask || isSuperseded ? undefined : fingerprint;
 }
 
-/** Tells whether somebody waits for it: for a word, or to use the approval that was given. */
+/** Tells whether somebody waits for it: for a decision, or to use the approval that was given. */
 function isAwaited(escalation: Escalation, now: number): boolean {
   const isGiven = escalation.approval !== undefined && isUsable(escalation, now);
   return isGiven || isOpenAt(escalation, now);

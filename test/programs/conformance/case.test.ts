@@ -40,7 +40,7 @@ describe("parseCase", () => {
 
   it.each([
     ["", 'expected a note "title"'],
-    ["# title: x\n# needs: luck\n", '"luck" is nothing that a case can need'],
+    ["# title: x\n# needs: luck\n", '"luck" is none of the needs that a case can name'],
     ["# title: x\n# level: may\n", 'the level is must or should, got "may"'],
     ["# title: x\n# changes: everything\n", 'what a case changes is "state", got "everything"'],
     ["# title: x\n# changed: state\n", 'there is no note "changed"'],

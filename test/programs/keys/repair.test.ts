@@ -146,7 +146,7 @@ describe("a journal whose last five records were removed after a clean stop", ()
 
     // Nothing is left to repair, and the chain goes on.
     expect((await program.run("repair")).out).toBe(
-      "the journal lacks nothing that is known of; nothing was done\n",
+      "no damage of the journal is known; nothing was done\n",
     );
     await ask(served, 3);
     const report = await program.run(...verify(served));

@@ -1,6 +1,6 @@
 /**
  * CONFIRM of the escalation of a run's question: the agent goes on with the value that was given with
- * the word, and the escalation is decided when it does. What cannot be sent to the agent is not decided.
+ * the decision, and the escalation is decided when it does. What cannot be sent to the agent is not decided.
  * 403 not the caller's to decide · 409 decided already · 422 the value is not what was asked for
  * AGTP "CONFIRM"
  */

@@ -115,7 +115,7 @@ export function proposalOf(input: JsonRecord): JsonRecord {
   return { endpoint: { ...endpoint, input_schema, output_schema } };
 }
 
-/** The client's word on an offer, in the place of the call that it was made for. */
+/** The client's decision on an offer, in the place of the call that it was made for. */
 export function askToSettle(
   { decide }: ContractOffers,
   word: { readonly synthesisId: string; readonly decision: OfferDecision },

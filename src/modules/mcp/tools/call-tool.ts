@@ -189,7 +189,7 @@ function answeredCall(
   return known({ method, path, input, fields: presenting(synthesisId) });
 }
 
-/** A key of the call is for the call: the word on an offer may be given twice. */
+/** A key of the call is for the call: an offer may be decided twice. */
 function settled(asking: Asking, fields: Map<string, string>): ResolvedCall {
   fields.delete("idempotency-key");
   return known(asking);

@@ -189,7 +189,7 @@ async function answerPending(
 
 /**
  * The routes of offers, for clients of other protocols: one previews what was proposed, the other takes
- * the word on it: 263 the contract is made · 461 it is declined, or shown once more · 464 it is over,
+ * the decision on it: 263 the contract is made · 461 it is declined, or shown once more · 464 it is over,
  * or another's · 404 it never was.   AGTP-API §10.1.3
  */
 export function contractOffers(

@@ -114,7 +114,7 @@ const BROKEN_QUESTION: SchemaViolation = {
   message: "cannot be judged, because the question's schema is broken: cancel the run",
 };
 
-/** An answer that means something else than the word that it came with changes nothing. */
+/** An answer that means something else than the status that it came with changes nothing. */
 function refuseContradiction(
   { resumeValue, isApproving: isMeant }: InterruptAnswer,
   { kind }: Interrupt,

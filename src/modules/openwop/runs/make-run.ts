@@ -64,7 +64,7 @@ function refusePin({ nodeId, fault }: NonNullable<ReturnType<typeof findWrongPin
 function checkBody(body: JsonRecord, owner: RunOwner): RunRefusal | undefined {
   for (const name of ["callbackUrl", "residency", "mode", "evalSuiteRef"]) {
     if (body[name] === undefined) continue;
-    return refuseRun("validation_error", `/${name} is nothing that this host does`);
+    return refuseRun("validation_error", `/${name} is not supported by this host`);
   }
   const { configurable, tenantId } = body;
   const refusal = refuseOptions(configurable);
@@ -84,7 +84,7 @@ export function refuseOptions(configurable: unknown): RunRefusal | undefined {
     return refuseRun("mock_provider_forbidden", "this host has no mock providers");
   }
   if (configurable["budget"] === undefined) return undefined;
-  return refuseRun("validation_error", "/configurable/budget is nothing that this host does");
+  return refuseRun("validation_error", "/configurable/budget is not supported by this host");
 }
 
 function findWorkflow(

@@ -80,7 +80,7 @@ function refusePause({ run }: RunLog, state: RunState): RunRefusal | undefined {
       return conflict(state, "the run is paused already");
     case "waiting-approval":
     case "waiting-input":
-      return conflict(state, "the run waits for a word, and goes on with that alone");
+      return conflict(state, "the run waits for an answer, and goes on with that alone");
     case "completed":
     case "failed":
     case "cancelled":

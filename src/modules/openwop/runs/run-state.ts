@@ -111,7 +111,7 @@ export interface InterruptAnswer {
   readonly isToldByCaller?: boolean;
 }
 
-/** The outcome of an interrupt that has its answer, and whose word was the last. */
+/** The outcome of an interrupt that has its answer, and who gave the last of it. */
 export interface InterruptOutcome {
   /** False: the decision was turned down, or the gate was not approved, whether or not a loop is taken for it. */
   readonly isAccepted: boolean;
