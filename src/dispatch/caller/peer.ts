@@ -22,11 +22,11 @@ export interface Peer {
   readonly certificateFault?: string | undefined;
   /** The payer of its last request, and the account. */
   paid?: { readonly caller: Caller; readonly owner: TaskOwner };
-  /** So many bodies more are looked at for members that nobody declared, before they are parsed. */
+  /** How many more bodies are looked at for undeclared members before they are parsed. */
   watched?: number | undefined;
   /** A mark of the last of them. */
   lastUndeclared?: number;
-  /** So many bodies more are judged before they are parsed, because one was no JSON. */
+  /** How many more bodies are judged before they are parsed, because one was no JSON. */
   doubted?: number | undefined;
   /** Left here by the log, and looked at by nobody else. */
   logged?: LoggedParts;
