@@ -1,9 +1,10 @@
 /**
  * The router: which endpoint serves a (method, path) pair, and which methods a path is known under.
  * A literal path wins, then the template with the fewest parameters; a parameter takes exactly one
- * segment, which must not be empty. Encoding that a path does not need leads around no literal segment.
- * Two endpoints that could both claim one request are refused at start-up. The cost of a lookup depends
- * on how many forms templates have, not on how many endpoints there are.   AGTP-API §5.4, RFC 3986 §6.2.2
+ * segment, which must not be empty. Segments match as they are written, and a template takes none that
+ * leads elsewhere without the encoding that it does not need. Two endpoints that could both claim one
+ * request are refused at start-up. The cost of a lookup depends on how many forms templates have, not on
+ * how many endpoints there are.   AGTP-API §5.4
  */
 
 import { setMember } from "../base/json-value.ts";
@@ -48,11 +49,10 @@ export function* creatingRegistry<E extends Pair>(entries: readonly E[]): Paced<
   const served: E[] = [];
   const conflicts: RouteConflict<E>[] = [];
   for (const entry of entries) {
-    const path = plainPath(entry.path);
-    const template = compileTemplate(path);
+    const template = compileTemplate(entry.path);
     const other =
       template === undefined
-        ? literals.add(entry.method, path, entry)
+        ? literals.add(entry.method, entry.path, entry)
         : templates.add(entry.method, template, entry);
     if (other === undefined) served.push(entry);
     else conflicts.push({ entry, other, message: describeConflict(entry, other) });
@@ -83,30 +83,37 @@ export class EndpointRegistry<E extends Pair> {
   }
 
   find(method: string, path: string): RouteMatch<E> | undefined {
-    const plain = plainPath(path);
-    const literal = this.findLiteral(method, plain);
-    if (literal !== undefined) return { entry: literal, values: undefined };
-    const segments = this.#segmentsOf(plain);
-    const found = segments && this.#templates.find(method, segments);
-    if (segments === undefined || found === undefined) return undefined;
-    // Values are as they were written.
-    const written = plain === path ? segments : path.slice(1).split("/");
-    return { entry: found.entry, values: valuesOf(found.template, written) };
+    const match = this.#match(method, path);
+    return match?.values === undefined || this.#isPlain(match, method, path) ? match : undefined;
   }
 
-  /** The entry of a path without parameters, as it is written. */
+  /** The entry of a path without parameters. */
   findLiteral(method: string, path: string): E | undefined {
     return this.#literals.find(method, path);
   }
 
   /** Sorted; empty for an unknown path. Mostly the same list each time. */
   methodsFor(path: string): readonly string[] {
-    const plain = plainPath(path);
-    const literal = this.#literals.methods(plain);
-    const segments = this.#segmentsOf(plain);
+    const literal = this.#literals.methods(path);
+    const segments = this.#segmentsOf(path);
     const others = segments === undefined ? NONE : this.#templates.methods(segments);
     if (others.length === 0) return literal;
-    return literal.length === 0 ? others : [...new Set([...literal, ...others])].sort();
+    if (literal.length > 0) return [...new Set([...literal, ...others])].sort();
+    return path.includes("%") ? others.filter((method) => this.find(method, path)) : others;
+  }
+
+  #match(method: string, path: string): RouteMatch<E> | undefined {
+    const literal = this.findLiteral(method, path);
+    if (literal !== undefined) return { entry: literal, values: undefined };
+    const segments = this.#segmentsOf(path);
+    const found = segments && this.#templates.find(method, segments);
+    return found && { entry: found.entry, values: valuesOf(found.template, segments) };
+  }
+
+  /** `/rooms/%61ll` is no way around `/rooms/all`, and what that asks for, to `/rooms/{id}`. */
+  #isPlain({ entry }: RouteMatch<E>, method: string, path: string): boolean {
+    const plain = plainPath(path);
+    return plain === path || this.#match(method, plain)?.entry === entry;
   }
 
   /** Undefined: no template has as many. What is not found is asked for twice, and taken apart once. */
