@@ -3,6 +3,7 @@
  * process, however it comes to exit, or is killed: what is in a group of its own gets no signal of this one's.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { OrphanWatch } from "./orphan-watch.ts";
 import { codeOf, reasonOf } from "./thrown.ts";
 
@@ -70,5 +71,22 @@ export function killGroup(pid: number | undefined, signal: NodeJS.Signals = "SIG
   } catch (error) {
     // Gone, or what is left of it runs as somebody else.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
+  }
+}
+
+/** A program that did not start, in words for who named it. */
+export function startFault(error: unknown, program: string): string {
+  switch (codeOf(error)) {
+    case "ENOENT": {
+      if (program.includes("/") && existsSync(program)) {
+        return `cannot be started: what runs "${program}" is not there (see its first line, #!)`;
+      }
+      const remark = /\s/.test(program) ? " (arguments are no part of a program's name)" : "";
+      return `cannot be started: there is no program "${program}", or no such directory${remark}`;
+    }
+    case "EACCES":
+      return `cannot be started: "${program}" may not be executed`;
+    default:
+      return `cannot be started: ${reasonOf(error)}`;
   }
 }

@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { TraceFields } from "../../base/leaving.ts";
+import { startFault } from "../../base/process-groups.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
@@ -194,6 +195,7 @@ export class McpConnection {
 
 /** The library leaves out the status of a refused POST, which may be all that the server says. */
 function connectReason(error: unknown): string {
+  if (isStartFault(error)) return startFault(error, error.path);
   const reason = reasonOf(error).trimEnd().replace(/:$/, "");
   if (!(error instanceof SdkHttpError)) return reason;
   const { status } = error;
@@ -202,6 +204,11 @@ function connectReason(error: unknown): string {
   const meaning =
     "there is no Streamable HTTP at this address, and HTTP+SSE of 2024-11-05 is not called";
   return isOther ? `HTTP ${status}: ${meaning}: ${reason}` : `HTTP ${status}: ${reason}`;
+}
+
+/** As the platform throws it. */
+function isStartFault(error: unknown): error is Error & { readonly path: string } {
+  return error instanceof Error && "path" in error && "spawnargs" in error;
 }
 
 function isRepeat(answer: ToolAnswer): answer is InputRequired {

@@ -2,11 +2,9 @@
  * One process of the operating system, in a group of its own that is ended as a whole: SIGTERM, and
  * SIGKILL two seconds later. What is left of a group goes with the process that led it.
  */
-import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { type Line, LineReader } from "../../base/line-reader.ts";
-import { killGroup, type ProcessGroups } from "../../base/process-groups.ts";
-import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { killGroup, type ProcessGroups, startFault } from "../../base/process-groups.ts";
 import type { ProcessSettings } from "./processes-section.ts";
 
 /** The listener of a process. */
@@ -114,20 +112,6 @@ export class ProcessChild {
     }, KILL_MS);
     void this.ended.finally(() => clearTimeout(timer));
     return this.ended;
-  }
-}
-
-function startFault(error: unknown, program: string): string {
-  switch (codeOf(error)) {
-    case "ENOENT":
-      if (program.includes("/") && existsSync(program)) {
-        return `cannot be started: what runs "${program}" is not there (see its first line, #!)`;
-      }
-      return `cannot be started: there is no program "${program}", or no such directory`;
-    case "EACCES":
-      return `cannot be started: "${program}" may not be executed`;
-    default:
-      return `cannot be started: ${reasonOf(error)}`;
   }
 }
 

@@ -88,7 +88,7 @@ async function draft(
 ): Promise<DraftedTools> {
   const offered = await askTools(settings, terminal).catch((error: unknown) => {
     const fault = `the MCP server "${settings.name}" cannot be asked: ${reasonOf(error)}`;
-    const isUnknown = entry !== undefined && fault.endsWith("ENOENT");
+    const isUnknown = entry !== undefined && fault.includes(": there is no program ");
     throw usage(
       isUnknown ? `${fault} (it is no name of [[mcp.servers]], so it was run as a command)` : fault,
     );

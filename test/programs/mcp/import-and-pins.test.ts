@@ -317,6 +317,17 @@ describe("agtp-mcp pins", () => {
     expect(err).toContain("it is no name of [[mcp.servers]], so it was run as a command");
   });
 
+  it("says that a program's name has no arguments in it", async () => {
+    const desk = makeDesk();
+    const servers = [{ name: "tools", command: "node server.mjs" }];
+    writeFileSync(join(desk.directory, "agtp-server.toml"), configFile({ mcp: { servers } }));
+    const { exitCode, err } = await desk.run("import", "tools", "-o", "endpoints");
+    expect(exitCode).toBe(2);
+    expect(err).toContain(
+      'cannot be started: there is no program "node server.mjs", or no such directory (arguments are no part of a program\'s name)',
+    );
+  });
+
   it("says why there is nothing to accept", async () => {
     const desk = makeDesk();
     await desk.run("import", "tools", "-o", "endpoints/tools");
@@ -324,7 +335,9 @@ describe("agtp-mcp pins", () => {
     writeFileSync(join(desk.directory, "agtp-server.toml"), configFile({ mcp: { servers } }));
     const { exitCode, err } = await desk.run("pins", "--accept", "tools/echo");
     expect(exitCode).not.toBe(0);
-    expect(err).toMatch(/tools\/echo is unreachable, nothing is offered: .*ENOENT/);
+    expect(err).toMatch(
+      /tools\/echo is unreachable, nothing is offered: .*there is no program "\/no\/such\/program"/,
+    );
   });
 
   it("says that nothing is pinned", async () => {
