@@ -9,6 +9,8 @@ import { variablesIn } from "../../src/base/environment.ts";
 import { createLog } from "../../src/base/log.ts";
 import { formatProblem, isError } from "../../src/base/problem.ts";
 import { parseToml } from "../../src/base/toml-document.ts";
+import { validateDocument } from "../../src/openapi/validate-document.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 import { CODE_HOST, manyOperations, PAYMENTS, PET_SHOP } from "../support/openapi-documents.ts";
 import { makeOpenApiProgram, type OpenApiProgram } from "../support/openapi-program.ts";
 
@@ -467,6 +469,19 @@ describe("the program", () => {
     expect(err).toContain(message);
     expect(exitCode).toBe(code);
     expect(program.has("out")).toBe(false);
+  });
+
+  it("refuses a large document before it looks for what breaks the specification", async () => {
+    const paths = Array.from({ length: 2000 }, (_, n) => [`/x${n}`, { get: OK }]);
+    const document = spec({ paths: Object.fromEntries(paths), servers: [] });
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(document) });
+    const before = cpuMs();
+    await validateDocument({ ...document });
+    const looking = cpuMs() - before;
+    const asked = cpuMs();
+    const { err } = await program.run("import", "x.json", "--output", "out");
+    expect(err).toContain("give --base-url");
+    expect(cpuMs() - asked).toBeLessThan(looking / 2);
   });
 
   it.each([

@@ -73,7 +73,6 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   const references = new References(document);
   const faults = checkDocument(document, references);
   if (faults.length > 0) throw refusal(spec, faults);
-  const warnings = [...references.describeDangling(), ...(await validateDocument(document))];
   const catalog = loadShippedCatalog();
   const result = importDocument(document, {
     ...{ catalog: catalog.catalog, references },
@@ -82,6 +81,8 @@ async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
     onProgress: (done, total) => report(done, total, terminal),
   });
   if (result.kind === "fault") throw refusal(spec, [result.message]);
+  // Of a large document this takes long: what refuses it has been told by then.
+  const warnings = [...references.describeDangling(), ...(await validateDocument(document))];
   const { imported } = result;
   const files = importFiles(imported, warnings, catalog);
   const directory = resolve(terminal.directory, output);
