@@ -97,7 +97,7 @@ export function loadFor({ configPath, env, host, port }: DaemonOptions): LoadedC
   return loadConfig(configPath, env, overrides);
 }
 
-/** Builds it all, or says everything that is in the way. */
+/** Builds all that a daemon serves with, or says everything that is in the way. */
 export async function buildDaemon(
   options: DaemonOptions,
   { isPersistent, kept: before, loaded: read }: BuildOptions,

@@ -48,7 +48,7 @@ import {
 import type { Config } from "./config/config.ts";
 import type { Doubts } from "./config/doubts.ts";
 
-/** Loads both, a file a step; what has a problem is left out. */
+/** Loads endpoints and recipes, a file a step; what has a problem is left out. */
 export function* loadingContents(
   config: Config,
   { catalog, names }: ServerVocabulary,
@@ -216,13 +216,13 @@ function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): Upst
   };
 }
 
-/** Loads both; undefined when a problem in them stops the start. */
+/** Loads the catalog and the method policy; undefined when a problem in them stops the start. */
 export function loadVocabulary(config: Config, problems: Problem[]): ServerVocabulary | undefined {
   const { vocabulary, isSound } = readVocabulary(config, problems);
   return isSound ? vocabulary : undefined;
 }
 
-/** Loads both as far as that goes: without a catalog nothing is said of names that one may have. */
+/** Loads the catalog and the method policy as far as that goes: without a catalog nothing is said of names that one may have. */
 export function readVocabulary(
   config: Config,
   problems: Problem[],

@@ -93,7 +93,7 @@ export interface Foundation
   readonly isSound: boolean;
 }
 
-/** Lays it as far as that goes. */
+/** Lays the foundation of a deployment; a problem keeps nothing else from being looked at. */
 export async function layFoundation(
   config: Config,
   vocabulary: ServerVocabulary,

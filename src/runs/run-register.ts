@@ -301,7 +301,7 @@ function phaseIn<Run extends object>({ statuses, statusOf }: RunKind<Run>, run: 
   return statuses[statusOf(run)]?.phase ?? "over";
 }
 
-/** The parts that tests choose. */
+/** The clock of a register, and the processes that hold its runs. */
 export interface RunRegisterOptions {
   /** Milliseconds since the epoch. */
   now?(): number;
@@ -318,7 +318,7 @@ export interface RegisterParts<Run extends object, Event extends NumberedEvent> 
   readonly holders: Holders;
 }
 
-/** Opens them. */
+/** Opens the parts of a register over a store. */
 export async function openParts<Run extends object, Event extends NumberedEvent = NumberedEvent>(
   store: Store,
   kind: RunKind<Run>,

@@ -39,7 +39,7 @@ import { TaskTurns } from "./run/task-turns.ts";
 /** A client that waits for a task must not be kept waiting by what comes after it. */
 const ANSWER_MARGIN_MS = 500;
 
-/** Loads them; writes nothing. */
+/** Loads the workflows and says what serves their tasks; writes nothing. */
 export async function serveTasks(context: AgentcliContext): Promise<Contribution> {
   const { config, drive } = context;
   const { directory } = config;

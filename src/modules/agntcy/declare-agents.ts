@@ -58,7 +58,7 @@ interface DeclarationContext {
 /** Endpoints below a base, which must be possible too. */
 const LONGEST = "/runs/{run_id}/events";
 
-/** Reads them all. */
+/** Reads every agent that the configuration declares. */
 export function declareAgents(context: DeclarationContext): DeclaredAgents {
   const { directory, agents, agntcy } = context.config;
   const library = new ManifestLibrary({

@@ -33,7 +33,7 @@ import { lookAgain, type SearchOptions } from "./verification/readiness.ts";
 /** A run is waited for and listened to: enough for as many as may be under way with one agent. */
 const LONG_CONNECTIONS = 128;
 
-/** Loads them; writes nothing. */
+/** Loads the agents and says what serves them; writes nothing. */
 export async function serveAgents(context: AgntcyContext): Promise<Contribution> {
   const { config, env, log, state, attributor } = context;
   const { escalations } = state;

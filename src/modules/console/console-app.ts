@@ -43,7 +43,7 @@ const MAX_BODY_BYTES = 65_536;
 /** Names of tools and ids of passkeys are longer than Fastify's hundred characters, and encoded. */
 const MAX_PARAMETER_LENGTH = 4_096;
 
-/** Builds it; it never listens itself. */
+/** Builds the console, which never listens itself. */
 export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
   const fields = answerFields(parts.pages);
   const app = fastify({

@@ -36,7 +36,7 @@ const QUOTA = { openPerOwner: MAX_PASSKEYS, open: 1_000 };
 /** Those that are kept, by their ids; people are their owners. */
 export type Passkeys = Collection<Passkey>;
 
-/** Opens them. */
+/** Opens the passkeys of a store. */
 export function openPasskeys({ collection }: Pick<ProcessState, "collection">): Promise<Passkeys> {
   return collection<Passkey>({
     name: "console-passkeys",

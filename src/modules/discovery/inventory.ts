@@ -70,7 +70,7 @@ export class Listing {
     this.#latest = new Latest(async () => whileServing(context)(sharing(make())));
   }
 
-  /** Makes it. */
+  /** Makes the inventory, so that nobody waits for it. */
   async prepare(): Promise<void> {
     await this.#latest.get();
   }

@@ -26,7 +26,7 @@ interface NegotiationState {
   readonly rate: RateWindow;
 }
 
-/** Opens it over a store. */
+/** Opens what negotiations keep over a store. */
 export async function openNegotiation(
   store: Store,
   { now }: Pick<ForwardClock, "now">,

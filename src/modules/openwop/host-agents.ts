@@ -46,7 +46,7 @@ export interface OpenwopAgents {
   close(): Promise<void>;
 }
 
-/** Loads them; writes nothing. */
+/** Loads the agents of all packs; writes nothing. */
 export async function hostAgents(
   context: OpenwopContext,
   { authority, toolRates }: OpenwopState,

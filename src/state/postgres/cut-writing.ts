@@ -101,7 +101,7 @@ export interface PendingSegment extends NumberRange {
 /** The row of `meta` that has all of them. */
 const PENDING = "cut_pending";
 
-/** Reads them, the oldest first. */
+/** Reads the segments whose records are not gone yet, the oldest first. */
 export async function readPending(db: Asked, name: string): Promise<readonly PendingSegment[]> {
   const value: unknown = JSON.parse((await readMeta(db, name, PENDING)) ?? "[]");
   return Array.isArray(value) && value.every(isRecord)

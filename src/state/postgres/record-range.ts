@@ -11,7 +11,7 @@ const PAGE = 64;
 /** So many records are deleted by one statement. */
 const SLICE = 1_000;
 
-/** Reads them in order. */
+/** Reads the records of a range in order. */
 export async function* readRange(
   pool: Pool,
   name: string,

@@ -40,7 +40,7 @@ interface OpenOptions {
   keptOutBy?(other: Escalation): boolean;
 }
 
-/** Options that only tests choose. */
+/** The clock of the register; the limits are chosen by tests alone. */
 interface EscalationOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */

@@ -43,7 +43,7 @@ type Resuming =
   /** No suspension of this agent has this nonce. */
   | { readonly kind: "unknown" };
 
-/** The parts that tests choose. */
+/** The clock of the register; the limits are chosen by tests alone. */
 interface SuspensionOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */

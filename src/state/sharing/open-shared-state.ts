@@ -34,7 +34,7 @@ export interface OpenSharedState {
   close(): Promise<void>;
 }
 
-/** Opens it over a store, which it takes over; rejects with what the journal lacks. */
+/** Opens the shared state over a store, which it takes over; rejects with what the journal lacks. */
 export async function openSharedState(places: SharedStatePlaces): Promise<OpenSharedState> {
   const { store, leaseMs } = places;
   let shared: SharedState | undefined;

@@ -67,7 +67,7 @@ function isHttps(text: string): boolean {
   return parseUrl(text)?.protocol === "https:";
 }
 
-/** Loads it once. */
+/** Loads the library once. */
 export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("jose"));
 
 const USUAL_MS = 300_000;

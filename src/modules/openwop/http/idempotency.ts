@@ -41,7 +41,7 @@ interface Running {
   readonly answer: Promise<ApiAnswer>;
 }
 
-/** The parts that tests choose. */
+/** The clock, which tests alone choose. */
 interface IdempotencyOptions {
   /** Milliseconds since the epoch. */
   now?(): number;

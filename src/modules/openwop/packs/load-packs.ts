@@ -41,7 +41,7 @@ const DEFAULT_DIR = "agents/openwop";
 const MAX_PACKS = 1024;
 const MAX_AGENTS = 4096;
 
-/** Loads them all. */
+/** Loads every pack at once. */
 export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPacks {
   return atOnce(loadingPacks(location, rules));
 }
@@ -203,7 +203,7 @@ interface ReadPacks extends LoadedPacks {
   readonly blockers: readonly Problem[];
 }
 
-/** Reads them all, a pack a step. */
+/** Reads every pack, one a step. */
 export function* readingPacks({ directory, file, openwop }: OpenwopSections): Paced<ReadPacks> {
   const { packsDir, installScope, satisfied, requireSignatures: isRequired } = openwop;
   const { keys, problems } = readPackKeys(openwop.trustedKeys, relative(directory, file));

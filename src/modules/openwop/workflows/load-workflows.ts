@@ -44,7 +44,7 @@ interface LoadedWorkflows {
   readonly problems: readonly Problem[];
 }
 
-/** Loads all of them. */
+/** Loads every workflow of a directory. */
 export function loadWorkflows(location: WorkflowsLocation): LoadedWorkflows {
   return atOnce(loadingWorkflows(location));
 }
