@@ -107,11 +107,14 @@ export async function signatureIn(
   subject: SignedDecision | JsonRecord,
 ): Promise<PasskeyAttestation> {
   const { assertion: response } = body;
-  if (response === undefined) {
-    throw new ConsoleFault(403, "passkey-required", "this takes the signature of your passkey");
-  }
+  if (response === undefined) throw signatureRequired();
   const { endSignature } = await desk.ceremonies();
   return endSignature(desk, signedIn, { subject, response });
+}
+
+/** The fault of a change that only a passkey may make. */
+export function signatureRequired(): ConsoleFault {
+  return new ConsoleFault(403, "passkey-required", "this takes the signature of your passkey");
 }
 
 type PasskeyChange = "passkey_registered" | "passkey_removed";
@@ -159,7 +162,7 @@ export async function listPasskeys(
   }
   // None goes without a record that says so.
   for (const passkey of gone) await record("passkey_removed", passkey, undefined);
-  await passkeys.delete(gone.map(({ id }) => id));
+  await passkeys.deleteEverywhere(gone.map(({ id }) => id));
   return {
     forgotten: gone.length,
     passkeys: passkeys.values().map((one) => ({ person: one.personId, ...passkeyView(one) })),

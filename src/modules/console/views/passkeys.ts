@@ -4,7 +4,13 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
 import { type ApiRequest, type ApiRoute, get, post, textIn } from "../console-api.ts";
 import { ConsoleFault, found, malformed } from "../console-fault.ts";
-import { answerIn, type PasskeyDesk, signatureIn, signedDecision } from "../passkey-desk.ts";
+import {
+  answerIn,
+  type PasskeyDesk,
+  signatureIn,
+  signatureRequired,
+  signedDecision,
+} from "../passkey-desk.ts";
 import { findPasskey, MAX_PASSKEYS, type Passkey, passkeyView } from "../passkeys.ts";
 import { operatorOfPerson } from "../person.ts";
 import type { Sources } from "./sources.ts";
@@ -56,14 +62,22 @@ async function register({ desk }: Sources, request: ApiRequest): Promise<object>
   const { body, signedIn } = request;
   const name = textIn(body, "name");
   if (name.length > MAX_NAME) throw malformed(`name must be at most ${MAX_NAME} characters long`);
-  const own = desk.passkeys.ofOwner(signedIn.person.id);
+  const { id: personId } = signedIn.person;
+  const own = desk.passkeys.ofOwner(personId);
   if (own.length >= MAX_PASSKEYS) throw full();
   const operator = operatorOfPerson(signedIn.person);
-  if (own.length > 0) await signatureIn(desk, request, ADDITION);
+  const isFirst = own.length === 0;
+  if (!isFirst) await signatureIn(desk, request, ADDITION);
   const { endRegistration } = await desk.ceremonies();
   const passkey = await endRegistration(desk, signedIn, { name, response: body["registration"] });
-  if ((await desk.passkeys.add(passkey.id, passkey)).kind !== "added") throw full();
-  const signed = own.length > 0 ? ({ ...operator, via: "passkey" } as const) : operator;
+  const adding = await desk.passkeys.add(passkey.id, passkey, {
+    turn: `first of ${personId}`,
+    // Another came first meanwhile, here or at another node: this one had to be signed for.
+    unless: () => (isFirst ? desk.passkeys.ofOwner(personId)[0] : undefined),
+  });
+  if (adding.kind === "taken" && adding.item.id !== passkey.id) throw signatureRequired();
+  if (adding.kind !== "added") throw full();
+  const signed = isFirst ? operator : ({ ...operator, via: "passkey" } as const);
   try {
     await desk.record("passkey_registered", passkey, signed);
   } catch (error) {
@@ -71,6 +85,7 @@ async function register({ desk }: Sources, request: ApiRequest): Promise<object>
     await desk.passkeys.delete([passkey.id]);
     throw error;
   }
+  await desk.passkeys.everywhere(passkey.id);
   return { passkey: viewOf(passkey) };
 }
 
@@ -83,7 +98,7 @@ async function remove({ desk }: Sources, request: ApiRequest): Promise<object> {
   const operator = operatorOfPerson(signedIn.person);
   // None goes without a record that says so.
   await desk.record("passkey_removed", passkey, { ...operator, via: "passkey" });
-  await desk.passkeys.delete([passkey.id]);
+  await desk.passkeys.deleteEverywhere([passkey.id]);
   return {};
 }
 
