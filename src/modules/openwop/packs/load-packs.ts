@@ -7,7 +7,11 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { describeFileError, readBoundedFile } from "../../../base/bounded-file.ts";
+import {
+  describeFileError,
+  findDirectoryFault,
+  readBoundedFile,
+} from "../../../base/bounded-file.ts";
 import { joinKey } from "../../../base/dotted-key.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import { atOnce, type Paced } from "../../../base/paced.ts";
@@ -143,7 +147,7 @@ class Listing {
       if (directory !== this.#location.packsDir) return [];
       const isDefault = this.#nameOf(directory) === DEFAULT_DIR;
       if (codeOf(error) !== "ENOENT" || !isDefault)
-        this.#report(directory, describeFileError(error));
+        this.#report(directory, findDirectoryFault(directory) ?? describeFileError(error));
       return [];
     }
   }

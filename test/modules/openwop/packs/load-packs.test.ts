@@ -544,6 +544,9 @@ describe("the packs directory", () => {
     expect(messages(load(makeDirectory({}), { packsDir: "elsewhere" }))).toEqual([
       "elsewhere: does not exist",
     ]);
+    expect(messages(load(makeDirectory({ file: "" }), { packsDir: "file" }))).toEqual([
+      "file: must be a directory",
+    ]);
   });
 
   it("has a directory for each tenant where packs are the tenants'", () => {
