@@ -144,7 +144,9 @@ export function dottedPath(description: string): Schema {
 
 /** A host name, an IPv4 address, or an IPv6 address without brackets. */
 export function host(value: string, description: string): Schema {
-  const pattern = "^[0-9A-Za-z](?:[0-9A-Za-z.-]{0,252})$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%\\w+)?$";
+  // One colon alone would be that of a port.
+  const address = "[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%\\w+)?";
+  const pattern = `^[0-9A-Za-z](?:[0-9A-Za-z.-]{0,252})$|^${address}$`;
   return word(value, pattern, "a host name or an IP address", description);
 }
 
@@ -188,6 +190,14 @@ export function fingerprint(description: string): Schema {
 /** A text that no message and no log may quote. */
 export function secret(description: string): Schema {
   return { ...text("", description, { pattern: "^[^\\u0000-\\u001f]+$" }), writeOnly: true };
+}
+
+/** A secret that a header field carries.   RFC 9110 §5.5 */
+export function credential(description: string): Schema {
+  const pattern = "^[\\t -~\\u0080-\\u00ff]+$";
+  const expected =
+    "a text that a header field can hold: not empty, without control characters, of Latin-1";
+  return { ...secret(description), pattern, expected };
 }
 
 /** Variables of a program by name. Values are secrets of any form: empty, or a key of several lines. */

@@ -48,8 +48,11 @@ export const consistencyChecks: readonly CrossCheck[] = [
     // Not quoted, as it may have a password in it.
     report("gateway.base_url", "must be a URL without credentials, query and fragment");
   }),
+  // Paths are put behind it, and a password in it is the collector's.
   rule(["tracing"], ({ tracing: { endpoint } }, report) => {
-    if (!URL.canParse(endpoint)) report("tracing.endpoint", `must be a URL, got "${endpoint}"`);
+    const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+    if (url !== undefined && `${url.search}${url.hash}` === "") return;
+    report("tracing.endpoint", "must be a URL without query and fragment");
   }),
   // Its pages, links and cookies are those of a whole place, which browsers name by an origin.
   rule(["console"], ({ console: { baseUrl, cert } }, report) => {
@@ -86,8 +89,13 @@ export const consistencyChecks: readonly CrossCheck[] = [
     }
   }),
   rule(["store"], ({ store }, report) => {
-    if (store.driver !== "postgres") return;
-    const { url, schema, ca } = store;
+    const { driver, url, schema, ca } = store;
+    if (driver !== "postgres") {
+      if (url === undefined) return;
+      const message = `is not used by driver = "${driver}"`;
+      report("store.url", message, { hint: 'driver = "postgres" does', severity: "warning" });
+      return;
+    }
     if (url === undefined) {
       report("store.url", 'is required by driver = "postgres"');
       return;

@@ -6,13 +6,13 @@ import type { Problem } from "../../base/problem.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import {
   count,
+  credential,
   flag,
   list,
   milliseconds,
   optional,
   path,
   type Schema,
-  secret,
   table,
   text,
   variables,
@@ -151,7 +151,7 @@ export const mcpServerSection: Schema = table(
       ),
     ),
     url: optional(text("", "Streamable HTTP; https unless allow_http is true")),
-    token: optional(secret("The bearer token that it wants; best taken from the environment")),
+    token: optional(credential("The bearer token that it wants; best taken from the environment")),
     ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),
     allow_http: flag(false, "Whether url may be plain HTTP"),
     command: optional(text("", "The program that serves on its standard input and output")),

@@ -5,12 +5,12 @@ import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import {
+  credential,
   flag,
   map,
   optional,
   path,
   type Schema,
-  secret,
   table,
   text,
   webUrl,
@@ -46,7 +46,7 @@ export const tracingSection: Schema = table("Traces for a collector of OpenTelem
   },
   headers: map(
     word("", "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "the name of a header field", ""),
-    secret(""),
+    credential(""),
     "Header fields that the collector wants; best taken from the environment",
   ),
   ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),

@@ -219,6 +219,35 @@ describe("loadConfig", () => {
     ]);
   });
 
+  it.each([
+    ['[tracing]\nheaders = { Authorization = "hush€" }', "tracing.headers.Authorization"],
+    [
+      '[[mcp.servers]]\nname = "a"\nurl = "https://a.example"\ntoken = "hush€"',
+      "mcp.servers[0].token",
+    ],
+    ['[openwop.runtime]\napi_key = "hush\\u007f"', "openwop.runtime.api_key"],
+  ])("wants of a credential what a header field can hold: %j", (toml, key) => {
+    const expected =
+      "a text that a header field can hold: not empty, without control characters, of Latin-1";
+    expect(problemsOf(`${MINIMAL}${toml}`)).toEqual([`${key}: must be ${expected}`]);
+    expect(problemsOf(`${MINIMAL}${toml.replace(/hush[^"]*/, "très secret")}`)).toEqual([]);
+  });
+
+  it.each(["::1", "::", "fe80::1%eth0", "::ffff:127.0.0.1", "2001:db8::7"])(
+    "takes the address %j",
+    (host) => {
+      expect(problemsOf(`${MINIMAL}[metrics]\nhost = "${host}"`)).toEqual([]);
+    },
+  );
+
+  it("warns of a database's URL that another driver leaves alone", () => {
+    const toml = `${MINIMAL}[store]\nurl = "postgres://db/agtp"`;
+    expect(load(toml).config).toBeDefined();
+    expect(problemsOf(toml)).toEqual([
+      'store.url: is not used by driver = "sqlite" (driver = "postgres" does)',
+    ]);
+  });
+
   it("knows webhooks and groups by the operator's names", () => {
     const { config, problems } = load(`${MINIMAL}
       [webhooks.recipients]
@@ -348,10 +377,16 @@ describe("loadConfig", () => {
         "gateway.base_url: must be a URL without credentials, query and fragment",
       ],
     ),
-    [
-      `${MINIMAL}[tracing]\nendpoint = "http://["`,
-      'tracing.endpoint: must be a URL, got "http://["',
-    ],
+    ...["http://[", "http://127.0.0.1:4318/?a=b", "https://x.example#a"].map(
+      (url): [string, string] => [
+        `${MINIMAL}[tracing]\nendpoint = "${url}"`,
+        "tracing.endpoint: must be a URL without query and fragment",
+      ],
+    ),
+    ...["127.0.0.1:4480", "beef:4480"].map((host): [string, string] => [
+      `${MINIMAL}host = "${host}"`,
+      `server.host: must be a host name or an IP address, got "${host}"`,
+    ]),
     [`${MINIMAL}[store]\npath = "."`, /^store\.path: ".*" must be a file, is a directory$/],
     [
       `${MINIMAL}[store]\ndriver = "postgres"\nurl = "postgres://a:b%c@db/x"`,
