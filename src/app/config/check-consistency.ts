@@ -48,6 +48,11 @@ export const consistencyChecks: readonly CrossCheck[] = [
     // Not quoted, as it may have a password in it.
     report("gateway.base_url", "must be a URL without credentials, query and fragment");
   }),
+  // Its library knows no body that is empty alone.
+  rule(["gateway", "limits"], ({ gateway, limits }, report) => {
+    if (!gateway.enabled || limits.bodyBytes > 0) return;
+    report("limits.body_bytes", "must be at least 1 with gateway.enabled = true, got 0");
+  }),
   // Paths are put behind it, and a password in it is the collector's.
   rule(["tracing"], ({ tracing: { endpoint } }, report) => {
     const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;

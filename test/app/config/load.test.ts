@@ -377,6 +377,10 @@ describe("loadConfig", () => {
         "gateway.base_url: must be a URL without credentials, query and fragment",
       ],
     ),
+    [
+      `${MINIMAL}[limits]\nbody_bytes = 0\n[gateway]\nenabled = true`,
+      "limits.body_bytes: must be at least 1 with gateway.enabled = true, got 0",
+    ],
     ...["http://[", "http://127.0.0.1:4318/?a=b", "https://x.example#a"].map(
       (url): [string, string] => [
         `${MINIMAL}[tracing]\nendpoint = "${url}"`,
