@@ -130,7 +130,15 @@ export class NotificationRegister {
   }
 
   /** Delivers; resolves once that survives the process. */
-  async accept(draft: NotificationDraft): Promise<Acceptance> {
+  accept(draft: NotificationDraft): Promise<Acceptance> {
+    return this.#accept(draft, undefined);
+  }
+
+  /** `lost`: the serial that the name stands for, and that no notification has. */
+  async #accept(draft: NotificationDraft, lost: string | undefined): Promise<Acceptance> {
+    const named = this.#nameIn(draft)?.serial;
+    // A name may be heard of before its notification, and the commit is guarded by the name as it is known.
+    if (named !== undefined && named !== lost) return this.#acceptAgain(draft);
     const serial = uuidv7();
     const { recipients, content, serverId, id = serial, ...said } = draft;
     const deliveries = recipients.map((recipient) => this.#deliver(recipient, draft, serial));
@@ -178,12 +186,19 @@ export class NotificationRegister {
     return draft === undefined ? [] : [draft];
   }
 
+  #nameIn({ sender, id }: NotificationDraft): KeptName | undefined {
+    return id === undefined ? undefined : this.#parts.names.get(nameOf(sender, id));
+  }
+
   /** Another process has the name, or had it until now. */
   async #acceptAgain(draft: NotificationDraft): Promise<Acceptance> {
     await this.#parts.names.refresh();
+    const named = this.#nameIn(draft)?.serial;
     await this.#parts.notifications.refresh();
     const notification = draft.id === undefined ? undefined : this.find(draft.sender, draft.id);
-    return notification === undefined ? this.accept(draft) : { kind: "taken", notification };
+    return notification === undefined
+      ? this.#accept(draft, named)
+      : { kind: "taken", notification };
   }
 
   async #keep(serial: string, kept: Promise<boolean>): Promise<boolean> {

@@ -15,12 +15,14 @@ import {
   openDelivery,
   READER,
   SENDER,
+  settle,
   TestClock,
   type TestDelivery,
   TestWebhook,
   webhook,
 } from "../../support/delivery.ts";
 import { makeLastingStore } from "../../support/state.ts";
+import { alterStore } from "../../support/store.ts";
 
 function setUp(limits: Partial<NotificationLimits> = {}) {
   const clock = new TestClock();
@@ -302,6 +304,41 @@ describe("an id that two processes over one store take", () => {
     expect(kinds).toEqual(["accepted", "taken"]);
     expect(await isSettled).toBe(false);
     expect(await store.list("notifications")).toHaveLength(1);
+  });
+
+  it("is delivered once, also where a process hears of the name before the notification", async () => {
+    const { clock, draft, open, store } = setUp();
+    const one = await open();
+    let tell = (): void => undefined;
+    let told: Promise<void> | undefined;
+    const late = alterStore(store, {
+      changes: async (after, collection) => {
+        if (collection === "notifications") await told;
+        return store.changes(after, collection);
+      },
+    });
+    const other = await openDelivery({ store: late, clock });
+    const first = await accept(one.register, draft({ id: "n-1" }));
+    told = new Promise((resolve) => {
+      tell = resolve;
+    });
+    const second = other.register.accept(draft({ id: "n-1" }));
+    await settle();
+    const third = other.register.accept(draft({ id: "n-1" }));
+    await settle();
+    tell();
+    const taken = { kind: "taken", notification: first };
+    expect(await Promise.all([second, third])).toEqual([taken, taken]);
+    expect(await store.list("notifications")).toHaveLength(1);
+  });
+
+  it("is taken although the notification that had it is lost", async () => {
+    const { draft, open, store } = setUp();
+    const first = await accept((await open()).register, draft({ id: "n-1" }));
+    await store.commit([{ kind: "delete", collection: "notifications", key: first.serial }]);
+    const { register } = await open();
+    const again = await accept(register, draft({ id: "n-1" }));
+    expect(register.find(SENDER, "n-1")).toBe(again);
   });
 
   it("is free again for both once it was forgotten", async () => {
