@@ -1,6 +1,7 @@
 /** `[[mcp.servers]]`: one way to each server, what only the files say about it, and its secrets. */
 
 import { resolve } from "node:path";
+import { findDirectoryFault } from "../../base/bounded-file.ts";
 import { given } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
@@ -58,7 +59,10 @@ function readPlace(
     for (const key of ["token", "ca"] as const) {
       if (server[key] !== undefined) fail(key, "is for a server with a url");
     }
-    return { kind: "command", command, args, env, cwd: resolve(directory, cwd) };
+    const place = resolve(directory, cwd);
+    const misplaced = findDirectoryFault(place);
+    if (misplaced !== undefined) fail("cwd", `"${place}" ${misplaced}`);
+    return { kind: "command", command, args, env, cwd: place };
   }
   if (args.length > 0) fail("args", "is for a server with a command");
   if (Object.keys(env).length > 0) fail("env", "is for a server with a command");

@@ -371,6 +371,8 @@ describe("[[mcp.servers]]", () => {
     [{ name: "a", url: "https://a.example", command: "a" }, "needs either url or command"],
     [{ name: "a", url: "http://a.example" }, "expected https"],
     [{ name: "a", command: "a", token: "t" }, "is for a server with a url"],
+    [{ name: "a", command: "a", cwd: "nowhere" }, 'nowhere" does not exist'],
+    [{ name: "a", command: "a", cwd: "agtp-server.toml" }, 'toml" must be a directory'],
     [{ name: "a", url: "https://a.example", args: ["b"] }, "is for a server with a command"],
     [{ name: "a", url: "https://a.example", env: { A: "b" } }, "is for a server with a command"],
     [{ name: "a", url: "https://a.example", ca: "none.pem" }, ""],
