@@ -134,7 +134,11 @@ export class Idempotency {
   async #execute(id: string, request: KeyedRequest, execute: Execute): Promise<ApiAnswer> {
     let kept: ApiAnswer | undefined;
     const drafts: Draft[] = [];
+    const before = this.#kept.get(id);
     const keep = (answer: ApiAnswer): readonly AlsoChange[] => {
+      // Heard of meanwhile: the commit would be guarded by the key as it is taken.
+      if (this.#kept.get(id) !== before)
+        throw new AlsoTakenError({ collection: COLLECTION, key: id });
       kept = answer;
       const draft = this.#kept.draft(id, this.#entryOf(request, answer), { isGuarded: true });
       if (draft === undefined) return [];
