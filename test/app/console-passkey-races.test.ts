@@ -13,7 +13,7 @@ const SESSIONS = 6;
 /** A link of a node so slow that it hears of nothing before the next request. */
 const LATE_MS = 50;
 
-/** What a browser sends to register a passkey, which nobody has signed for. */
+/** The body of a registration, without a signature of an earlier passkey. */
 async function registrationOf(
   visitor: ConsoleVisitor,
   passkey: SoftPasskey,
