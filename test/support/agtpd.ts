@@ -87,7 +87,7 @@ export async function startProgram(
   };
 }
 
-function launch({ args = [], cwd, env, before }: ProgramOptions): Child {
+export function launch({ args = [], cwd, env, before }: ProgramOptions): Child {
   // Without the flags of its first line it cannot use the bytecode that the build kept.
   const command = [process.execPath, ...daemonFlags(PROGRAM), PROGRAM, ...args];
   const [file, ...rest] =

@@ -1,4 +1,6 @@
 /** `agtpd state`: beside a daemon that is asked, without one, and what becomes of older copies. */
+
+import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -12,7 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { runCommand, runProgram, startProgram } from "../support/agtpd.ts";
+import { launch, runCommand, runProgram, startProgram } from "../support/agtpd.ts";
 import { createDaemon, type RawClient } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
@@ -156,12 +158,44 @@ describe("agtpd state", () => {
     await use(configPath, 3);
     const refused = await state(configPath, "import", file);
     expect(refused.err).toContain("--replace");
+    const unread = await state(configPath, "import", `${file}.none`);
+    expect(unread).toMatchObject({ exitCode: 2 });
+    expect(unread.err).toContain("cannot read");
     expect((await state(configPath, "import", file, "--replace")).exitCode).toBe(0);
     expect(chainIn(directory)).toEqual(ids);
     const aside = readdirSync(join(directory, ".agtp")).filter((name) => /replaced-/.test(name));
     expect(aside.map((name) => name.replace(/\.replaced-.*/, ""))).toEqual(["journal", "state.db"]);
     const old = walkChain(readJournal(join(directory, ".agtp", aside[0] ?? "")), ALICE);
     expect(old).toHaveLength(5);
+  });
+
+  it("writes one of two exports that are made at once under one name, whole", async () => {
+    const { configPath, ids } = await makeUsed(200);
+    const directory = makeDirectory();
+    const file = join(directory, "state.ndjson");
+    const both = await Promise.all([file, file].map((one) => state(configPath, "export", one)));
+    expect(both.map(({ exitCode }) => exitCode).toSorted()).toEqual([0, 1]);
+    expect(readdirSync(directory)).toEqual(["state.ndjson"]);
+    const other = makeDeployment(FILES);
+    expect((await state(other.configPath, "import", file)).exitCode).toBe(0);
+    expect(chainIn(other.directory)).toEqual(ids);
+  });
+
+  it("leaves no part of an export that is interrupted", async () => {
+    const { configPath } = await makeUsed(1);
+    const directory = makeDirectory();
+    const daemon = await startProgram(configPath);
+    // A daemon that stands still keeps the export waiting.
+    daemon.child.kill("SIGSTOP");
+    const file = join(directory, "state.ndjson");
+    const child = launch({ args: ["state", "export", file, "--config", configPath] });
+    const ended = once(child, "exit");
+    await vi.waitFor(() => expect(readdirSync(directory)).toHaveLength(1), 20_000);
+    child.kill("SIGINT");
+    expect(await ended).toEqual([null, "SIGINT"]);
+    expect(readdirSync(directory)).toEqual([]);
+    daemon.child.kill("SIGKILL");
+    await daemon.outcome;
   });
 
   it("lets nothing begin anew where an import was killed before it took its place", async () => {

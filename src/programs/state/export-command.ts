@@ -1,6 +1,7 @@
 /** `agtpd state export`: writes what a deployment keeps to a file, judged as an import would judge it. */
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Readable } from "node:stream";
 import type { Config } from "../../app/config/config.ts";
@@ -64,28 +65,36 @@ async function exportTo(
   directory: string,
   configOf: () => Config,
 ): Promise<Totals> {
-  const part = `${target}.part`;
-  const file = openNew(target, part);
-  const out: ExportFile = { target, file };
+  const part = `${target}.${randomUUID()}.part`;
+  const out: ExportFile = { target, file: openPart(target, part) };
+  const clear = (): void => rmSync(part, { force: true });
+  const onSignal = (signal: NodeJS.Signals): void => {
+    clear();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of INTERRUPTIONS) process.once(signal, onSignal);
   try {
     const octets = await askDaemon(directory);
     const totals =
       octets === undefined ? await exportOffline(configOf(), out) : await write(octets, out);
     written(target, () => {
-      fsyncSync(file);
-      renameSync(part, target);
+      fsyncSync(out.file);
+      nameNew(part, target);
       syncPath(dirname(target));
     });
     return totals;
   } catch (error) {
-    rmSync(part, { force: true });
     if (error instanceof StateFileError) throw new CommandRefusal(`the export ${error.message}`);
     const fault = findStoreFault(error);
     throw fault === undefined ? error : usage(fault.message);
   } finally {
-    closeSync(file);
+    for (const signal of INTERRUPTIONS) process.off(signal, onSignal);
+    closeSync(out.file);
+    clear();
   }
 }
+
+const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** The file that an export is written to, open, and the name that it gets. */
 interface ExportFile {
@@ -93,29 +102,38 @@ interface ExportFile {
   readonly file: number;
 }
 
-/** Does what a full disk may refuse. */
+/** Does what a full disk, or a file that is there, may refuse. */
 function written<T>(target: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
-    throw usage(`cannot write ${target}: ${reasonOf(error)}`);
+    if (codeOf(error) !== "EEXIST") throw usage(`cannot write ${target}: ${reasonOf(error)}`);
+    throw new CommandRefusal(`cannot write ${target}: it is there already`);
   }
 }
 
-/** A file that is there is not written over: it may be the only copy. */
-function openNew(target: string, part: string): number {
-  try {
+function openPart(target: string, part: string): number {
+  return written(target, () => {
+    // Nobody waits for a long export that has no place.
     closeSync(openSync(target, "wx", 0o600));
     rmSync(target);
-    rmSync(part, { force: true });
     return openSync(part, "wx", 0o600);
+  });
+}
+
+/** A file that is there is not written over: it may be the only copy. */
+function nameNew(part: string, target: string): void {
+  try {
+    linkSync(part, target);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") {
-      throw new CommandRefusal(`cannot write ${target}: it is there already`);
-    }
-    throw usage(`cannot write ${target}: ${reasonOf(error)}`);
+    if (!WITHOUT_LINKS.includes(codeOf(error))) throw error;
+    closeSync(openSync(target, "wx", 0o600));
+    renameSync(part, target);
   }
 }
+
+/** Some file systems have no second names. */
+const WITHOUT_LINKS: readonly unknown[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
 
 /** The lines of the daemon that runs there; undefined where none does. */
 async function askDaemon(directory: string): Promise<AsyncIterable<Buffer> | undefined> {

@@ -3,7 +3,7 @@
  * there, and takes its place at the end; what was there is set aside under another name.
  */
 
-import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
+import { accessSync, constants, createReadStream, existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../app/config/config.ts";
 import { syncPath } from "../../base/state-files.ts";
@@ -38,6 +38,7 @@ export const importCommand: Command = command({
       checkDriver(config, "state is imported into sqlite or postgres");
     }
     const source = resolve(terminal.directory, file);
+    checkReadable(source);
     const { report, setAside } = await withState(config, "agtpd state import", async () => {
       if (config.store.driver === "postgres") return importShared(source, config, replace);
       if (!replace) await checkEmpty(config);
@@ -64,6 +65,14 @@ async function checkEmpty(config: Config): Promise<void> {
   throw new CommandRefusal(
     "the deployment has a state already: --replace sets it aside and takes that of the file",
   );
+}
+
+function checkReadable(source: string): void {
+  try {
+    accessSync(source, constants.R_OK);
+  } catch (error) {
+    throw explained(error, source);
+  }
 }
 
 /** A name of PostgreSQL has no more octets. */
