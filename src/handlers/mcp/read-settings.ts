@@ -142,18 +142,14 @@ export interface McpServerConfig {
 /** A command is given so long by default. */
 export const STARTUP_MS = 120_000;
 
+/** The names that one may have. */
+export const SERVER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$";
+
 /** Its schema. */
 export const mcpServerSection: Schema = table(
   "An MCP server behind endpoints: either url or command",
   {
-    name: optional(
-      word(
-        "",
-        "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
-        "letters, digits, - and _",
-        "How endpoints name it",
-      ),
-    ),
+    name: optional(word("", SERVER_NAME, "letters, digits, - and _", "How endpoints name it")),
     url: optional(text("", "Streamable HTTP; https unless allow_http is true")),
     token: optional(credential("The bearer token that it wants; best taken from the environment")),
     ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),

@@ -7,6 +7,7 @@ import { McpServer, type OfferedTools } from "../../handlers/mcp/mcp-server.ts";
 import {
   type McpServerSettings,
   readMcpSettings,
+  SERVER_NAME,
   STARTUP_MS,
 } from "../../handlers/mcp/read-settings.ts";
 import { kebab } from "../../openapi/words.ts";
@@ -38,14 +39,17 @@ export function nameServer(
   { config, name, variables }: Naming,
   terminal: Terminal,
 ): NamedServer {
+  if (name !== undefined && !new RegExp(SERVER_NAME).test(name)) {
+    throw usage(`--name ${JSON.stringify(name)}: expected letters, digits, - and _`);
+  }
   const limits = {
     ...{ timeoutMs: TIMEOUT_MS, connectMs: STARTUP_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
   };
   if (/^https?:\/\//i.test(target)) {
     if (!URL.canParse(target)) throw usage(`${JSON.stringify(target)} is no URL`);
     refuseVariables(variables);
-    const { hostname, protocol } = new URL(target);
-    const named = name ?? (kebab(hostname) || "server");
+    const { host, protocol } = new URL(target);
+    const named = name ?? (kebab(host) || "server");
     const entry = {
       name: named,
       url: target,

@@ -7,6 +7,7 @@ import { parse } from "smol-toml";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
+import { nameServer } from "../../../src/programs/mcp/named-server.ts";
 import { runProgram } from "../../../src/programs/shell/run-program.ts";
 import { configFile, makeDeployment } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
@@ -180,6 +181,19 @@ describe("agtp-mcp import", () => {
     expect(readEndpoints(desk, "made")[0]).toMatchObject({ tool: "add", path: "/tools" });
     await desk.run("import", "tools", "-o", "other", "--only", "add");
     expect(readEndpoints(desk, "other")[0]).not.toHaveProperty("tool");
+  });
+
+  it("names a server at a URL after its host and port, or as the configuration may name it", async () => {
+    const usual = { config: "agtp-server.toml", variables: [] };
+    const terminal = keepingTerminal(makeDirectory());
+    const nameOf = (url: string, name?: string): unknown =>
+      nameServer(url, [], { ...usual, ...(name === undefined ? {} : { name }) }, terminal).entry?.[
+        "name"
+      ];
+    expect(nameOf("http://127.0.0.1:4100/mcp")).toBe("127-0-0-1-4100");
+    expect(nameOf("https://mcp.example/mcp")).toBe("mcp-example");
+    expect(nameOf("https://mcp.example/mcp", "tools_2")).toBe("tools_2");
+    expect(() => nameOf("https://mcp.example/mcp", "my tools")).toThrow("--name");
   });
 
   it("says that a server cannot be asked", async () => {
