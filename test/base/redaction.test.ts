@@ -98,6 +98,21 @@ describe("value", () => {
     });
   });
 
+  it("takes about as long for many short texts as for a long one", () => {
+    const redactor = redactorOf({ DOOR: "opensesame" });
+    const piece = "abcdefghijkl";
+    const leastMs = (value: unknown): number => {
+      const spent = Array.from({ length: 5 }, () => {
+        const startedAt = cpuMs();
+        redactor.value(value);
+        return cpuMs() - startedAt;
+      });
+      return Math.min(...spent);
+    };
+    const longMs = leastMs(piece.repeat(49_000));
+    expect(leastMs(Array.from({ length: 49_000 }, () => piece))).toBeLessThan(8 * longMs);
+  });
+
   it("leaves alone what has no secret", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false, maxDepth: 4 }), (value) => {
