@@ -13,7 +13,9 @@ export interface PeerAddress {
 }
 
 /** A connection as Node has it below its sockets. */
-export interface AcceptedHandle extends Pick<Socket, "bytesRead"> {
+export interface AcceptedHandle extends Pick<Socket, "bytesRead" | "bytesWritten"> {
+  /** Octets that the system has not taken yet. */
+  readonly writeQueueSize: number;
   getpeername(to: Partial<PeerAddress>): number;
   setNoDelay(on: boolean): number;
   close(): void;
@@ -96,4 +98,31 @@ export function secureHandle(accepted: AcceptedHandle, options: TLSSocketOptions
   // Without a socket below it, a client's is meant, which is not connected yet.
   (socket as { connecting: boolean }).connecting = false;
   return socket;
+}
+
+/**
+ * Looks for a write that has failed and says nothing: Node passes the failure over where a peer resets the connection
+ * while the session tickets are on their way, and the socket would be kept as that of a peer that does not read.
+ */
+export class LostWrites {
+  readonly #lower: RawConnection;
+  readonly #secured: Pick<Socket, "writableLength">;
+  /** Octets that had left at the last look, where none was on its way though some wait. */
+  #leftAt: number | undefined;
+
+  /** The connection that was accepted, and the socket over it. */
+  constructor(lower: RawConnection, secured: Pick<Socket, "writableLength">) {
+    this.#lower = lower;
+    this.#secured = secured;
+  }
+
+  /** Tells whether something waited at the last look, waits still, and nothing takes it away. */
+  areLost(): boolean {
+    if (this.#lower instanceof Socket) return false;
+    const { writeQueueSize, bytesWritten } = this.#lower;
+    const isStuck = writeQueueSize === 0 && this.#secured.writableLength > 0;
+    const areLost = isStuck && this.#leftAt === bytesWritten;
+    this.#leftAt = isStuck ? bytesWritten : undefined;
+    return areLost;
+  }
 }

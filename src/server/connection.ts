@@ -14,6 +14,7 @@ import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
+import type { LostWrites } from "./accepted-socket.ts";
 import type { SendBudget, TlsOverhead } from "./connection-limits.ts";
 import { Inbox, readShared } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
@@ -38,6 +39,7 @@ interface ConnectionContext {
 interface OtherEnd {
   readonly peer: Peer;
   readonly overhead: TlsOverhead;
+  readonly writes: LostWrites;
 }
 
 /** Serves a socket whose handshake is done. */
@@ -48,6 +50,7 @@ export class Connection implements BatchedWriter {
   readonly #outbox: Outbox;
   readonly #peer: Peer;
   readonly #overhead: TlsOverhead;
+  readonly #writes: LostWrites;
   #running: Exchange | undefined;
   #isNew = true;
   #isUnanswered = true;
@@ -63,9 +66,10 @@ export class Connection implements BatchedWriter {
   #workedAt = 0;
 
   /** Listens to the socket once for each event: what else has to hear of it is told from here. */
-  constructor(socket: TLSSocket, context: ConnectionContext, { peer, overhead }: OtherEnd) {
-    this.#peer = peer;
-    this.#overhead = overhead;
+  constructor(socket: TLSSocket, context: ConnectionContext, other: OtherEnd) {
+    this.#peer = other.peer;
+    this.#overhead = other.overhead;
+    this.#writes = other.writes;
     this.#socket = socket;
     this.#context = context;
     this.#inbox = new Inbox(socket, context.limits);
@@ -229,6 +233,7 @@ export class Connection implements BatchedWriter {
     const isExcessive = this.#overhead.isExcessive(this.#requests);
     this.#requests = 0;
     if (isExcessive) this.abort(new Error("the caller only updates its keys"));
+    else if (this.#writes.areLost()) this.abort(new Error("the caller has reset the connection"));
     else if (this.#inbox.isOver(now)) this.#socket.destroy();
     // A peer that is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);

@@ -14,6 +14,7 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 import {
   type Accepted,
   discard,
+  LostWrites,
   peerOf,
   type RawConnection,
   secureHandle,
@@ -107,7 +108,8 @@ export function createListener(options: ListenerOptions): Listener {
         const overhead = new TlsOverhead(lower, socket);
         const { certificate, certificateFault } = peer.identity;
         const caller = { address, port, certificate, certificateFault };
-        connections.add(new Connection(socket, context, { peer: caller, overhead }));
+        const writes = new LostWrites(lower, socket);
+        connections.add(new Connection(socket, context, { peer: caller, overhead, writes }));
       });
     };
   };

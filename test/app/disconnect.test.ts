@@ -19,6 +19,16 @@ async function connectOverTcp({ port }: Daemon) {
   return { tcp, tls };
 }
 
+/** Connects again and again until it is let in, and stays. */
+async function untilServed({ connect }: TestDaemon): Promise<number> {
+  for (;;) {
+    const client = await connect().catch(() => undefined);
+    if (client === undefined) continue;
+    client.write(echo(7));
+    return (await client.replies(1))[0]?.status ?? 0;
+  }
+}
+
 async function expectServing({ connect }: TestDaemon): Promise<void> {
   const client = await connect();
   client.write(echo(7));
@@ -175,6 +185,25 @@ describe("a reset", () => {
     await aborted;
     await server.close();
     expect(server.log.at(-1)?.["event"]).toBe("stopped");
+  });
+
+  it("right after the handshake gives the places of those that asked for much to others", async () => {
+    const places = 8;
+    const limits = { header_timeout_ms: 400, max_connections_per_address: places };
+    const server = await openDaemon(serverFiles({ limits: { ...limits, idle_timeout_ms: 600_000 } }));
+    const resets = Array.from({ length: places }, async () => {
+      const tcp = connectTcp({ host: "127.0.0.1", port: server.daemon.port });
+      const tls = connectTls({ socket: tcp, rejectUnauthorized: false });
+      tls.on("error", () => undefined);
+      await once(tls, "secureConnect");
+      const asked = Buffer.concat(Array.from({ length: 64 }, (_, index) => echo(index)));
+      await new Promise((resolve) => tls.write(asked, resolve));
+      tcp.resetAndDestroy();
+    });
+    await Promise.all(resets);
+    // Each asks anew until it is let in.
+    const others = Array.from({ length: places }, () => untilServed(server));
+    expect(await Promise.all(others)).toEqual(Array(places).fill(200));
   });
 
   it("leaves nothing behind", async () => {
