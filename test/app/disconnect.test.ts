@@ -190,7 +190,9 @@ describe("a reset", () => {
   it("right after the handshake gives the places of those that asked for much to others", async () => {
     const places = 8;
     const limits = { header_timeout_ms: 400, max_connections_per_address: places };
-    const server = await openDaemon(serverFiles({ limits: { ...limits, idle_timeout_ms: 600_000 } }));
+    const server = await openDaemon(
+      serverFiles({ limits: { ...limits, idle_timeout_ms: 600_000 } }),
+    );
     const resets = Array.from({ length: places }, async () => {
       const tcp = connectTcp({ host: "127.0.0.1", port: server.daemon.port });
       const tls = connectTls({ socket: tcp, rejectUnauthorized: false });
