@@ -65,7 +65,6 @@ export interface Refused {
   readonly isInspectable?: boolean;
 }
 
-/** All that a daemon serves with. */
 export interface Built {
   readonly kind: "built";
   readonly deployment: Deployment;
@@ -84,7 +83,6 @@ interface BuildOptions {
   readonly isPersistent: boolean;
   /** The state of the daemon that is being reloaded. */
   readonly kept?: ProcessState;
-  /** The configuration, where it was read already. */
   readonly loaded?: LoadedConfig;
 }
 

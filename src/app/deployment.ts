@@ -39,7 +39,6 @@ import {
 import { MODULES } from "./modules.ts";
 import { type AnyModule, type Provisioned, provisionModules } from "./provision.ts";
 
-/** A deployment that can be served. */
 export interface Deployment {
   readonly config: Config;
   readonly dispatcher: Dispatcher;

@@ -207,7 +207,6 @@ function quoted(text: string): string {
   return jsonText(clip(text, MAX_LOGGED_LENGTH));
 }
 
-/** A refusal that was logged, by what was asked for. */
 interface LoggedRefusal {
   readonly method: string;
   readonly path: string;

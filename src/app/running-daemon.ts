@@ -16,7 +16,6 @@ import { type PortFault, portProblem } from "./start-report.ts";
 /** The files that a line of the log names. */
 const MAX_NAMED = 10;
 
-/** A daemon that is listening. */
 export interface Daemon {
   readonly address: string;
   readonly port: number;
@@ -38,7 +37,6 @@ export interface Daemon {
   readonly exitCode: 0 | 1;
 }
 
-/** A daemon, or what keeps it from starting. */
 export type StartResult = { readonly kind: "started"; readonly daemon: Daemon } | Refused;
 
 export abstract class RunningDaemon implements Daemon, Controlled {

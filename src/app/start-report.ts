@@ -19,7 +19,6 @@ import { environmentAt } from "./config/load.ts";
 import type { StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 
-/** A port that cannot be had. */
 export interface PortFault {
   readonly key: string;
   readonly host: string;

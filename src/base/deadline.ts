@@ -7,7 +7,6 @@ import { setMaxListeners } from "node:events";
 
 /** The causes that end something. */
 export interface Ends {
-  /** Any of them. */
   readonly signals: readonly AbortSignal[];
   /** Counted from the beginning; 0 is over at once. */
   readonly timeoutMs?: number;

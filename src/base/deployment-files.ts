@@ -11,7 +11,6 @@ import { isWithin, realPath, relativePath } from "./paths.ts";
 import type { Problem } from "./problem.ts";
 import { codeOf } from "./thrown.ts";
 
-/** The place of a configuration. */
 export interface ConfigPlace {
   /** Directory of agtp-server.toml; every relative path was resolved against it. */
   readonly directory: string;
@@ -19,7 +18,6 @@ export interface ConfigPlace {
   readonly file: string;
 }
 
-/** The directory to look in. */
 export interface FilesLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;

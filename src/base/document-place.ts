@@ -37,7 +37,6 @@ interface RecordsOptions {
   readonly most?: number;
 }
 
-/** One value of a document. */
 export class DocumentPlace implements Place {
   /** Undefined where there is none. */
   readonly value: unknown;

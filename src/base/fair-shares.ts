@@ -129,7 +129,6 @@ export class FairSlots {
 /** Gives a place back; once. */
 export type Leave = () => void;
 
-/** Places by their owners. */
 interface Holding {
   readonly owner: TaskOwner;
 }

@@ -32,7 +32,6 @@ export interface JsonBounds {
 /** The bound that a text exceeds. */
 export type JsonExcess = "depth" | "members" | "names" | "values" | "containers";
 
-/** The result of a count. */
 interface JsonScan {
   readonly excess: JsonExcess | undefined;
   /** By turns where the inside of a bracket of the last level that counts begins, and where it ends. */

@@ -6,7 +6,6 @@
 /** The source that it is made from; with equal members nothing has changed. */
 type Stamp = readonly unknown[];
 
-/** Keeps the last one. */
 export class Latest<T> {
   readonly #make: () => Promise<T>;
   readonly #stampOf: () => Stamp;

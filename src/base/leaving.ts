@@ -5,7 +5,6 @@
 
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel";
 
-/** Where it goes. */
 export interface Leaving {
   readonly kind: "peer" | "mcp" | "process" | "model";
   /** The name that the operator has given the other side. */
@@ -43,7 +42,6 @@ export interface LeavingEnd {
   readonly usage?: LeavingUsage | undefined;
 }
 
-/** Channel names. */
 export const LEAVING_CHANNELS = { begin: "agtpd:leaving", end: "agtpd:leaving:end" } as const;
 
 const begun = channel(LEAVING_CHANNELS.begin);

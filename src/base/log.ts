@@ -9,13 +9,11 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from "pin
 import type { JsonRecord } from "./json-value.ts";
 import type { LogLevel } from "./log-level.ts";
 
-/** The destination of lines. */
 export interface LogSink extends DestinationStream {
   /** Sends what was collected; resolves when it is written, or when nobody takes it. */
   flush(): Promise<void>;
 }
 
-/** The log of one process. */
 export interface Log {
   readonly logger: Logger;
   /** One finished line without its line feed. */

@@ -51,7 +51,6 @@ export class LoopTurns {
   }
 }
 
-/** The turns of long requests. */
 export const LONG_TURNS: LoopTurns = new LoopTurns();
 
 /** Does what is made of so many octets: at once where they are few, else when its turn comes. */

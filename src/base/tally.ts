@@ -7,12 +7,10 @@ export class Tally {
     return this.#counts.get(key) ?? 0;
   }
 
-  /** There is one more. */
   add(key: string): void {
     this.#counts.set(key, this.of(key) + 1);
   }
 
-  /** There is one less. */
   remove(key: string): void {
     const left = this.of(key) - 1;
     if (left > 0) this.#counts.set(key, left);

@@ -109,7 +109,6 @@ export interface CatalogConfig {
   readonly file: string;
 }
 
-/** Its schema. */
 export const catalogSection: Schema = table("The method catalog", {
   file: path("catalog/methods.json", "The catalog of approved methods"),
 });

@@ -20,7 +20,6 @@ import { AgtpClientError } from "./client-error.ts";
 import { ClientConnection, type ConnectionOptions } from "./connection.ts";
 import { Exchange, readResponse } from "./exchange.ts";
 
-/** The options of clients that the daemon has. */
 interface BoundedOptions extends ClientOptions {
   /** Says what there is too much of in the body of an answer: it is not parsed, and there is no answer then. */
   readonly excessOf?: (body: Uint8Array) => string | undefined;

@@ -13,7 +13,6 @@ import { AgtpClientError } from "./client-error.ts";
 import { connectionError, isTurnedAway, lateConnection, openSocket, pinFault } from "./connect.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Options of a connection. */
 export interface ConnectionOptions {
   readonly peer: Peer;
   readonly limits: ResponseLimits;

@@ -13,7 +13,6 @@ import type { ServerState } from "../state/state.ts";
 import { isStoreUnavailable, StoreUnavailableError } from "../state/store-fault.ts";
 import type { ExchangeView } from "./routes/route.ts";
 
-/** One event. */
 export interface StreamEvent {
   /** In whose stream it is. */
   readonly agentId: string;
@@ -40,7 +39,6 @@ export type RecordStreamEvents = (
   cause?: CausingRequest,
 ) => Promise<readonly string[]>;
 
-/** The parts that write events. */
 export interface EventParts {
   readonly attributor: Attributor;
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;

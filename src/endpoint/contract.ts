@@ -36,7 +36,6 @@ export interface ContractEndpoint {
  */
 export type ContractState = "offered" | "active" | "released" | "revoked" | "expired";
 
-/** A contract. */
 export interface Contract {
   /** Opaque; also the value of the Contract-Synthesized header. */
   readonly synthesisId: string;

@@ -123,7 +123,6 @@ export const SEMANTIC_KEYS: Properties = {
   is_idempotent: optional(flag(false, "A second call changes nothing more")),
 };
 
-/** The semantic block. */
 export const semanticSchema: Schema = table(
   "Purpose and effect, by which agents choose",
   SEMANTIC_KEYS,
@@ -200,7 +199,6 @@ export const ENDPOINT_KEYS: Properties = {
   deprecated: optional(table("Notice that it will go", DEPRECATION_KEYS, ["deprecated_in"])),
 };
 
-/** The schema of a whole file. */
 export const endpointFileSchema: Schema = {
   title: "An endpoint file",
   ...optional(

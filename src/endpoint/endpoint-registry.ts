@@ -196,7 +196,6 @@ function segmentsOf(path: string, max: number): readonly string[] | undefined {
   return segments;
 }
 
-/** The number of segments of a request path. */
 function countSegments(path: string): number {
   let count = 0;
   for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) count += 1;

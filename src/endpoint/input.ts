@@ -56,7 +56,6 @@ export const NO_JSON = "the body is not JSON";
 /** A body is cut off where it is too deep wherever its envelope puts it. */
 const BOUNDS: JsonBounds = { ...REQUEST_BOUNDS, cutDepth: REQUEST_BOUNDS.depth + 16 };
 
-/** The members of an envelope. */
 export const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   "method",
   "task_id",

@@ -81,7 +81,6 @@ export const RECIPE_KEYS: Properties = {
   }),
 };
 
-/** The schema of a whole file. */
 export const recipeFileSchema: Schema = {
   title: "A recipe file",
   ...optional(

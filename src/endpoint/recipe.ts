@@ -6,7 +6,6 @@
 import type { LinearRegex } from "../schema/linear-regex.ts";
 import type { SemanticBlock } from "./endpoint.ts";
 
-/** The source of one parameter of a step. */
 export type ParameterSource =
   /** The caller's input, by name. */
   | { readonly kind: "proposal"; readonly value: string }

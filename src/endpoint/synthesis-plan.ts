@@ -87,7 +87,6 @@ export interface Synthesizer {
 /** The sources of plans, in the order in which they are asked. */
 type PlanKind = "recipe" | "passthrough" | "planner";
 
-/** One line of the log. */
 interface LogEntry {
   readonly stage: PlanKind;
   readonly outcome: "considered" | "rejected" | "chosen";
@@ -101,7 +100,6 @@ interface LogEntry {
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
-/** The subject of an entry. */
 export type LogSubject = Pick<LogEntry, "recipe" | "method" | "path">;
 
 const MAX_ENTRIES = 50;

@@ -34,7 +34,6 @@ const DIGITS = /^[0-9]+$/;
 /** The encoding of a body: octets of ASCII are characters of latin1. */
 export type BodyEncoding = "latin1" | "utf8";
 
-/** The undeclared members of one request. */
 export class UndeclaredMembers implements SentNames {
   readonly #declared: DeclaredMembers;
   readonly #names: string[] = [];

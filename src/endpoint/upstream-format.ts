@@ -4,7 +4,6 @@
  */
 import { isFieldValue, isToken } from "../wire/header-fields.ts";
 
-/** The formats of a request body. */
 export const BODY_FORMATS = ["json", "form", "multipart", "text", "binary", "none"] as const;
 /** A format in which a body is sent, or that none is. */
 export type BodyFormat = (typeof BODY_FORMATS)[number];
@@ -12,7 +11,6 @@ export type BodyFormat = (typeof BODY_FORMATS)[number];
 /** The methods that have a body unless their endpoint says otherwise. */
 export const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** The formats of a response body. */
 export const RESPONSE_FORMATS = ["json", "text", "binary", "json_lines", "events"] as const;
 /** A format in which an answer is read. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];

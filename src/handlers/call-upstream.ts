@@ -30,7 +30,6 @@ export interface UpstreamAnswer {
   readonly resume: JsonRecord;
 }
 
-/** The progress of an upstream. */
 export interface UpstreamProgress {
   readonly progress: number;
   readonly total?: number;

@@ -184,7 +184,6 @@ export interface HandlersConfig {
   readonly root: string;
 }
 
-/** Its schema. */
 export const handlersSection: Schema = table("Handler modules", {
   root: path(".", "Dotted handler paths start here; nothing outside is reachable"),
 });

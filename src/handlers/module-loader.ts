@@ -18,7 +18,6 @@ import type { ModuleEnds, OnClose } from "./module-ends.ts";
 import { describeImportFault, findModuleFile, parseFunctionReference } from "./module-file.ts";
 import type { CallProcess } from "./processes/process-call.ts";
 
-/** The place where a reference was written. */
 interface ReferencePlace {
   readonly file: string;
   readonly key: string;
@@ -264,7 +263,6 @@ export function isPlainModule(path: string): boolean {
   return !/\b(?:import|from)\b/.test(code);
 }
 
-/** A function that there is, or why there is not. */
 export type FoundFunction =
   | {
       readonly handler: Handler;
@@ -278,7 +276,6 @@ export type FoundFunction =
       readonly hint?: string | undefined;
     };
 
-/** The processes of a deployment. */
 export interface ProcessFunctions {
   readonly names: readonly string[];
   find(process: string, name: string): FoundFunction;

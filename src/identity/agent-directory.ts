@@ -4,7 +4,6 @@ import type { Paced } from "../base/paced.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 
-/** The agents of one server. */
 export interface AgentDirectory {
   /** By canonical Agent-ID. */
   find(agentId: string): AgentDocument | undefined;

@@ -37,7 +37,6 @@ export interface AgentDocument extends TrustPosture {
   stamped?: string;
 }
 
-/** The status of an agent in its lifecycle. */
 export type AgentStatus = "active" | "suspended" | "retired" | "deprecated";
 
 /** None: the operator's own word. Else whether the issuer of a verified signature is trusted. */

@@ -22,7 +22,6 @@ export interface TokenClaims {
   readonly scopes?: readonly string[];
 }
 
-/** The verdict on a token. */
 export type TokenVerdict =
   | ({ readonly kind: "valid" } & TokenClaims)
   | {
@@ -82,7 +81,6 @@ export const SIGNATURE_ALGORITHMS = [
   "PS384",
   "PS512",
 ] as const;
-/** One of the accepted algorithms. */
 export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
 /** The longest token that is looked at, in characters. */

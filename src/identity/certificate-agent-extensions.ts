@@ -144,7 +144,6 @@ export interface AgentProfile {
   readonly archetype?: string | undefined;
 }
 
-/** An extension that can be written. */
 export interface EncodedExtension {
   readonly oid: string;
   readonly isCritical: boolean;

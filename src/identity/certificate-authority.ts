@@ -23,7 +23,6 @@ import {
 } from "./certificate-writer.ts";
 import { verifyClientCertificate } from "./client-certificate-verification.ts";
 
-/** A request for an Agent Certificate, with its issuer. */
 export interface AgentCertificateRequest extends AgentProfile {
   /** The agent's label, and the organization that answers for it: 1 to 64 characters. */
   readonly name: string;
@@ -40,7 +39,6 @@ export interface AgentCertificateRequest extends AgentProfile {
   readonly now?: number | undefined;
 }
 
-/** The source of a CA. */
 interface AgentCaRequest {
   readonly name: string;
   /** 1 to 3650. */

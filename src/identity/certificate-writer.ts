@@ -25,7 +25,6 @@ import {
 } from "./certificate-der.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
 
-/** A certificate that is to be written. */
 interface CertificateContent {
   readonly issuer: CertificateIssuer;
   /** A Name in DER. */

@@ -37,7 +37,6 @@ export interface Genesis {
 /** The kinds of agents. */
 export const ARCHETYPES = ["assistant", "analyst", "executor", "orchestrator", "monitor"] as const;
 
-/** One of the kinds of agent. */
 export type Archetype = (typeof ARCHETYPES)[number];
 
 /** Members that neither hash nor signature can cover: they are made from both. */

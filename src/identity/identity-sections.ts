@@ -25,7 +25,6 @@ export interface ServerConfig {
   readonly onInvalid: "skip" | "fail";
 }
 
-/** Its schema. */
 export const serverSection: Schema = table(
   "Who this server is and where it listens",
   {
@@ -74,7 +73,6 @@ export interface AgentsConfig {
   readonly default?: string;
 }
 
-/** Its schema. */
 export const agentsSection: Schema = table("The agents this server knows", {
   dir: path("agents", "Directory of *.agent.json and *.genesis.json"),
   disclosure: choice(
@@ -95,7 +93,6 @@ export interface TlsConfig {
   readonly clientCa?: string;
 }
 
-/** Its schema. */
 export const tlsSection: Schema = table("Transport security; TLS 1.3 only", {
   cert: optional(
     path(

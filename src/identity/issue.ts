@@ -66,7 +66,6 @@ export type DocumentOptions = Pick<
   | "principalId"
 >;
 
-/** A signed Genesis. */
 interface IssuedGenesis {
   readonly agentId: string;
   readonly genesis: JsonRecord;

@@ -27,7 +27,6 @@ export interface TrustPosture {
 /** The source that decided each field. */
 type PostureRules = Readonly<Record<PostureField, PostureRule>>;
 
-/** The sources of a posture. */
 type PostureField =
   | "trustTier"
   | "verificationPath"

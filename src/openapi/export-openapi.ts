@@ -20,7 +20,6 @@ import {
 } from "./http-form.ts";
 import { snake, UniqueNames } from "./words.ts";
 
-/** The source of a document. */
 export interface ExportSource {
   /** Everything that is served; what belongs to the protocol itself is left out. */
   readonly endpoints: readonly ExportedEndpoint[];

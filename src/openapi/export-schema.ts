@@ -11,7 +11,6 @@ import { relocateSchema, resolveLocalReference } from "../schema/local-reference
 import { referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
 
-/** The components that an export gathers. */
 export class SchemaComponents {
   readonly #schemas = new Map<string, JsonSchema>();
   readonly #names = new UniqueNames("_");

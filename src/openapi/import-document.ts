@@ -22,7 +22,6 @@ import { SchemaReader } from "./schema-reader.ts";
 import { checkBaseUrl, findBaseUrl, readSchemes, type Variable } from "./servers-and-security.ts";
 import { firstSentence, kebab, Notes, snake, UniqueNames } from "./words.ts";
 
-/** An endpoint with its file. */
 export interface ImportedEndpoint extends DraftedEndpoint {
   /** Relative to the deployment directory. */
   readonly file: string;

@@ -8,7 +8,6 @@ import { pathItems } from "./read-document.ts";
 import { recordAt } from "./references.ts";
 
 const PARAMETER_PLACES = ["path", "query", "querystring", "header", "cookie"] as const;
-/** One parameter of an operation. */
 export interface Parameter {
   readonly name: string;
   readonly place: (typeof PARAMETER_PLACES)[number];

@@ -26,7 +26,6 @@ Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is 
 configuration.`;
 const STATUS_NOTES = NOTES.replace("1 no daemon", "1 it is not ready, no daemon");
 
-/** The status of the daemon. */
 export const statusCommand: Command = command({
   name: "agtpd status",
   description: "Shows the status of a deployment's daemon.",

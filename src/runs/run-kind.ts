@@ -10,7 +10,6 @@ import type { Change } from "../state/store.ts";
 /** `active`: somebody works at it. `waiting`: it goes on with somebody's answer. `over`: it does not. */
 export type RunPhase = "active" | "waiting" | "over";
 
-/** One status of a kind. */
 interface StatusRule<Status extends string> {
   readonly phase: RunPhase;
   /** The statuses that may come after it; it may stay as it is besides. */
@@ -32,7 +31,6 @@ export interface EventCounts {
   readonly isTruncated?: boolean;
 }
 
-/** An event as it is kept. */
 export interface NumberedEvent {
   readonly sequence: number;
 }

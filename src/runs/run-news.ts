@@ -43,7 +43,6 @@ export class RunNews<Run> {
     this.#missed.set(runId, listener);
   }
 
-  /** A run is there that was not. */
   appeared(run: Run): void {
     const runId = this.#idOf(run);
     const listener = this.#missed.get(runId);

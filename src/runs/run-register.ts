@@ -29,7 +29,6 @@ export interface RunStep<Run, Event> {
   readonly events?: readonly Event[];
 }
 
-/** Options of a step. */
 export interface StepOptions {
   /** Changes that are made with it, or not at all; asked for once the step is decided. */
   readonly also?: readonly AlsoChange[] | (() => readonly AlsoChange[]);
@@ -56,7 +55,6 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   readonly #runs: Collection<Run>;
   readonly #log: EventLog<Event> | undefined;
   readonly #news: RunNews<Run>;
-  /** Whose runs are whose. */
   readonly #holders: Holders;
   /** The runs that are executed; deployments hand them over by it. */
   readonly schedule: RunSchedule = new RunSchedule();
@@ -309,7 +307,6 @@ export interface RunRegisterOptions {
   readonly holders?: Holders;
 }
 
-/** The parts of an open register. */
 export interface RegisterParts<Run extends object, Event extends NumberedEvent> {
   readonly kind: RunKind<Run>;
   readonly runs: Collection<Run>;

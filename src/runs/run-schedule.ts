@@ -17,7 +17,6 @@ export interface ScheduledRun {
   readonly isStranger?: boolean;
 }
 
-/** Executes runs. */
 export interface RunExecutor {
   /** The most at once. */
   readonly concurrent: number;

@@ -6,7 +6,6 @@
 import { RE2JSException, RE2JSSyntaxException, RE2Set } from "re2js";
 import { toRe2 } from "./ecma-pattern.ts";
 
-/** A compiled pattern. */
 export interface LinearRegex {
   /** As its author wrote it. */
   readonly source: string;
@@ -16,7 +15,6 @@ export interface LinearRegex {
   test(text: string): boolean;
 }
 
-/** The bounds of a pattern. */
 export interface RegexLimits {
   readonly maxSize: number;
   /** The memory for texts that it saw, in bytes. */

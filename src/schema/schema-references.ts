@@ -124,7 +124,6 @@ export interface SchemaPlace {
   readonly pointer: string;
 }
 
-/** The fault of a schema, and where. */
 export interface SchemaFault extends SchemaPlace {
   readonly message: string;
   readonly hint?: string | undefined;

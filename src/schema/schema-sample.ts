@@ -205,7 +205,6 @@ interface SampleStyle {
   readonly untyped: "string" | "object";
   /** True if a text is made up that matches a pattern. */
   readonly readsPatterns: boolean;
-  /** A text of each format. */
   readonly formats: ReadonlyMap<string, string>;
   /** The first date, in milliseconds since the epoch, the days after it for the others. */
   readonly firstDay?: number;

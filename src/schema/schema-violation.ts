@@ -13,7 +13,6 @@ export type SchemaError = Pick<
   "keyword" | "instancePath" | "params" | "message" | "propertyName"
 >;
 
-/** One violation of a schema. */
 export interface SchemaViolation {
   /** JSON Pointer to the offending member; "" is the whole value. */
   readonly path: string;
@@ -27,7 +26,6 @@ export interface SentNames {
   sentName(member: string): string | undefined;
 }
 
-/** Puts an error in words. */
 export type Wording = (error: SchemaError, sent?: SentNames) => SchemaViolation;
 
 /** More say nothing new to whoever has to mend the input. */
@@ -76,7 +74,6 @@ export class WordedViolation implements SchemaViolation {
     return #isKept in violation && violation.#isKept;
   }
 
-  /** It as JSON. */
   static textOf(violation: SchemaViolation): string {
     if (!(#text in violation)) return JSON.stringify(violation);
     if (violation.#text !== undefined) return violation.#text;
@@ -90,7 +87,6 @@ export class WordedViolation implements SchemaViolation {
     return text;
   }
 
-  /** It as a sentence. */
   static sentenceOf({ path, message }: SchemaViolation): string {
     return `${path || "/"} ${message}`;
   }

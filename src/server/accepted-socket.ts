@@ -24,7 +24,6 @@ export interface AcceptedHandle extends Pick<Socket, "bytesRead" | "bytesWritten
 /** A connection that nobody has read from: as it was accepted, or as the socket that Node made of it. */
 export type RawConnection = Socket | AcceptedHandle;
 
-/** A connection to be served. */
 export interface Accepted {
   readonly lower: RawConnection;
   readonly peer: PeerAddress;

@@ -8,7 +8,6 @@ import { networkOf } from "../base/addresses.ts";
 import { Tally } from "../base/tally.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 
-/** A connection that was let in. */
 export interface Admitted {
   readonly socket: Socket;
   /** Of its peer. */
@@ -222,7 +221,6 @@ interface Held {
 /** A drain waits no longer for a peer that takes nothing of its answer. */
 const HURRIED_MS = 2_000;
 
-/** The limits in force. */
 type SendLimits = Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
 
 /**

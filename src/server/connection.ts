@@ -35,7 +35,6 @@ interface ConnectionContext {
   onClose(connection: Connection): void;
 }
 
-/** The other end of a connection. */
 interface OtherEnd {
   readonly peer: Peer;
   readonly overhead: TlsOverhead;

@@ -12,7 +12,6 @@ export interface Turn {
   begin(): void;
 }
 
-/** The requests of one connection. */
 export class HttpTurns {
   readonly #socket: Socket;
   readonly #waiting: Turn[] = [];

@@ -147,7 +147,6 @@ export class Inbox {
     if (!this.#isClosed) this.close(this.#parser.end());
   }
 
-  /** Forgets what waits. */
   clear(): void {
     this.#waiting.length = 0;
     this.#next = 0;
@@ -226,7 +225,6 @@ export class Inbox {
   }
 }
 
-/** The length of the body. */
 function octetsOf(message: Request | WireFault): number {
   return isWireFault(message) ? 0 : message.body.length;
 }

@@ -38,7 +38,6 @@ export interface TlsIdentity extends PeerRules {
   readonly ticketKeys?: Buffer;
 }
 
-/** The parts of a deployment that are served. */
 interface ServedDeployment {
   readonly identity: TlsIdentity;
   /** New connections take them as they are then. */

@@ -8,7 +8,6 @@ export interface MetricsConfig {
   readonly port: number;
 }
 
-/** Its schema. */
 export const metricsSection: Schema = table("Prometheus metrics over HTTP", {
   enabled: flag(false, "Whether metrics are served"),
   host: host("127.0.0.1", "Address to listen on"),

@@ -29,7 +29,6 @@ interface Piece {
   at: number;
 }
 
-/** The parts of an outbox. */
 export interface OutboxOptions {
   readonly account: SendAccount;
   /** The octets that may wait before nothing more is begun. */
@@ -67,7 +66,6 @@ export class Outbox {
     this.#writePieces();
   }
 
-  /** The socket is closed. */
   closed(): void {
     this.#pieces.length = 0;
     this.#account.close();
@@ -84,7 +82,6 @@ export class Outbox {
     return this.#bytes >= BATCH_BYTES;
   }
 
-  /** Nothing is to be sent. */
   get isEmpty(): boolean {
     return this.#replies.length === 0;
   }

@@ -34,7 +34,6 @@ type PeerVerdict =
 /** Looks at a socket whose handshake is done. */
 export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
 
-/** The verdict on a peer that shows no certificate. */
 export const NO_CERTIFICATE: PeerVerdict = { kind: "admitted", identity: {} };
 const REMEMBERED_CHAINS = 1024;
 

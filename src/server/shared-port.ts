@@ -15,13 +15,10 @@ export interface PortHandle {
   close(): void;
 }
 
-/** A worker that accepts. */
 export interface PortWorker {
   /** From 1 on. */
   readonly number: number;
-  /** Has it accept on the port. */
   listen(handle: PortHandle): void;
-  /** Has it serve a connection. */
   hand(socket: net.Socket, passing: Passing): void;
   /** Tells it how few connections another worker has; undefined: there is no other. */
   tellLeast(count: number | undefined): void;
@@ -99,7 +96,6 @@ export class SharedPort {
     this.#telling.changed(count);
   }
 
-  /** A worker passes a connection on. */
   passed(worker: PortWorker, socket: net.Socket, passing: Passing): void {
     const address = socket.remoteAddress;
     // Its peer may be gone already.

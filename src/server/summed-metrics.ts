@@ -10,7 +10,6 @@ import {
 } from "prom-client";
 import { Turns } from "../base/turns.ts";
 
-/** The metrics of one process. */
 export type ProcessMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /** Asks each process for its metrics, undefined where it does not answer; a process has one key all its life. */

@@ -96,7 +96,6 @@ interface LoadedHttpTls {
   readonly problems: readonly Problem[];
 }
 
-/** The section of an HTTP listener. */
 interface HttpTlsSection {
   readonly enabled: boolean;
   readonly cert?: string;

@@ -6,7 +6,6 @@ import { emitShared } from "./shared-reading.ts";
 import { WorkerPort, type WorkerPortOptions } from "./worker-port.ts";
 import { LINK_DESCRIPTOR, stopReading } from "./worker-process.ts";
 
-/** The way to the parent. */
 export interface WorkerChannel {
   readonly link: Link;
   /** Takes part in the daemon's port from now on. */

@@ -20,10 +20,8 @@ import {
 import type { Passing, PortHandle } from "./shared-port.ts";
 import { ToldCount } from "./told-count.ts";
 
-/** The limits that are shared. */
 export type ConnectionLimits = Pick<LimitsConfig, "maxConnections" | "maxConnectionsPerAddress">;
 
-/** One of several workers. */
 export interface WorkerNumber {
   /** From 1 on. */
   readonly number: number;
@@ -34,7 +32,6 @@ export interface WorkerPortOptions {
   readonly seat: WorkerNumber;
   /** The limits of the whole daemon, as they are now. */
   limits(): ConnectionLimits;
-  /** Serves a connection. */
   take(accepted: Accepted): void;
   /** Gives a connection to the parent. */
   pass(socket: net.Socket, passing: Passing): void;

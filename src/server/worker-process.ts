@@ -14,7 +14,6 @@ import { emitShared } from "./shared-reading.ts";
 /** Takes a connection that a worker passes on. */
 export type OnPassed = (socket: Socket, passing: Passing) => void;
 
-/** How a worker is started. */
 interface WorkerProcessOptions {
   /** A built program, which opens the other end by `openWorkerChannel`. */
   readonly script: string;
@@ -27,7 +26,6 @@ interface WorkerProcessOptions {
   readonly onPassed: OnPassed;
 }
 
-/** The end of a worker. */
 interface WorkerExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

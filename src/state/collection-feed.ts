@@ -14,7 +14,6 @@ import {
   type Told,
 } from "./store.ts";
 
-/** Takes in what the feed tells. */
 interface FeedTaker {
   /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
   ask(): void;

@@ -9,7 +9,6 @@ import { ItemNames } from "./item-names.ts";
 import { Holdings, type Rank, type Wanted } from "./quota.ts";
 import { type Change, type Expectation, knows, type StoredEntry, type Told } from "./store.ts";
 
-/** One key that is written. */
 export interface Write<Item> {
   readonly key: string;
   /** Undefined: it is deleted. */

@@ -16,7 +16,6 @@ export class AlsoTakenError extends Error {
   }
 }
 
-/** How a write is made. */
 export interface WriteOptions {
   /**
    * Changes of other collections that belong to it, as it was decided: all are made or none. Where one
@@ -27,7 +26,6 @@ export interface WriteOptions {
   readonly isEarly?: boolean;
 }
 
-/** How an item is added. */
 export interface AddOptions<Item> extends WriteOptions {
   /** A name that one item is added under at a time, over all nodes. */
   readonly turn?: string;
@@ -39,7 +37,6 @@ export interface AddOptions<Item> extends WriteOptions {
   hasRoom?(): boolean;
 }
 
-/** How an item is changed. */
 export interface ChangeOptions extends WriteOptions {
   /** It may be larger than it was: what the quota has too much of then goes. */
   readonly makesRoom?: boolean;
@@ -51,7 +48,6 @@ export interface Changing<Item> {
   readonly isChanged: boolean;
 }
 
-/** The outcome of adding an item. */
 export type Adding<Item> =
   /** `gone`: the keys that made room. */
   | { readonly kind: "added"; readonly item: Item; readonly gone: readonly string[] }
@@ -59,7 +55,6 @@ export type Adding<Item> =
   | { readonly kind: "taken"; readonly item: Item }
   | { readonly kind: "full" };
 
-/** How a write is drafted. */
 export interface DraftOptions extends Pick<WriteOptions, "isEarly"> {
   /** The commit is not made where somebody else has written the key meanwhile. */
   readonly isGuarded?: boolean;

@@ -31,7 +31,6 @@ interface GuardedOptions extends WriteOptions {
   readonly guards?: readonly string[];
 }
 
-/** What was written is in the store. */
 interface Written {
   /** Undefined: there was nothing to write. */
   readonly revision?: number;

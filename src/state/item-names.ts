@@ -3,7 +3,6 @@
  * share.
  */
 
-/** The names that items have. */
 export interface NamingOptions<Item> {
   /** Of items that share a name, the newest is found by it. */
   readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;

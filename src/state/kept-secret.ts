@@ -4,7 +4,6 @@ import { textIn } from "../base/json-value.ts";
 import { Collection } from "./collection.ts";
 import type { Store } from "./store.ts";
 
-/** Where a secret is kept. */
 interface SecretPlace {
   readonly collection: string;
   readonly key: string;

@@ -9,7 +9,6 @@ export interface StoreCounts {
   recordsAgain: number;
 }
 
-/** All figures of a node, at one moment. */
 export interface NodeFigures extends Readonly<StoreCounts> {
   /** The rest of the lease by which it serves. */
   readonly leaseMs: number;

@@ -254,7 +254,6 @@ function lowestOf(ranked: readonly Ranked[]): Ranked | undefined {
   return lowest;
 }
 
-/** How many it adds. */
 function countOf({ growing }: Wanted): number {
   return growing === undefined ? 1 : 0;
 }

@@ -20,7 +20,6 @@ import { SuspensionRegister } from "./registers/suspension-register.ts";
 import type { Store } from "./store.ts";
 import { exceptStoreFaults } from "./store-fault.ts";
 
-/** The state of a daemon. */
 export interface ServerState {
   readonly store: Store;
   /** The time by which authority ends. */

@@ -6,7 +6,6 @@ import { codeOf } from "../base/thrown.ts";
 import type { StateNotice } from "./notice.ts";
 import { type StoreFaultKind, StoreUnavailableError, storeFaultKind } from "./store-fault.ts";
 
-/** Where an operator is told. */
 export type OnStoreNotice = (notice: StateNotice) => void;
 
 const ADVICE: Readonly<Record<StoreFaultKind, string>> = {

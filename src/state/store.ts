@@ -5,7 +5,6 @@
  * twice.
  */
 
-/** One entry of a collection. */
 export interface StoredEntry {
   readonly key: string;
   /** A JSON value. */
@@ -25,7 +24,6 @@ export interface ListRange {
   readonly isReversed?: boolean;
 }
 
-/** One change of a commit. */
 export type Change =
   | {
       readonly kind: "put";

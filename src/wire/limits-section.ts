@@ -26,7 +26,6 @@ export interface LimitsConfig {
 const MAX_BYTES = 1024 ** 3;
 const MAX_TOTAL_BYTES = 1024 ** 4;
 
-/** Its schema. */
 export const limitsSection: Schema = table("Bounds on what one client, or all of them, may take", {
   request_line_bytes: count(8192, "Longest request line", MAX_BYTES),
   header_bytes: count(65_536, "Longest header section", MAX_BYTES),

@@ -66,7 +66,6 @@ import {
 import { type LimitsConfig, limitsSection } from "../../wire/limits-section.ts";
 import { validateConfig } from "./validate-config.ts";
 
-/** A whole configuration. */
 export interface Config extends ConfigPlace {
   readonly server: ServerConfig;
   readonly tls: TlsConfig;

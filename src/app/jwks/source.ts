@@ -22,7 +22,6 @@ export interface FetchedKeys {
   readonly fault?: undefined;
 }
 
-/** Asks for the keys. */
 export interface JwksSource {
   /** Never rejects. */
   fetch(): Promise<FetchedKeys | { readonly fault: string }>;

@@ -18,7 +18,6 @@ import type { BeginAnswer, BeginOrder, WholeFacts } from "./orders.ts";
 import { type Takings, UntoldTakings } from "./shared-rates.ts";
 import { WorkerWatch } from "./worker-watch.ts";
 
-/** A worker that serves. */
 export interface CrewMember {
   /** From 1 on; the first is the lead. */
   readonly number: number;
@@ -30,7 +29,6 @@ export interface CrewMember {
   readonly untold: UntoldTakings;
 }
 
-/** The surroundings of the workers. */
 interface CrewOptions {
   readonly daemon: DaemonOptions;
   readonly shared: SharedState;
@@ -135,7 +133,6 @@ export class Crew {
     await Promise.all([...this.#processes].map(({ exited }) => exited));
   }
 
-  /** Ends them at once. */
   kill(): void {
     this.#isEnding = true;
     for (const process of this.#processes) process.kill();

@@ -5,7 +5,6 @@ import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
 import type { WorkerNumber } from "../../server/worker-port.ts";
 import type { HttpPorts } from "../serving.ts";
 
-/** The order to begin. */
 export interface BeginOrder extends HttpPorts {
   readonly configPath: string;
   readonly host: string | undefined;
@@ -44,13 +43,11 @@ export interface PrepareAnswer {
   readonly errors: readonly Problem[];
 }
 
-/** A deployment that is served. */
 export interface AdoptAnswer {
   readonly remaining: readonly Problem[];
   readonly fingerprint256: string;
 }
 
-/** A worker as it is now. */
 export interface WorkerStatus {
   /** Connections to the sidecar alone: the parent counts the others. */
   readonly httpConnections: number;

@@ -9,7 +9,6 @@ import type { Rates, Taking } from "../../dispatch/rates/rates.ts";
 
 const TELL_AFTER_MS = 20;
 
-/** The accounts of a process. */
 interface Accounts {
   readonly rates: Rates;
   readonly minuteRates: MinuteRates;

@@ -8,7 +8,6 @@ import type { Config } from "../config/config.ts";
 import type { Crew } from "./crew.ts";
 import type { CommandAnswer, CommandOrder, WorkerStatus } from "./orders.ts";
 
-/** The daemon that the workers are of. */
 interface WholeDaemon {
   /** `host:port`. */
   readonly address: string;
@@ -49,7 +48,6 @@ export async function commandLead({ lead }: Crew, order: CommandOrder): Promise<
   return result;
 }
 
-/** Metrics while they are served. */
 export interface ServedMetrics {
   /** Undefined where they are only pushed. */
   readonly port: number | undefined;

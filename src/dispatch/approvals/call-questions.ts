@@ -22,7 +22,6 @@ import type { Route } from "../routes/route.ts";
 import type { ApprovalPolicy } from "./approval-policy.ts";
 import { approvedCall, callDigest, isReadable, newQuestion, shownCall } from "./approved-call.ts";
 
-/** The parts that keep questions. */
 interface CallQuestionParts {
   readonly policy: ApprovalPolicy;
   readonly escalations: Pick<EscalationRegister, "open" | "now">;

@@ -9,7 +9,6 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import { VERDICTS, type Verdict } from "../../state/registers/escalation.ts";
 import { type Refusal, violationAt } from "../refusals/refusal.ts";
 
-/** One confirmation. */
 export interface Confirmation {
   readonly targetId: string;
   readonly status: Verdict;

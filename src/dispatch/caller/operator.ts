@@ -13,7 +13,6 @@ import { agentUnauthenticated, forbidden, type Refusal } from "../refusals/refus
 import type { ExchangeView } from "../routes/route.ts";
 import type { Peer } from "./peer.ts";
 
-/** The policy that operators are recognised by. */
 export type OperatorPolicy = Pick<IdentityConfig, "operatorCertificates">;
 
 /** The operator at the other end, as records name it; undefined: nobody who is one. */
@@ -36,7 +35,6 @@ function isListed(
   });
 }
 
-/** The rules that authority is judged by. */
 interface AuthorityRules {
   readonly policy: Pick<IdentityConfig, "lifecycleAuth" | "operatorCertificates">;
   readonly certificates: Pick<CertificateRegister, "isRevoked">;

@@ -13,7 +13,6 @@ import { ANONYMOUS } from "./caller.ts";
 import type { CallerState } from "./caller-state.ts";
 import { sessionHolderOf } from "./own-matter.ts";
 
-/** The registers of sessions. */
 export type SessionState = Pick<CallerState, "sessions" | "suspensions">;
 
 /** The session that a request names, and the method that it asks for. */

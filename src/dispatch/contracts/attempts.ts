@@ -33,7 +33,6 @@ interface Kept {
   nextOfAgent: Kept | undefined;
 }
 
-/** The attempts of one agent. */
 interface Share {
   oldest: Kept;
   newest: Kept;

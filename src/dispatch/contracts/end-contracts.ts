@@ -14,13 +14,11 @@ import { floorResult } from "../routes/floor.ts";
 import type { CausingRequest } from "../stream-events.ts";
 import { actorOf, type RecordEvents } from "./contract-events.ts";
 
-/** The parts that end contracts. */
 interface ContractEnds {
   readonly register: Pick<ContractRegister, "change">;
   readonly record: RecordEvents;
 }
 
-/** One that is to end, and why. */
 export interface ContractEnd {
   readonly contract: Contract;
   readonly state: "revoked" | "released";

@@ -27,7 +27,6 @@ import {
 } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
 
-/** The rules that it decides by. */
 interface CallerGateOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;

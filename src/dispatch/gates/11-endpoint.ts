@@ -17,7 +17,6 @@ import {
 import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
-/** The rules that it decides by. */
 interface EndpointGateOptions {
   readonly registry: EndpointRegistry<Route>;
   readonly anonymousDiscovery: boolean;

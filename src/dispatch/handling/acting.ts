@@ -17,7 +17,6 @@ import type { ActEntrance } from "../dispatcher.ts";
 import { Exchange } from "../exchange.ts";
 import { type Recording, recorded, recordOf } from "../recorded.ts";
 
-/** One such request. */
 export interface Acting {
   readonly caller: Caller;
   /** The person in whose name it is made, where no agent makes it. */

@@ -17,7 +17,6 @@ export interface HttpPeer {
 /** Field lines by lower-case name; a name that came twice has two values. */
 type AnswerFields = ReadonlyMap<string, readonly string[]>;
 
-/** An answer as it is sent. */
 export interface HttpAnswer {
   readonly status: number;
   readonly fields: AnswerFields;
@@ -36,7 +35,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** The ports that a daemon has. */
 export interface BoundPorts {
   readonly agtp: number;
   /** Undefined: no HTTP is served. */
@@ -66,7 +64,6 @@ export interface NodeFacts {
   readonly lease_ms: number | null;
 }
 
-/** Facts that only the daemon has. */
 export interface DaemonFacts {
   readonly address: string;
   readonly port: number;

@@ -86,7 +86,6 @@ export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
   extends ServerVocabulary,
     ProcessState,
     Brought {
-  /** Its part of the configuration. */
   readonly config: Config;
   readonly env: Environment;
   readonly log: Pick<CallLog, "info" | "warn" | "error">;

@@ -5,13 +5,11 @@
 import type { Caller } from "../caller/caller.ts";
 import type { Peer } from "../caller/peer.ts";
 
-/** The caller of a QUERY. */
 export interface QueryCaller {
   readonly caller: Caller;
   readonly peer: Peer;
 }
 
-/** Something that was found. */
 export interface QueryEntry {
   /** Unique in its source; becomes part of the result's `source`. */
   readonly id: string;

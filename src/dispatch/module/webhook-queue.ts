@@ -1,7 +1,6 @@
 /** The way to people: what is put here is sent to their endpoint, however often it takes. */
 import type { JsonRecord } from "../../base/json-value.ts";
 
-/** One thing to be delivered. */
 export interface WebhookMessage {
   /** The receiver may see it more than once, under the same id. */
   readonly id: string;
@@ -19,7 +18,6 @@ export interface OutgoingMessage extends WebhookMessage {
   readonly isNews?: true;
 }
 
-/** Keeps and delivers. */
 export interface WebhookQueue {
   /** Resolves when it is kept: it is tried until it was taken or has expired. */
   enqueue(message: WebhookMessage): Promise<void>;

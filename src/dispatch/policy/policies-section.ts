@@ -234,7 +234,6 @@ const oauth = optional(
   ),
 );
 
-/** The schema of the section. */
 export const policiesSection: Schema = table("What the server accepts, from whom", {
   wildcards_accepted: flag(
     false,

@@ -60,7 +60,6 @@ interface Given {
   readonly totals: Readonly<Record<string, number>>;
 }
 
-/** The parts of shares. */
 interface MinuteSharesOptions {
   readonly holders: Holders;
   readonly rates: MinuteRates;

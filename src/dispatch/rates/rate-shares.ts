@@ -35,7 +35,6 @@ export interface LeasedShares extends RateShares {
   close(): void;
 }
 
-/** The parts of shares. */
 interface SharesOptions {
   readonly holders: Holders;
   /** The rates in force; what is far below them is not told. */

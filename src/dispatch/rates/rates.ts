@@ -36,7 +36,6 @@ const WORK_SAVED_SECONDS = 2;
 /** Nobody is kept waiting longer for one slice, however long that was. */
 const MAX_DEBT_SECONDS = 60;
 
-/** The accounts of all payers. */
 export class Rates {
   readonly #requests = new Buckets();
   readonly #work = new Buckets();

@@ -12,7 +12,6 @@ import { reportViolations } from "../../schema/violation-wording.ts";
 import type { Status } from "../../wire/message.ts";
 import type { RefusalCode, RejectionReason, UnauthenticatedCode } from "./refusal-code.ts";
 
-/** One way of saying no. */
 export interface Refusal {
   readonly kind: "refusal";
   readonly status: Status;

@@ -23,7 +23,6 @@ export function recordsUnavailable({ isInStore }: RecordsPlace): Refusal {
   return isInStore ? storeUnavailable() : attributionUnavailable();
 }
 
-/** Where records are kept. */
 interface RecordsPlace {
   readonly isInStore: boolean;
 }

@@ -26,7 +26,6 @@ const READING: ReadonlySet<string> = new Set([
 
 const IRREVERSIBLE: ReadonlySet<string> = new Set(["REVOKE", "NOTIFY", "EXECUTE", "DELEGATE"]);
 
-/** A floor method that this server has. */
 export interface FloorMethod
   extends Pick<
     ProtocolEndpoint,

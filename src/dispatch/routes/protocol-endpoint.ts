@@ -11,7 +11,6 @@ import type { ViewLease } from "../../state/state.ts";
 import { createRoute, type Route, type RouteHandler, type RouteOptions } from "./route.ts";
 import { withSecondLook } from "./second-look.ts";
 
-/** An endpoint of the protocol, in short. */
 export interface ProtocolEndpoint extends Omit<RouteOptions, "tier" | "input" | "isReading"> {
   readonly method: string;
   readonly path: string;

@@ -72,7 +72,6 @@ export interface LoggedOpening {
   readonly code: string;
 }
 
-/** An endpoint that can be called. */
 export interface Route {
   readonly method: string;
   /** The path template. */
@@ -119,7 +118,6 @@ export interface Route {
   logged: LoggedOpening | undefined;
 }
 
-/** A route that the registry has. */
 export interface RegisteredRoute extends Route {
   readonly tier: Exclude<Tier, "C">;
 }

@@ -7,13 +7,11 @@ import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Route } from "../routes/route.ts";
 import { namingTools } from "./tool-names.ts";
 
-/** An endpoint as a tool. */
 export interface Tool {
   readonly name: string;
   readonly definition: EndpointDefinition;
 }
 
-/** An endpoint, and whose it is. */
 export interface ListedDefinition {
   readonly tier: "A" | "B";
   readonly definition: EndpointDefinition;

@@ -27,7 +27,6 @@ export function openServerPool(
   return new McpServerPool(holders);
 }
 
-/** The parts of a deployment's servers. */
 interface DeployedServersParts extends McpServerOptions {
   readonly settings: readonly McpServerSettings[];
   readonly pool: McpServerPool;

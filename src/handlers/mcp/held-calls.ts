@@ -135,7 +135,6 @@ export interface HeldAnswer {
   readonly question: JsonRecord;
 }
 
-/** The outcome of a call, or of a part of it. */
 export type CallOutcome = ToolAnswer | HeldAnswer;
 
 /** Begins a call, by the signal that ends it and an ear for its progress. */
@@ -144,7 +143,6 @@ type RunCall = (
   onProgress: (progress: JsonRecord) => void,
 ) => Promise<ToolAnswer>;
 
-/** The one who waits for a call. */
 export interface CallListener {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: JsonRecord) => void) | undefined;

@@ -10,7 +10,6 @@ import type { CallLog } from "../handler.ts";
 import { McpConnection } from "./mcp-connection.ts";
 import type { McpServerSettings, Secrets } from "./read-settings.ts";
 
-/** How a server does. */
 export type McpServerHealth =
   | { readonly status: "not-connected" | "connected" }
   | { readonly status: "unreachable"; readonly reason: string };

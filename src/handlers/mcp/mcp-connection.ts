@@ -17,7 +17,6 @@ import { type OpenedTransport, openTransport } from "./open-transport.ts";
 import type { McpServerSettings } from "./read-settings.ts";
 import { type OfferedTool, readTool, type ToolDefinition } from "./tool-pins.ts";
 
-/** One call of a tool. */
 export interface ToolRequest {
   readonly definition: ToolDefinition;
   readonly arguments: JsonRecord;

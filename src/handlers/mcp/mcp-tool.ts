@@ -27,7 +27,6 @@ import type { Secrets } from "./read-settings.ts";
 import type { ToolPins } from "./tool-pins.ts";
 import { type ResultOptions, readToolResult, toolFailure } from "./tool-result.ts";
 
-/** The parts that a tool is bound with. */
 interface McpToolParts {
   readonly server: McpServer;
   readonly pins: Pick<ToolPins, "pinOf">;

@@ -145,7 +145,6 @@ export const STARTUP_MS = 120_000;
 /** The names that one may have. */
 export const SERVER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$";
 
-/** Its schema. */
 export const mcpServerSection: Schema = table(
   "An MCP server behind endpoints: either url or command",
   {

@@ -67,7 +67,6 @@ export class ToolPins {
     return new ToolPins(accepted, definitions);
   }
 
-  /** The pin that a tool has to have now. */
   pinOf({ server, tool, definition }: PinnedTool): string {
     return this.#accepted.get(keyOf(server, tool, definition))?.to ?? definition;
   }
@@ -132,7 +131,6 @@ const MAX_DEPTH = 64;
 const MAX_DEFINITION_CHARACTERS = 262_144;
 const MAX_DIFFERENCES = 100;
 
-/** A tool as it is offered now. */
 export interface OfferedTool {
   readonly definition: ToolDefinition;
   readonly pin: string;

@@ -32,7 +32,6 @@ export function openProcessHouse(): ProcessHouse {
   return { groups: new ProcessGroups(), latest: new Map() };
 }
 
-/** The parts of a deployment's processes. */
 interface DeployedProcessesParts {
   readonly processes: readonly ProcessConfig[];
   /** The deployment's directory. */

@@ -3,10 +3,8 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { CallSurroundings } from "../call-upstream.ts";
 import type { Call, CallLog, DispatchResult, HandlerResult } from "../handler.ts";
 
-/** The log of processes. */
 export type ProcessLog = Pick<CallLog, "info" | "warn" | "error">;
 
-/** A call of a function. */
 export interface ProcessCall {
   readonly function: string;
   /** The parameters of the message, without what is left of its time. */
@@ -63,7 +61,6 @@ function isAbsentOr(type: string, value: unknown): boolean {
   return value === undefined || value === null || typeof value === type;
 }
 
-/** Makes a call of one function. */
 export type CallProcess = (call: Omit<ProcessCall, "function">) => Promise<HandlerResult>;
 
 /** A function of a process; without surroundings nothing but its signal ends a call. */

@@ -9,7 +9,6 @@ export const PROCESS_CHANNELS = {
   restart: "agtpd:process:restart",
 } as const;
 
-/** The end of a call to a process. */
 export interface ProcessCallEnd {
   readonly process: string;
   /** The time from the call to its end, the waiting for room included. */

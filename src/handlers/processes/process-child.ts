@@ -7,7 +7,6 @@ import { type Line, LineReader } from "../../base/line-reader.ts";
 import { killGroup, type ProcessGroups, startFault } from "../../base/process-groups.ts";
 import type { ProcessSettings } from "./processes-section.ts";
 
-/** The listener of a process. */
 interface ChildListener {
   /** A line of its standard output. */
   onLine(line: Line): void;
@@ -32,7 +31,6 @@ export class ProcessChild {
   #isEnding = false;
   #isGone = false;
 
-  /** Starts it. */
   constructor(
     settings: ProcessSettings,
     groups: ProcessGroups,

@@ -9,7 +9,6 @@ import { shareEncoded, sourceOf } from "../../base/kept-text.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import { withoutMark } from "../../base/utf8.ts";
 
-/** The version of the protocol. */
 export const PROTOCOL = 1;
 
 /** The id that a process gives a request of its own. */
@@ -18,7 +17,6 @@ export type ForeignId = string | number;
 /** The parameters of a function as it declares them: a part of a JSON Schema. */
 export type FunctionSignature = JsonRecord;
 
-/** A message of a process. */
 export type ProcessMessage =
   | {
       readonly kind: "hello";

@@ -10,7 +10,6 @@ import { publishCallEnd } from "./process-channels.ts";
 import type { OfferedFunctions, ProcessSession, SessionParts } from "./process-session.ts";
 import { isStartFault, ProcessWorker, type StartFault } from "./process-worker.ts";
 
-/** How an entry does. */
 export interface ProcessHealth {
   readonly name: string;
   /** So many there should be, and are ready. */

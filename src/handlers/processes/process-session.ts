@@ -27,7 +27,6 @@ import {
 } from "./process-message.ts";
 import type { ProcessSettings } from "./processes-section.ts";
 
-/** The parts that sessions have in common. */
 export interface SessionParts {
   readonly settings: ProcessSettings;
   readonly groups: ProcessGroups;
@@ -67,7 +66,6 @@ export class ProcessSession {
   #lastStray: string | undefined;
   readonly #allowance: LogAllowance;
 
-  /** Starts the process. */
   constructor(parts: SessionParts, listener: SessionListener) {
     this.#parts = parts;
     this.#listener = listener;

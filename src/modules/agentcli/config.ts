@@ -27,7 +27,6 @@ export interface AgentcliConfig {
   readonly trustLevels: Readonly<Record<string, TrustLevel>>;
 }
 
-/** The schema of the section. */
 export const agentcliSection: Schema = table("agentcli workflows", {
   manifests: list(path("", ""), "Manifest files; loading one exposes nothing"),
   expose: list(text("", ""), "Workflow ids whose shell tasks become endpoints"),
@@ -46,10 +45,8 @@ export const agentcliSection: Schema = table("agentcli workflows", {
   }),
 });
 
-/** The sections that this module takes. */
 export interface AgentcliSections extends Taking<"limits" | "server"> {
   readonly agentcli: AgentcliConfig;
 }
 
-/** The input of this module. */
 export type AgentcliContext = ModuleContext<AgentcliSections>;

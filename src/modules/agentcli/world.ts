@@ -26,7 +26,6 @@ export interface ProgramCall extends ProgramStart {
   readonly input?: string;
 }
 
-/** The outcome. */
 export type ProgramEnd =
   | {
       readonly kind: "exit";

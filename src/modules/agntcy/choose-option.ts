@@ -17,11 +17,9 @@ export interface OptionView {
   readonly reason?: string;
 }
 
-/** The choice. */
 export type Choice =
   | { readonly kind: "callable"; readonly option: OptionView; readonly service: RemoteService }
   | { readonly kind: "declared"; readonly option: OptionView | undefined; readonly reason: string }
-  /** There is no option of that name. */
   | { readonly kind: "unknown"; readonly message: string; readonly hint?: string };
 
 /**

@@ -33,7 +33,6 @@ export interface AgntcyConfig {
   readonly ca?: string;
 }
 
-/** The schema of the section. */
 export const agntcySection: Schema = list(
   table(
     "An AGNTCY agent and the path it is served on",
@@ -64,10 +63,8 @@ export const agntcySection: Schema = list(
   "AGNTCY agents",
 );
 
-/** The sections that this module takes. */
 export interface AgntcySections extends Taking<"agents" | "limits" | "policies" | "server"> {
   readonly agntcy: readonly AgntcyConfig[];
 }
 
-/** The input of this module. */
 export type AgntcyContext = ModuleContext<AgntcySections>;

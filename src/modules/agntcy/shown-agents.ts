@@ -12,7 +12,6 @@ import type { ConnectedAgent } from "./connect-agents.ts";
 import type { AgentRuns } from "./runs/agent-runs.ts";
 import type { AgentRun } from "./runs/run.ts";
 
-/** An agent that is served, and its identity. */
 interface IdentifiedAgent {
   readonly agent: ConnectedAgent;
   readonly document: AgentDocument;

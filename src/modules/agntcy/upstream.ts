@@ -11,14 +11,12 @@ import { type JsonRecord, memberOf, parseRecord, quoteValue } from "../../base/j
 import { parseUrl, withoutEndSlashes } from "../../base/url-text.ts";
 import { isFieldValue, isToken } from "../../wire/header-fields.ts";
 
-/** An address that may be called. */
 export interface UpstreamAddress {
   readonly origin: string;
   /** The beginning of paths; no slash at its end. */
   readonly basePath: string;
 }
 
-/** The address, or what is wrong with it. */
 type AddressResult =
   | { readonly address: UpstreamAddress; readonly fault?: undefined }
   | { readonly fault: string };

@@ -43,7 +43,6 @@ export interface Problem {
   readonly severity?: string;
 }
 
-/** One request that was answered. */
 export interface TrafficEntry {
   /** Counts up; a page that has seen one asks for what came later. */
   readonly number: number;
@@ -157,7 +156,6 @@ export interface TryOffer {
   readonly agents: readonly Pick<Agent, "agent_id" | "name" | "status">[];
 }
 
-/** The end of it. */
 export interface TryAnswer {
   readonly method: string;
   readonly path: string;

@@ -24,7 +24,6 @@ export interface ConsoleSections extends ConfigPlace {
   readonly server: ServerConfig;
 }
 
-/** The input of this module. */
 export type ConsoleContext = ModuleContext<ConsoleSections>;
 
 /** `[console.oidc]` */
@@ -76,7 +75,6 @@ export interface ConsoleConfig {
   readonly oidc?: OidcConfig;
 }
 
-/** Its schema. */
 export const consoleSection: Schema = table("The operator's console", {
   enabled: flag(false, "Whether the console is served"),
   host: host("127.0.0.1", "Address to listen on"),

@@ -12,7 +12,6 @@ import { ConsoleFault, malformed } from "./console-fault.ts";
 import { operatorOfPerson } from "./person.ts";
 import type { Sessions, SignedIn } from "./sessions.ts";
 
-/** A request to a route. */
 export interface ApiRequest {
   readonly signedIn: SignedIn;
   /** Parameters of the path; `*` is the rest of it. */
@@ -55,7 +54,6 @@ export interface Events {
   close(): void;
 }
 
-/** The parts of the API. */
 export interface ApiParts {
   readonly routes: readonly ApiRoute[];
   readonly sessions: Sessions;

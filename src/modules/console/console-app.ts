@@ -27,7 +27,6 @@ import type { ConsolePlace } from "./place.ts";
 import type { LoginLinks, Session, SignedIn } from "./sessions.ts";
 import { sendHtml, signInPage } from "./sign-in-page.ts";
 
-/** The parts of a console. */
 export interface ConsoleParts extends ApiParts {
   readonly place: ConsolePlace;
   readonly links: LoginLinks;

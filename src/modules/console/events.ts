@@ -9,7 +9,6 @@ import { ConsoleFault } from "./console-fault.ts";
 import type { SignedIn } from "./sessions.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** The sources of the events. */
 interface EventParts {
   readonly traffic: Traffic;
   /** Milliseconds from one news to the next. */

@@ -1,7 +1,6 @@
 /** The ways in which signing in at a provider fails, and the words in which the person is told. */
 import { codeOf } from "../../base/thrown.ts";
 
-/** One way. */
 type OidcFailureKind =
   | "state"
   | "declined"

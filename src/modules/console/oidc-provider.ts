@@ -9,7 +9,6 @@ import type { OidcConfig } from "./config.ts";
 import { asOidcFailure, OidcFailure } from "./oidc-failure.ts";
 import { type Claims, claimOf, isNamed, isOneLine } from "./person.ts";
 
-/** The parts of a provider. */
 interface OidcProviderOptions {
   readonly oidc: OidcConfig;
   /** PEM text to trust instead of the system's CAs. */

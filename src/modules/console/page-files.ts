@@ -10,7 +10,6 @@ import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { shippedPath } from "../../base/paths.ts";
 
-/** A file as it is sent. */
 interface PageFile {
   readonly type: string;
   readonly body: Buffer;

@@ -23,7 +23,6 @@ import {
 } from "./passkeys.ts";
 import type { ConsolePlace } from "./place.ts";
 
-/** The passkeys, and what they are used with. */
 export interface PasskeyDesk {
   readonly passkeys: Passkeys;
   readonly challenges: PasskeyChallenges;

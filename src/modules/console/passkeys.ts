@@ -10,7 +10,6 @@ import { challengeOf, type SignedDecision } from "../../identity/passkey-attesta
 import type { Collection } from "../../state/collection.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 
-/** One passkey. */
 export interface Passkey {
   /** Its credential's, base64url. */
   readonly id: string;

@@ -13,7 +13,6 @@ import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { ConsoleConfig } from "./config.ts";
 import { type Grant, isGranted, type Person, ROLES } from "./person.ts";
 
-/** A session that stands. */
 export interface Session {
   readonly person: Person;
   /** The token that every change carries beside the cookie. */

@@ -170,7 +170,6 @@ class History {
     this.#source = source;
   }
 
-  /** Ends a step. */
   step(): void {
     const { last, refusals } = this.#source;
     const requests = last - this.#requests;

@@ -22,7 +22,6 @@ export interface ChainRules extends VouchingRules {
   now(): number;
 }
 
-/** A chain that holds. */
 export interface VerifiedChain {
   readonly kind: "verified";
   /** The oldest first. */

@@ -89,11 +89,9 @@ export const peersSection: Schema = list(
   "AGTP servers that tasks are handed on to, and taken from",
 );
 
-/** The sections that this module takes. */
 export interface DelegationSections extends Taking<"agents" | "limits" | "server"> {
   readonly delegation: DelegationConfig;
   readonly peers: readonly PeerConfig[];
 }
 
-/** The input of this module. */
 export type DelegationContext = ModuleContext<DelegationSections>;

@@ -121,7 +121,6 @@ export function mcpResult(
   return id === undefined ? result : { jsonrpc: "2.0", id, result };
 }
 
-/** One execution. */
 export interface ExecutionRequest {
   readonly action: Action;
   readonly input: JsonRecord;

@@ -211,7 +211,6 @@ function linkOf({ links }: Delegation, { serverId }: PeerServer) {
   return { index, server_id: serverId, agent_id: agentId, target_agent_id: target };
 }
 
-/** An answer. */
 export type Answered = Extract<PeerAnswer, { readonly kind: "answered" }>;
 
 /** The action that a record proves, or what is wrong with it, in words. */

@@ -25,7 +25,6 @@ import type { DelegationRequest } from "./request.ts";
 import { beyond, type Held, isNarrower, refuseScopes } from "./scopes.ts";
 import { type DelegationTarget, resolveTarget, type TargetSources } from "./targets.ts";
 
-/** The rules that hops are judged by. */
 export interface HopRules {
   readonly serverId: string;
   readonly maxDepth: number;
@@ -35,7 +34,6 @@ export interface HopRules {
   readonly targets: TargetSources;
 }
 
-/** A hop that may be made. */
 export interface Hop {
   readonly target: DelegationTarget;
   /** Ends in this hop. */

@@ -83,7 +83,6 @@ function isFloorPair({ method, path }: Pair): boolean {
   return isProtocolPair(method, path.split("?", 1)[0] ?? "");
 }
 
-/** DELEGATE, and what goes with it. */
 type Delegate = Pick<Contribution, "blockers" | "close" | "delegations" | "start" | "stop"> & {
   readonly method: FloorMethod;
   warmUp(): void;

@@ -128,7 +128,6 @@ export class TaskTime {
   }
 }
 
-/** Either of the two. */
 export type InnerAnswer =
   | { readonly kind: "output"; readonly status: Status; readonly output: unknown }
   | Refusal;

@@ -50,7 +50,6 @@ export type PeerAnswer =
       readonly message: string;
     };
 
-/** Sends to peers. */
 export interface PeerCaller {
   /** Rejects for faults alone. */
   call(peer: PeerServer, message: PeerMessage): Promise<PeerAnswer>;

@@ -29,7 +29,6 @@ export interface PeerServer
   readonly accepted: Grants;
 }
 
-/** All peers. */
 export class PeerDirectory {
   readonly #peers: readonly PeerServer[];
 

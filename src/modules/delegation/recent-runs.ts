@@ -43,7 +43,6 @@ export interface RunStart extends Pick<RecentRun, "kind" | "action"> {
   readonly runId?: string;
 }
 
-/** The end of a run. */
 export interface RunEnd {
   readonly state: Exclude<RunState, "running">;
   readonly status: number;

@@ -25,7 +25,6 @@ import { RecentRuns } from "./recent-runs.ts";
 import type { Callback } from "./request.ts";
 import { SeenTokens } from "./token.ts";
 
-/** A delegation as it is kept. */
 export interface KeptDelegation {
   readonly id: string;
   /** The agent that handed on, and gets the outcome under the authority that it had then. */
@@ -95,7 +94,6 @@ export function openDelegationRegister(
   return openRegister(store, KIND, { holders });
 }
 
-/** Does a task. */
 export type Perform = () => Promise<Outcome>;
 
 interface DelegationState {

@@ -17,7 +17,6 @@ import {
 } from "./execute-request.ts";
 import { readScopes } from "./scopes.ts";
 
-/** One delegation. */
 export interface DelegationRequest {
   readonly target: string;
   readonly task: Task;
@@ -31,7 +30,6 @@ export interface DelegationRequest {
   readonly hasToken: boolean;
 }
 
-/** Parameters of DELEGATE. */
 export const DELEGATE_SCHEMA: Readonly<Record<string, unknown>> = {
   type: "object",
   properties: {
@@ -155,7 +153,6 @@ export type Callback =
   | { readonly kind: "inbox" }
   | { readonly kind: "endpoint"; readonly method: string; readonly path: string };
 
-/** The places that can be called back. */
 export interface CallbackPlaces {
   /** True if NOTIFY puts things into inboxes here, and is not an operator's own. */
   readonly hasInboxes: boolean;

@@ -12,7 +12,6 @@ import { isAgentId } from "../../identity/identifiers.ts";
 import type { IsOwnAddress } from "../../identity/own-address.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
 
-/** An agent, and where it is. */
 export type DelegationTarget =
   | { readonly kind: "hosted"; readonly agent: AgentDocument }
   | { readonly kind: "remote"; readonly peer: PeerServer; readonly agent: string };

@@ -46,11 +46,9 @@ export const groupsSection: Schema = map(
   "Who is notified together, by the name after group:",
 );
 
-/** The sections that this module takes. */
 export interface DeliverySections extends Taking<"agents" | "policies" | "server"> {
   readonly groups: GroupsConfig;
   readonly webhooks: WebhooksConfig;
 }
 
-/** The input of this module. */
 export type DeliveryContext = ModuleContext<DeliverySections>;

@@ -5,7 +5,6 @@
  */
 import type { Confirmation, Notification } from "./notification.ts";
 
-/** One notification in an inbox. */
 export interface InboxEntry {
   readonly notification: Notification;
   readonly confirmation: Confirmation | undefined;

@@ -16,7 +16,6 @@ export type Urgency = (typeof URGENCIES)[number];
 export const GUARANTEES = ["at_most_once", "at_least_once", "exactly_once"] as const;
 export type Guarantee = (typeof GUARANTEES)[number];
 
-/** Somebody a notification can be for. */
 export type Recipient =
   | { readonly kind: "agent"; readonly name: string; readonly agentId: string }
   | { readonly kind: "webhook"; readonly name: string; readonly url: string }
@@ -36,9 +35,7 @@ type UndeliveredReason =
 
 /** The outcome of a notification for one recipient when it was accepted. */
 export type Delivery =
-  /** It is in the inbox. */
   | { readonly kind: "inbox"; readonly name: string; readonly agentId: string }
-  /** It waits in the outbox. */
   | { readonly kind: "webhook"; readonly name: string; readonly deliveryId: string }
   | { readonly kind: "none"; readonly name: string; readonly reason: UndeliveredReason };
 
@@ -82,7 +79,6 @@ export interface NotificationDraft
   readonly serverId: string;
 }
 
-/** The outcome of a draft. */
 export type Acceptance =
   | { readonly kind: "accepted"; readonly notification: Notification }
   /** Nobody gets it, and nothing is kept. */

@@ -10,7 +10,6 @@ import { isAgentId } from "../../identity/identifiers.ts";
 import type { IsOwnAddress } from "../../identity/own-address.ts";
 import type { Recipient } from "./notification.ts";
 
-/** Everybody there is. */
 export interface AddressBook {
   readonly directory: Pick<AgentDirectory, "find" | "findByName" | "resolve">;
   isRetired(agent: AgentDocument): boolean;

@@ -19,7 +19,6 @@ import {
   waitFor,
 } from "./webhook-delivery.ts";
 
-/** One attempt at one message. */
 export interface WebhookAttempt {
   readonly id: string;
   readonly url: string;
@@ -39,7 +38,6 @@ interface CourierLog {
   warn(fields: object, message: string): void;
 }
 
-/** The outbox of the messages. */
 interface CourierOutbox {
   queued(): Iterable<WebhookDelivery>;
   bodyOf(id: string): Promise<unknown>;

@@ -9,7 +9,6 @@ import type { CollectionOptions } from "../../state/collection-options.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Change } from "../../state/store.ts";
 
-/** The state of a message. */
 export type DeliveryState = "queued" | "delivered" | "failed" | "expired";
 
 /** A message without its body. Times are milliseconds since the epoch. */
@@ -34,7 +33,6 @@ export interface WebhookDelivery {
   readonly reason?: string;
 }
 
-/** The outcome of an attempt. */
 export type AttemptOutcome =
   | { readonly kind: "taken" }
   | {

@@ -3,10 +3,8 @@ import type { HostedProtocolEntry } from "../../dispatch/module/listing-sections
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 
-/** The sections that this module takes. */
 export interface DiscoverySections extends Taking<"agents" | "policies" | "server"> {
   readonly hostedProtocols: readonly HostedProtocolEntry[];
 }
 
-/** The input of this module. */
 export type DiscoveryContext = ModuleContext<DiscoverySections>;

@@ -9,7 +9,6 @@ import { AGTP_API_VERSION } from "../../dispatch/stamp.ts";
 import type { AgentDocument, AgentMigration, AgentStatus } from "../../identity/agent-document.ts";
 import { trustScoreOf } from "../../identity/trust-posture.ts";
 
-/** The subject of a description. */
 export interface CapabilitySubject {
   /** The names of it: an agent's id and name, or the server's. */
   readonly identity: Readonly<Record<string, string>>;

@@ -12,10 +12,8 @@ import { identityPage } from "./describe-page.ts";
 /** Loaded between the start and the first request. */
 export const loadYaml: LateLoad<typeof import("yaml")> = loadLate(() => import("yaml"));
 
-/** The forms that an identity document has. */
 export type IdentityForm = "json" | "yaml" | "html";
 
-/** An answer that is there, or on its way. */
 export type IdentityReply = HandlerSuccess | Promise<HandlerSuccess>;
 
 /** Makes the answers; each form of each agent is made once. */

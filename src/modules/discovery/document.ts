@@ -28,7 +28,6 @@ export interface ManifestDocument {
   readonly documentVersion: string;
 }
 
-/** The dates that a manifest carries. */
 export interface ManifestDates {
   /** RFC 3339. */
   readonly issued: string;
@@ -41,7 +40,6 @@ export interface ManifestContent {
   readonly server: Readonly<Record<string, unknown>>;
 }
 
-/** The parts that a manifest is encoded with. */
 export interface ManifestEncoding {
   /** Undefined: a server without a signing key, whose `manifest_signature` is null.   AGTP-API §8.8 */
   readonly key: KeyObject | undefined;

@@ -58,10 +58,8 @@ export function persistentEndpoints(
   return persistent;
 }
 
-/** The entries of a list. */
 export type Listed = readonly object[];
 
-/** Such a list. */
 export class Listing {
   readonly #latest: Latest<Listed>;
 

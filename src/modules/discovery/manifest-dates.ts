@@ -22,7 +22,6 @@ export class KeptDates {
   #told: { readonly hash: string; readonly dates: ManifestDates } | undefined;
   #revision = 0;
 
-  /** Opens those of a store. */
   static async open(this: void, store: Store): Promise<KeptDates> {
     const kept = new KeptDates();
     kept.#stored = await Collection.open<ManifestDates>(store, {

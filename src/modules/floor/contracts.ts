@@ -20,7 +20,6 @@ import { type Contract, contractDetails } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 
-/** The input of this module. */
 export type FloorContext = ModuleContext<Taking<"agents" | "policies">>;
 
 type Answer = HandlerSuccess | Refusal;

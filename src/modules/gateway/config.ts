@@ -30,7 +30,6 @@ export interface GatewayConfig {
   readonly hosts: readonly string[];
 }
 
-/** Its schema. */
 export const gatewaySection: Schema = table("The HTTP sidecar", {
   enabled: flag(false, "Whether HTTP clients are served as well"),
   host: host("127.0.0.1", "Address to listen on"),
@@ -47,11 +46,9 @@ export const gatewaySection: Schema = table("The HTTP sidecar", {
   ),
 });
 
-/** The sections that this module takes. */
 export interface GatewaySections extends Taking<"limits" | "policies" | "server"> {
   readonly apis: readonly ApiEntry[];
   readonly gateway: GatewayConfig;
 }
 
-/** The input of this module. */
 export type GatewayContext = ModuleContext<GatewaySections>;

@@ -20,7 +20,6 @@ import { OpaqueServer, type ReportThrown, schemaOf, withText } from "./opaque-se
 import { invalidParams } from "./protocol-errors.ts";
 import { type ClientTasks, handleTasks, TASKS_EXTENSION } from "./tasks/task-requests.ts";
 
-/** The answers of a server to its clients. */
 interface ServerAnswers {
   readonly report: ReportThrown;
   list(
@@ -99,7 +98,6 @@ const SCHEMAS_UNUSED: jsonSchemaValidator = {
  */
 const ANY_PARAMS: StandardSchemaV1 = schemaOf(() => undefined);
 
-/** The parameters of a list. */
 const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }> = schemaOf(
   ({ cursor }) =>
     cursor === undefined || typeof cursor === "string" ? undefined : "cursor must be a string",

@@ -82,7 +82,6 @@ export type TellProgress = (
   message: string | undefined,
 ) => void;
 
-/** A call, and what its client can do. */
 export interface ToolCall {
   readonly name: string;
   readonly arguments: JsonRecord;

@@ -14,7 +14,6 @@ export interface McpConfig {
   readonly servers: readonly McpServerConfig[];
 }
 
-/** Its schema. */
 export const mcpSection: Schema = table("MCP, on the listener of the HTTP sidecar", {
   enabled: flag(false, "Whether MCP clients are served; gateway.enabled must be true"),
   path: word(
@@ -32,10 +31,8 @@ export const mcpSection: Schema = table("MCP, on the listener of the HTTP sideca
   servers: list(mcpServerSection, "MCP servers behind endpoints"),
 });
 
-/** The sections that this module takes. */
 export interface McpSections extends Taking<"policies" | "server"> {
   readonly mcp: McpConfig;
 }
 
-/** The input of this module. */
 export type McpContext = ModuleContext<McpSections>;

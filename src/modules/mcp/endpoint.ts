@@ -127,7 +127,6 @@ export class McpEndpoint {
     this.#subscriptions.end();
   }
 
-  /** Ends all that is open. */
   async close(): Promise<void> {
     this.endStreams();
     this.#sessions.close();

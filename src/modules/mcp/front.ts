@@ -72,7 +72,6 @@ export interface Protection {
   metadataUrl(): string | undefined;
 }
 
-/** A client that may ask. */
 export interface McpCaller {
   /** The header fields that the pipeline knows it by. */
   readonly fields: ReadonlyMap<string, string>;

@@ -25,7 +25,6 @@ import { createWebRequest } from "./web-request.ts";
 const BOUNDS: JsonBounds = { ...REQUEST_BOUNDS, depth: 128 };
 const METHODS = ["GET", "POST", "DELETE"];
 
-/** The parts of the API. */
 export interface McpApiParts {
   readonly endpoint: McpEndpoint;
   readonly toll: Toll;

@@ -19,7 +19,6 @@ import { askForTools, listCaching } from "./tools/list-tools.ts";
 /** Calls back if the client leaves before it is answered. */
 export type OnLeave = (listener: () => void) => void;
 
-/** An answer as HTTP has it. */
 export interface PlainAnswer {
   readonly type: "application/json" | "text/event-stream";
   readonly body: string | Buffer;
@@ -32,7 +31,6 @@ const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 /** Of errors that are answered with 200; some others have a status of their own. */
 const PLAIN_CODES: ReadonlySet<number> = new Set([-32_000, -32_602, -32_603]);
 
-/** A request, and how it came. */
 interface PlainAsked {
   readonly request: McpRequest;
   readonly plain: PlainRequest;

@@ -36,7 +36,6 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
 }
 
-/** How many there may be. */
 interface SessionLimits {
   readonly total: number;
   readonly perCaller: number;
@@ -293,7 +292,6 @@ class SessionAnswers {
     this.#running.get(id)?.();
   }
 
-  /** The session is over. */
   endAll(): void {
     for (const end of this.#running.values()) end();
   }

@@ -19,10 +19,8 @@ export const synthesisSection: Schema = table("Proposed endpoints and their cont
   persistent_max_seconds: seconds(2_592_000, "How long a persistent contract lives at most"),
 });
 
-/** The sections that this module takes. */
 export interface NegotiationSections extends Taking<"policies"> {
   readonly synthesis: SynthesisConfig;
 }
 
-/** The input of this module. */
 export type NegotiationContext = ModuleContext<NegotiationSections>;

@@ -74,7 +74,6 @@ export class NegotiationTurns {
     this.#kept = kept;
   }
 
-  /** Opens those of a store. */
   static async open(store: Store, now: () => number): Promise<NegotiationTurns> {
     const kept = await Collection.open<NegotiationSoFar>(store, {
       name: "negotiations",

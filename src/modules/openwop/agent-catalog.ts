@@ -133,7 +133,6 @@ function written(schema: object): string {
   return `${JSON.stringify(schema, undefined, 2)}\n`;
 }
 
-/** One agent of the inventory. */
 export interface InventoryEntry {
   readonly agentId: string;
   readonly persona: string;

@@ -43,7 +43,6 @@ interface LentAuthority {
   readonly until: number;
 }
 
-/** One turn to be taken. */
 export interface AgentTurn {
   readonly agentId: string;
   /** The agent of the node, which may have handed the task on: the result is the one that it promises. */
@@ -91,7 +90,6 @@ export function failed(code: string, message: string, details?: JsonRecord): Fai
   return { kind: "failed", error: { code, message, ...(details && { details }) } };
 }
 
-/** The outcome of a turn. */
 export type AgentOutcome =
   | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
   /** RFC 0002 §F: the run waits for an answer. */

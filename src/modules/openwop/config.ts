@@ -23,7 +23,6 @@ import {
 /** The amounts of an agent's reasoning that are shown. */
 export const VERBOSITIES = ["summary", "full", "off"] as const;
 
-/** One of them. */
 export type Verbosity = (typeof VERBOSITIES)[number];
 
 /** `[openwop]`, with every default filled in. */
@@ -148,7 +147,6 @@ const runs = table("How much runs may take", {
   retention_seconds: seconds(2_592_000, "How long a run that is over is kept"),
 });
 
-/** The schema of the section. */
 export const openwopSection: Schema = table("OpenWOP agent packs and workflows", {
   packs_dir: path("agents/openwop", "Directory of unpacked agent packs"),
   workflows_dir: path("agents/openwop/workflows", "Directory of workflow definitions"),
@@ -185,5 +183,4 @@ export interface OpenwopSections
   readonly webhooks: { readonly secret?: string };
 }
 
-/** The input of this module. */
 export type OpenwopContext = ModuleContext<OpenwopSections>;

@@ -19,12 +19,10 @@ import { RunHost } from "./runs/run-host.ts";
 import type { OpenwopState } from "./state.ts";
 import { loadingWorkflows, type Workflows } from "./workflows/load-workflows.ts";
 
-/** Runs, and what they are served with. */
 export interface HostedRuns {
   readonly host: RunHost;
   readonly escalations: RunEscalations;
   readonly workflows: Workflows;
-  /** There is something to run. */
   readonly isServing: boolean;
   readonly problems: readonly Problem[];
 }

@@ -130,7 +130,6 @@ const REFERENCE_CLASSES: Readonly<Record<ManifestClass, string>> = {
   research: "retrieval",
 };
 
-/** The reference of an agent. */
 function agentRef({ agentId, persona, modelClass, pack }: InstalledAgent): AgentRef {
   return {
     agentId,

@@ -12,7 +12,6 @@ import { commonScopes, covers } from "../../identity/authority-scope.ts";
 import type { RunOwner } from "./agent-executor.ts";
 import type { ApiKeys, ApiScope } from "./http/api-keys.ts";
 
-/** The deployment that is served. */
 interface Served {
   readonly keys: Pick<ApiKeys, "named">;
   readonly directory: Pick<AgentDirectory, "find">;

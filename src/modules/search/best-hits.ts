@@ -9,7 +9,6 @@ import { type SearchEntry, sourceOf } from "./entry.ts";
 import type { Scores } from "./scores.ts";
 import type { SearchIndex } from "./search-index.ts";
 
-/** An entry that was found. */
 export interface Hit {
   readonly entry: SearchEntry;
   /** 0 to 1. */

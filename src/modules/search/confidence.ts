@@ -8,7 +8,6 @@
 import { frequencyOf, type SearchIndex } from "./search-index.ts";
 import { wordsOf } from "./words.ts";
 
-/** A word of the question. */
 export interface QuestionWord {
   readonly word: string;
   readonly synonyms: ReadonlySet<string>;

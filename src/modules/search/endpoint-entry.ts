@@ -87,7 +87,6 @@ function textsOf(
   };
 }
 
-/** All that there is to say. */
 interface ToldEndpoint extends Pick<Access, "missingScopes" | "obstacles"> {
   readonly definition: EndpointDefinition;
   readonly request: ExampleRequest | undefined;

@@ -26,7 +26,6 @@ export const SEARCH_FIELDS = {
   meaning: { boost: 0.5, weight: 0.5 },
 } as const;
 
-/** The name of a searched field. */
 export type SearchField = keyof typeof SEARCH_FIELDS;
 
 /** The caller, and its zone. */
@@ -63,7 +62,6 @@ interface Facets {
   readonly tags?: readonly string[];
 }
 
-/** Something that can be found. */
 export interface SearchEntry {
   /** `endpoint`, `agent`, `recipe`, `api`, or the name of a live source. */
   readonly kind: string;

@@ -26,7 +26,6 @@ export interface ListedCondition {
 export interface Filter {
   /** The conditions on what is listed; each must hold. */
   readonly listed: readonly ListedCondition[];
-  /** The other conditions, all of them. */
   readonly meets: Condition;
 }
 

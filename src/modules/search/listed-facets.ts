@@ -8,7 +8,6 @@ import type { Peer } from "../../dispatch/caller/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { SearchEntry } from "./entry.ts";
 
-/** The name of a facet that is listed. */
 export type ListedFacet =
   | ("kind" | "method" | "namespace" | "capability" | "tag" | "impact" | "actor")
   | ("name" | "agent_id" | "principal" | "owner_id" | "geography" | "org_domain")
@@ -42,7 +41,6 @@ const VALUES: Readonly<Record<ListedFacet, FacetValues>> = {
   governance_zone: ({ facets }) => zonesOf(facets.agent),
 };
 
-/** Each by its name. */
 export const LISTED_FACETS: readonly (readonly [ListedFacet, FacetValues])[] = (
   Object.keys(VALUES) as ListedFacet[]
 ).map((name) => [name, VALUES[name]]);

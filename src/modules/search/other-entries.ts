@@ -187,7 +187,6 @@ const MAX_SEARCHED_IN_ALL = 262_144;
 const MAX_TOLD_LENGTH = 2000;
 const FIELDS: readonly SearchField[] = ["name", "intent", "description", "outcome"];
 
-/** The entries of one source. */
 interface LiveAnswer {
   readonly source: string;
   readonly entries: readonly QueryEntry[];

@@ -132,7 +132,6 @@ async function answerQuery(
   });
 }
 
-/** A result as QUERY answers it. */
 interface QueryResult {
   readonly rank: number;
   readonly kind: string;

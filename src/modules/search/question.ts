@@ -14,7 +14,6 @@ import { isFilterName, readList } from "./filter.ts";
 import { boundZones } from "./listed-facets.ts";
 import { wordsOf } from "./words.ts";
 
-/** A question, read. */
 export interface Question {
   readonly kind: "question";
   /** Undefined: everything, in the order that it stands in. */

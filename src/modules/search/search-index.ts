@@ -36,7 +36,6 @@ interface WordWorth {
   impact: number;
 }
 
-/** An index that is complete. */
 export interface SearchIndex {
   readonly entries: readonly SearchEntry[];
   readonly vocabulary: Vocabulary;
@@ -44,7 +43,6 @@ export interface SearchIndex {
   readonly facets: FacetIndex;
   /** The words of the entries' methods. */
   readonly methods: ReadonlySet<string>;
-  /** The namespaces of the entries. */
   readonly namespaces: ReadonlySet<string>;
   /** By the numbers of the entries. */
   readonly prominences: Float64Array;

@@ -31,7 +31,6 @@ interface SearchOptions {
   readonly drive: Drive;
 }
 
-/** A search. */
 export interface SearchRequest {
   readonly question: Question;
   /** Names of kinds, live sources or namespaces; undefined: everything. */
@@ -223,7 +222,6 @@ function changed(word: string, how: number): string {
 /** The kinds that every server has. */
 const KINDS = ["endpoint", "agent", "recipe", "api"] as const;
 
-/** A scope, read. */
 interface Scope {
   readonly unknown: readonly string[];
   /** Tells whether a kind or source is looked into at all. */

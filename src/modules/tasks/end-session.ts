@@ -29,7 +29,6 @@ interface SessionEndOptions {
   readonly record: RecordEvents;
 }
 
-/** A session that is over. */
 type EndedSession = Pick<Suspension, "sessionId" | "agentId" | "state">;
 
 /** Releases what is not persistent. May be called again for what an earlier call left, or is about to leave. */

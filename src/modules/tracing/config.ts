@@ -37,7 +37,6 @@ const ratio: Schema = {
     "The part of the traces without a parent that is sampled; others follow their parent",
 };
 
-/** Its schema. */
 export const tracingSection: Schema = table("Traces for a collector of OpenTelemetry", {
   enabled: flag(false, "Whether requests are traced"),
   endpoint: {
@@ -55,12 +54,10 @@ export const tracingSection: Schema = table("Traces for a collector of OpenTelem
   service_name: text("agtpd", "The name of the service in traces"),
 });
 
-/** The sections that this module takes. */
 export interface TracingSections extends Taking<"server" | "limits"> {
   readonly tracing: TracingConfig;
 }
 
-/** The input of this module. */
 export type TracingContext = ModuleContext<TracingSections>;
 
 /** The attributes of the daemon in the eyes of the collector. */

@@ -17,7 +17,6 @@ export interface SpanLink {
 export const SPAN_KINDS = { internal: 1, server: 2, client: 3 } as const;
 export type SpanKind = (typeof SPAN_KINDS)[keyof typeof SPAN_KINDS];
 
-/** The values of attributes. */
 export type AttributeValue = string | number;
 
 export class SpanRecord implements SpanLink {

@@ -9,12 +9,10 @@ interface ThreadSenderOptions extends SenderOptions {
   readonly restMs?: number;
 }
 
-/** Spans for the thread. */
 export interface NumberedBatch extends SpanBatch {
   readonly id: number;
 }
 
-/** Its answer. */
 export interface Fate {
   readonly id: number;
   readonly isTaken: boolean;

@@ -122,7 +122,6 @@ Examples:
 
 Exit codes: 0 done, 1 the manifest is not valid or there is no such agent, 2 it could not be asked.`;
 
-/** The program. */
 export const agntcyProgram: Command = {
   name: "agtp-agntcy",
   description: "Checks AGNTCY agent manifests, and writes OASF records of hosted agents.",

@@ -21,7 +21,6 @@ import {
   type ExportOptions,
 } from "./build-record.ts";
 
-/** The command. */
 export const exportCommand: Command = command({
   name: "export",
   description: "Writes the OASF record of an agent that a deployment hosts.",

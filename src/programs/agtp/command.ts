@@ -21,7 +21,6 @@ For operators (--help says more):
 
 Exit codes: 0 for 200, 202, 204, 261 and 263; 1 for any other status; 2 when there was no response.`;
 
-/** The client. */
 export const agtpProgram: Command = command({
   name: "agtp",
   description: "Sends one AGTP request and prints the response.",

@@ -14,7 +14,6 @@ import type { ReceivedResponse } from "../../wire/response-parser.ts";
 import { createBindings } from "./text-pattern.ts";
 import { encodeRequest, fillRequest } from "./transcript.ts";
 
-/** The server to ask. */
 export interface Target {
   readonly peer: Peer;
   /** For one case, connecting included. */
@@ -164,7 +163,6 @@ export interface Survey {
   readonly patterns: Found<JsonRecord>;
 }
 
-/** The survey, or that nobody is there. */
 type SurveyResult =
   | { readonly kind: "survey"; readonly survey: Survey }
   | { readonly kind: "unreachable"; readonly message: string };

@@ -52,7 +52,6 @@ export const NEEDS = {
   "proposal-input": 'input for it ("input" in --proposal)',
 } as const;
 
-/** The name of one. */
 export type Need = keyof typeof NEEDS;
 
 function isNeed(word: string): word is Need {

@@ -43,7 +43,6 @@ Examples:
 
 Exit codes: 0 nothing failed that is not known to; 1 a case failed; 2 it could not be asked.`;
 
-/** The program. */
 export const conformanceProgram: Command = command({
   name: "agtp-conformance",
   description: "Runs the conformance cases of AGTP-API against a server.",

@@ -35,7 +35,6 @@ import type { Problem } from "../../base/problem.ts";
 import { type ExpectedResponse, parseExpectedResponse } from "./response-pattern.ts";
 import { asText, type Bindings, VARIABLE } from "./text-pattern.ts";
 
-/** A whole file. */
 export interface Transcript {
   /** The file's name without folder and suffix. */
   readonly name: string;

@@ -36,7 +36,6 @@ export const STANDINGS = [
 ] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-/** One case of a run. */
 export interface CaseVerdict {
   readonly case: ConformanceCase;
   readonly outcome: Outcome;
@@ -45,7 +44,6 @@ export interface CaseVerdict {
   readonly durationMs: number;
 }
 
-/** A run as a whole. */
 export interface RunVerdict {
   /** The server as the command line names it. */
   readonly uri: string;

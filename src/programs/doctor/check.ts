@@ -62,7 +62,6 @@ export function settingCheck(
   };
 }
 
-/** A deployment and its machine. */
 export interface Subject {
   readonly config: Config;
   readonly configFile: string;

@@ -182,7 +182,6 @@ interface CompletedOption {
   readonly help: string;
   /** A value follows. */
   readonly hasValue: boolean;
-  /** The values that are offered. */
   readonly choices: OfferedWords;
 }
 

@@ -22,7 +22,6 @@ export interface Answers {
   readonly handlers: HandlerLanguage;
 }
 
-/** All of them. */
 export const HANDLER_LANGUAGES = ["javascript", "python"] as const;
 export type HandlerLanguage = (typeof HANDLER_LANGUAGES)[number];
 

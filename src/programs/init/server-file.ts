@@ -103,7 +103,6 @@ function quoted(text: string): string {
   return JSON.stringify(literalText(text));
 }
 
-/** The scope that the sample asks for. */
 export const SAMPLE_SCOPE = "items:read";
 
 /** The place of the first endpoint's function, in words, and its reference. */

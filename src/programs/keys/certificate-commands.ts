@@ -64,7 +64,6 @@ const CERTIFICATE_OPTIONS = {
   "--out-dir <dir>": { help: "where NAME.cert.pem and NAME.key.pem go", default: ".agtp/keys" },
 } as const;
 
-/** Makes a CA. */
 export const agentCaCommand: Command = command({
   name: "agent-ca",
   description: "Makes a CA for Agent Certificates: [tls] client_ca.",
@@ -88,7 +87,6 @@ export const agentCaCommand: Command = command({
   },
 });
 
-/** Issues a certificate. */
 export const agentCertCommand: Command = command({
   name: "agent-cert",
   description: "Issues an Agent Certificate; what is not written is taken from the Genesis.",

@@ -11,7 +11,6 @@ import { severityMark } from "../shell/findings.ts";
 import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
-/** One check. */
 export interface Check {
   readonly check: string;
   /** `skipped` for want of what it needs, `warning` for what fails nothing. */

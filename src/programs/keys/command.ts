@@ -73,7 +73,6 @@ Examples:
 
 Exit codes: 0 done, 1 a check failed or the answer is no, 2 it could not be asked.`;
 
-/** The program. */
 export const keysProgram: Command = {
   name: "agtp-keys",
   description: "Makes and verifies keys, identities, certificates and attribution chains.",

@@ -111,7 +111,6 @@ export function readScopes(text: string | undefined): readonly string[] | undefi
   throw usage(`expected scopes such as a:b,c:d, got ${JSON.stringify(text)}`);
 }
 
-/** All of them, as they are written. */
 export const TRUST_TIERS: readonly ["1", "2", "3"] = ["1", "2", "3"];
 
 /** A trust tier. */

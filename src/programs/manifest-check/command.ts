@@ -66,7 +66,6 @@ interface ManifestLine extends Options<typeof OPTIONS> {
   readonly source: string;
 }
 
-/** The program. */
 export const manifestProgram: Command = command({
   name: "agtp-manifest",
   description: "Checks a server manifest by every rule of AGTP-API, and verifies its signature.",

@@ -17,7 +17,6 @@ export type ManifestFinding = Omit<Finding, "file" | "hint"> & {
   readonly severity: "error" | "warning";
 };
 
-/** Takes in findings. */
 export type ReportFinding = (finding: ManifestFinding) => void;
 
 const MAX_FINDINGS = 500;

@@ -13,7 +13,6 @@ Examples:
 
 With a URI it speaks MCP until standard input ends; messages go to standard error.`;
 
-/** The program. */
 export const mcpProgram: Command = command({
   name: "agtp-mcp",
   description: "MCP in front of an AGTP server for desktop clients; MCP servers behind contract.",

@@ -32,7 +32,6 @@ interface DraftedTool {
   readonly reviews: readonly Review[];
 }
 
-/** All tools of a server. */
 export interface DraftedTools {
   readonly tools: readonly DraftedTool[];
   readonly leftOut: readonly { readonly tool: string; readonly reason: string }[];

@@ -1,11 +1,9 @@
 /** The command line of `agtp-mcp URI`: which server to stand in front of, and as whom. */
 
-/** Its arguments. */
 export const FRONT_ARGS = {
   "<uri>": "agtp://HOST[:PORT], the server to stand in front of",
 } as const;
 
-/** Its options. */
 export const FRONT_OPTIONS = {
   "--agent-id <id>": { help: "Agent-ID: who asks", words: "agents" },
   "--scope <scopes>": { help: "Authority-Scope: a:b,c:d", isJoined: true },

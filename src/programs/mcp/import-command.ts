@@ -28,7 +28,6 @@ Examples:
 The files pass agtpd --check as they are, once the server is in agtp-server.toml; for a URL or a
 command the entry to add is printed. What is marked REVIEW is for a person to judge.`;
 
-/** The command. */
 export const importCommand: Command = command({
   name: "agtp-mcp import",
   description: "Writes the tools of an MCP server as endpoint files to review, with their pins.",

@@ -45,7 +45,6 @@ interface PinState extends PinnedTool {
   readonly reason?: string;
 }
 
-/** The command. */
 export const pinsCommand: Command = command({
   name: "agtp-mcp pins",
   description: "Lists pinned tools and what has become of them; accepts a changed definition.",

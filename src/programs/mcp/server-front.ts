@@ -53,7 +53,6 @@ const CALL_LIST_MS = 60_000;
 /** Calls that wait for an operator. */
 const MAX_WAITING = 256;
 
-/** The tools of a server. */
 export class ServerFront {
   readonly #parts: FrontParts;
   readonly #list: ServerList;

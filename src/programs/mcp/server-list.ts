@@ -51,7 +51,6 @@ const MANIFEST: ClientRequest = {
 /** A doubt is followed up at most so often. */
 const DOUBT_MS = 1_000;
 
-/** The list of one server. */
 export class ServerList {
   readonly #parts: ListParts;
   #known: { readonly view: Promise<ServerView>; readonly at: number } | undefined;

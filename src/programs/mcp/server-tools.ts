@@ -25,7 +25,6 @@ export interface ServerTool extends ListedTool {
   readonly contract?: string;
 }
 
-/** The tools of a server. */
 export interface ServerTools {
   /** The tools that the caller is shown. */
   readonly sorted: readonly ServerTool[];

@@ -127,7 +127,6 @@ Examples:
 
 Exit codes: 0 done, 1 refused, or --strict and there is more to review than usual, 2 it could not be asked.`;
 
-/** The program. */
 export const openapiProgram: Command = {
   name: "agtp-openapi",
   description: "OpenAPI documents as AGTP endpoints, and AGTP endpoints as OpenAPI documents.",

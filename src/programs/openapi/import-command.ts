@@ -52,7 +52,6 @@ const OPTIONS = {
 
 type ImportLine = Line<typeof ARGS, typeof OPTIONS>;
 
-/** The command. */
 export const importCommand: Command = command({
   name: "import",
   description: "Drafts a deployment from an OpenAPI 3.0, 3.1 or 3.2 document, JSON or YAML.",

@@ -25,7 +25,6 @@ import { jsonText, printJson } from "../shell/print-json.ts";
 import { defuseJson, type Terminal } from "../shell/terminal.ts";
 import { placeFile } from "../shell/write-files.ts";
 
-/** One call. */
 export interface CallLine {
   readonly method: string;
   readonly params: JsonRecord;

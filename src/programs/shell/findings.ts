@@ -9,7 +9,6 @@ import { defuseLine, type Output } from "./terminal.ts";
 /** An error is serious, a warning should be looked at; a note is good to know. */
 export type Severity = "error" | "warning" | "note";
 
-/** One finding. */
 export interface Finding {
   readonly severity: Severity;
   readonly rule: string;

@@ -7,7 +7,6 @@ import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../../base/environment.ts";
 import { clip } from "../../base/json-value.ts";
 
-/** One output stream. */
 export interface Output {
   write(text: string): void;
   /** A person reads it, so control characters are defused. */

@@ -10,7 +10,6 @@ import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { CommandRefusal, usage } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A file that is to be written. */
 export interface NewFile {
   /** As the command line has it. */
   readonly path: string;

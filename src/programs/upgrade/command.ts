@@ -46,7 +46,6 @@ const OPTIONS = {
 
 type DiffLine = Line<typeof ARGS, typeof OPTIONS>;
 
-/** The program. */
 export const catalogDiffProgram: Command = command({
   name: "agtp-catalog-diff",
   description: "Compares two versions of the method catalog, and says what an upgrade breaks.",

@@ -28,7 +28,6 @@ export type ConflictEffect =
   /** Requests that were accepted are answered with 460. */
   | "refused-requests";
 
-/** One place that breaks. */
 export interface Conflict {
   readonly group: ConflictGroup;
   readonly effect: ConflictEffect;

@@ -33,7 +33,6 @@ export interface DeploymentTexts {
   readonly problems: readonly Problem[];
 }
 
-/** The deployment to read. */
 export interface DeploymentSource {
   /** Absolute. */
   readonly directory: string;

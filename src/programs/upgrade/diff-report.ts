@@ -39,7 +39,6 @@ export interface DeploymentReport {
   readonly fix?: FixOutcome;
 }
 
-/** Everything that there is to show. */
 export interface DiffReport {
   readonly older: NamedCatalog;
   readonly newer: NamedCatalog;

@@ -24,7 +24,6 @@ import {
   type References,
 } from "./reference.ts";
 
-/** A deployment, judged. */
 export interface Scan extends DeploymentFindings {
   readonly texts: DeploymentTexts;
   readonly references: References;

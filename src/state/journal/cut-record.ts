@@ -40,7 +40,6 @@ interface CutFacts {
   readonly previous: string;
 }
 
-/** A cut as it was read. */
 export interface JournalCut extends CutFacts {
   /** SHA-256 of the line. */
   readonly cutId: string;

@@ -22,7 +22,6 @@ interface Growth extends Omit<CutHead, "sequence" | "agentId"> {
   readonly count: number;
 }
 
-/** The findings of a survey. */
 interface CutSurvey {
   readonly segments: readonly CutSegment[];
   /** By agent. */
@@ -34,7 +33,6 @@ const MAX_CHAINS = 20_000;
 /** No checkpoint names more segments. */
 const MAX_SEGMENTS = 64;
 
-/** A segment that is surveyed. */
 export interface SurveyedSegment {
   readonly file: string;
   /** Its records, in order. */

@@ -17,10 +17,8 @@ import type { JournalDamage } from "./journal-damage.ts";
 import { readSyncedMark } from "./journal-sync.ts";
 import { LINE_FEED, MAX_LINE, readSegment, segmentName, segmentsIn } from "./segment.ts";
 
-/** The result of a comparison. */
 interface JournalComparison {
   readonly damages: readonly JournalDamage[];
-  /** The heads with their places. */
   readonly heads: ReadonlyMap<string, ChainHead>;
   /** The agents of which the store did not say where their heads stand. */
   readonly placed: Iterable<string>;

@@ -47,7 +47,6 @@ export function pacedSync(
   };
 }
 
-/** The disk as it is. */
 export const DISK: JournalDisk = {
   write: (file, octets) => writeSync(file, octets),
   sync: pacedSync(fdatasyncSync, promisify(fdatasync)),

@@ -19,7 +19,6 @@ import { verifyRecord } from "../records/verify-record.ts";
 import type { JournalPosition } from "./journal.ts";
 import { readSegment, type SegmentPlace, type StoredRecord, segmentName } from "./segment.ts";
 
-/** A chain in a journal. */
 export interface JournalChain extends CheckedChain {
   /** In order. */
   readonly segments: readonly SegmentPlace[];
@@ -102,7 +101,6 @@ function mayBeOf(jws: string, agentId: string): boolean {
   return text.includes(agentId) || text.includes("\\u");
 }
 
-/** The end of a chain in a journal. */
 interface ChainEnd extends JournalPosition {
   readonly auditId: string;
 }

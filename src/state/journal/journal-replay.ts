@@ -11,7 +11,6 @@ import { isBefore, type JournalPosition, type JournalRecord } from "./journal.ts
 import type { JournalDamage } from "./journal-damage.ts";
 import { segmentName } from "./segment.ts";
 
-/** The findings of a replay. */
 interface Replay {
   readonly grown: ReadonlyMap<string, ChainHead>;
   /** Lifecycle events, in order. */

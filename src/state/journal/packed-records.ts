@@ -9,7 +9,6 @@ interface UnpackedRecord {
   readonly jws: string;
 }
 
-/** The octets of an Audit-ID. */
 export const ID_OCTETS = 32;
 
 export class PackedRecords {

@@ -53,7 +53,6 @@ interface RepairedChain {
   readonly auditId: string;
 }
 
-/** The report of a repair. */
 export interface RepairReport {
   readonly damages: readonly JournalDamage[];
   readonly chains: readonly RepairedChain[];

@@ -26,7 +26,6 @@ interface RetentionPlan {
   readonly serverId: string;
 }
 
-/** A plan that has limits. */
 export interface LimitedPlan extends RetentionPlan {
   readonly limits: RetentionLimits;
 }

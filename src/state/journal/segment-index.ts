@@ -165,7 +165,6 @@ export async function readRecord(
   }
 }
 
-/** A record and its place. */
 interface IndexedRecord extends Extent {
   readonly auditId: string;
 }

@@ -31,7 +31,6 @@ export interface StoredRecord extends JournalRecord, Extent {
   readonly length: number;
 }
 
-/** A segment, and the directory that it is in. */
 export interface SegmentPlace {
   readonly directory: string;
   readonly number: number;
@@ -118,7 +117,6 @@ export class ActiveSegment {
   readonly #disk: JournalDisk;
   /** True while the rest of a failed write is still there, which nothing may follow. */
   #isTorn = false;
-  /** The last sync. */
   #synced: Promise<void> = Promise.resolve();
   #hasFailedSync = false;
   #isClosed = false;

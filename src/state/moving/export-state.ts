@@ -19,7 +19,6 @@ export type RecordLine = Extract<StateLine, { readonly kind: "record" | "checkpo
 /** A signed cut, or where a chain stood at the last one. */
 type CutLine = Extract<StateLine, { readonly kind: "cut" | "cut-head" }>;
 
-/** The records that are exported. */
 export interface RecordsSource {
   /** Keeps what there is, once it resolves, until the result is called. */
   hold?(): Promise<() => void>;
@@ -36,7 +35,6 @@ interface ExportedRecords {
   cut(): (checkpoint: JournalPosition | undefined) => AsyncIterable<RecordLine>;
 }
 
-/** The state to export. */
 interface ExportSource {
   readonly serverId: string;
   readonly store: Store;

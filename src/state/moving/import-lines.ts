@@ -17,7 +17,6 @@ import type { Change } from "../store.ts";
 import { type ReadLine, readStateFile, StateFileError } from "./read-state-file.ts";
 import type { StateHeader } from "./state-file.ts";
 
-/** The report of an import. */
 export interface ImportReport {
   readonly header: StateHeader;
   readonly entries: number;
@@ -25,10 +24,8 @@ export interface ImportReport {
   readonly chains: number;
 }
 
-/** A record of a chain. */
 export type ImportedRecord = Extract<ReadLine, { readonly kind: "record" }>;
 
-/** Where an import goes. */
 export interface ImportTarget {
   addCut(cut: JournalCut): Promise<void>;
   /** Takes the next record; answers where it stands, where records have places. */

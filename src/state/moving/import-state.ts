@@ -11,7 +11,6 @@ import type { Store } from "../store.ts";
 import { type ImportReport, type ImportTarget, importLines } from "./import-lines.ts";
 import type { StateHeader } from "./state-file.ts";
 
-/** Where it goes. */
 interface FilesImport {
   readonly store: Store;
   /** The journal's directory. */

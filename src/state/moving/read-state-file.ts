@@ -148,7 +148,6 @@ function isName(text: string): boolean {
   }
 }
 
-/** A record that was taken. */
 interface LinkedRecord {
   readonly agentId: string;
   readonly auditId: string;
@@ -186,7 +185,6 @@ class ChainLinks {
     this.#isWhole = isWhole;
   }
 
-  /** How many chains there are. */
   get chains(): number {
     return this.#heads.size;
   }

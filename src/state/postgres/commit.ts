@@ -12,7 +12,6 @@ import { StoreUnavailableError } from "../store-fault.ts";
 import { BEGIN, withClient } from "./driver.ts";
 import { again, isAnswer } from "./fault.ts";
 
-/** A commit as it is asked for. */
 interface CommitRequest {
   readonly changes: readonly EncodedChange[];
   readonly expectations: readonly Expectation[];

@@ -4,7 +4,6 @@ import type { NodeEntry } from "../state.ts";
 import { again } from "./fault.ts";
 import { SERVER } from "./feed.ts";
 
-/** The row of this node. */
 export interface OwnRow {
   readonly node: string;
   /** Differs for each process. */

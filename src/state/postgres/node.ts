@@ -171,7 +171,6 @@ export class PostgresNode {
     return this.#table.list();
   }
 
-  /** How this node is, now. */
   figures(): NodeFigures {
     const now = performance.now();
     return {

@@ -58,7 +58,6 @@ export interface NodeIdentity {
   onFault(error: unknown): void;
   /** Octets of the segments that records are cut off in; 16 MiB without it. */
   readonly segmentBytes?: number;
-  /** Told of each step of a cut. */
   onCutStep?(step: RecordCutStep): void;
 }
 

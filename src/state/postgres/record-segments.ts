@@ -14,7 +14,6 @@ export interface NumberRange {
   readonly to: number;
 }
 
-/** A segment that is finished. */
 export interface RecordSegment extends MeasuredSegment, NumberRange {}
 
 interface RecordSegmentsOptions {

@@ -156,7 +156,6 @@ async function findTablesFault(
   return { key: "schema", message };
 }
 
-/** What the role of a connection may do. */
 interface Rights {
   /** Quoted where SQL needs it. */
   readonly role: string;

@@ -16,7 +16,6 @@ export interface AcknowledgedRecord {
 }
 
 export interface AcknowledgedOptions {
-  /** The file. */
   readonly path: string;
   /** Finds the records that the store does not have. */
   findLost(records: readonly AcknowledgedRecord[]): Promise<readonly AcknowledgedRecord[]>;
@@ -68,7 +67,6 @@ export class AcknowledgedRecords {
     this.#timer.unref();
   }
 
-  /** Writes what is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -34,7 +34,6 @@ export interface DraftWriter {
   pending(): Iterable<Chain>;
 }
 
-/** The surroundings of a writer. */
 export interface WriterOptions {
   readonly store: RecordStore;
   readonly heads: ChainHeads;

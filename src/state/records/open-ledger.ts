@@ -34,7 +34,6 @@ import {
   UnknownOutcomeError,
 } from "./record-store.ts";
 
-/** Where the ledger keeps what. */
 export interface LedgerOptions {
   readonly store: Store;
   /** Undefined: records end with the process. */
@@ -62,7 +61,6 @@ export interface SharedRecords {
   readonly heads: ReadonlyMap<string, ChainHead>;
   /** The latest lifecycle events, in order: the store may not have seen them. */
   readonly events: readonly JournalRecord[];
-  /** The events that are the latest now. */
   latestEvents?(): Promise<readonly JournalRecord[]>;
   /** The records, as retention takes them away. */
   readonly retained?: RetainedRecords;
@@ -237,7 +235,6 @@ class SpacedCheckpoints {
     this.#make = make;
   }
 
-  /** A segment is finished. */
   finished(): void {
     if (this.#timer !== undefined || this.#isClosed) return;
     if (this.#isMaking) {

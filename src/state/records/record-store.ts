@@ -214,7 +214,6 @@ function headsOf(ends: Iterable<readonly [string, ChainEnd]>): ReadonlyMap<strin
   return heads;
 }
 
-/** The chains that a clock serves. */
 interface ChainClockOptions {
   readonly heads: Pick<ChainHeads, "get">;
   /** The time of the newest record of all chains. */

@@ -162,7 +162,6 @@ export function serverChainId(serverId: string): string {
   return sha256Hex(`agtp://${serverId}`);
 }
 
-/** Where a record belongs. */
 export interface Chain {
   readonly agentId: string;
   /** Milliseconds since the epoch. */

@@ -8,7 +8,6 @@ import type { JournalRecord } from "../journal/journal.ts";
 import type { SealingJob } from "./record.ts";
 import { createRecordSigner, sealAll } from "./sealer.ts";
 
-/** The data that the thread is started with. */
 export interface SealingThreadData {
   /** PKCS #8 in PEM. */
   readonly key: string;

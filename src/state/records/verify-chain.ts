@@ -24,7 +24,6 @@ export interface CheckedChain {
   readonly judge?: JudgePayload | undefined;
 }
 
-/** The chain to walk. */
 interface ChainSource extends CheckedChain {
   /** Audit-ID of the newest record. */
   readonly head: string;

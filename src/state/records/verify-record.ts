@@ -8,7 +8,6 @@ import { type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { decodeJws, isSignedBy, keyId } from "../../identity/jws.ts";
 
-/** The verdict on a record. */
 export type RecordVerdict =
   | { readonly kind: "verified"; readonly payload: JsonRecord; readonly kid: string }
   /** `alg` is none: anybody could have written it. */

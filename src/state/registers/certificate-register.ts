@@ -8,7 +8,6 @@ import { Collection } from "../collection.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
-/** A revocation, as it was announced. */
 interface Revocation {
   /** Normalized by `normalizeSerial`. */
   readonly serial: string;

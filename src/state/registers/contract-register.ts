@@ -11,7 +11,6 @@ import type { Quota } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
-/** The surroundings of the register. */
 interface ContractRegisterOptions {
   readonly store: Store;
   /** How long a tombstone outlives the contract's expiry, in milliseconds. */

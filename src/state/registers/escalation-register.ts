@@ -26,7 +26,6 @@ import {
   statusAt,
 } from "./escalation.ts";
 
-/** The outcome of a decision. */
 type Deciding =
   /** `repeated`: this was decided before; the first word is the receipt. */
   | { readonly kind: "decided" | "repeated"; readonly escalation: Escalation }
@@ -34,7 +33,6 @@ type Deciding =
   | { readonly kind: "conflict"; readonly escalation: Escalation }
   | { readonly kind: "unknown" };
 
-/** How one is opened. */
 interface OpenOptions {
   /** Tells which other with its fingerprint keeps it out, decided or not. */
   keptOutBy?(other: Escalation): boolean;
@@ -112,7 +110,6 @@ export class EscalationRegister {
     return this.#escalations.catchUp();
   }
 
-  /** One as it is now. */
   find(escalationId: string): Escalation | undefined {
     return this.#asItIs(this.#escalations.get(escalationId));
   }

@@ -39,7 +39,6 @@ export const ESCALATION_STATUSES: readonly EscalationStatus[] = [
   "expired",
 ];
 
-/** The decision of an escalation, and the decider. */
 export interface Decision {
   /** The receipt. */
   readonly attestationId: string;
@@ -63,7 +62,6 @@ export interface EscalationVote {
   readonly action: string;
 }
 
-/** One escalation. */
 export interface Escalation {
   readonly escalationId: string;
   /** The agent that escalated. */
@@ -117,7 +115,6 @@ export type Opening =
 
 /** Where escalations are opened, and found again. */
 export interface Escalations {
-  /** One as it is now. */
   find(escalationId: string): Escalation | undefined;
   /** Takes one on, and has its task wait. */
   open(request: EscalationRequest): Promise<Opening>;

@@ -24,7 +24,6 @@ import { Collection } from "../collection.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
-/** An agent that is to have an identity. */
 export interface HostedAgent {
   /** Such as `openwop/vendor.acme.clerk`: what the identity belongs to, for good. */
   readonly key: string;

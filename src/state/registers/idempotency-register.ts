@@ -12,7 +12,6 @@ import type { Change, Store } from "../store.ts";
 import { IdempotentExecution } from "./idempotent-execution.ts";
 import { type KeptResponse, readKeptResponse, weighResponse } from "./kept-response.ts";
 
-/** A request under a key. */
 interface KeyedRequest {
   readonly agentId: string;
   readonly key: string;
@@ -171,7 +170,6 @@ interface KnownKey {
   readonly bytes: number;
 }
 
-/** How much is remembered. */
 interface IdempotencyLimits {
   readonly ttlMs: number;
   readonly keysPerAgent: number;

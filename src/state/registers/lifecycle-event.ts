@@ -69,7 +69,6 @@ export function stateAfter(before: AgentState | undefined, event: LifecycleEvent
       };
 }
 
-/** The collection that events are in. */
 export const EVENTS = "lifecycle-events";
 
 /** Stores an event as the one of this number of its agent. */

@@ -35,7 +35,6 @@ interface LifecycleChange {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** How a change ended. */
 export type LifecycleOutcome =
   | {
       readonly kind: "changed";

@@ -1,6 +1,5 @@
 /** An operator as decisions and records name it; keys are the wire's own. */
 
-/** Somebody who decides. */
 export interface Operator {
   /** The certificate's fingerprint, `link:NAME`, or `ISSUER#SUBJECT`. */
   readonly id: string;

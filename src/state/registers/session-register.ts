@@ -10,7 +10,6 @@ import type { Quota } from "../quota.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
-/** The user of a session. */
 export interface SessionUser {
   /** Undefined for a caller that is nobody. */
   readonly agentId: string | undefined;
@@ -20,7 +19,6 @@ export interface SessionUser {
   readonly isHosted: boolean;
 }
 
-/** One session that is remembered. */
 interface Session {
   readonly agentId: string;
   /** Undefined: it is used without a certificate. */

@@ -17,7 +17,6 @@ import {
   suspensionStateAt,
 } from "./suspension.ts";
 
-/** The session that is halted, and why. */
 export type HaltedSession = Pick<Suspension, "sessionId" | "agentId" | "tlsIdentity" | "reason">;
 
 /** The outcome of suspending or ending one. */
@@ -36,7 +35,6 @@ interface Resumption {
   isAdmitted(suspension: Suspension): boolean;
 }
 
-/** The outcome of it. */
 type Resuming =
   | { readonly kind: "resumed"; readonly suspension: Suspension; readonly checkpoint: unknown }
   | { readonly kind: "reused" | "expired" | "ended"; readonly suspension: Suspension }

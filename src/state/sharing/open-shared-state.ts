@@ -23,7 +23,6 @@ interface SharedStatePlaces {
   onNotice(notice: StateNotice): void;
 }
 
-/** The state at the parent. */
 export interface OpenSharedState {
   readonly shared: SharedState;
   /** Keeps the journal within limits; undefined where there is none. */

@@ -16,7 +16,6 @@ import type {
   StoredEntry,
 } from "../store.ts";
 
-/** A commit that is asked for. */
 export interface AskedCommit {
   readonly changes: readonly Change[];
   readonly expectations: readonly Expectation[];
@@ -24,7 +23,6 @@ export interface AskedCommit {
 
 export class ParentStore implements Store {
   readonly #link: Link;
-  /** The watchers of changes. */
   readonly watchers: FeedWatchers = new FeedWatchers();
 
   constructor(link: Link) {

@@ -35,7 +35,6 @@ interface SealedChain {
   readonly method: string;
 }
 
-/** A batch that has arrived. */
 export interface SealedBatch {
   readonly chains: readonly SealedChain[];
   readonly records: PackedRecords;

@@ -24,9 +24,7 @@ interface PendingBatch {
 }
 
 export class SealedChains implements GrowingChains {
-  /** Where they are kept. */
   readonly records: RecordStore;
-  /** Where they end. */
   readonly heads: ChainHeads;
   /** In order; of those that are in the store everywhere, none. */
   #events: JournalRecord[] = [];

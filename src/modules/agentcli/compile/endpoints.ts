@@ -27,7 +27,6 @@ interface TaskEndpoint {
   readonly errors: readonly string[];
 }
 
-/** A task and what it becomes. */
 export interface PlannedEndpoint {
   readonly plan: TaskPlan;
   readonly endpoint: TaskEndpoint;
@@ -64,7 +63,6 @@ export const RUN_ERRORS = [
   "trust_level_insufficient",
   "verify_failed",
 ] as const;
-/** An error that a run may end with. */
 export type RunError = (typeof RUN_ERRORS)[number];
 
 /** The output of the target "agtp". */

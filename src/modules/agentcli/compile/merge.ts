@@ -205,7 +205,6 @@ export function applyProofProfile(manifest: Manifest, proof: MergedProof): Effec
   return layOver(manifest.authorization_proof_profiles, fields, proof);
 }
 
-/** An authorization with its profile. */
 export type EffectiveAuthorization = MergedAuthorization & { readonly provider: string | null };
 
 /** Lays a reference over its profile. */
@@ -216,7 +215,6 @@ export function applyAuthorizationProfile(
   return layOver(manifest.authorization_profiles, BLOCKS.authorization_profile, authorization);
 }
 
-/** Evidence with its profile. */
 export type EffectiveEvidence = Filled<Omit<EvidenceProfile, "id">> & Referring;
 
 /** Lays a reference over its profile. */

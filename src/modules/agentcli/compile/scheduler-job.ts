@@ -37,7 +37,6 @@ const SECOND = [
   "child_credential_policy",
 ] as const;
 
-/** The versions that are spoken. */
 export type FieldVersion = "1" | "2";
 
 /** Field names in the order in which they are sent. */

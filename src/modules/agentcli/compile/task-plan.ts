@@ -53,7 +53,6 @@ type Invocation =
       readonly condition: string | null;
     };
 
-/** One task, complete. */
 export interface TaskPlan extends TaskBlocks {
   readonly id: string;
   readonly source: { readonly workflow_id: string; readonly task_id: string };

@@ -74,7 +74,6 @@ export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[
   return faults;
 }
 
-/** The question to a policy engine. */
 export interface PolicyQuestion {
   /** The sections that the profile includes. */
   readonly request: JsonRecord;

@@ -13,7 +13,6 @@ import { type AnsweredKeys, KeyCache } from "../../../identity/key-cache.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
 import type { AskJson, KeySet, World } from "../world.ts";
 
-/** The algorithms that JWTs may be signed with. */
 export const SIGNATURE_ALGORITHMS = ["RS256", "ES256"] as const;
 
 /** The key that is named, as `jwtVerify` and its kind take it, or in words why there is none. */
@@ -77,7 +76,6 @@ const LONGEST_MS = 3_600_000;
 const PAUSE_MS = 10_000;
 const MAX_SETS = 64;
 
-/** The key sets of one process. */
 export class KeySets {
   readonly #ask: AskJson;
   readonly #now: () => number;

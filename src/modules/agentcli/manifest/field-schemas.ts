@@ -111,7 +111,6 @@ function sourceSchema(word: "source" | "source or literal"): JsonSchema {
   };
 }
 
-/** A descriptor. */
 export type Descriptor = Readonly<Record<string, unknown>>;
 
 /** The descriptor of a block. */

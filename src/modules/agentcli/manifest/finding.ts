@@ -12,7 +12,6 @@ export interface Finding {
   readonly message: string;
 }
 
-/** The verdict on a manifest. */
 export interface Validation {
   readonly ok: boolean;
   readonly errors: readonly Finding[];

@@ -52,10 +52,8 @@ interface Words extends Readonly<Record<Text, string>> {
   readonly identity: Identity;
 }
 
-/** The source of a value. */
 export type ValueSource = Members<"source">;
 
-/** A whole manifest. */
 export interface Manifest {
   readonly version: "0.1" | "0.2";
   readonly identity_profiles?: readonly IdentityProfile[] | null;
@@ -68,13 +66,11 @@ export interface Manifest {
 /** The members that a workflow and a task share. */
 export type Governed = Members<"workflow_head"> & Members<"governance"> & Members<"tail">;
 
-/** A workflow. */
 export type Workflow = Governed & { readonly tasks: readonly Task[] };
 
 /** The members of a task beside its name and when it runs. */
 type TaskBody = Members<"surface"> & Members<"task_options"> & Members<"task_settings">;
 
-/** A task. */
 export type Task = Governed &
   TaskBody &
   Members<"task_head"> &
@@ -101,7 +97,6 @@ export type Identity = Members<"structured_identity"> & Members<"flat_identity">
 export type IdentityParts = Pick<Identity, "subject" | "auth" | "trust" | "presentation">;
 /** The identity that a task acts under. */
 export type Subject = Members<"subject">;
-/** Its way of authenticating. */
 export type Auth = Members<"auth">;
 /** The bounds of handing authority on. */
 export type DelegationPolicy = Members<"delegation_policy">;

@@ -17,7 +17,6 @@ const ON_FAILURE: Fields = {
   ...OPTIONAL_BLOCKS,
 };
 
-/** All fields of a task. */
 export const TASK: Fields = {
   ...BLOCKS.task_head,
   ...BLOCKS.surface,
@@ -38,7 +37,6 @@ export const PROFILE_LISTS = {
   evidence_profiles: "#evidence_profile",
 } as const;
 
-/** All fields of a manifest. */
 export const MANIFEST: Fields = {
   version: "string",
   ...Object.fromEntries(Object.entries(PROFILE_LISTS).map(([key, list]) => [key, { list }])),
@@ -65,7 +63,6 @@ export function isRequired(field: Field): boolean {
   return "required" in field && field.required === true;
 }
 
-/** The words for a trust level. */
 export const TRUST_LEVEL: Field = { among: TRUST_LEVELS };
 
 /** Tells whether an identity is of the structured form. */

@@ -14,9 +14,7 @@ import { Findings, type Validation } from "./finding.ts";
 import type { Manifest } from "./manifest.ts";
 import { fieldsOf, MANIFEST, OPTIONAL_BLOCKS, PROFILE_LISTS, WORKFLOW } from "./tables.ts";
 
-/** The versions that are read. */
 export const MANIFEST_VERSIONS = ["0.1", "0.2"] as const;
-/** The version that is written. */
 export const MANIFEST_VERSION = "0.2";
 
 /** The verdict on whatever claims to be a manifest. */

@@ -136,7 +136,6 @@ interface Registry<One extends Capable> {
   readonly kind: "provider" | "method";
   readonly noun: string;
   readonly registered: ReadonlyMap<string, One>;
-  /** The description of one. */
   tell?(one: One, name: string): JsonRecord;
 }
 

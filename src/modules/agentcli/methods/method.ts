@@ -23,7 +23,6 @@ export type Method = (
   context: MethodContext,
 ) => JsonRecord | Failure | Promise<JsonRecord | Failure>;
 
-/** A method, and what is told of it. */
 export interface NamedMethod {
   readonly summary: string;
   readonly method: Method;

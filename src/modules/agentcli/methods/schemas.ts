@@ -199,7 +199,6 @@ const JOB_FIELDS = SCHEDULER_FIELDS["2"].map(
   (name) => [name, JOB_TYPES[name] ?? "string"] as const,
 );
 
-/** A job of the scheduler. */
 const JOB_SCHEMA: JsonSchema = {
   type: "object",
   required: ["id", "name", "session_target", "payload_kind", "payload_message"],
@@ -242,7 +241,6 @@ const CAPABILITIES = Object.fromEntries(
 );
 const LIST = { type: "array", items: { type: "object" } };
 
-/** A standalone plan. */
 const PLAN_SCHEMA: JsonSchema = {
   type: "object",
   required: ["target", "version", "capabilities", "workflows"],

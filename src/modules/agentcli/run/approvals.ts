@@ -36,7 +36,6 @@ const LAST_MOMENT = Date.UTC(9999, 11, 31);
 
 const readAsked = recordReader<AskedTask>({ escalationId: "string", taskHash: "string" });
 
-/** The approvals of all tasks. */
 export class Approvals {
   /** By agent and task. */
   readonly #asked: Collection<AskedTask>;

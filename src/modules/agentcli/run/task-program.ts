@@ -7,7 +7,6 @@ import { killGroup, ProcessGroups, type StartedProgram } from "../../../base/pro
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
 import { CapturedOutput } from "./program-output.ts";
 
-/** The program to run. */
 export interface TaskProgram {
   readonly program: string;
   readonly args: readonly string[];
@@ -21,7 +20,6 @@ export interface TaskProgram {
   readonly maxOutputBytes: number;
 }
 
-/** The outcome. */
 export type ProgramOutcome =
   | {
       readonly kind: "ended";

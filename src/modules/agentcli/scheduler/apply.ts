@@ -246,11 +246,9 @@ function failureOf(answer: unknown): Failure | undefined {
   return isFailure(answer) ? answer : undefined;
 }
 
-/** One job and what becomes of it. */
 interface JobAction {
   readonly action: "created" | "updated" | "adopted";
   readonly job: SchedulerJob;
-  /** The id and origin of the job that is adopted. */
   readonly adopted?: { readonly id: string; readonly origin: string };
 }
 

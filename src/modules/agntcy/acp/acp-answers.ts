@@ -7,7 +7,6 @@ import { type AcpAnswer, type AcpFailure, malformed } from "./acp-call.ts";
 
 /** The standing of a run with its server. */
 const RUN_STATUSES = ["pending", "error", "success", "timeout", "interrupted"] as const;
-/** A status of a run, as ACP has it. */
 export type AcpRunStatus = (typeof RUN_STATUSES)[number];
 
 /** A run as its server describes it. */
@@ -124,7 +123,6 @@ export function isId(value: unknown): value is string {
   return value !== "" && value !== "." && value !== "..";
 }
 
-/** The outcome of a call. */
 export type AcpOutcome<Value> = { readonly kind: "ok"; readonly value: Value } | AcpFailure;
 
 /** The value that an answer holds; what cannot be read is malformed. */

@@ -35,13 +35,11 @@ export interface AcpFailure {
   readonly hint?: string;
 }
 
-/** The answer of a server. */
 export type AcpAnswer = { readonly kind: "answered"; readonly body: unknown } | AcpFailure;
 
 /** A response whose body is read as it comes. */
 export type AcpResponse = Awaited<ReturnType<ReturnType<UpstreamPools["pool"]>["request"]>>;
 
-/** The way to one server. */
 export interface AcpConnection {
   readonly address: UpstreamAddress;
   /** Credentials. */
@@ -53,7 +51,6 @@ export interface AcpConnection {
   readonly pools: UpstreamPools;
 }
 
-/** One call. */
 export interface AcpRequest {
   readonly method: "GET" | "POST";
   /** Below the server's base path; ids in it are encoded. */
@@ -105,7 +102,6 @@ export function isFailure(answer: { readonly kind: string } | AcpResponse): answ
   return "kind" in answer && answer.kind === "failed";
 }
 
-/** A request on its way. */
 interface Sending {
   readonly signal: AbortSignal;
   /** A connection has taken it. */

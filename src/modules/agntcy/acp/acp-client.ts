@@ -73,7 +73,6 @@ function isRefused({ status }: AcpFailure): boolean {
   return status === 400 || status === 422;
 }
 
-/** A run with its server. */
 export interface RunAddress {
   readonly runId: string;
   readonly threadId: string | undefined;
@@ -81,7 +80,6 @@ export interface RunAddress {
 
 const MAX_RUNS_LISTED = 1000;
 
-/** The calls to one server. */
 export class AcpClient {
   readonly #short: AcpConnection;
   readonly #long: AcpConnection;

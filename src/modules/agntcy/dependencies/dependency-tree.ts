@@ -12,7 +12,6 @@ import type { Dependency, EnvironmentValues, EnvironmentVariable } from "../mani
 import { readAccess, variablePrefix } from "../upstream.ts";
 import type { LocatedManifest, ManifestLibrary } from "./manifest-library.ts";
 
-/** One dependency, and what it depends on itself. */
 export interface DependencyNode {
   readonly name: string;
   readonly ref: { readonly name: string; readonly version: string };
@@ -25,7 +24,6 @@ export interface DependencyNode {
   readonly dependencies: readonly DependencyNode[];
 }
 
-/** The tree, and what is wrong with it. */
 interface DependencyTree {
   readonly nodes: readonly DependencyNode[];
   readonly problems: readonly Problem[];
@@ -174,7 +172,6 @@ function unsetVariables(
     .filter((name) => !agentNames.some((agent) => isSet(env, variablePrefix(agent) + name)));
 }
 
-/** One dependency and its own. */
 export interface DependencyView {
   readonly name: string;
   readonly agent: string;

@@ -14,7 +14,6 @@ import { isWithin, relativePath } from "../../../base/paths.ts";
 import type { AgentManifest, Dependency } from "../manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, type ReadManifest, readManifest } from "../manifest/read-manifest.ts";
 
-/** A manifest and where it lies. */
 export interface LocatedManifest {
   readonly manifest: AgentManifest;
   /** Absolute. */

@@ -88,13 +88,11 @@ export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any
   );
 }
 
-/** The parameters that create a thread. */
 export const CREATE_THREAD_SCHEMA: JsonSchema = closedObject({ metadata: METADATA }, []);
 
 /** The parameters that name a thread. */
 export const THREAD_SCHEMA: JsonSchema = closedObject({ thread_id: ID }, ["thread_id"]);
 
-/** Nothing is asked. */
 export const EMPTY_SCHEMA: JsonSchema = closedObject({}, []);
 
 /** A run, however it stands. */

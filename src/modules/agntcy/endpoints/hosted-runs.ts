@@ -27,7 +27,6 @@ import type { AgentRuns, AgentThread } from "../runs/agent-runs.ts";
 import { type AgentRun, errorView, runView } from "../runs/run.ts";
 import type { RunFollower } from "../runs/run-follower.ts";
 
-/** One agent and the runs of it. */
 export interface HostedRuns {
   readonly agent: RemoteAgent;
   readonly register: AgentRuns;

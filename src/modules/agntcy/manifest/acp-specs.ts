@@ -135,7 +135,6 @@ function readSchema(owner: DocumentPlace, name: string): CompiledSchema | undefi
   return faults.length > 0 ? undefined : meteredSchema(withoutNulls(value));
 }
 
-/** A schema that may be absent. */
 function readOptionalSchema(owner: DocumentPlace, name: string): CompiledSchema | undefined {
   return owner.has(name) ? readSchema(owner, name) : undefined;
 }

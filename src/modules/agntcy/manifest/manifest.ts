@@ -9,9 +9,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 
-/** The shape that a manifest was written in. */
 const MANIFEST_SHAPES = ["agent-manifest", "deployment-manifest", "oasf-record"] as const;
-/** A shape that manifests are written in. */
 export type ManifestShape = (typeof MANIFEST_SHAPES)[number];
 
 /** A manifest in which nothing is wrong. */
@@ -70,7 +68,6 @@ export interface Interrupt {
   readonly asksAgent: boolean;
 }
 
-/** One way to have the agent. */
 export type DeploymentOption =
   | (RemoteService & { readonly type: "remote_service"; readonly name?: string })
   | { readonly type: "source_code"; readonly name?: string }

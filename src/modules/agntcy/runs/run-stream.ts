@@ -59,7 +59,6 @@ export class RunStream {
     if (waiting.length > 0) await record(waiting);
   }
 
-  /** Listens no more. */
   close(): void {
     this.#closing.abort();
   }

@@ -19,7 +19,6 @@ export const RUN_STATES = [
   "timeout",
   "cancelled",
 ] as const;
-/** A state of a run. */
 export type RunState = (typeof RUN_STATES)[number];
 
 /** Why a run came to nothing. */
@@ -170,7 +169,6 @@ const readRecord = recordReader<AgentRun>({
   ...{ eventCount: "number", eventBytes: "number" },
 });
 
-/** The kind. */
 export const AGENT_RUNS: RunKind<AgentRun, RunState> = {
   name: "agntcy-runs",
   read: (value) => {

@@ -136,7 +136,6 @@ interface Known<T> {
 /** A question that takes longer is given up for the next one: a connection may be lost without a word. */
 const PATIENCE_MS = 10_000;
 
-/** A question on its way. */
 interface Question {
   readonly since: number;
   /** It is to be asked once more when it is answered. */

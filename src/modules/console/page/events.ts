@@ -6,7 +6,6 @@ import type { Overview, TrafficAnswer } from "../answers.ts";
 import { get } from "./api.ts";
 import { useEffect, useRef } from "./preact.ts";
 
-/** Each kind of event, by its name. */
 interface EventKinds {
   /** The stream begins, or begins again: it does not tell what came before. */
   readonly open: undefined;

@@ -22,7 +22,6 @@ interface Traffic {
   /** Entries that the daemon left out, as there were too many at once. */
   readonly skipped: number;
   readonly pause: () => void;
-  /** Asks anew. */
   readonly ask: () => void;
   readonly filters: TrafficFilters;
   /** Names of the agents of this server, by their ids. */

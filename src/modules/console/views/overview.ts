@@ -13,7 +13,6 @@ import type { TrafficFilter } from "../request-ring.ts";
 import { STEP_S, type Traffic } from "../traffic.ts";
 import type { Sources } from "./sources.ts";
 
-/** The sources of the overview. */
 export interface OverviewParts {
   readonly serverId: string;
   readonly traffic: Traffic;

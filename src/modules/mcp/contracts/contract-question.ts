@@ -13,7 +13,6 @@ import { type Answered, type Result, refusalResult, successResult } from "../too
 import { bodyText } from "../tools/content.ts";
 import { contractToolText } from "./own-tools.ts";
 
-/** The name of the question. */
 export const QUESTION = "contract";
 
 /** The word of the client's user; undefined: none yet. */

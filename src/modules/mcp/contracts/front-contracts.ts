@@ -16,7 +16,6 @@ import { ContractTools } from "./contract-tools.ts";
 /** The header field that presents a contract. */
 export const PRESENTED = "contract-synthesized";
 
-/** The contracts of a deployment. */
 export interface FrontContracts {
   readonly tools: ContractTools;
   /** Undefined: nothing is negotiated. */

@@ -13,7 +13,6 @@ import type { McpFront } from "../front.ts";
 import type { AskedCall } from "../tasks/task.ts";
 import { PRESENTED } from "./front-contracts.ts";
 
-/** Its name. */
 export const APPROVED_CALL = "agtp_approved_call";
 
 /** As `tools/list` describes it. */
@@ -62,7 +61,6 @@ export function approvedCall(
   return { method, path, input, fields };
 }
 
-/** Its name. */
 export const PROPOSE = "agtp_propose";
 
 /**

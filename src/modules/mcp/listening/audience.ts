@@ -33,7 +33,6 @@ interface AudienceParts {
 
 type Front = Pick<McpFront, "projection">;
 
-/** The listeners of a process. */
 export class Audience {
   readonly #parts: AudienceParts;
   /** By agent. */

@@ -16,7 +16,6 @@ interface OpenStream {
 /** A token is believed for as long at most once it does not hold any more. */
 const LOOK_MS = 5_000;
 
-/** The streams of a process. */
 export class OpenStreams {
   readonly #open = new Set<OpenStream>();
   #front: McpFront | undefined;

@@ -42,7 +42,6 @@ interface SubscriptionParts {
   served(): McpFront | undefined;
 }
 
-/** The streams of a process. */
 export class Subscriptions {
   readonly #parts: SubscriptionParts;
   readonly #open = new Set<AbortController>();

@@ -15,7 +15,6 @@ import { declaredIn, withText } from "../opaque-server.ts";
 import { invalidParams } from "../protocol-errors.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
 
-/** The name of the extension. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /** How often it is worth asking for a task. */
@@ -32,7 +31,6 @@ export function declaresTasks(envelope: unknown): boolean {
   return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
 }
 
-/** The tasks of one client. */
 export interface ClientTasks {
   /** Undefined: none of this client's. */
   find(taskId: string): Promise<McpTask | undefined>;

@@ -15,7 +15,6 @@ export type Following =
   /** Work that is under way, of which somebody may ask here. */
   | { readonly kind: "work"; readonly method: string; readonly path: string };
 
-/** A call, as it was made. */
 export interface AskedCall {
   readonly method: string;
   readonly path: string;
@@ -53,7 +52,6 @@ export const TASK_TTL_MS: number = 24 * 3_600_000;
 /** Results may be long. */
 const SIZES = { charactersPerOwner: 8_388_608, characters: 67_108_864 };
 
-/** The tasks of a server. */
 export type McpTasks = Collection<McpTask>;
 
 /** Opens the tasks of a store. */

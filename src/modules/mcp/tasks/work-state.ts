@@ -54,7 +54,6 @@ export function isPassing(status: number, body: unknown): boolean {
   return reason === "approval-elsewhere" || (reason === "approval-used" && outcome === "running");
 }
 
-/** The change of a task. */
 export type TaskChange = Partial<
   Pick<McpTask, "status" | "message" | "result" | "exact" | "error" | "following" | "scopes">
 >;

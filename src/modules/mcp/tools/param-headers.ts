@@ -17,7 +17,6 @@ export interface ParamHeader {
   readonly isInteger: boolean;
 }
 
-/** The keyword of it. */
 const MARK = "x-mcp-header";
 const PREFIX = "Mcp-Param-";
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
@@ -44,7 +43,6 @@ function canBeTold({ type, [MARK]: header }: JsonRecord): boolean {
   return typeof header === "string" && TOKEN.test(header) && TYPES.has(type);
 }
 
-/** A place in a schema. */
 interface Place {
   /** How many names of properties lead to it; undefined: something else does as well. */
   readonly depth: number | undefined;

@@ -10,7 +10,6 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { isContentSchema } from "./content.ts";
 import { type ParamHeader, readParamHeaders, withToldHeaders } from "./param-headers.ts";
 
-/** Both descriptions of a tool. */
 export interface ToolDescription {
   /** 2026-07-28 */
   readonly current: Tool;

@@ -11,13 +11,11 @@ import { isTool } from "../../../dispatch/tools/tool.ts";
 import { namingTools } from "../../../dispatch/tools/tool-names.ts";
 import { describeTool, type ToolDescription, toolText, withOutput } from "./tool-description.ts";
 
-/** A tool as it is listed. */
 export interface ListedTool {
   readonly name: string;
   readonly description: ToolDescription;
 }
 
-/** One that is an endpoint. */
 export interface McpTool extends ListedTool {
   readonly route: Route;
 }
@@ -89,7 +87,6 @@ function* indexing(tools: readonly McpTool[]): Paced<IndexedTools> {
   return { byName: named, scopes };
 }
 
-/** All tools of a deployment. */
 export class Toolbox {
   readonly #rules: CallRules;
   readonly #byName: ReadonlyMap<string, McpTool>;

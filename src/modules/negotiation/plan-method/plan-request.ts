@@ -12,7 +12,6 @@ import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../../schema/schema.ts";
 import { readProposedSchema } from "../propose/proposed-schema.ts";
 
-/** A request of PLAN, as it is read. */
 export interface PlanRequest {
   /** The goal in words; empty where it has none. */
   readonly words: string;

@@ -14,7 +14,6 @@ import { checkSchema } from "../../../schema/schema-check.ts";
 /** The two schemas of a proposal. */
 export type ProposedPlace = "input_schema" | "output_schema";
 
-/** The fault of a proposed schema. */
 export interface ProposedSchemaFault {
   /** JSON Pointer into the schema; "" is the whole of it. */
   readonly path: string;

@@ -20,7 +20,6 @@ interface SearchOptions {
   readonly offered: number;
 }
 
-/** The outcome of the search. */
 interface SearchResult {
   readonly best: readonly Candidate[] | undefined;
   /** Everything was looked at: there is nothing better. */

@@ -9,7 +9,6 @@ import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { OpenwopApiKey } from "../config.ts";
 
-/** The scopes that keys may have. */
 export const FACE_SCOPES = [
   "manifest:read",
   "runs:create",
@@ -18,10 +17,8 @@ export const FACE_SCOPES = [
   "approvals:respond",
 ] as const;
 
-/** A scope that a key may have. */
 export type ApiScope = (typeof FACE_SCOPES)[number];
 
-/** One key. */
 export interface ApiKey {
   /** The name of it in runs; tells nothing about the key itself. */
   readonly name: string;
@@ -80,7 +77,6 @@ export class ApiKeys {
   }
 }
 
-/** Bounds of an audience. */
 export interface AudienceLimits {
   readonly all: number;
   readonly perTenant: number;

@@ -73,7 +73,6 @@ export interface Operation {
   readonly streams?: "text/event-stream";
 }
 
-/** An operation that is answered. */
 export interface AnsweredRoute extends Operation {
   readonly streams?: never;
   handle(call: ApiCall): ApiAnswer | Promise<ApiAnswer>;

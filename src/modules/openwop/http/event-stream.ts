@@ -17,7 +17,6 @@ import { type ApiAnswer, refuse } from "./answer.ts";
 /** The modes; `values` stands for itself alone. */
 export const STREAM_MODES = ["values", "updates", "messages", "debug"] as const;
 
-/** A mode that events are streamed in. */
 type StreamMode = (typeof STREAM_MODES)[number];
 
 /** The types of events that are no progress of a run; whatever an agent says is. */
@@ -60,7 +59,6 @@ function isUrgent({ type }: RunEvent): boolean {
   return type.startsWith("run.") || WAITING.has(type);
 }
 
-/** One thing to be sent. */
 interface Frame {
   /** Undefined: a frame behind it is of the same event, and has the id of both. */
   readonly id: number | undefined;

@@ -12,7 +12,6 @@ import type { ViewLease } from "../../../state/state.ts";
 import type { Change, Store } from "../../../state/store.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 
-/** A request under a key. */
 interface KeyedRequest {
   readonly tenant: string;
   /** The routed operation, never the raw path. */

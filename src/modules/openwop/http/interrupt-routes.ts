@@ -10,7 +10,6 @@ import { REASON_SCHEMA, withReason } from "./run-routes.ts";
 
 const WORD_SCHEMA = { type: "object", required: ["resumeValue"], properties: { resumeValue: {} } };
 
-/** The operations. */
 export const INTERRUPT_ROUTES: readonly ApiRoute[] = [
   {
     method: "POST",

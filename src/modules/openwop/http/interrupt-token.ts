@@ -21,7 +21,6 @@ interface NamedInterrupt extends TokenSubject {
   readonly expiresAt: number;
 }
 
-/** A token that was read. */
 type ReadToken = NamedInterrupt | "expired";
 
 const LIFE_MS = 30 * 60_000;

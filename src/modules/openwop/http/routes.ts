@@ -16,7 +16,6 @@ import { INTERRUPT_ROUTES, PAUSE_ROUTES } from "./interrupt-routes.ts";
 import { RUN_ROUTES } from "./run-routes.ts";
 import { SEAM_ROUTES } from "./seam-routes.ts";
 
-/** The operations. */
 const CATALOG_ROUTES: readonly ApiRoute[] = [
   {
     method: "GET",

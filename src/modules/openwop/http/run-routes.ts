@@ -48,7 +48,6 @@ const BULK_SCHEMA = {
   },
 };
 
-/** The operations. */
 export const RUN_ROUTES: readonly ApiRoute[] = [
   {
     method: "POST",

@@ -13,7 +13,6 @@ import type { ApiCall, ApiRoute } from "./api-route.ts";
 
 const DEFAULT_THRESHOLD = 0.7;
 
-/** The operations. */
 export const SEAM_ROUTES: readonly ApiRoute[] = [
   {
     method: "POST",

@@ -200,7 +200,6 @@ const MOCK_AGENT_SCHEMA: JsonSchema = closedObject({
   mockConfidence: CONFIDENCE,
 });
 
-/** One thing that was done. */
 interface Effect {
   readonly effectId: string;
   readonly nodeId: string;
@@ -234,7 +233,6 @@ export class EffectLedger {
     return effectId;
   }
 
-  /** The effects of a run. */
   async of(runId: string): Promise<readonly JsonRecord[]> {
     const rows = await this.#store.list(EFFECTS, { prefix: `${runId}/`, limit: MOST_EFFECTS });
     return rows.flatMap(({ value }) => (isRecord(value) ? [value] : []));

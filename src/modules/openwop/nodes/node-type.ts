@@ -7,7 +7,6 @@ import type { EventDraft, Run } from "../runs/run.ts";
 import type { RunState, StandingRun } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 
-/** One execution of a node. */
 export interface NodeCall {
   readonly run: Run;
   readonly node: WorkflowNode;
@@ -39,7 +38,6 @@ export interface SuspendRequest {
   readonly timeoutMs?: number;
 }
 
-/** The outcome of it. */
 export type NodeOutcome =
   | {
       readonly kind: "completed";
@@ -61,7 +59,6 @@ export interface NodeFault {
   readonly message: string;
 }
 
-/** A type of node. */
 export interface NodeType {
   /** True if executing it twice could do something twice: it is never done again by itself. */
   readonly isEffectful: boolean;
@@ -97,7 +94,6 @@ export function withConfigCheck(type: NodeType): NodeType {
   };
 }
 
-/** The run that is asked for. */
 export interface ChildRequest {
   readonly workflowId: string;
   readonly inputs: JsonRecord;

@@ -24,7 +24,6 @@ const CONFIG = closedObject(
   ["workflowId"],
 );
 
-/** The node type. */
 export const SUB_WORKFLOW_NODE: NodeType = {
   ...{ isEffectful: true, isFoundAgain: true, config: CONFIG, execute },
 };

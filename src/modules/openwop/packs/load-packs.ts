@@ -26,7 +26,6 @@ import { Capabilities, resolvingDependencies } from "./peer-capabilities.ts";
 import { PackFiles } from "./read-agent.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
-/** The place of the packs. */
 interface PacksLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;

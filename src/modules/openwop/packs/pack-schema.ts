@@ -130,7 +130,6 @@ const runtime = closedObject(
 const PACK_NAME = "^(core|vendor|community|private)\\.[a-z][a-z0-9_-]*(\\.[a-z][a-zA-Z0-9_-]*)+$";
 const VERSION = "\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?";
 
-/** A pack.json. */
 export const PACK_SCHEMA: JsonSchema = closedObject(
   {
     kind: { const: "node" },

@@ -28,7 +28,6 @@ import { AGENT_SCHEMA, PACK_SCHEMA } from "./pack-schema.ts";
 import { type Capabilities, judgePeers } from "./peer-capabilities.ts";
 import { type PackFiles, readAgent } from "./read-agent.ts";
 
-/** The rules that packs are judged by. */
 export interface PackRules {
   readonly capabilities: Capabilities;
   readonly signatures: SignaturePolicy;
@@ -36,7 +35,6 @@ export interface PackRules {
   modelFault(modelClass: ManifestClass): string | undefined;
 }
 
-/** The place of a pack. */
 export interface PackPlace {
   readonly files: PackFiles;
   readonly tenant: string | undefined;
@@ -164,7 +162,6 @@ interface SignaturePolicy {
   readonly isRequired: boolean;
 }
 
-/** All that there is to say of a signature. */
 interface SignatureFinding {
   readonly key: string;
   readonly message: string;

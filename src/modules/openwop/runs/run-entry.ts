@@ -34,7 +34,6 @@ export interface RunEntry {
   readonly status: RunStatus;
   /** The subject that its caller gave it. */
   readonly scopeId?: string;
-  /** The run that it was begun by. */
   readonly parentRunId?: string;
   /** The run that all of them were begun for. */
   readonly rootRunId?: string;

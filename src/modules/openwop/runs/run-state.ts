@@ -8,7 +8,6 @@ import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 import { isWaiting, type Run, type RunStatus } from "./run.ts";
 import type { Waiting } from "./run-entry.ts";
 
-/** The state of one node. */
 export interface NodeState {
   readonly status: "running" | "suspended" | "completed" | "failed" | "skipped" | "cancelled";
   readonly startedAt?: string;
@@ -80,7 +79,6 @@ export interface RunState {
   readonly interrupts: Readonly<Record<string, Interrupt>>;
 }
 
-/** A run, and where it stands. */
 export interface StandingRun {
   readonly run: Run;
   readonly state: RunState;
@@ -97,7 +95,6 @@ export function initialState({ workflow, inputs, parent, source }: Run): RunStat
   return { status: "pending", nextSequence: 0, variables, ...nothing };
 }
 
-/** An answer, and whose it is. */
 export interface InterruptAnswer {
   readonly resumeValue: unknown;
   readonly by: string;
@@ -148,7 +145,6 @@ export const REDUCERS = ["append", "replace", "merge", "counter", "votes", "feed
 /** A way to put values of one channel together. */
 type Reducer = (typeof REDUCERS)[number];
 
-/** A write to a channel. */
 export interface ChannelRule {
   readonly reducer: Reducer;
   /** 0: an entry does not age. */

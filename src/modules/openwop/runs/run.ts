@@ -32,7 +32,6 @@ interface RunParent {
   readonly unset: readonly string[];
 }
 
-/** One run, as it was created. */
 export interface Run {
   readonly runId: string;
   /** As it was when the run was created; a reload does not change it. */
@@ -49,7 +48,6 @@ export interface Run {
   readonly parent?: RunParent;
 }
 
-/** The status of a run. */
 export type RunStatus =
   | "pending"
   | "running"
@@ -160,7 +158,6 @@ export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
 /** A way to pause a run. */
 type DrainPolicy = (typeof DRAIN_POLICIES)[number];
 
-/** The request, and whose it is. */
 export interface PauseRequest {
   readonly drainPolicy: DrainPolicy;
   readonly reason?: string;
@@ -192,7 +189,6 @@ export type RunRefusalCode =
   | "forbidden"
   | "rate_limited";
 
-/** A refusal. */
 export interface RunRefusal extends RunError {
   readonly kind: "refused";
   readonly code: RunRefusalCode;

@@ -143,7 +143,6 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     return log ?? refusal;
   }
 
-  /** The log of a run that is kept. */
   async log(runId: string, rules: LogRules): Promise<RunLog | undefined> {
     if (this.find(runId) === undefined) return undefined;
     const log = await this.#logs.find(runId, async () => {

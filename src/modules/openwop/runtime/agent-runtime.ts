@@ -44,7 +44,6 @@ export interface ReasoningSink {
   say(text: string): Promise<void>;
 }
 
-/** One turn. */
 export interface RuntimeTurn {
   readonly agent: {
     readonly agentId: string;
@@ -87,7 +86,6 @@ export function sumOfUsage(
   };
 }
 
-/** The outcome of a turn. */
 export type RuntimeAnswer =
   | {
       readonly kind: "answered";
@@ -104,7 +102,6 @@ export type RuntimeAnswer =
   | {
       readonly kind: "malformed";
       readonly content: string;
-      /** The fault of it. */
       readonly message: string;
       readonly usage?: TokenUsage;
     }

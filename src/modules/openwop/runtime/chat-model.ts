@@ -45,7 +45,6 @@ export async function complete(
   }
 }
 
-/** One question. */
 class ChatCall {
   readonly #server: ModelServer;
   readonly #owner: string;
@@ -136,7 +135,6 @@ async function importSdk(): Promise<Sdk> {
 
 const UNREADABLE = "the model's server did not answer with a chat completion";
 
-/** All that there is to receive. */
 interface BodySource {
   readonly isEventStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;

@@ -18,7 +18,6 @@ import type { Completion, RequestedCall } from "./completion.ts";
 /** A question, as the AI SDK asks every model. */
 export type ChatQuestion = LanguageModelV3CallOptions;
 
-/** A message of a chat. */
 export type ChatMessage = LanguageModelV3Message;
 
 /** Tools under the names that chat completions allow. */

@@ -161,7 +161,6 @@ function readError(error: unknown): Error {
   return error.name === "AI_InvalidResponseDataError" ? new Error(CUT_STREAM) : error;
 }
 
-/** The end of an answer. */
 interface CompletionEnd {
   readonly finishReason: LanguageModelV3FinishReason;
   readonly usage: LanguageModelV3Usage;
@@ -189,7 +188,6 @@ class CompletionReader {
     await this.#listener.content(piece);
   }
 
-  /** A call has begun. */
   expectCall(): void {
     this.#expected += 1;
     if (this.#expected > MAX_CALLS) throw tooManyCalls();

@@ -21,7 +21,6 @@ export interface ModelResponse {
   discard(): void;
 }
 
-/** The way there. */
 export interface ModelServer {
   /** Loads what asking takes, while nobody waits for it. */
   prepare(): void;
@@ -104,7 +103,6 @@ function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): J
   return { failure: failed(code, message, details), isPassing: isBusy || status >= 500, afterMs };
 }
 
-/** The address of the models. */
 interface ModelConnectionOptions {
   /** Without a slash at its end. */
   readonly baseUrl: string;

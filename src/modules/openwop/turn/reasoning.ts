@@ -10,7 +10,6 @@ import type { AgentEvent } from "../agent-executor.ts";
 import type { OpenwopConfig } from "../config.ts";
 import type { ReasoningSink } from "../runtime/agent-runtime.ts";
 
-/** The limits of what is shown. */
 export type ReasoningRules = OpenwopConfig["reasoning"];
 
 /** A token is a word, or four characters of a long one. */

@@ -60,7 +60,6 @@ function toolSurface(
   return tools;
 }
 
-/** One call. */
 export interface HostedCall {
   readonly agent: AgentDocument;
   readonly scopes: readonly string[];
@@ -74,7 +73,6 @@ export interface HostedCall {
   readonly signal: AbortSignal;
 }
 
-/** The answer to it. */
 export interface HostedAnswer {
   readonly status: number;
   readonly body: unknown;

@@ -36,7 +36,6 @@ const USUAL_THRESHOLD = 0.7;
 const LOWEST = 0;
 const MAX_TOLD_LENGTH = 64;
 
-/** The confidence of an agent. */
 interface Confidence {
   readonly observed: number;
   /** The value that was stated, where that is no confidence. */

@@ -14,7 +14,6 @@ import type { NodeTypes } from "../nodes/node-type.ts";
 import { checkWorkflow, findingDangling, type WorkflowFault } from "./check-workflow.ts";
 import { WORKFLOW_SCHEMA, type WorkflowDefinition } from "./workflow.ts";
 
-/** A workflow that can be run. */
 export interface Workflow {
   readonly definition: WorkflowDefinition;
   /** Undefined: any `configurable` is taken. */
@@ -26,7 +25,6 @@ export type Workflows = ReadonlyMap<string, Workflow>;
 
 /** The directory of the definitions, and the types that they are checked against. */
 interface WorkflowsLocation {
-  /** The deployment directory. */
   readonly directory: string;
   readonly dir: string;
   readonly types: NodeTypes;

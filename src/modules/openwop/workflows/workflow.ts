@@ -28,7 +28,6 @@ export type PortValue =
     }
   | { readonly type: "variable"; readonly variableName: string; readonly optional?: boolean };
 
-/** One step. */
 export interface WorkflowNode {
   readonly id: string;
   readonly typeId: string;
@@ -207,7 +206,6 @@ const VARIABLE = closedObject(
   ["name", "type"],
 );
 
-/** The schema of a definition. */
 export const WORKFLOW_SCHEMA: JsonSchema = closedObject(
   {
     id: { type: "string", pattern: "^[a-z][a-z0-9_-]{0,127}$" },

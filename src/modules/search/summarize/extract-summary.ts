@@ -9,7 +9,6 @@ import type { Paced } from "../../../base/paced.ts";
 import { type RankedSentence, type RankedSentences, Ranking } from "./extract-ranking.ts";
 import { createSentenceSplitter } from "./extract-sentences.ts";
 
-/** The summary that is asked for. */
 export interface ExtractOptions extends SummaryLimits {
   /** The subject of it; empty for everything. */
   readonly focus: string;
@@ -77,7 +76,6 @@ const SENTENCE_END = /[.!?](?:\s|$)|[。！？।؟]/u;
 
 type Part = { readonly name: string; readonly value: unknown };
 
-/** The texts of a source, in its order. */
 function* textsOf(source: ExtractSource): Generator<string> {
   // Not by recursion: a value may be nested more deeply than the stack is.
   const pending: Part[] = [{ name: "", value: source }];
@@ -147,7 +145,6 @@ export interface SummaryLimits {
   readonly between: number;
 }
 
-/** The chosen sentences. */
 interface Choice {
   /** In the order of the sources. */
   readonly sentences: readonly RankedSentence[];

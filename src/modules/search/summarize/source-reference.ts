@@ -128,7 +128,6 @@ interface RegisteredPair {
   readonly isFloor: boolean;
 }
 
-/** The places that sources may be read from. */
 export interface SourcePlaces {
   readonly isHere: IsOwnAddress;
   /** The pair that a dispatch arrives at, by aliases and redirects; a contract does not count. */

@@ -124,7 +124,6 @@ function confidenceOf({ coverage, focused }: Extract, focus: readonly string[]):
 type Length = "brief" | "standard" | "detailed";
 type Format = "prose" | "bullets" | "structured";
 
-/** A summary as it is asked for. */
 interface SummaryRequest {
   /** Undefined where only a bound was given. */
   readonly length: Length | undefined;
@@ -160,7 +159,6 @@ const MAX_AMOUNT: Amount = { sentences: 50, characters: 20_000 };
 const FOCUS = { type: "string", maxLength: 1_024 };
 const NOT_APPLIED = ["audience"];
 
-/** Parameters of SUMMARIZE. */
 const SUMMARIZE_SCHEMA: FloorMethod["inputSchema"] = {
   type: "object",
   required: ["source"],

@@ -19,7 +19,6 @@ import {
   type SourceReference,
 } from "./source-reference.ts";
 
-/** A source, and where it comes from. */
 interface ReadSource {
   readonly content: unknown;
   /** "METHOD /path"; undefined for what was sent. */
@@ -29,7 +28,6 @@ interface ReadSource {
   readonly hash: string;
 }
 
-/** All sources. */
 export interface ReadSources {
   readonly kind: "sources";
   readonly sources: readonly ReadSource[];

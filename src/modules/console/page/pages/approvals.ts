@@ -216,7 +216,6 @@ function askedOf(escalation: Escalation): Asked | undefined {
   return { ...WITH_VERDICT, label: "Answer, in JSON; empty for a plain yes or no" };
 }
 
-/** The word of an operator. */
 interface Word {
   readonly escalation: Escalation;
   readonly decision: string;

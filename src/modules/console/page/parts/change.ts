@@ -8,7 +8,6 @@ import { useDraft } from "../drafts.ts";
 import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
 import { say } from "./page.ts";
 
-/** One action. */
 export interface Action {
   /** The button's name. */
   readonly name: string;

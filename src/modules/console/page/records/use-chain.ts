@@ -99,7 +99,6 @@ export class ChainWay {
     return this.#next;
   }
 
-  /** Goes on behind a page. */
   goOn({ records, next, broken }: ChainPage): void {
     this.#last = records.at(-1)?.audit_id ?? this.#last;
     const behind = broken && (broken.behind ?? this.#last);

@@ -21,7 +21,6 @@ export interface SeenRecord {
   readonly issuedAt: string;
 }
 
-/** The chain, and what it is checked with. */
 interface ChainSource {
   readonly agentId: string;
   readonly keys: readonly PinnedKey[];
@@ -32,7 +31,6 @@ interface ChainSource {
   onProgress?(records: number): void;
 }
 
-/** The outcome of a walk. */
 export interface ChainReport {
   /** The number of records that held. */
   readonly records: number;
