@@ -32,7 +32,10 @@ const SLICES_FOR_OTHERS = 4;
 const IDLE_ROUND_MS = 0.05;
 /** More of one owner at a time would fill the memory with what waits. */
 const MAX_WAITING = 32;
-/** The owner of the server's own tasks. */
+/**
+ * The owner of the server's own tasks, which take turns after each slice: they are for different
+ * people, and an index of much must not hold up the short list that somebody waits for.
+ */
 export const THE_SERVER: TaskOwner = { key: "", isKnown: true };
 
 interface Task {
@@ -166,7 +169,9 @@ export class TaskQueue {
     const { owner, tasks } = lane;
     const [task] = tasks;
     const isOver = task === undefined || (await this.#advance(task, lane));
-    if (isOver) tasks.shift();
+    const isInTurns = owner === THE_SERVER;
+    if (isOver || isInTurns) tasks.shift();
+    if (!isOver && isInTurns) tasks.push(task);
     if (tasks.length === 0) this.#classOf(owner.isKnown).lanes.delete(owner.key);
   }
 

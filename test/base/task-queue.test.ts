@@ -95,6 +95,19 @@ describe("TaskQueue", () => {
     await Promise.all(many);
   });
 
+  it("has tasks of the server take turns: a short one does not wait for all of a long one", async () => {
+    const { done, run } = pacedQueue();
+    const index = run(THE_SERVER, 1000);
+    await run(THE_SERVER, 40);
+    expect(done.length).toBeLessThanOrEqual(84);
+    await index;
+    const own = run(agent("ina"), 100);
+    const from = done.length;
+    await run(agent("ina"), 4);
+    expect(done.length - from).toBe(104);
+    await own;
+  });
+
   it("owes nobody for the time when it asked for nothing", async () => {
     const { done, run } = pacedQueue();
     await run(stranger(1), 1000);
