@@ -163,7 +163,8 @@ const SUMMARIZE_SCHEMA: FloorMethod["inputSchema"] = {
   type: "object",
   required: ["source"],
   properties: {
-    source: { type: ["string", "object", "array"] },
+    // Each has an entry in the answer.
+    source: { type: ["string", "object", "array"], maxItems: 4_096 },
     length: { enum: [...LENGTHS.keys()] },
     max_length: { type: "integer", minimum: 1, maximum: MAX_AMOUNT.characters },
     max_sentences: { type: "integer", minimum: 1, maximum: MAX_AMOUNT.sentences },

@@ -167,6 +167,15 @@ describe("SUMMARIZE", () => {
     expect(await summarize({ source: "ab ".repeat(80_000) })).toMatchObject({ status: 200 });
   });
 
+  it("takes 4,096 sources, each of which has an entry in the answer, and no more", async () => {
+    const most = Array.from({ length: 4_096 }, (_, at) => `Room ${at}.`);
+    const { status, body } = await summarize({ source: most });
+    expect([status, body["result"]?.["sources"]]).toEqual([200, expect.any(Array)]);
+    const refused = await summarize({ source: [...most, "One more."] });
+    expect(refused.status).toBe(422);
+    expect(JSON.stringify(refused.body)).toContain("/source");
+  });
+
   it("refuses text that no hash could be made of", async () => {
     const reply = await server().send({
       method: "SUMMARIZE",
