@@ -2,8 +2,9 @@ import { appendFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
+import { CONSOLE } from "../support/console.ts";
 import { closeOf, type RawClient } from "../support/daemon.ts";
-import { agentFile, makeDeployment } from "../support/deployment.ts";
+import { agentFile, configFile, makeDeployment } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
@@ -45,6 +46,14 @@ async function describeIn(client: RawClient, accept: string): Promise<TestReply>
 
 /** Fewer would not do for loading the program. */
 const DESCRIPTORS = 256;
+
+describe("a daemon with few file descriptors", () => {
+  it("starts with a console, whose files it does not open all at once", async () => {
+    const { configPath } = makeDeployment({ "agtp-server.toml": configFile(CONSOLE) });
+    const daemon = await startProgram(configPath, { before: "ulimit -n 64" });
+    expect(daemon.ready["console_port"]).toBeGreaterThan(0);
+  });
+});
 
 describe("a daemon without file descriptors", () => {
   it("serves who is in, and everybody when there are some again", async () => {

@@ -51,12 +51,13 @@ export async function loadPageFiles(): Promise<PageFiles> {
   const named = await readdir(built, { recursive: true });
   const modules = named.filter((name) => extname(name) === ".js");
   const library = [...libraryPaths(), ...(await webauthnPaths())];
-  const entries = await Promise.all([
-    styleSheet(),
-    entryOf("icon.svg", shippedPath(`${FOLDER}/icon.svg`)),
-    ...modules.map((name) => entryOf(name.replaceAll("\\", "/"), join(built, name))),
-    ...library.map(([name, path]) => entryOf(name, path)),
-  ]);
+  const icon = shippedPath(`${FOLDER}/icon.svg`);
+  const entries = [await styleSheet(), await entryOf("icon.svg", icon)];
+  // One behind the other: all at once would take a file descriptor each.
+  for (const name of modules) {
+    entries.push(await entryOf(name.replaceAll("\\", "/"), join(built, name)));
+  }
+  for (const [name, path] of library) entries.push(await entryOf(name, path));
   const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
   const files = new Map(entries);
   const version = versionOf(files);
@@ -108,8 +109,8 @@ function preload(name: string): string {
 async function styleSheet(): Promise<readonly [string, PageFile]> {
   const folder = shippedPath(`${FOLDER}/style`);
   const names = (await readdir(folder)).filter((name) => extname(name) === ".css").sort();
-  const paths = [uplotPath("uPlot.min.css"), ...names.map((name) => join(folder, name))];
-  const parts = await Promise.all(paths.map((path) => readFile(path)));
+  const parts = [await readFile(uplotPath("uPlot.min.css"))];
+  for (const name of names) parts.push(await readFile(join(folder, name)));
   return ["style.css", { type: TYPES[".css"] ?? "", body: Buffer.concat(parts) }];
 }
 
