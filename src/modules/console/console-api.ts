@@ -10,6 +10,7 @@ import type { ActAs } from "../../dispatch/handling/acting.ts";
 import { findLost } from "../../endpoint/input.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import { operatorOfPerson } from "./person.ts";
+import { encodeAnswer } from "./rows.ts";
 import type { Sessions, SignedIn } from "./sessions.ts";
 
 export interface ApiRequest {
@@ -32,7 +33,8 @@ export interface ApiRequest {
 export interface ApiRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
-  answer(request: ApiRequest): unknown;
+  /** Answers with an object, whose members may be rows. */
+  answer(request: ApiRequest): object | Promise<object>;
 }
 
 /** Says who asks. @throws ConsoleFault */
@@ -87,7 +89,8 @@ function addRoute(
       const act: ApiRequest["act"] = (method, input, via) =>
         actFor(signedIn, actAs(), { method, target: "/", input }, via);
       const asked = { signedIn, params: params as ApiRequest["params"], query, body, act };
-      return reply.send((await route.answer(asked)) ?? {});
+      const json = await encodeAnswer(await route.answer(asked));
+      return reply.type("application/json; charset=utf-8").send(json);
     },
   });
 }

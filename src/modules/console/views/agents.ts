@@ -5,6 +5,7 @@ import type { ChainHead } from "../../../state/records/record-store.ts";
 import type { Agent } from "../answers.ts";
 import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found } from "../console-fault.ts";
+import { Rows } from "../rows.ts";
 import type { Sources } from "./sources.ts";
 
 /** The buttons by the method that each is. */
@@ -18,7 +19,11 @@ const MAX_EVENTS = 100;
 /** `/api/agents` and `/api/agents/{agent_id}` */
 export function agentRoutes(parts: Sources): readonly ApiRoute[] {
   return [
-    get("/agents", async () => ({ agents: await viewsOf(parts, parts.directory.list()) })),
+    get("/agents", async () => {
+      const agents = parts.directory.list();
+      const heads = await headsOf(parts, agents);
+      return { agents: new Rows(agents, (agent) => viewOf(parts, agent, heads)) };
+    }),
     get("/agents/:id", async ({ params }) => {
       const agent = find(parts, params["id"]);
       const records = await parts.state.lifecycle.events(agent.agentId, MAX_EVENTS);
@@ -26,7 +31,7 @@ export function agentRoutes(parts: Sources): readonly ApiRoute[] {
         return { audit_id: auditId, payload: decodeJws(jws)?.payload ?? null };
       });
       const { description, document, file } = agent;
-      const [view] = await viewsOf(parts, [agent]);
+      const view = viewOf(parts, agent, await headsOf(parts, [agent]));
       return { agent: { ...view, description, document, file }, events };
     }),
     post("/agents/:id", async ({ params, body, act }) => {
@@ -41,12 +46,11 @@ function find({ directory }: Sources, id = ""): AgentDocument {
   return found(directory.find(id), "agent");
 }
 
-async function viewsOf(
-  parts: Sources,
+function headsOf(
+  { state }: Sources,
   agents: readonly AgentDocument[],
-): Promise<readonly Agent[]> {
-  const heads = await parts.state.ledger.currentHeadsOf(agents.map(({ agentId }) => agentId));
-  return agents.map((agent) => viewOf(parts, agent, heads));
+): Promise<ReadonlyMap<string, ChainHead>> {
+  return state.ledger.currentHeadsOf(agents.map(({ agentId }) => agentId));
 }
 
 function viewOf(

@@ -11,6 +11,7 @@ import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found } from "../console-fault.ts";
 import { answerIn, confirmSigned } from "../passkey-desk.ts";
 import type { Role } from "../person.ts";
+import { Rows } from "../rows.ts";
 import type { Sources } from "./sources.ts";
 
 const MAX_DECIDED = 100;
@@ -18,7 +19,7 @@ const MAX_DECIDED = 100;
 /** `/api/approvals` and `/api/approvals/{escalation_id}` */
 export function approvalRoutes(parts: Sources): readonly ApiRoute[] {
   return [
-    get("/approvals", ({ signedIn }) => list(parts, signedIn.person.role)),
+    get("/approvals", () => list(parts)),
     get("/approvals/:id", ({ signedIn, params }) =>
       show(parts, find(parts, params["id"]), signedIn.person.role),
     ),
@@ -37,30 +38,26 @@ function find({ state }: Sources, id = ""): Escalation {
   return found(state.escalations.find(id), "escalation");
 }
 
-function list(parts: Sources, role: Role): object {
+function list(parts: Sources): object {
   const all = parts.state.escalations.list();
-  const view = (one: Escalation): JsonRecord => viewOf(parts, one, role);
-  return {
-    waiting: all.filter(isOpen).map(view),
-    decided: all
-      .filter((one) => !isOpen(one))
-      .slice(0, MAX_DECIDED)
-      .map(view),
-  };
+  const decided = all.filter((one) => !isOpen(one)).slice(0, MAX_DECIDED);
+  const rowOf = (one: Escalation): JsonRecord => viewOf(parts, one, subjectOf(one));
+  return { waiting: new Rows(all.filter(isOpen), rowOf), decided: new Rows(decided, rowOf) };
 }
 
-function viewOf({ directory }: Sources, one: Escalation, role: Role): JsonRecord {
+/** With the context, or as much of it as is shown. */
+function viewOf({ directory }: Sources, one: Escalation, context: unknown): JsonRecord {
   const name = directory.find(one.agentId)?.name ?? null;
-  const view = escalationView(one);
-  const shown = role === "operator" ? view : { ...view, context: concealed(one) };
-  return { ...shown, agent_name: name };
+  return { ...escalationView(one), context, agent_name: name };
 }
 
 function show(parts: Sources, escalation: Escalation, role: Role): object {
   const agent = parts.directory.find(escalation.agentId);
   const last = lastApproved(parts, escalation);
+  const shown = (one: Escalation): JsonRecord =>
+    viewOf(parts, one, role === "operator" ? one.context : concealed(one));
   return {
-    escalation: viewOf(parts, escalation, role),
+    escalation: shown(escalation),
     agent:
       agent === undefined
         ? null
@@ -68,7 +65,7 @@ function show(parts: Sources, escalation: Escalation, role: Role): object {
             ...{ agent_id: agent.agentId, name: agent.name },
             ...{ status: parts.state.lifecycle.statusOf(agent), trust_tier: agent.trustTier },
           },
-    last_approved: last === undefined ? null : viewOf(parts, last, role),
+    last_approved: last === undefined ? null : shown(last),
   };
 }
 
@@ -96,6 +93,12 @@ function pairOf(escalation: Escalation): string | undefined {
 function callOf({ approval, context }: Escalation): JsonRecord | undefined {
   const call = approval === undefined ? undefined : recordIn(context)["call"];
   return isRecord(call) ? call : undefined;
+}
+
+/** The context in a list: which call it is, without its input. All contexts may be 128 MB. */
+function subjectOf(escalation: Escalation): unknown {
+  const { method, path } = callOf(escalation) ?? {};
+  return method === undefined ? null : { call: { method, path } };
 }
 
 /** Inputs of calls, which viewers of the console do not see. */

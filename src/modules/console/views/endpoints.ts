@@ -7,18 +7,20 @@ import type { RegisteredRoute } from "../../../dispatch/routes/route.ts";
 import type { Contract } from "../../../endpoint/contract.ts";
 import { fillPath } from "../../../endpoint/path-template.ts";
 import { projectEndpoint } from "../../../endpoint/project.ts";
+import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { schemaSample } from "../../../schema/schema-sample.ts";
 import type { Contract as ContractAnswer, Endpoint, TryAnswer, TryOffer } from "../answers.ts";
 import { type ApiRequest, type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found, malformed } from "../console-fault.ts";
 import { operatorOfPerson } from "../person.ts";
+import { Rows } from "../rows.ts";
 import { wayOf } from "./overview.ts";
 import type { Sources } from "./sources.ts";
 
 /** `GET /api/endpoints` and `/api/endpoints/{METHOD}/{PATH}` */
 export function endpointRoutes({ served }: Sources): readonly ApiRoute[] {
   return [
-    get("/endpoints", () => ({ endpoints: served().listed.map(viewOf) })),
+    get("/endpoints", () => ({ endpoints: new Rows(served().listed, viewOf) })),
     get("/endpoints/:method/*", ({ params }) => {
       const route = namedEndpoint(served(), params);
       const { definition } = route;
@@ -63,7 +65,7 @@ function viewOf({ method, path, tier, definition }: RegisteredRoute): Endpoint {
 /** `/api/contracts` and `/api/contracts/{synthesis_id}` */
 export function contractRoutes({ state: { contracts } }: Sources): readonly ApiRoute[] {
   return [
-    get("/contracts", () => ({ contracts: contracts.openOnes().map(contractView) })),
+    get("/contracts", () => ({ contracts: new Rows(contracts.openOnes(), contractView) })),
     post("/contracts/:id", async ({ params, body, act }) => {
       textIn(body, "action", ["withdraw"]);
       const contract = found(contracts.find(params["id"] ?? ""), "contract");
@@ -110,10 +112,10 @@ export function tryRoutes(parts: Sources): readonly ApiRoute[] {
 }
 
 /** Agents of this server that are not retired: an operator may have each of them act. */
-function speakersOf({ state, directory }: Sources): TryOffer["agents"] {
-  return directory.list().flatMap((agent) => {
-    const status = state.lifecycle.statusOf(agent);
-    return status === "retired" ? [] : [{ agent_id: agent.agentId, name: agent.name, status }];
+function speakersOf({ state: { lifecycle }, directory }: Sources): Rows<AgentDocument> {
+  const active = directory.list().filter((agent) => lifecycle.statusOf(agent) !== "retired");
+  return new Rows(active, (agent): TryOffer["agents"][number] => {
+    return { agent_id: agent.agentId, name: agent.name, status: lifecycle.statusOf(agent) };
   });
 }
 

@@ -5,9 +5,11 @@ import { isSha256 } from "../../../identity/identifiers.ts";
 import { decodeJws, keyId } from "../../../identity/jws.ts";
 import type { Ledger } from "../../../state/records/ledger.ts";
 import { NO_AUDIT_ID, serverChainId } from "../../../state/records/record.ts";
+import type { ChainHead } from "../../../state/records/record-store.ts";
 import type { Chain, ChainPage, ServerKey } from "../answers.ts";
 import { type ApiRequest, type ApiRoute, get } from "../console-api.ts";
 import { malformed, unknown } from "../console-fault.ts";
+import { Rows } from "../rows.ts";
 
 /** The sources of these routes. */
 interface RecordParts {
@@ -50,15 +52,21 @@ export async function hasChain(parts: RecordParts, agentId: string): Promise<boo
   return isHolder || (await parts.state.ledger.currentHeadOf(agentId)) !== undefined;
 }
 
-async function chainsOf(parts: RecordParts): Promise<readonly Chain[]> {
+async function chainsOf(parts: RecordParts): Promise<Rows<NamedHead>> {
   const holders = holdersOf(parts);
   const heads = await parts.state.ledger.currentHeadsOf(holders.map(({ agentId }) => agentId));
-  return holders.flatMap(({ agentId, name }) => {
+  const chains = holders.flatMap(({ agentId, name }) => {
     const head = heads.get(agentId);
-    if (head === undefined) return [];
-    const { auditId, at } = head;
-    return [{ agent_id: agentId, name, audit_id: auditId, last_at: new Date(at).toISOString() }];
+    return head === undefined ? [] : [{ agentId, name, ...head }];
   });
+  return new Rows(chains, ({ agentId, name, auditId, at }): Chain => {
+    return { agent_id: agentId, name, audit_id: auditId, last_at: new Date(at).toISOString() };
+  });
+}
+
+interface NamedHead extends ChainHead {
+  readonly agentId: string;
+  readonly name: string | null;
 }
 
 type Reader = ReturnType<RecordParts["state"]["ledger"]["openReader"]>;
