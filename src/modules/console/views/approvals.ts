@@ -19,7 +19,7 @@ const MAX_DECIDED = 100;
 /** `/api/approvals` and `/api/approvals/{escalation_id}` */
 export function approvalRoutes(parts: Sources): readonly ApiRoute[] {
   return [
-    get("/approvals", () => list(parts)),
+    get("/approvals", ({ signedIn }) => list(parts, signedIn.person.role)),
     get("/approvals/:id", ({ signedIn, params }) =>
       show(parts, find(parts, params["id"]), signedIn.person.role),
     ),
@@ -38,10 +38,10 @@ function find({ state }: Sources, id = ""): Escalation {
   return found(state.escalations.find(id), "escalation");
 }
 
-function list(parts: Sources): object {
+function list(parts: Sources, role: Role): object {
   const all = parts.state.escalations.list();
   const decided = all.filter((one) => !isOpen(one)).slice(0, MAX_DECIDED);
-  const rowOf = (one: Escalation): JsonRecord => viewOf(parts, one, subjectOf(one));
+  const rowOf = (one: Escalation): JsonRecord => viewOf(parts, one, listedContext(one, role));
   return { waiting: new Rows(all.filter(isOpen), rowOf), decided: new Rows(decided, rowOf) };
 }
 
@@ -54,10 +54,8 @@ function viewOf({ directory }: Sources, one: Escalation, context: unknown): Json
 function show(parts: Sources, escalation: Escalation, role: Role): object {
   const agent = parts.directory.find(escalation.agentId);
   const last = lastApproved(parts, escalation);
-  const shown = (one: Escalation): JsonRecord =>
-    viewOf(parts, one, role === "operator" ? one.context : concealed(one));
   return {
-    escalation: shown(escalation),
+    escalation: viewOf(parts, escalation, shownContext(escalation, role)),
     agent:
       agent === undefined
         ? null
@@ -65,7 +63,7 @@ function show(parts: Sources, escalation: Escalation, role: Role): object {
             ...{ agent_id: agent.agentId, name: agent.name },
             ...{ status: parts.state.lifecycle.statusOf(agent), trust_tier: agent.trustTier },
           },
-    last_approved: last === undefined ? null : shown(last),
+    last_approved: last === undefined ? null : viewOf(parts, last, shownContext(last, role)),
   };
 }
 
@@ -95,10 +93,19 @@ function callOf({ approval, context }: Escalation): JsonRecord | undefined {
   return isRecord(call) ? call : undefined;
 }
 
-/** The context in a list: which call it is, without its input. All contexts may be 128 MB. */
-function subjectOf(escalation: Escalation): unknown {
+/** Characters of JSON; what is longer stands on a page of its own: all contexts may be 128 MB. */
+const MAX_LISTED_CONTEXT = 4_096;
+
+/** The context in a list, of which a long one only says which call it is. */
+function listedContext(escalation: Escalation, role: Role): unknown {
+  const context = shownContext(escalation, role);
+  if ((JSON.stringify(context) ?? "").length <= MAX_LISTED_CONTEXT) return context;
   const { method, path } = callOf(escalation) ?? {};
   return method === undefined ? null : { call: { method, path } };
+}
+
+function shownContext(escalation: Escalation, role: Role): unknown {
+  return role === "operator" ? escalation.context : concealed(escalation);
 }
 
 /** Inputs of calls, which viewers of the console do not see. */
