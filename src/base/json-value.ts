@@ -62,6 +62,16 @@ export function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
+/** Tells whether a value is a list of texts. */
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
+}
+
+/** The objects in a value that should be a list of them. */
+export function recordsIn(value: unknown): readonly JsonRecord[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
 /** A member of its own: a name that somebody chose may be one that every object has. */
 export function memberOf<Value>(
   record: Readonly<Record<string, Value>>,

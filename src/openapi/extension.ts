@@ -3,7 +3,7 @@
  * an author may say it of an operation. What is there and valid has been judged by somebody, so an
  * import takes it as it is, and says what it does not take.   AGTP-API §14.1, §14.2
  */
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isRecord, isTexts, type JsonRecord } from "../base/json-value.ts";
 import type { SemanticBlock } from "../endpoint/endpoint.ts";
 import { readProposedSemantic } from "../endpoint/semantic-block.ts";
 import { containsNull } from "./schema-dialect.ts";
@@ -79,10 +79,7 @@ const TEXT: Kind = {
 };
 const TEXTS: Kind = {
   expected: "a list of texts",
-  read: (value) =>
-    Array.isArray(value) && value.every((item) => typeof item === "string")
-      ? [...new Set(value)]
-      : undefined,
+  read: (value) => (isTexts(value) ? [...new Set(value)] : undefined),
 };
 const TABLE: Kind = {
   expected: "an object without null",

@@ -2,7 +2,7 @@
  * A document of OpenAPI 3.2 for a validator that knows 3.1: without the fields that are new, and with the
  * ones that are no longer required. What the new fields themselves break is said here.   OAS 3.2.0 §4
  */
-import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, quoteValue, recordIn, recordsIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS } from "../endpoint/endpoint.ts";
 
 /** Tells whether a document says that it is of 3.2. */
@@ -154,8 +154,4 @@ function queryBreaches(operation: string, parameters: readonly JsonRecord[]): re
       ? [`${operation}: a querystring parameter must have content`]
       : []),
   ];
-}
-
-function recordsIn(list: unknown): readonly JsonRecord[] {
-  return Array.isArray(list) ? list.filter(isRecord) : [];
 }

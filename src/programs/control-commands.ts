@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { findDirectoryFault } from "../base/bounded-file.ts";
-import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
+import { isRecord, type JsonRecord, parseRecord, recordsIn } from "../base/json-value.ts";
 import { describeProblem, type Problem } from "../base/problem.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import { askControl } from "../client/ask-control.ts";
@@ -120,7 +120,7 @@ export const nodesCommand: Command = command({
   notes: NOTES,
   run: async ({ config, json = false }, terminal) => {
     const { nodes } = await askDaemon({ command: "nodes", config }, terminal);
-    const known = Array.isArray(nodes) ? nodes.filter(isRecord) : [];
+    const known = recordsIn(nodes);
     if (json) printJson(known, terminal.out);
     else for (const line of nodeLines(known)) terminal.out.write(`${line}\n`);
     return true;
@@ -163,7 +163,7 @@ export const passkeysCommand: Command = command({
 });
 
 function passkeyLines({ passkeys }: JsonRecord): readonly string[] {
-  const known = Array.isArray(passkeys) ? passkeys.filter(isRecord) : [];
+  const known = recordsIn(passkeys);
   if (known.length === 0) return ["nobody has a passkey"];
   return known.map(({ person, name, created_at, used_at }) => {
     const used = used_at === null ? "not used" : `used ${String(used_at)}`;

@@ -2,7 +2,7 @@
  * The keywords of JSON Schema 2020-12 and what their values must be. A keyword that is not here is
  * an author's error: in a contract a typo must not silently accept everything.   AGTP-API §6.4
  */
-import { isRecord } from "../base/json-value.ts";
+import { isRecord, isTexts } from "../base/json-value.ts";
 
 /** The forms that the value of a keyword must have. */
 export type KeywordValue =
@@ -192,11 +192,7 @@ function isType(value: unknown): boolean {
 }
 
 function isTextSet(value: unknown): boolean {
-  return (
-    Array.isArray(value) &&
-    value.every((item) => typeof item === "string") &&
-    new Set(value).size === value.length
-  );
+  return isTexts(value) && new Set(value).size === value.length;
 }
 
 /** Tells whether a text is a regular expression, as JSON Schema has them. */

@@ -3,7 +3,7 @@
  * a method that is disallowed, a path that is known under another method, a verb that is deprecated.
  * AGTP-API §4, §6.1, §9
  */
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, recordsIn } from "../../base/json-value.ts";
 import {
   type Catalog,
   catalogWarning,
@@ -40,7 +40,7 @@ export function readPolicy(manifest: JsonRecord): MethodPolicy {
         isMethodName(alias) && typeof method === "string" ? [[alias, method] as const] : [],
       ),
     ),
-    redirects: Array.isArray(redirects) ? redirects.filter(isRecord) : [],
+    redirects: recordsIn(redirects),
   };
 }
 

@@ -5,7 +5,7 @@
  * A value is named after the need that it meets, with underscores: `{{known_path.method}}`.
  */
 
-import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, recordsIn } from "../../base/json-value.ts";
 import { type Catalog, HTTP_VERBS } from "../../catalog/catalog.ts";
 import { covers } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
@@ -162,7 +162,7 @@ function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances): Subj
   const { policies, hosted_agents: agents, endpoints, catalog_version: version } = manifest;
   const { catalog, held } = circumstances;
   const toggles = recordIn(policies);
-  const list = Array.isArray(endpoints) ? endpoints.filter(isRecord) : [];
+  const list = recordsIn(endpoints);
   const policy = readPolicy(manifest);
   const trials = readingTrials(list, circumstances).filter(
     ({ method }) => !isTouched(policy, method),

@@ -8,7 +8,14 @@
  * that was tried.
  */
 
-import { isFraction, isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
+import {
+  isFraction,
+  isRecord,
+  isTexts,
+  type JsonRecord,
+  recordIn,
+  recordsIn,
+} from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { sha256Hex } from "../../identity/canonical-form.ts";
@@ -92,7 +99,7 @@ function expected(what: string, isSo: boolean): string | undefined {
 }
 
 function isNames(value: unknown): boolean {
-  return Array.isArray(value) && value.every((name) => typeof name === "string" && name !== "");
+  return isTexts(value) && !value.includes("");
 }
 
 /** The methods of every catalog, as the path grammar compares them. */
@@ -160,12 +167,9 @@ function checkEmbeddedMethods(value: unknown): string | undefined {
 /** AGTP-API §5.8: the inventory has every endpoint that the manifest has. */
 function checkInventory(value: unknown, bindings: Bindings): string | undefined {
   if (!Array.isArray(value)) return "expected an array of endpoints";
-  const listed = new Set(value.filter(isRecord).map(pairOf));
-  const published = bindings.get("manifest.endpoints");
-  const missing = (Array.isArray(published) ? published : [])
-    .filter(isRecord)
-    .map(pairOf)
-    .find((pair) => !listed.has(pair));
+  const listed = new Set(recordsIn(value).map(pairOf));
+  const published = recordsIn(bindings.get("manifest.endpoints"));
+  const missing = published.map(pairOf).find((pair) => !listed.has(pair));
   return missing && `expected every endpoint of the manifest, and ${missing} among them`;
 }
 

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import { configSchema } from "../../app/config/config.ts";
 import { isFile } from "../../base/bounded-file.ts";
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, isTexts } from "../../base/json-value.ts";
 import { endpointFileSchema } from "../../endpoint/endpoint-file-schema.ts";
 import { recipeFileSchema } from "../../endpoint/recipe-file-schema.ts";
 import type { Schema } from "../../schema/section-field.ts";
@@ -101,7 +101,7 @@ function forEditors(value: unknown, hasVariables: boolean): unknown {
   const members = Object.entries(value).flatMap(([key, member]): (readonly [string, unknown])[] => {
     if (OWN.has(key) || (key === "description" && member === "")) return [];
     if (key === "pattern" && hasVariables) return [[key, `(?:${String(member)})|${VARIABLE}`]];
-    if (key === "enum" && hasVariables && isOfTexts(member)) {
+    if (key === "enum" && hasVariables && isTexts(member)) {
       return [["anyOf", [{ enum: member }, { type: "string", pattern: VARIABLE }]]];
     }
     if (LITERAL.has(key)) return [[key, member]];
@@ -115,10 +115,6 @@ function forEditors(value: unknown, hasVariables: boolean): unknown {
     return [[key, Object.fromEntries(named)]];
   });
   return Object.fromEntries(members);
-}
-
-function isOfTexts(words: unknown): boolean {
-  return Array.isArray(words) && words.every((one) => typeof one === "string");
 }
 
 const NOTES = `

@@ -3,7 +3,13 @@
  * store, then the records of the journal in their order, then what they add up to. A reader needs no
  * more memory than one line of it takes.   docs/state.md
  */
-import { isRecord, type JsonRecord, parseRecord, quoteValue } from "../../base/json-value.ts";
+import {
+  isRecord,
+  isTexts,
+  type JsonRecord,
+  parseRecord,
+  quoteValue,
+} from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import { MAX_NAME_BYTES, MAX_VALUE_BYTES } from "../entry-limits.ts";
 import { type CutHead, cutHeadValue, readCutHead } from "../journal/cut-heads.ts";
@@ -133,9 +139,7 @@ export function readStateLine(text: string): StateLine | undefined {
 }
 
 function isPlace(value: unknown): value is readonly [string, string] {
-  return (
-    Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "string")
-  );
+  return isTexts(value) && value.length === 2;
 }
 
 function isNumber(value: unknown): value is number {

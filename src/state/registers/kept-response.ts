@@ -2,7 +2,7 @@
  * A response as it is kept for whoever asks for it again under the same Idempotency-Key: what its
  * handler answered, without anything that is stamped on a response of its own.   AGTP-API §10.1.5
  */
-import { isRecord } from "../../base/json-value.ts";
+import { isRecord, isTexts } from "../../base/json-value.ts";
 
 /** The kept part of a response; a JSON value. */
 export interface KeptResponse {
@@ -43,10 +43,6 @@ export function readKeptResponse(value: unknown): KeptResponse | undefined {
   return value as unknown as KeptResponse;
 }
 
-function isTexts(list: unknown): boolean {
-  return Array.isArray(list) && list.every((one) => typeof one === "string");
-}
-
 function isFields(headers: unknown): boolean {
-  return isRecord(headers) && Object.values(headers).every((value) => typeof value === "string");
+  return isRecord(headers) && isTexts(Object.values(headers));
 }

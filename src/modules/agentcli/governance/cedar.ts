@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import type { CedarValueJson, EntityJson, EntityUidJson } from "@cedar-policy/cedar-wasm/nodejs";
 import { readBoundedFile } from "../../../base/bounded-file.ts";
-import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
+import { isRecord, type JsonRecord, recordIn, recordsIn } from "../../../base/json-value.ts";
 import { type LateLoad, loadLate } from "../../../base/late-load.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
 
@@ -143,8 +143,7 @@ function textOf(settings: JsonRecord, key: keyof typeof USUAL): string {
 }
 
 function entitiesOf({ entities }: JsonRecord): EntityJson[] {
-  const listed = Array.isArray(entities) ? entities.filter(isRecord) : [];
-  return listed.map(({ uid, attrs, parents }) => ({
+  return recordsIn(entities).map(({ uid, attrs, parents }) => ({
     uid: uid as EntityUidJson,
     attrs: recordIn(attrs) as Record<string, CedarValueJson>,
     parents: (Array.isArray(parents) ? parents : []) as EntityUidJson[],

@@ -5,7 +5,7 @@
  * with everything that is wrong, under JSON Pointers.
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
-import { describeValue, isRecord, quoteValue } from "../../../base/json-value.ts";
+import { describeValue, isRecord, isTexts, quoteValue } from "../../../base/json-value.ts";
 import { isError, type Problem } from "../../../base/problem.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { readAcpSpecs } from "./acp-specs.ts";
@@ -203,9 +203,8 @@ function readRecord(root: DocumentPlace): DocumentPlace | undefined {
 }
 
 function readAuthors(root: DocumentPlace): void {
-  const { value } = root.at("authors");
-  const isList = Array.isArray(value) && value.every((author) => typeof author === "string");
-  if (!isList) root.at("authors").fail("must be an array of names");
+  const authors = root.at("authors");
+  if (!isTexts(authors.value)) authors.fail("must be an array of names");
 }
 
 function readSkills(root: DocumentPlace): void {

@@ -1,5 +1,5 @@
 /** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { isRecord, isTexts, type JsonRecord } from "../../../base/json-value.ts";
 import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/make-run.ts";
 import { isRefused } from "../runs/run.ts";
 import type { RunCaller } from "../runs/run-entry.ts";
@@ -132,12 +132,7 @@ async function bulkCancel(
   { parts, caller, body: { runIds } }: ApiCall,
   reason: string | undefined,
 ): Promise<ApiAnswer> {
-  const isList =
-    Array.isArray(runIds) &&
-    runIds.length > 0 &&
-    runIds.length <= MAX_BULK &&
-    runIds.every((one) => typeof one === "string");
-  if (!isList) {
+  if (!isTexts(runIds) || runIds.length === 0 || runIds.length > MAX_BULK) {
     const message = `/runIds must be a list of 1 to ${MAX_BULK} run ids`;
     return refuse(400, "validation_error", message, { maxRunIds: MAX_BULK });
   }
