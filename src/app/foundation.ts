@@ -2,7 +2,6 @@
  * The base of a deployment, which its modules build on: who is known, who signs and verifies, and
  * the operator's own endpoints, bound to what realises them.   AGTP-API §6.1
  */
-
 import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
 import { readBoundedFile } from "../base/bounded-file.ts";
@@ -12,8 +11,15 @@ import { isError, type Problem } from "../base/problem.ts";
 import type { ModuleContext, ServerVocabulary } from "../dispatch/module/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { Route } from "../dispatch/routes/route.ts";
+import type { UnservedHandler } from "../endpoint/load-endpoints.ts";
+import type { McpServers } from "../handlers/call-upstream.ts";
 import { ModuleEnds } from "../handlers/module-ends.ts";
-import { createModuleLoader, NO_PROCESSES, withProcesses } from "../handlers/module-loader.ts";
+import {
+  createModuleLoader,
+  type ModuleLoader,
+  NO_PROCESSES,
+  withProcesses,
+} from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { readPrivateKey } from "../identity/ed25519.ts";
@@ -32,7 +38,6 @@ import {
   startProcesses,
 } from "./contents.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks/keys.ts";
-import { withEveryServer, withoutDoubtful } from "./stand-ins.ts";
 
 /** A module that takes longer is told of: everybody's reload waits for it. */
 const SLOW_MODULE_MS = 2_000;
@@ -210,4 +215,43 @@ export function checkDefaultAgent(
   if (name === undefined || known.resolve(name) !== undefined) return [];
   const message = `no agent is called "${name}"`;
   return [{ file: relative(directory, file), key: "agents.default", message, severity: "warning" }];
+}
+
+function never(): never {
+  throw new Error("nothing is served");
+}
+
+/**
+ * Stand-ins for what a refused configuration does not name, though it may be meant to: endpoints are
+ * bound to them, and never called.
+ */
+function withoutDoubtful(
+  loader: ModuleLoader,
+  { processes }: Config,
+  doubts: Doubts,
+): ModuleLoader {
+  const isLost = (reference: string): boolean => {
+    const [process = "", name] = reference.split(":", 2);
+    if (name === undefined) return doubts.isAbout("handlers");
+    return doubts.isAbout("processes") && processes.every((one) => one.name !== process);
+  };
+  return {
+    load: async (reference, place) =>
+      isLost(reference) ? { handler: never, problems: [] } : loader.load(reference, place),
+  };
+}
+
+/** The servers, and any other that an endpoint names. */
+function withEveryServer(
+  servers: McpServers | undefined,
+  handlers: readonly UnservedHandler[],
+): McpServers {
+  const named = handlers.flatMap(({ handler }) =>
+    handler.type === "mcp_tool" ? [handler.server] : [],
+  );
+  return {
+    names: [...new Set([...(servers?.names ?? []), ...named])],
+    timeoutMs: (name) => servers?.timeoutMs(name),
+    bind: (binding, schema) => servers?.bind(binding, schema) ?? never,
+  };
 }

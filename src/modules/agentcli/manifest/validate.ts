@@ -3,10 +3,15 @@
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
 import type { DocumentPlace } from "../../../base/document-place.ts";
-import { isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
+import {
+  hasLoneSurrogate,
+  isRecord,
+  type JsonRecord,
+  memberOf,
+  recordIn,
+} from "../../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { type Failure, invalidManifest } from "../failure.ts";
-import { checkCanonical } from "./check-canonical.ts";
 import { checkField, checkFields, checkString } from "./check-field.ts";
 import { checkProfiles, records } from "./check-profiles.ts";
 import { BLOCKS, type Field, type Fields } from "./fields.ts";
@@ -270,3 +275,27 @@ function identityFields(identity: JsonRecord): Fields {
   const { flat_identity: flat, structured_identity: structured } = BLOCKS;
   return Object.keys(identity).some((key) => Object.hasOwn(structured, key)) ? structured : flat;
 }
+
+/**
+ * Finds what has no canonical form. A manifest, and each of its tasks, is known by the digest of that: proofs
+ * are bound to it and approvals hold for it.   agentcli spec "Canonical digest", RFC 8785 §3.2.2
+ */
+function checkCanonical(findings: Findings, path: string, value: unknown): void {
+  if (typeof value === "string") {
+    if (hasLoneSurrogate(value)) findings.error(path, HALF);
+  } else if (typeof value === "number") {
+    if (!Number.isFinite(value)) findings.error(path, "must be within double precision");
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      checkCanonical(findings, `${path}[${index}]`, item);
+    }
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      const place = `${path}.${name}`;
+      if (hasLoneSurrogate(name)) findings.error(place, HALF);
+      checkCanonical(findings, place, member);
+    }
+  }
+}
+
+const HALF = "contains half of a surrogate pair";
