@@ -77,12 +77,14 @@ function holdsKey(path: string): boolean {
   return text.includes("PRIVATE KEY-----");
 }
 
-/** The daemon's state, and the directories that it lies in. */
+/** The daemon's state and its archive, and the directories that they lie in. */
 export function statePaths({ config, machine }: Subject): readonly string[] {
+  const { archive } = config.attribution.retention ?? {};
   const database = ["", "-wal", "-shm"]
     .map((suffix) => config.store.path + suffix)
     .filter((path) => config.store.driver === "sqlite" && machine.status(path) !== undefined);
-  return [...new Set([...listTree(stateDirectory(config.directory)), ...database])];
+  const archived = archive === undefined ? [] : listTree(archive);
+  return [...new Set([...listTree(stateDirectory(config.directory)), ...archived, ...database])];
 }
 
 /** The certificate that the daemon makes itself. */

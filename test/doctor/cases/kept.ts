@@ -230,6 +230,31 @@ export const keptCases: readonly Case[] = [
     found: { severity: "warning", file: ".agtp/journal/00000001.jws" },
   },
   {
+    title: "a copy of the database that everybody can read",
+    id: "file-permissions",
+    site: { files: { ".agtp/state.db.bak": "" }, modes: { ".agtp/state.db.bak": 0o644 } },
+    found: { severity: "warning", file: ".agtp/state.db.bak" },
+  },
+  {
+    title: "a copy of a damaged segment that everybody can read",
+    id: "file-permissions",
+    site: {
+      files: { ".agtp/journal/00000001.jws.damaged-2026": "" },
+      modes: { ".agtp/journal/00000001.jws.damaged-2026": 0o644 },
+    },
+    found: { severity: "warning", file: ".agtp/journal/00000001.jws.damaged-2026" },
+  },
+  {
+    title: "archived records that everybody can read",
+    id: "file-permissions",
+    site: {
+      tables: { attribution: { retention: { days: 30, archive: "old" } } },
+      files: { "old/00000001.jws": "" },
+      modes: { "old/00000001.jws": 0o644 },
+    },
+    found: { severity: "warning", file: "old/00000001.jws" },
+  },
+  {
     title: "a state directory that everybody can write",
     id: "file-permissions",
     site: { files: { ".agtp/manifest.json": "{}" }, modes: { ".agtp": 0o777 } },

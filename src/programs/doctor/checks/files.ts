@@ -63,15 +63,11 @@ function openState(subject: Subject): readonly Observation[] {
       const message = "is the daemon's state and can be written by others";
       return [{ ...place, severity: "error", message, hint }];
     }
-    if (isDirectory || (mode & 0o044) === 0 || !isSecret(path)) return [];
+    // Certificates and public halves are for everybody; keys have a check of their own.
+    if (isDirectory || (mode & 0o044) === 0 || path.endsWith(".pem")) return [];
     const message = "is the daemon's state and can be read by others";
     return [{ ...place, severity: "warning", message, hint }];
   });
-}
-
-/** Certificates and public halves are for everybody; keys have a check of their own. */
-function isSecret(path: string): boolean {
-  return /\.(?:db|db-wal|db-shm|jws|idx)$|segments\.json$/.test(path);
 }
 
 const ROOT = 0;
