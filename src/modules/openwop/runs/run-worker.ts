@@ -9,6 +9,7 @@
  *           takeNodes   takes one node after the other, and goes back for a loop
  *             takeNode   begins a node or takes it up again, executes it, notes the outcome (take-node.ts)
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { traceOf } from "../../../base/thrown.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { RunFullError } from "../../../runs/run-kind.ts";
@@ -54,6 +55,8 @@ export class RunWorker implements RunExecutor {
 
   async execute(runId: string, stop: AbortController): Promise<void> {
     const { register } = this.#parts;
+    // What was made of the request for it has taken this turn of the loop.
+    await nextTurn();
     if (!(await register.claim(runId))) return;
     const log = await register.log(runId, this.#parts);
     if (log === undefined) return;
