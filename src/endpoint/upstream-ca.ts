@@ -26,7 +26,8 @@ export function readConfiguredCa(
   return { ca: undefined, problems: [{ file: relative(directory, file), key, message: fault }] };
 }
 
-function holdsCertificates(pem: string): boolean {
+/** Tells whether a text has a certificate, and none that is damaged. */
+export function holdsCertificates(pem: string): boolean {
   try {
     return readTrustAnchors(pem).length > 0;
   } catch {

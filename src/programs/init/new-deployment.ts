@@ -29,7 +29,7 @@ import {
   serverFile,
   translatedServerFile,
 } from "./server-file.ts";
-import type { FoundReference } from "./translate-reference.ts";
+import type { Translation } from "./translate-reference.ts";
 
 /** Files of a deployment that are not written yet, and whom they make. */
 export interface NewDeployment {
@@ -41,7 +41,7 @@ export interface NewDeployment {
 const MAX_SHIPPED_BYTES = 4 * 1024 * 1024;
 
 /** Makes everything, keys included; a translated configuration comes without the sample. */
-export function makeDeployment(answers: Answers, found?: FoundReference): NewDeployment {
+export function makeDeployment(answers: Answers, found?: Translation): NewDeployment {
   const { files, agentId } = makeIdentity(answers);
   const texts = {
     ...(found === undefined
@@ -71,14 +71,14 @@ function sampleFiles(
 
 function translatedFiles(
   answers: Answers,
-  { tables, recipeText, losses }: FoundReference,
+  { tables, files, losses }: Translation,
   agentId: string | undefined,
 ): Readonly<Record<string, string>> {
   return {
     [SERVER_FILE]: translatedServerFile(answers, tables),
     "README.md": translatedReadme(answers, agentId, losses),
     "endpoints/README.md": "Endpoint files of the reference implementation are read as they are.\n",
-    ...(recipeText === undefined ? {} : { "recipes/recipes.toml": recipeText }),
+    ...files,
   };
 }
 

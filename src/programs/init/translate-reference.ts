@@ -7,6 +7,7 @@ import { dirname, resolve } from "node:path";
 import { literalValue } from "../../base/environment.ts";
 import { isRecord, type JsonRecord, memberOf } from "../../base/json-value.ts";
 import { parseToml, toJson } from "../../base/toml-document.ts";
+import { holdsCertificates } from "../../endpoint/upstream-ca.ts";
 import { readText, usage } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
@@ -24,14 +25,23 @@ export interface Translation {
   /** Tables of agtp-server.toml beside those that every new deployment has. */
   readonly tables: JsonRecord;
   readonly losses: readonly Loss[];
-  /** The file of recipes, absolute or relative to the configuration. */
-  readonly recipes: string | undefined;
+  /** Files that it names, by their places in the new deployment. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
 type TranslationResult = Translation | { readonly fault: string };
 
+/** Reads a file that the configuration names; undefined where it cannot. */
+type ReadNamed = (path: string) => string | undefined;
+
+/** The files that a configuration names, and those that were carried over from there. */
+interface Carrying {
+  readonly read: ReadNamed;
+  readonly files: Record<string, string>;
+}
+
 /** Our key; a reason why there is none; or both from the value. */
-type Rule = string | { readonly reason: string } | ((value: unknown) => Meaning);
+type Rule = string | { readonly reason: string } | ((value: unknown, files: Carrying) => Meaning);
 
 interface Meaning {
   readonly key?: string;
@@ -80,7 +90,11 @@ const RULES: Readonly<Record<string, Rule>> = {
     String(value) === "recipes"
       ? {}
       : { reason: "contracts come from recipes, endpoints and chains" },
-  "synthesis.recipes_file": () => ({}),
+  "synthesis.recipes_file": carried({
+    to: "recipes/recipes.toml",
+    isOne: (text) => parseToml(text).fault === undefined,
+    otherwise: "put its recipes into recipes/",
+  }),
   "synthesis.session_duration": seconds("synthesis.session_ttl_seconds"),
   "synthesis.persistent_default_duration": seconds("synthesis.persistent_default_seconds"),
   "synthesis.persistent_max_duration": seconds("synthesis.persistent_max_seconds"),
@@ -110,9 +124,12 @@ const RULES: Readonly<Record<string, Rule>> = {
     key: "tls.client_auth",
     value: value === "disabled" ? "none" : value,
   }),
-  "mtls.ca_bundle_path": {
-    reason: "copy the file into the deployment and name it in [tls] client_ca",
-  },
+  "mtls.ca_bundle_path": carried({
+    to: "tls/agents-ca.pem",
+    key: "tls.client_ca",
+    isOne: holdsCertificates,
+    otherwise: "copy its certificates into the deployment and name the file in [tls] client_ca",
+  }),
   "mtls.require_agent_id_match": (value) =>
     value === true ? {} : { reason: "header and certificate always have to agree" },
   apis: {
@@ -131,12 +148,12 @@ const MORE_SIGNS = [
 ];
 
 /** Translates the text of a configuration. */
-export function translateReference(text: string): TranslationResult {
+export function translateReference(text: string, read: ReadNamed): TranslationResult {
   const { table, fault } = parseToml(text.replace(/^\ufeff/, ""));
   if (table === undefined) return { fault };
-  const read = toJson(table);
-  if (!isRecord(read)) return { fault: "has values that no configuration has" };
-  const flat = flatten(read);
+  const values = toJson(table);
+  if (!isRecord(values)) return { fault: "has values that no configuration has" };
+  const flat = flatten(values);
   const isReference = flat.some(([key]) => [...SIGNS, ...MORE_SIGNS].some((one) => one.test(key)));
   if (!isReference) {
     const expected = "the agtp-server.toml of the reference implementation";
@@ -144,31 +161,53 @@ export function translateReference(text: string): TranslationResult {
   }
   const tables: Record<string, unknown> = {};
   const losses: Loss[] = [];
+  const files: Record<string, string> = {};
   for (const [given, value] of flat) {
     const key = given
       .replace(/^policy\./, "policies.")
       .replace(/^policies\.synthesis\./, "synthesis.");
-    const meaning = meaningOf(key, value);
+    const meaning = meaningOf(key, value, { read, files });
     if (meaning.reason !== undefined) losses.push({ key: given, reason: meaning.reason });
     if (meaning.key !== undefined) put(tables, meaning.key.split("."), meaning.value);
   }
   const { server: named = {}, ...rest } = tables;
   const { server_id: serverId, operator, contact, ...others } = named as JsonRecord;
-  const recipes = flat.find(([key]) => key.endsWith("synthesis.recipes_file"))?.[1];
   return {
     ...{ serverId: textOf(serverId), operator: textOf(operator), contact: textOf(contact) },
-    ...{ recipes: textOf(recipes), losses },
+    ...{ losses, files },
     tables: literalValue(Object.keys(others).length === 0 ? rest : { server: others, ...rest }),
   };
 }
 
-function meaningOf(key: string, value: unknown): Meaning {
+function meaningOf(key: string, value: unknown, files: Carrying): Meaning {
   const rule = memberOf(RULES, key);
   if (rule === undefined) return { reason: "is not known" };
   // An empty text is how a key is left out there.
   if (value === "") return {};
   if (typeof rule === "string") return { key: rule, value };
-  return typeof rule === "function" ? rule(value) : rule;
+  return typeof rule === "function" ? rule(value, files) : rule;
+}
+
+interface CarriedFile {
+  /** Its place in the deployment. */
+  readonly to: string;
+  /** The key that names it here; undefined: none does. */
+  readonly key?: string;
+  readonly isOne: (text: string) => boolean;
+  readonly otherwise: string;
+}
+
+/** A file that is taken along. */
+function carried({ to, key, isOne, otherwise }: CarriedFile): Rule {
+  return (written, { read, files }) => {
+    const path = String(written);
+    const text = read(path);
+    if (text === undefined || !isOne(text)) {
+      return { reason: `${JSON.stringify(path)} cannot be read: ${otherwise}` };
+    }
+    files[to] = text;
+    return key === undefined ? {} : { key, value: to };
+  };
 }
 
 function seconds(key: string): Rule {
@@ -203,28 +242,19 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** A translation with the text of its recipes. */
-export interface FoundReference extends Translation {
-  /** Undefined where no file of recipes could be read. */
-  readonly recipeText: string | undefined;
-}
-
 /** Throws ERR_AGTP_REQUEST where the file cannot be read, or is another program's. */
 export function readReference(
   file: string,
   { directory }: Pick<Terminal, "directory">,
-): FoundReference {
-  const translated = translateReference(readText(directory, file));
+): Translation {
+  const home = resolve(directory, dirname(file));
+  const translated = translateReference(readText(directory, file), (path) => {
+    try {
+      return readText(home, path);
+    } catch {
+      return undefined;
+    }
+  });
   if ("fault" in translated) throw usage(`${JSON.stringify(file)} ${translated.fault}`);
-  const { recipes } = translated;
-  if (recipes === undefined) return { ...translated, recipeText: undefined };
-  try {
-    const recipeText = readText(directory, resolve(directory, dirname(file), recipes));
-    if (parseToml(recipeText).fault === undefined) return { ...translated, recipeText };
-  } catch {
-    // Told below, as a file of recipes that is none is.
-  }
-  const reason = `${JSON.stringify(recipes)} cannot be read: put its recipes into recipes/`;
-  const loss: Loss = { key: "synthesis.recipes_file", reason };
-  return { ...translated, losses: [...translated.losses, loss], recipeText: undefined };
+  return translated;
 }

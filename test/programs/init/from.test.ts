@@ -6,6 +6,7 @@ import { checkDeployment } from "../../../src/app/daemon.ts";
 import { createLog } from "../../../src/base/log.ts";
 import { isError } from "../../../src/base/problem.ts";
 import { parseToml } from "../../../src/base/toml-document.ts";
+import { makeAgentCa } from "../../../src/identity/certificate-authority.ts";
 import { initCommand } from "../../../src/programs/init/command.ts";
 import { translateReference } from "../../../src/programs/init/translate-reference.ts";
 import { type Files, makeDirectory } from "../../support/directory.ts";
@@ -216,6 +217,35 @@ describe("agtpd init --from", () => {
     expect(read("recipes/recipes.toml")).toContain(RECIPES);
   });
 
+  it("takes the authorities of agents' certificates along, and asks for such a certificate", async () => {
+    const ca = makeAgentCa({ name: "agents", days: 30 });
+    if ("fault" in ca) throw new Error(ca.fault);
+    const mtls = REFERENCE.replace('mode = "disabled"', 'mode = "required"');
+    const { exitCode, out, cwd, read } = await initFrom({
+      "old/agtp-server.toml": mtls.replace('bundle_path = ""', 'bundle_path = "../ca.pem"'),
+      "old/recipes.toml": RECIPES,
+      "ca.pem": ca.certificate,
+    });
+    expect([exitCode, out]).toEqual([0, expect.not.stringContaining("mtls.")]);
+    const { table } = parseToml(read("agtp-server.toml"));
+    const tls = { client_auth: "required", client_ca: "tls/agents-ca.pem" };
+    expect([table?.["tls"], read("tls/agents-ca.pem")]).toEqual([tls, ca.certificate]);
+    const log = createLog("silent", { write: () => undefined, flush: () => Promise.resolve() });
+    const configPath = join(cwd, "shop/agtp-server.toml");
+    const problems = await checkDeployment({ configPath, env: {}, log });
+    expect(problems.filter(isError)).toEqual([]);
+  });
+
+  it.each(["none.pem", "recipes.toml"])("says that %s has no authorities to take along", (path) => {
+    const text = `[mtls]\nmode = "optional"\nca_bundle_path = "${path}"\n`;
+    const read = (named: string) => (named === "recipes.toml" ? RECIPES : undefined);
+    const translated = translateReference(text, read);
+    expect(translated).toMatchObject({
+      losses: [{ key: "mtls.ca_bundle_path", reason: expect.stringMatching(/ cannot be read: /) }],
+      ...{ tables: { tls: { client_auth: "optional" } }, files: {} },
+    });
+  });
+
   it("says where the recipes could not be read, and answers in JSON", async () => {
     const { exitCode, out } = await initFrom({}, "--json");
     expect(exitCode).toBe(0);
@@ -236,7 +266,7 @@ describe("agtpd init --from", () => {
 
   it("tells of keys that nobody knows, and of durations that are none", () => {
     const text = '[audit]\npath = "stderr"\nloud = true\n[synthesis]\nsession_duration = "soon"\n';
-    expect(translateReference(text)).toMatchObject({
+    expect(translateReference(text, () => undefined)).toMatchObject({
       losses: [
         { key: "audit.loud", reason: "is not known" },
         { key: "synthesis.session_duration", reason: expect.stringContaining("is no duration") },
