@@ -222,6 +222,27 @@ describe("a question of a server of 2026-07-28", () => {
     expect(await ask(daemon, reserve("Rome", ALMA, id))).toMatchObject({ status: 202 });
   });
 
+  it("is asked in whichever dialect its form is, with the names of its choices", async () => {
+    const daemon = shared();
+    const asked = await ask(daemon, reserve("Troy"));
+    const choices = [
+      { const: "aisle", title: "Aisle" },
+      { const: "window", title: "Window" },
+    ];
+    expect(asked).toMatchObject({ status: 202, body: { kind: "elicitation" } });
+    expect(asked.body["requested_schema"]).toEqual({
+      ...{ type: "object", required: ["seat"] },
+      properties: { seat: { type: "string", oneOf: choices } },
+    });
+    const id = idOf(asked);
+    const wrong = await answer(daemon, id, { seat: "Aisle" });
+    expect(refusalOf(wrong)).toEqual([422, "schema-validation-failed"]);
+    expect((await answer(daemon, id, { seat: "aisle" })).status).toBe(200);
+    expect(await ask(daemon, reserve("Troy", ALMA, id))).toMatchObject({
+      body: { requested_schema: { properties: { pay: {} } } },
+    });
+  });
+
   it("without an answer is the declared error", async () => {
     const daemon = shared();
     const id = idOf(await ask(daemon, reserve("Rome")));

@@ -14,6 +14,13 @@ const SEAT = {
   properties: { seat: { type: "string", enum: ["aisle", "window"] } },
   required: ["seat"],
 };
+/** As the libraries of a former dialect write it. */
+const FORMER_SEAT = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  type: "object",
+  properties: { seat: { ...SEAT.properties.seat, enumNames: ["Aisle", "Window"] } },
+  required: ["seat"],
+};
 const PAY = { type: "object", properties: { pay: { type: "boolean" } }, required: ["pay"] };
 
 const form = (message, requestedSchema) => ({
@@ -38,7 +45,8 @@ function reserve({ city }, { inputResponses = {}, requestState }) {
   if (city === "Badly") return ask("odd", form("?", { type: "object", properties: 7 }), {});
   const state = JSON.parse(requestState?.() ?? "{}");
   if (state.city === undefined) {
-    return ask("seat", form(`Which seat? ${process.env.TOKEN ?? ""}`, SEAT), { city });
+    const schema = city === "Troy" ? FORMER_SEAT : SEAT;
+    return ask("seat", form(`Which seat? ${process.env.TOKEN ?? ""}`, schema), { city });
   }
   if (state.seat === undefined) {
     const { seat } = inputResponses.seat.content;

@@ -156,9 +156,30 @@ function readQuestion(params: unknown, secrets: Secrets): ReadQuestion | Questio
   if (mode !== "form") return { kind: "refused" };
   if (typeof message !== "string" || !isRecord(requestedSchema)) return { kind: "malformed" };
   const isForm = requestedSchema["type"] === "object" && isRecord(requestedSchema["properties"]);
-  if (!isForm || checkSchema(requestedSchema, BOUNDS).length > 0) return { kind: "malformed" };
-  const schema = JSON.parse(secrets.concealIn(JSON.stringify(requestedSchema))) as JsonRecord;
+  const form = isForm ? plainForm(requestedSchema) : undefined;
+  if (form === undefined || checkSchema(form, BOUNDS).length > 0) return { kind: "malformed" };
+  const schema = JSON.parse(secrets.concealIn(JSON.stringify(form))) as JsonRecord;
   return { message: secrets.conceal(message).slice(0, MAX_MESSAGE), schema };
+}
+
+/**
+ * The schema of a form without what only some dialects say. The keywords of a form mean the same in each of
+ * them, and the names of choices stand with the choices.   MCP "Elicitation", LegacyTitledEnumSchema
+ */
+function plainForm({ $schema, ...form }: JsonRecord): JsonRecord {
+  const fields = Object.entries(recordIn(form["properties"]));
+  return {
+    ...(typeof $schema === "string" ? {} : given({ $schema })),
+    ...form,
+    properties: Object.fromEntries(fields.map(([name, field]) => [name, plainField(field)])),
+  };
+}
+
+function plainField(field: unknown): unknown {
+  const { enum: choices, enumNames: names, ...rest } = recordIn(field);
+  if (!Array.isArray(choices) || !Array.isArray(names)) return field;
+  const named = choices.map((choice, at) => ({ const: choice, ...given({ title: names[at] }) }));
+  return { ...rest, oneOf: named };
 }
 
 /** Reads all that an answer asks for. */
