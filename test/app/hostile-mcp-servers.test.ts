@@ -254,6 +254,21 @@ describe("a server over HTTP behind a tool", () => {
     expect(await callWork(server)).toMatchObject({ isError: false });
   });
 
+  it("is told that its session is over, and holds up nobody who leaves", async () => {
+    const ended: unknown[] = [];
+    const url = await serveHostile((response, id) => sendJson(response, { id, result: TEXT }), {
+      session: () => "only",
+      end: (_, session) => ended.push(session),
+    });
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    expect(await callWork(server)).toMatchObject({ isError: false });
+    expect(ended).toEqual([]);
+    const since = performance.now();
+    await server.close();
+    expect(ended).toEqual(["only"]);
+    expect(performance.now() - since).toBeLessThan(5_000);
+  });
+
   it("that ends its stream at once is not asked for it again at once", async () => {
     const asked: number[] = [];
     const heard = new EventEmitter();

@@ -21,14 +21,19 @@ interface HttpManners {
   take?(response: ServerResponse): void;
   /** The session that it begins; a call in another is not found. */
   session?(): string;
+  /** Hears that a session is over. */
+  end?(response: ServerResponse, session: unknown): void;
 }
 
 /** A server for the running test. */
 export async function serveHostile(play: HttpPlay, manners: HttpManners = {}): Promise<string> {
-  const { stream, take, session } = manners;
+  const { stream, take, session, end } = manners;
   const server = createServer(async (request, response) => {
     response.on("error", () => undefined);
     if (request.method === "GET" && stream !== undefined) return stream(response);
+    if (request.method === "DELETE" && end !== undefined) {
+      return end(response, request.headers["mcp-session-id"]);
+    }
     if (request.method !== "POST") return void response.writeHead(405).end();
     const { id, method, params } = (await json(request)) as Sent;
     if (method === undefined && take !== undefined) return take(response);

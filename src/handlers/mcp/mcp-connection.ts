@@ -184,9 +184,10 @@ export class McpConnection {
     return isNotFound && this.#opened.transport.sessionId !== undefined;
   }
 
-  /** Ends the connection, a child process with it. Never rejects. */
+  /** Ends the connection, its session or child process with it. Never rejects. */
   async close(): Promise<void> {
     this.#client.onclose = () => undefined;
+    await this.#opened.leave();
     await this.#client.close().catch(() => undefined);
     await this.#opened.close().catch(() => undefined);
   }

@@ -6,6 +6,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { raceAbort } from "../../base/deadline.ts";
 import { createBoundedFetch } from "./bounded-fetch.ts";
 import { cancelledBy, isReply, keepCallStreams } from "./call-streams.ts";
 import { ResultReader } from "./exact-results.ts";
@@ -16,11 +17,15 @@ export interface OpenedTransport {
   readonly transport: Transport;
   /** The end of what the child wrote to its standard error, on one line, for operators. */
   lastWords(): string;
+  /** Tells the server that its session is over, in a second at most. Never rejects.   MCP 2025-11-25 "Session Management" */
+  leave(): Promise<void>;
   /** Ends what the transport leaves open. */
   close(): Promise<void>;
 }
 
 const LAST_WORDS = 2_048;
+/** A server that does not take a farewell keeps nobody longer. */
+const LEAVE_MS = 1_000;
 /** A server says when it wants to be asked again for a stream that it ended; these are the bounds. */
 const RECONNECT_MS = { least: 1_000, most: 60_000 };
 /** So many of our replies may wait for a server to take them: more than one for each call that is under way. */
@@ -50,7 +55,11 @@ function overHttp(place: McpHttpPlace, maxResponseBytes: number): OpenedTranspor
     },
   });
   keepCallStreams(transport);
-  return { transport, lastWords: () => "", close };
+  const leave = async (): Promise<void> => {
+    const left = transport.terminateSession().catch(() => undefined);
+    await raceAbort(left, AbortSignal.timeout(LEAVE_MS));
+  };
+  return { transport, lastWords: () => "", leave, close };
 }
 
 function overPipes(
@@ -79,7 +88,8 @@ function overPipes(
   // The library offers no other way to what a child has written, octet for octet.
   Object.assign(transport, { _readBuffer: new ResultReader(maxResponseBytes, onLine) });
   const lastWords = (): string => words.replace(/\s+/g, " ").trim();
-  return { transport, lastWords, close: () => Promise.resolve() };
+  const none = (): Promise<void> => Promise.resolve();
+  return { transport, lastWords, leave: none, close: none };
 }
 
 /** Counts what a child says that answers nothing; more than the loop can bear ends it: no pipe is read more slowly. */
