@@ -147,10 +147,11 @@ function tell(
 function placeOf(output: string, config: string, { directory, environment }: Terminal) {
   const file = resolve(directory, config);
   const [written, home] = [dirname(config), dirname(file)];
-  const port = existsSync(file) ? loadConfig(file, environment).config?.server.port : undefined;
+  const { server, agents } = (existsSync(file) && loadConfig(file, environment).config) || {};
   return {
+    home,
     ...(written === "." ? {} : { directory: written }),
-    ...given({ port }),
+    ...given({ port: server?.port, agents: agents && relative(home, agents.dir) }),
     endpoints: written === "." ? output : relative(home, resolve(directory, output)) || ".",
     hasKey: existsSync(join(home, SIGNING_KEY)),
   };

@@ -148,7 +148,7 @@ interface Outcome {
 function tell(
   imported: ImportedDocument,
   { line, warnings, earlier }: Outcome,
-  { err }: Terminal,
+  { directory, err }: Terminal,
 ): void {
   const { endpoints, leftOut, variables } = imported;
   const open = endpoints.filter(({ reviews }) => reviews.length > 0).length;
@@ -161,7 +161,8 @@ function tell(
   for (const { name, sentTo } of variables) say(`set ${name}, sent to ${sentTo.join(", ")}`);
   if (earlier.length > 0) say(`there before, and still served: ${earlier.join(", ")}`);
   if (endpoints.length === 0) return;
-  const place = { endpoints: "endpoints", scope: "imported:call", hasKey: true };
+  const home = resolve(directory, line.output);
+  const place = { home, endpoints: "endpoints", scope: "imported:call", hasKey: true };
   const way = { ...place, directory: line.output, hasVariables: variables.length > 0 };
   err.write(firstCallText(firstCall(endpoints, way)));
 }

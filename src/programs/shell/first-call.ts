@@ -2,6 +2,8 @@
  * The way from drafted endpoints to a first governed call, as commands for a shell: an agent with a
  * scope, the marks of the review, the checks, the daemon, and a call that fits the input schema.
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { urlAuthority } from "../../base/addresses.ts";
 import { type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import { shellWord } from "../../base/shell-word.ts";
@@ -10,6 +12,7 @@ import { schemaSample } from "../../schema/schema-sample.ts";
 import { defuse } from "./terminal.ts";
 
 const AGENT = "guide";
+const AGENTS = "agents";
 const WIDTH = 46;
 
 /** A drafted endpoint: the content of `[endpoint]`. */
@@ -20,6 +23,8 @@ interface DraftedCall {
 }
 
 interface FirstCallPlace {
+  /** The deployment, wherever the reader stands. */
+  readonly home: string;
   /** The deployment as the command line has it; undefined: where the reader stands. */
   readonly directory?: string;
   /** The directory of the endpoint files, from the deployment's. */
@@ -28,6 +33,8 @@ interface FirstCallPlace {
   readonly scope: string;
   readonly hasVariables: boolean;
   readonly hasKey: boolean;
+  /** The directory of its agents, from the deployment's; undefined: the usual one. */
+  readonly agents?: string;
   /** That of the server; undefined: the usual one. */
   readonly port?: number;
 }
@@ -40,10 +47,13 @@ interface FirstCall {
 
 /** The commands; those beside the daemon end with a call of the endpoint that changes least. */
 export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace): FirstCall {
-  const { directory, endpoints, scope, hasVariables, hasKey } = place;
+  const { home, directory, endpoints, scope, hasVariables, hasKey, agents = AGENTS } = place;
   const scopes = new Set(calls.flatMap(({ table }) => textsIn(table["required_scopes"])));
   const held = [...(scopes.size === 0 ? [scope] : scopes)].join(",");
   const folder = shown(endpoints);
+  const name = freeName(join(home, agents));
+  const elsewhere = agents === AGENTS ? "" : ` --out-dir ${shown(agents)}`;
+  const document = JSON.stringify(`./${agents}/${name}.agent.json`);
   return {
     before: [
       ...(directory === undefined ? [] : [`cd ${shown(directory)}`]),
@@ -51,19 +61,28 @@ export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace):
         ? [noted("cp .env.example .env && chmod 600 .env", "put the secrets in")]
         : []),
       ...(hasKey ? [] : ["agtp-keys signing"]),
-      `agtp-keys genesis --name ${AGENT} --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --agent-key --scope ${shown(held)}`,
+      `agtp-keys genesis --name ${name} --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --agent-key --scope ${shown(held)}${elsewhere}`,
       noted(`grep -rn REVIEW ${folder}`, "judge each; then take the marks away:"),
       `find ${folder} -name '*.toml' -exec sed -i.bak 's/ *# REVIEW:.*//' {} + && find ${folder} -name '*.bak' -delete`,
       "agtpd --check && agtpd doctor",
     ],
     beside: [
-      `GUIDE=$(node -p 'require("./agents/${AGENT}.agent.json").agent_id')`,
+      `GUIDE=$(node -p ${shown(`require(${document}).agent_id`)})`,
       ...calls
         .toSorted((one, other) => weight(one) - weight(other))
         .slice(0, 1)
         .map((call) => callOf(call, place)),
     ],
   };
+}
+
+/** A name whose files are not there yet: an agent keeps the scopes that it was issued with. */
+function freeName(agents: string): string {
+  const isTaken = (name: string): boolean =>
+    ["genesis", "agent"].some((kind) => existsSync(join(agents, `${name}.${kind}.json`)));
+  let name = AGENT;
+  for (let count = 2; isTaken(name); count += 1) name = `${AGENT}-${count}`;
+  return name;
 }
 
 /** The commands as they are told after an import. */

@@ -6,6 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { parse } from "smol-toml";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
+import { keysProgram } from "../../../src/programs/keys/command.ts";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
 import { nameServer } from "../../../src/programs/mcp/named-server.ts";
 import { runProgram } from "../../../src/programs/shell/run-program.ts";
@@ -96,6 +97,21 @@ describe("agtp-mcp import", () => {
     expect(err).toContain(`:\n  cd ${name}\n`);
     expect(err).toContain("grep -rn REVIEW endpoints/tools ");
     expect(err).toMatch(/\n {2}agtp agtp:\/\/localhost:4490 \w+ \/tools/);
+  });
+
+  it("names an agent that is still to be made, where the deployment keeps its agents", async () => {
+    const desk = makeDesk({}, {}, { agents: { dir: "staff" } });
+    const { directory } = desk;
+    expect((await runIn(directory, keysProgram, ["signing"])).exitCode).toBe(0);
+    for (const name of ["guide", "guide-2"]) {
+      const folder = `endpoints/${name}`;
+      const { err } = await desk.run("import", "tools", "-o", folder);
+      expect(err).toContain(`require("./staff/${name}.agent.json").agent_id`);
+      const [, words = ""] = /^ {2}agtp-keys (genesis .*)$/m.exec(err) ?? [];
+      const made = await runIn(directory, keysProgram, words.split(" "));
+      expect(made).toMatchObject({ exitCode: 0, err: "" });
+      expect(readdirSync(join(directory, "staff"))).toContain(`${name}.agent.json`);
+    }
   });
 
   it("writes an endpoint for each tool of a configured server, pinned and to be reviewed", async () => {
