@@ -2,6 +2,7 @@
 import { atOnce } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { whileServing } from "../dispatch/process-state.ts";
+import { pushesMetrics } from "../modules/tracing/config.ts";
 import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { Metrics } from "../server/metrics.ts";
@@ -128,13 +129,13 @@ class Running extends RunningDaemon {
   }
 
   /** To the collector of traces, where it is to have them. */
-  async #pushMetrics({ tracing, server, limits }: Config): Promise<void> {
-    if (!tracing.enabled || !tracing.metrics) return;
+  async #pushMetrics(config: Config): Promise<void> {
+    if (!pushesMetrics(config.tracing)) return;
     const { createMeasurements } = await import("../server/metrics.ts");
     const { pushMetrics } = await import("../modules/tracing/push-metrics.ts");
     const { registry, close } = createMeasurements(this.#serving.counts);
-    const pushed = pushMetrics({ tracing, server }, registry, limits.drainTimeoutMs);
-    this.#pushed = { close: () => pushed.close().finally(close) };
+    const pushed = pushMetrics(config, registry, config.limits.drainTimeoutMs);
+    this.#pushed = { ...pushed, close: () => pushed.close().finally(close) };
   }
 
   protected addProblem(problem: Problem): void {
@@ -160,6 +161,7 @@ class Running extends RunningDaemon {
     }
     this.remaining = await this.#serving.adopt(next);
     this.retain(next.deployment.signer);
+    this.#pushed?.follow(next.deployment.config);
     await drive(reportingProblems(log, this.remaining));
     await drive(reportingTrust(log, next.deployment));
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");

@@ -13,6 +13,7 @@ import { formatProblem, isError, type Problem } from "../base/problem.ts";
 import { createRedactor } from "../base/redaction.ts";
 import { codeOf, reasonOf, traceOf } from "../base/thrown.ts";
 import { environmentSecrets } from "../modules/openwop/host-agents.ts";
+import { pushesMetrics } from "../modules/tracing/config.ts";
 import type { DaemonOptions } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
 import { environmentAt } from "./config/load.ts";
@@ -118,7 +119,7 @@ function valueOfKey(config: Config, key: string): unknown {
     case "console.cert":
       return config.console.cert !== undefined;
     case "tracing.metrics":
-      return config.tracing.enabled && config.tracing.metrics;
+      return pushesMetrics(config.tracing);
     case "cluster.view_lease_ms":
       return config.cluster.viewLeaseMs;
     default:

@@ -188,6 +188,7 @@ class Parent extends RunningDaemon {
     this.#ticketKeys = ticketKeys;
     // The file may have been broken since the workers read it.
     this.config = loadFor(this.options).config ?? this.config;
+    this.#metrics?.follow(this.config);
     this.#problems = reloaded.found;
     this.#files = await markFiles(this.config);
     this.retain(createRecordSigner(loadSigningKey(this.config)));

@@ -2,6 +2,7 @@
 import type { Registry } from "prom-client";
 import { VERSION } from "../../base/version.ts";
 import type { NodeFacts } from "../../dispatch/module/http-gateway.ts";
+import { pushesMetrics } from "../../modules/tracing/config.ts";
 import { SendBudget } from "../../server/connection-limits.ts";
 import type { ProcessMetrics } from "../../server/summed-metrics.ts";
 import type { Config } from "../config/config.ts";
@@ -51,6 +52,8 @@ export async function commandLead({ lead }: Crew, order: CommandOrder): Promise<
 export interface ServedMetrics {
   /** Undefined where they are only pushed. */
   readonly port: number | undefined;
+  /** Pushes them to where another configuration says from now on. */
+  follow(config: Config): void;
   close(): Promise<void>;
 }
 
@@ -62,8 +65,8 @@ export async function serveWhole(
   crew: Crew,
   nodes: () => Promise<readonly NodeFacts[]>,
 ): Promise<ServedMetrics | undefined> {
-  const { metrics, tracing, server, limits } = config;
-  const isPushed = tracing.enabled && tracing.metrics;
+  const { metrics, tracing, limits } = config;
+  const isPushed = pushesMetrics(tracing);
   if (!metrics.enabled && !isPushed) return undefined;
   const { SummedMetrics } = await import("../../server/summed-metrics.ts");
   const { createRuntimeRegistry } = await import("../../server/runtime-metrics.ts");
@@ -80,11 +83,10 @@ export async function serveWhole(
     ? await serveMetrics({ host, port, sendBudget, isReady }, measured)
     : undefined;
   const { pushMetrics } = await import("../../modules/tracing/push-metrics.ts");
-  const pushed = isPushed
-    ? pushMetrics({ tracing, server }, registry, limits.drainTimeoutMs)
-    : undefined;
+  const pushed = isPushed ? pushMetrics(config, registry, limits.drainTimeoutMs) : undefined;
   return {
     port: served?.port,
+    follow: (other) => pushed?.follow(other),
     close: async () => {
       await pushed?.close();
       await served?.close();

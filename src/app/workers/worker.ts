@@ -8,6 +8,7 @@ import { createLog, openStdout } from "../../base/log.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
 import { createProcessState, whileServing } from "../../dispatch/process-state.ts";
+import { pushesMetrics } from "../../modules/tracing/config.ts";
 import type { Measurements } from "../../server/metrics.ts";
 import type { WorkerChannel } from "../../server/worker-channel.ts";
 import { shareOf, type WorkerPort } from "../../server/worker-port.ts";
@@ -96,7 +97,7 @@ class Worker {
     this.#serving = serving;
     const { deployment } = serving;
     const { metrics, tracing } = deployment.config;
-    if (metrics.enabled || (tracing.enabled && tracing.metrics)) {
+    if (metrics.enabled || pushesMetrics(tracing)) {
       const { createMeasurements } = await import("../../server/metrics.ts");
       this.#measurements = createMeasurements(serving.counts);
     }

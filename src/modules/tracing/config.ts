@@ -54,6 +54,11 @@ export const tracingSection: Schema = table("Traces for a collector of OpenTelem
   service_name: text("agtpd", "The name of the service in traces"),
 });
 
+/** Tells whether the metrics are sent, too. */
+export function pushesMetrics({ enabled, metrics }: TracingConfig): boolean {
+  return enabled && metrics;
+}
+
 export interface TracingSections extends Taking<"server" | "limits"> {
   readonly tracing: TracingConfig;
 }

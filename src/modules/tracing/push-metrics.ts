@@ -20,15 +20,20 @@ import { exporterOptions } from "./collector-agent.ts";
 import {
   collectorAddress,
   LAST_SENDING_MS,
+  pushesMetrics,
   serviceResource,
   type TracingSections,
 } from "./config.ts";
 
 /** Sending, until it is closed. */
 export interface PushedMetrics {
+  /** Sends to where another configuration says from now on; the last of before still goes to where that said. */
+  follow(sections: PushingSections): void;
   /** Sends the last of it, in its time. Never rejects. */
   close(): Promise<void>;
 }
+
+type PushingSections = Pick<TracingSections, "tracing" | "server">;
 
 const INTERVAL_MS = 15_000;
 const TIMEOUT_MS = 5_000;
@@ -37,14 +42,40 @@ const COMPONENT = "otlp_http_metric_exporter";
 
 /** Sends from now on; `untilMs` is how long the last time may take. */
 export function pushMetrics(
-  sections: Pick<TracingSections, "tracing" | "server">,
+  sections: PushingSections,
   registry: Pick<Registry, "getMetricsAsJSON">,
   untilMs: number,
 ): PushedMetrics {
-  const resource = resourceFromAttributes(serviceResource(sections));
-  const reader = new PeriodicExportingMetricReader({
+  // Of the registry, whoever is told: with a later time, what was counted before would count twice.
+  const since = hrTime(Date.now());
+  const open = (to: PushingSections): PeriodicExportingMetricReader => {
+    const resource = resourceFromAttributes(serviceResource(to));
+    const reader = openReader(to);
+    reader.setMetricProducer(producerOf(registry, resource, since));
+    return reader;
+  };
+  const end = (reader: PeriodicExportingMetricReader): Promise<void> =>
+    reader.shutdown({ timeoutMillis: Math.min(untilMs, LAST_SENDING_MS) }).catch(() => undefined);
+  let current = open(sections);
+  return {
+    follow: (other) => {
+      if (!pushesMetrics(other.tracing)) return;
+      try {
+        const next = open(other);
+        void end(current);
+        current = next;
+      } catch {
+        // Its certificates have been there a moment ago: they are sent to where they were.
+      }
+    },
+    close: () => end(current),
+  };
+}
+
+function openReader({ tracing }: PushingSections): PeriodicExportingMetricReader {
+  return new PeriodicExportingMetricReader({
     exporter: createOtlpHttpExportDelegate(
-      exporterOptions(collectorAddress(sections.tracing, "/v1/metrics")),
+      exporterOptions(collectorAddress(tracing, "/v1/metrics")),
       ProtobufMetricsSerializer,
       COMPONENT,
       MetricsExporterMetricsHelper,
@@ -53,21 +84,13 @@ export function pushMetrics(
     exportIntervalMillis: INTERVAL_MS,
     exportTimeoutMillis: TIMEOUT_MS,
   });
-  reader.setMetricProducer(producerOf(registry, resource));
-  return {
-    close: async () => {
-      await reader
-        .shutdown({ timeoutMillis: Math.min(untilMs, LAST_SENDING_MS) })
-        .catch(() => undefined);
-    },
-  };
 }
 
 function producerOf(
   registry: Pick<Registry, "getMetricsAsJSON">,
   resource: Resource,
+  since: [number, number],
 ): MetricProducer {
-  const since: [number, number] = hrTime(Date.now());
   return {
     async collect(): Promise<CollectionResult> {
       const read = (await registry.getMetricsAsJSON()) as unknown as readonly PromMetric[];

@@ -486,6 +486,33 @@ describe("a reload", () => {
   });
 });
 
+describe("a reload with another collector", () => {
+  it.each([1, 2])("has the metrics of %i workers there from then on", async (workers) => {
+    const [first, second] = [await openCollector(), await openCollector()];
+    onTestFinished(() => Promise.all([first, second].map((one) => one.close())).then(() => {}));
+    const text = (collector: Collector, token: string): string => {
+      const headers = { Authorization: `Bearer ${token}` };
+      const tracing = { enabled: true, metrics: true, endpoint: collector.endpoint, headers };
+      return configFile({ server: { workers }, tracing });
+    };
+    const house = await openDaemon({ ...files({}), "agtp-server.toml": text(first, "old") });
+    writeFileSync(join(house.directory, "agtp-server.toml"), text(second, "new"));
+    expect(await house.daemon.reload()).toEqual([]);
+    await vi.waitFor(() => expect(first.metrics).not.toEqual([]), 10_000);
+    await house.daemon.drain();
+    const tokensOf = ({ headers }: Collector) => [
+      ...new Set(headers.map(({ authorization }) => authorization)),
+    ];
+    expect([first, second].map(tokensOf)).toEqual([["Bearer old"], ["Bearer new"]]);
+    // One that went on later would have what was counted before count twice.
+    const [before, after] = [first, second].map(({ metrics }) => {
+      const times = JSON.stringify(metrics).matchAll(/"startTimeUnixNano":(\d+)/g);
+      return new Set(Array.from(times, ([, time]) => time));
+    });
+    expect([before?.size, after]).toEqual([1, before]);
+  });
+});
+
 describe("a request that is under way when a reload comes", () => {
   it("has one span, and so has one that comes meanwhile", async () => {
     const hold = `globalThis.hold = () => new Promise((resolve) => {
