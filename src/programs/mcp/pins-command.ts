@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../../app/config/config.ts";
+import { storeFault } from "../../app/server-state.ts";
 import type { Environment } from "../../base/environment.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -189,10 +190,18 @@ async function readPins(config: Config): Promise<ToolPins> {
   if (driver === "postgres") return withPostgres(config, (shared) => ToolPins.open(shared));
   const store = createMemoryStore();
   if (driver === "sqlite" && existsSync(path)) {
-    for (const [index, entries] of readStoreCopy(path, COLLECTIONS).entries()) {
+    for (const [index, entries] of readCopy(config).entries()) {
       const collection = COLLECTIONS[index] ?? "";
       await store.commit(entries.map((entry) => ({ kind: "put", collection, ...entry })));
     }
   }
   return ToolPins.open(store);
+}
+
+function readCopy(config: Config): ReturnType<typeof readStoreCopy> {
+  try {
+    return readStoreCopy(config.store.path, COLLECTIONS);
+  } catch (error) {
+    throw new FileProblems([storeFault(config, error)]);
+  }
 }

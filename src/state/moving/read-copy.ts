@@ -14,6 +14,8 @@ const MAX_BYTES = 1024 * 1024 * 1024;
 const ATTEMPTS = 8;
 /** Every build's table has these columns. */
 const LIST = "SELECT key, value FROM entries WHERE collection = ? ORDER BY key";
+/** None: the daemon that made the file was ended before its first commit. */
+const ANY_TABLE = "SELECT 1 FROM sqlite_schema LIMIT 1";
 
 /** An entry, as far as a reader cares. */
 interface CopiedEntry {
@@ -34,6 +36,7 @@ export function readStoreCopy(
     copyStore(path, copy);
     const database = new Database(copy, { timeout: 0 });
     try {
+      if (database.prepare(ANY_TABLE).get() === undefined) return collections.map(() => []);
       const list = database.prepare(LIST).raw();
       return collections.map((collection) => {
         const rows = list.all(collection) as [string, string][];

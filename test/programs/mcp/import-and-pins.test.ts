@@ -378,6 +378,16 @@ describe("agtp-mcp pins", () => {
     });
   });
 
+  it("says that a store cannot be read, and takes one that nothing was written to for empty", async () => {
+    const desk = makeDesk({}, { ".agtp/state.db": "no database" }, { store: { driver: "sqlite" } });
+    const { exitCode, out, err } = await desk.run("pins", "--json");
+    expect(exitCode).toBe(2);
+    expect(err).toMatch(/^agtp-mcp pins: agtp-server\.toml: store\.path: ".*": .*not a database/);
+    expect(JSON.parse(out)).toMatchObject({ ok: false, problems: [{ key: "store.path" }] });
+    writeFileSync(join(desk.directory, ".agtp/state.db"), "");
+    expect((await desk.run("pins")).exitCode).toBe(0);
+  });
+
   it("knows no tool that no endpoint has", async () => {
     expect((await makeDesk().run("pins", "--accept", "tools/add")).exitCode).toBe(2);
   });
