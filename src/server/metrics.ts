@@ -250,7 +250,7 @@ function createGauges(
 function measureDroppedSpans(registry: Registry): () => void {
   const dropped = new Counter({
     name: "agtp_trace_spans_dropped_total",
-    help: "Spans that did not reach the collector.",
+    help: "Spans that the collector has not taken.",
     registers: [registry],
   });
   const onDrop = (message: unknown): void => {

@@ -7,6 +7,7 @@ import protobuf from "protobufjs";
 const definitions = protobuf.loadSync(join(import.meta.dirname, "otlp.proto"));
 const METRICS = definitions.lookupType("otlp.ExportMetricsServiceRequest");
 const TRACES = definitions.lookupType("otlp.ExportTraceServiceRequest");
+const ANSWER = definitions.lookupType("otlp.ExportTraceServiceResponse");
 
 /** A span as it was sent. */
 export interface SentSpan {
@@ -69,10 +70,11 @@ interface RawSpan {
   readonly endTimeUnixNano?: string;
 }
 
-/** How it answers; 200 unless told, `undefined`: never. */
-export async function openCollector(
-  answer: () => number | undefined = () => 200,
-): Promise<Collector> {
+/** A status, a 200 that says what was rejected, or `undefined`: no answer at all. */
+type Answer = number | { readonly rejectedSpans: number } | undefined;
+
+/** How it answers; 200 unless told. */
+export async function openCollector(answer: () => Answer = () => 200): Promise<Collector> {
   const spans: SentSpan[] = [];
   const headers: IncomingHttpHeaders[] = [];
   let resource: Readonly<Record<string, unknown>> = {};
@@ -93,10 +95,13 @@ export async function openCollector(
     if (request.url === "/v1/metrics") {
       metrics.push(METRICS.toObject(METRICS.decode(body), { longs: Number, enums: Number }));
     }
-    const status = answer();
-    if (status === undefined) return;
+    const told = answer();
+    if (told === undefined) return;
+    const status = typeof told === "number" ? told : 200;
     response.writeHead(status, { "content-type": "application/x-protobuf" });
-    response.end(status === 200 ? undefined : "garbage");
+    if (typeof told === "number") return void response.end(status === 200 ? undefined : "garbage");
+    const partialSuccess = { ...told, errorMessage: "too old" };
+    response.end(ANSWER.encode(ANSWER.create({ partialSuccess })).finish());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,6 +1,7 @@
 /** Sends spans by OpenTelemetry's own exporter: OTLP over HTTP, in protobuf. */
 import { ExportResultCode } from "@opentelemetry/core";
 import { createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http";
+import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { VERSION } from "../../base/version.ts";
 import { exporterOptions } from "./collector-agent.ts";
 import { traceRequest } from "./span-octets.ts";
@@ -12,10 +13,15 @@ const COMPONENT = "otlp_http_span_exporter";
 /** A sender on the thread that asks for it. */
 export function createOtlpSender({ collector, resource }: SenderOptions): SpanSender {
   const source = { resource, scope: { name: "agtpd", version: VERSION } };
+  // An answer is read in the very turn in which its batch is called back.
+  let rejected = 0;
   const serializer = {
     serializeRequest: ({ octets }: SpanBatch) => traceRequest(source, octets),
-    // An answer says nothing that anybody would act on.
-    deserializeResponse: () => ({}),
+    deserializeResponse: (answer: Uint8Array) => {
+      const { partialSuccess } = ProtobufTraceSerializer.deserializeResponse(answer);
+      rejected = partialSuccess?.rejectedSpans ?? 0;
+      return {};
+    },
   };
   const options = exporterOptions(collector);
   const counted = { name: "span" as const, countItems: ({ count }: SpanBatch) => count };
@@ -23,7 +29,11 @@ export function createOtlpSender({ collector, resource }: SenderOptions): SpanSe
   return {
     send: (batch) =>
       new Promise((resolve) => {
-        exporter.export(batch, ({ code }) => resolve(code === ExportResultCode.SUCCESS));
+        exporter.export(batch, ({ code }) => {
+          const isTaken = code === ExportResultCode.SUCCESS;
+          resolve(isTaken ? Math.min(rejected, batch.count) : batch.count);
+          rejected = 0;
+        });
       }),
     close: async () => undefined,
   };

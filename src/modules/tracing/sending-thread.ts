@@ -5,6 +5,6 @@ import type { Fate, NumberedBatch, SenderOptions } from "./thread-sender.ts";
 
 const sender = createOtlpSender(workerData as SenderOptions);
 parentPort?.on("message", async ({ id, ...batch }: NumberedBatch) => {
-  const isTaken = await sender.send(batch);
-  parentPort?.postMessage({ id, isTaken } satisfies Fate);
+  const lost = await sender.send(batch);
+  parentPort?.postMessage({ id, lost } satisfies Fate);
 });

@@ -106,11 +106,11 @@ export class SpanQueue {
 
   #send(batch: SpanBatch): void {
     const { count } = batch;
-    const sent = this.#sender.send(batch).then((isTaken) => {
+    const sent = this.#sender.send(batch).then((lost) => {
       // The closed queue has counted those that were on their way.
       if (!this.#sending.delete(sent)) return;
       this.#waiting -= count;
-      if (!isTaken) this.#drop(count);
+      this.#drop(lost);
       if (!this.#isClosed) this.#sendFull();
     });
     this.#sending.add(sent);

@@ -15,7 +15,14 @@ export interface NumberedBatch extends SpanBatch {
 
 export interface Fate {
   readonly id: number;
-  readonly isTaken: boolean;
+  /** How many of its spans the collector has not taken. */
+  readonly lost: number;
+}
+
+/** A batch that the thread has. */
+interface Waiting {
+  readonly count: number;
+  settle(lost: number): void;
 }
 
 const REST_MS = 10_000;
@@ -25,7 +32,7 @@ const HEAP_MB = 64;
 export class ThreadSender implements SpanSender {
   readonly #options: ThreadSenderOptions;
   #thread: Worker | undefined;
-  readonly #waiting = new Map<number, (isTaken: boolean) => void>();
+  readonly #waiting = new Map<number, Waiting>();
   #last = 0;
   #restUntil = Number.NEGATIVE_INFINITY;
 
@@ -36,13 +43,14 @@ export class ThreadSender implements SpanSender {
   }
 
   /** Hands the octets over to the thread. */
-  send(batch: SpanBatch): Promise<boolean> {
-    if (performance.now() < this.#restUntil) return Promise.resolve(false);
+  send(batch: SpanBatch): Promise<number> {
+    const { count } = batch;
+    if (performance.now() < this.#restUntil) return Promise.resolve(count);
     this.#thread ??= this.#start();
     this.#last += 1;
     const id = this.#last;
     this.#thread.postMessage({ id, ...batch } satisfies NumberedBatch, [batch.octets.buffer]);
-    return new Promise((resolve) => this.#waiting.set(id, resolve));
+    return new Promise((settle) => this.#waiting.set(id, { count, settle }));
   }
 
   async close(): Promise<void> {
@@ -61,7 +69,7 @@ export class ThreadSender implements SpanSender {
     });
     // Requests keep the process alive, not their spans.
     thread.unref();
-    thread.on("message", ({ id, isTaken }: Fate) => this.#settle(id, isTaken));
+    thread.on("message", ({ id, lost }: Fate) => this.#settle(id, lost));
     const fail = (): void => {
       if (this.#thread === thread) this.#giveUp(performance.now() + restMs);
     };
@@ -70,16 +78,16 @@ export class ThreadSender implements SpanSender {
     return thread;
   }
 
-  #settle(id: number, isTaken: boolean): void {
-    const resolve = this.#waiting.get(id);
+  #settle(id: number, lost: number): void {
+    const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    resolve?.(isTaken);
+    waiting?.settle(lost);
   }
 
   #giveUp(restUntil: number): void {
     this.#thread = undefined;
     this.#restUntil = restUntil;
-    for (const id of this.#waiting.keys()) this.#settle(id, false);
+    for (const [id, { count }] of this.#waiting) this.#settle(id, count);
   }
 }
 
@@ -98,8 +106,8 @@ export interface SpanBatch {
 }
 
 export interface SpanSender {
-  /** True once the collector has taken them. Never rejects. */
-  send(batch: SpanBatch): Promise<boolean>;
+  /** Answers how many of them the collector has not taken. Never rejects. */
+  send(batch: SpanBatch): Promise<number>;
   /** Sends no more. Never rejects. */
   close(): Promise<void>;
 }

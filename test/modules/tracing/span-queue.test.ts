@@ -15,7 +15,7 @@ const SOURCE = { resource: {}, scope: { name: "test", version: "1" } };
 
 interface Sent {
   readonly batch: SpanBatch;
-  answer(isTaken: boolean): void;
+  answer(lost: number): void;
 }
 
 /** A sender whose batches a test answers, in its time. */
@@ -63,8 +63,8 @@ describe("SpanQueue", () => {
     const { queue, sent, dropped } = openQueue();
     add(queue, 9 * BATCH);
     expect(sent).toHaveLength(8);
-    sent[0]?.answer(true);
-    sent[1]?.answer(false);
+    sent[0]?.answer(0);
+    sent[1]?.answer(BATCH);
     await vi.waitFor(() => expect(sent).toHaveLength(9), PATIENCE);
     expect(dropped.count).toBe(BATCH);
     add(queue, WAITING - 7 * BATCH);
@@ -93,8 +93,8 @@ describe("SpanQueue", () => {
     add(queue, BATCH + 3);
     const closed = queue.close(60_000);
     expect(sent.map(({ batch }) => batch.count)).toEqual([BATCH, 3]);
-    sent[0]?.answer(true);
-    sent[1]?.answer(false);
+    sent[0]?.answer(0);
+    sent[1]?.answer(3);
     expect(await closed).toBe(3);
   });
 

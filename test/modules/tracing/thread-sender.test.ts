@@ -49,7 +49,7 @@ describe("ThreadSender", () => {
     const collector = await openCollector();
     onTestFinished(() => collector.close());
     const sender = openThread(`${collector.endpoint}/v1/traces`);
-    expect(await sender.send(makeBatch(2))).toBe(true);
+    expect(await sender.send(makeBatch(2))).toBe(0);
     expect(collector.spans).toHaveLength(2);
     expect(collector.spans[0]).toEqual({
       ...{ traceId: TRACE, spanId: "00f067aa0ba902b7", parentSpanId: "b7ad6b7169203331" },
@@ -66,20 +66,33 @@ describe("ThreadSender", () => {
     const collector = await openCollector(() => 400);
     onTestFinished(() => collector.close());
     const sender = openThread(`${collector.endpoint}/v1/traces`);
-    expect(await sender.send(makeBatch())).toBe(false);
+    expect(await sender.send(makeBatch(3))).toBe(3);
+  });
+
+  // OTLP "Partial Success"
+  it.each([
+    ["some of them", 2, 2],
+    ["more than there were", 9, 3],
+    ["none, with a warning", 0, 0],
+  ])("says what the collector took and then rejected: %s", async (_, rejected, lost) => {
+    const collector = await openCollector(() => ({ rejectedSpans: rejected }));
+    onTestFinished(() => collector.close());
+    const sender = openThread(`${collector.endpoint}/v1/traces`);
+    expect(await sender.send(makeBatch(3))).toBe(lost);
+    expect(collector.spans).toHaveLength(3);
   });
 
   it("gives up what a thread had that ended, and starts another one later", async () => {
     const script = join(makeDirectory(), "thread.mjs");
     writeFileSync(script, "throw new Error('no memory')");
     const sender = openThread("http://127.0.0.1:9/v1/traces", script);
-    expect(await sender.send(makeBatch())).toBe(false);
+    expect(await sender.send(makeBatch())).toBe(1);
     writeFileSync(
       script,
       `import { parentPort } from "node:worker_threads";
-       parentPort.on("message", ({ id }) => parentPort.postMessage({ id, isTaken: true }));`,
+       parentPort.on("message", ({ id }) => parentPort.postMessage({ id, lost: 0 }));`,
     );
-    await vi.waitFor(async () => expect(await sender.send(makeBatch())).toBe(true), 10_000);
+    await vi.waitFor(async () => expect(await sender.send(makeBatch())).toBe(0), 10_000);
   });
 
   it("settles what is on its way when it is closed", async () => {
@@ -88,7 +101,7 @@ describe("ThreadSender", () => {
     const sender = openThread(`${collector.endpoint}/v1/traces`);
     const sent = sender.send(makeBatch());
     await sender.close();
-    expect(await sent).toBe(false);
-    expect(await sender.send(makeBatch())).toBe(false);
+    expect(await sent).toBe(1);
+    expect(await sender.send(makeBatch())).toBe(1);
   });
 });
