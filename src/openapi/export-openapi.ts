@@ -6,6 +6,7 @@ import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
+import type { OauthConfig } from "../dispatch/policy/policies-section.ts";
 import { propertiesOf } from "../endpoint/input-shape.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -33,20 +34,30 @@ export interface ExportSource {
   /** The URL of the sidecar; undefined: the document says nothing of servers. */
   readonly baseUrl?: string | undefined;
   readonly aliases: HttpAliases;
+  /** Whose bearer tokens are taken, and for which methods one is needed; undefined: none are. */
+  readonly oauth?: TokenPolicy | undefined;
 }
+
+type TokenPolicy = Pick<OauthConfig, "issuer" | "requiredOnMethods">;
+
+/** The name of the scheme. */
+const BEARER = "bearer";
 
 /** The document. The same source always makes the same one. */
 export function exportOpenapi(source: ExportSource): JsonRecord {
   const components = new SchemaComponents();
   const paths = exportPaths(source, components);
-  const { documentVersion, baseUrl } = source;
+  const { documentVersion, baseUrl, oauth } = source;
   return {
     openapi: "3.1.0",
     info: infoOf(source),
     servers: baseUrl === undefined ? undefined : [{ url: baseUrl }],
     externalDocs: { description: "The manifest", url: source.manifestUri },
     paths,
-    components: { schemas: components.schemas, responses: { Refusal: REFUSAL } },
+    components: {
+      ...{ schemas: components.schemas, responses: { Refusal: REFUSAL } },
+      securitySchemes: oauth && { [BEARER]: schemeOf(oauth) },
+    },
     [DERIVED_FROM]: {
       manifest: source.manifestUri,
       server_id: source.serverId,
@@ -54,6 +65,20 @@ export function exportOpenapi(source: ExportSource): JsonRecord {
       document_version: documentVersion,
     },
   };
+}
+
+function schemeOf({ issuer }: TokenPolicy): JsonRecord {
+  return { type: "http", scheme: "bearer", description: `A token of ${issuer}` };
+}
+
+/** The requirement of an operation: a token tells whom it is for, and some methods need to know.   OpenAPI 3.1 §4.8.30 */
+function securityOf(
+  method: string,
+  oauth: TokenPolicy | undefined,
+): readonly JsonRecord[] | undefined {
+  if (oauth === undefined) return undefined;
+  const withToken = { [BEARER]: [] };
+  return oauth.requiredOnMethods.includes(method) ? [withToken] : [{}, withToken];
 }
 
 const REFUSAL: JsonRecord = {
@@ -104,7 +129,8 @@ function exportPaths(source: ExportSource, components: SchemaComponents): JsonRe
     if (item[form.method] !== undefined) continue;
     const operationId = ids.take(snake(`${method} ${path.replaceAll("{", "by ")}`));
     const place = { form, path: spelling, operationId };
-    item[form.method] = exportOperation(endpoint, place, components);
+    const operation = exportOperation(endpoint, place, components);
+    item[form.method] = { ...operation, security: securityOf(method, source.oauth) };
   }
   return Object.fromEntries([...paths].map(([path, item]) => [path, sortItem(item)]));
 }

@@ -164,6 +164,10 @@ describe("a request over HTTP", () => {
     const missing = await fetch("/orders/7");
     expect(missing.status).toBe(401);
     expect(missing.headers.get("www-authenticate")).toBe('Bearer realm="test"');
+    const { paths } = await bodyOf(await fetch("/openapi.json"));
+    expect(paths).toMatchObject({
+      "/orders/{order_id}": { get: { security: [{ bearer: [] }] } },
+    });
     const wrong = await fetch("/orders/7", { headers: { authorization: "Bearer x.y.z" } });
     expect(wrong.headers.get("www-authenticate")).toBe(
       'Bearer realm="test", error="invalid_token"',

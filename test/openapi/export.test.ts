@@ -205,6 +205,20 @@ describe("exportOpenapi", () => {
     }
   });
 
+  it("says which operations take a bearer token, and which need one", async () => {
+    const oauth = { issuer: "https://id.example", requiredOnMethods: ["CANCEL"] };
+    const guarded = exportAll(ENDPOINTS, { oauth });
+    expect(await faultsOf(guarded)).toEqual([]);
+    expect(guarded).toMatchObject({
+      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+      paths: {
+        "/orders/{order_id}": { get: { security: [{}, { bearer: [] }] } },
+        "/orders/{id}/cancel": { post: { security: [{ bearer: [] }] } },
+      },
+    });
+    expect(JSON.stringify(document)).not.toContain("bearer");
+  });
+
   it("follows another alias map", () => {
     const other = exportAll(ENDPOINTS, { aliases: new Map([["PATCH", "CANCEL"]]) });
     expect(Object.keys(other.paths)).toContain("/orders/{order_id}/fetch");

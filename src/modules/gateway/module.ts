@@ -106,11 +106,13 @@ function openapiSource(
   { manifestUri, baseUrl }: ApiListing,
 ): ExportSource {
   const { catalog, methodPolicy } = context;
-  const { serverId, operator, documentVersion } = context.config.server;
+  const { server, policies } = context.config;
+  const { serverId, operator, documentVersion } = server;
   return {
     endpoints: context.deployment().listed.map(({ definition }) => definition),
     ...{ serverId, catalog, manifestUri, operator, documentVersion, baseUrl },
     aliases: new Map(HTTP_VERBS.map((verb) => [verb, methodPolicy.alias(verb)?.method ?? verb])),
+    oauth: policies.oauth,
   };
 }
 

@@ -78,6 +78,7 @@ export function loadExportSource(configPath: string, given: Environment): Loaded
       manifestUri: serverUri(config),
       baseUrl: config.gateway.enabled ? new ApiListing(config, () => []).baseUrl : undefined,
       aliases: new Map(aliases === undefined ? seed : Object.entries(aliases)),
+      oauth: config.policies.oauth,
     },
   };
 }
