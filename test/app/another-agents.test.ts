@@ -1,8 +1,8 @@
 /** What is one agent's, asked for by another through every entrance of a running daemon. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { agentFile, createDeployment, endpointFile } from "../support/deployment.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { type TestReply, type TestRequest } from "../support/dispatch.ts";
 import {
   AUDIT,
   NORA,
@@ -53,12 +53,7 @@ afterAll(async () => {
 type Headers = Readonly<Record<string, string>>;
 
 async function send(agentId: string, request: TestRequest, more: Headers = {}): Promise<TestReply> {
-  const client = await daemon.connect();
-  client.write(encodeRequest({ ...request, headers: { "Agent-ID": agentId, ...more } }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("no reply");
-  return reply;
+  return askOnce(daemon, { ...request, headers: { "Agent-ID": agentId, ...more } });
 }
 
 /** Every way on which an agent can have a call made; each answers what came of the call itself. */

@@ -1,7 +1,7 @@
 /** One approval, one call, whichever way the call comes: attacked over each.   docs/approvals.md */
+
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
-  askRaw,
   makeOperator,
   openWays,
   WAYS,
@@ -10,6 +10,7 @@ import {
   type WaysServer,
 } from "../support/approval-ways.ts";
 import { BORIS, booking, ranIn } from "../support/approving.ts";
+import { askOnce } from "../support/daemon.ts";
 import { refusalOf } from "../support/waiting.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -75,7 +76,7 @@ describe.each(WAYS)("an approval over $name", (way) => {
   it("is not for another agent", async () => {
     const server = await open();
     const request = booking("7", { headers: { "Agent-ID": BORIS } });
-    const asked = await askRaw(server, request);
+    const asked = await askOnce(server, request);
     expect(refusalOf(asked)).toEqual([262, "approval-required"]);
     const id = String(asked.body["escalation_id"]);
     await server.decide(id, "accepted");

@@ -13,9 +13,9 @@ import {
   ranIn,
   under,
 } from "../support/approving.ts";
-import { connectRaw, openDaemon, type RawClient } from "../support/daemon.ts";
+import { askOnce, connectRaw, openDaemon, type RawClient } from "../support/daemon.ts";
 import { makeDeployment, type TestDeployment } from "../support/deployment.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { encodeRequest, type TestRequest } from "../support/dispatch.ts";
 import { openGateway } from "../support/gateway.ts";
 import { askAs, confirmation, refusalOf } from "../support/waiting.ts";
 
@@ -37,19 +37,9 @@ interface Listening {
   connect(options?: object): Promise<RawClient>;
 }
 
-/** Asks on a connection of its own. */
-async function ask(daemon: Listening, request: TestRequest, options?: object): Promise<TestReply> {
-  const client = await daemon.connect(options);
-  client.write(encodeRequest(request));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
-}
-
 /** An agent's way to ask. */
 function answering(daemon: Listening) {
-  return { send: (request: TestRequest | string) => ask(daemon, asRequest(request)) };
+  return { send: (request: TestRequest | string) => askOnce(daemon, asRequest(request)) };
 }
 
 function asRequest(request: TestRequest | string): TestRequest {
@@ -61,7 +51,7 @@ async function approve(daemon: Listening, request: TestRequest, word = "accepted
   const asked = await askAs(answering(daemon), ALMA, request);
   expect(refusalOf(asked)).toEqual([262, "approval-required"]);
   const id = String(asked.body["escalation_id"]);
-  expect((await ask(daemon, confirmation(id, word), AS_OPERATOR)).status).toBe(200);
+  expect((await askOnce(daemon, confirmation(id, word), AS_OPERATOR)).status).toBe(200);
   return id;
 }
 
@@ -91,9 +81,9 @@ describe("an approval on a daemon", () => {
     const id = String(asked.body["escalation_id"]);
     const other = pki.make("other", { issuer: "ca" });
     const stranger = { cert: other.cert, key: other.key };
-    const refused = await ask(daemon, confirmation(id, "accepted"), stranger);
+    const refused = await askOnce(daemon, confirmation(id, "accepted"), stranger);
     expect(refusalOf(refused)).toEqual([403, "confirmation-forbidden"]);
-    expect((await ask(daemon, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
+    expect((await askOnce(daemon, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
   });
 
   it("is good through a reload that changes nothing about it", async () => {
@@ -151,7 +141,7 @@ describe("an approval over HTTP", () => {
     expect(asked.status).toBe(403);
     expect(asked.headers.get("x-agtp-status")).toBe("262");
     const { escalation_id: id } = (await asked.json()) as { readonly escalation_id: string };
-    expect((await ask(daemon, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
+    expect((await askOnce(daemon, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
     const done = await book({ "Escalation-ID": id });
     expect(done.status).toBe(200);
     const again = await book({ "Escalation-ID": id });
@@ -219,7 +209,7 @@ describe("a daemon that is killed", { timeout: 60_000 }, () => {
     expect(refusalOf(again)).toEqual([409, "approval-used"]);
     expect(again.body).toMatchObject({ outcome: "unknown" });
     expect(again.body["outcome_status"]).toBeUndefined();
-    const late = await ask(second.daemon, confirmation(ids[0] ?? "", "rejected"), AS_OPERATOR);
+    const late = await askOnce(second.daemon, confirmation(ids[0] ?? "", "rejected"), AS_OPERATOR);
     expect(refusalOf(late)).toEqual([409, "decision-conflict"]);
     const keyedAgain = await askAs(answering(second.daemon), ALMA, under(ids[1] ?? "", keyed));
     expect(refusalOf(keyedAgain)).toEqual([409, "idempotency-outcome-unknown"]);

@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { type RunningProgram, startProgram } from "../support/agtpd.ts";
-import { openDaemon, type RawClient } from "../support/daemon.ts";
+import { askOnce, openDaemon, type RawClient } from "../support/daemon.ts";
 import { type DeploymentFiles, makeDeployment } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, CAROL, hostedFiles } from "../support/hosted-agents.ts";
@@ -110,10 +110,8 @@ function checkChain(directory: string, agent: string): readonly ReadRecord[] {
 }
 
 async function headOf(daemon: RunningProgram, agent: string): Promise<unknown> {
-  const client = await daemon.connect();
   const body = { target: "chain_head", agent_id: agent };
-  client.write(encodeRequest({ method: "INSPECT", body }));
-  const [reply] = await client.replies(1);
+  const reply = await askOnce(daemon, { method: "INSPECT", body });
   return reply?.body["result"]?.["audit_id"];
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
-import { openDaemon } from "../support/daemon.ts";
+import { askOnce, openDaemon } from "../support/daemon.ts";
 import { configFile } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { ALICE, discoveryFiles } from "../support/discovery.ts";
@@ -184,10 +184,7 @@ describe("a daemon whose token issuer hangs", () => {
     const asked = new Promise<void>((resolve) => issuer.respond(() => resolve()));
     const daemon = await openDaemon(files({ jwks_uri: issuer.uri }));
     const ask = async (authorization?: string) => {
-      const client = await daemon.connect();
-      client.write(encodeRequest(booking(authorization)));
-      const [reply] = await client.replies(1);
-      client.destroy();
+      const reply = await askOnce(daemon, booking(authorization));
       return reply?.status;
     };
     await asked;

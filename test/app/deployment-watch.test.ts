@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { DeploymentWatch } from "../../src/app/deployment-watch.ts";
-import { openDaemon } from "../support/daemon.ts";
+import { askOnce, openDaemon } from "../support/daemon.ts";
 import { createDirectory } from "../support/directory.ts";
 import { call, serverFiles } from "../support/server-deployment.ts";
 
@@ -56,10 +56,7 @@ it("tells of files that come, change and go, and of nothing that a deployment ke
 it("serves what is saved, keeps what was served where that is wrong, and says which files it was", async () => {
   const server = await openDaemon(serverFiles());
   const ask = async () => {
-    const client = await server.connect();
-    client.write(call("QUERY", "/echoes", { number: 5 }));
-    const [reply] = await client.replies(1);
-    client.destroy();
+    const reply = await askOnce(server, call("QUERY", "/echoes", { number: 5 }));
     return reply?.body;
   };
   const save = (text: string) => writeFileSync(join(server.directory, "handlers.mjs"), text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openDaemon } from "../support/daemon.ts";
+import { askOnce, openDaemon } from "../support/daemon.ts";
 import { bus, call, echo, heard, serverFiles } from "../support/server-deployment.ts";
 
 const FAULTS = [
@@ -16,9 +16,7 @@ describe("a path that begins with two slashes", () => {
     "is read as it is and answered with 460: %s",
     async (target) => {
       const { connect } = await openDaemon(serverFiles());
-      const client = await connect();
-      client.write(`AGTP/1.0 QUERY ${target}\r\n\r\n`);
-      const [reply] = await client.replies(1);
+      const reply = await askOnce({ connect }, `AGTP/1.0 QUERY ${target}\r\n\r\n`);
       expect([reply?.status, reply?.body["segment"]]).toEqual([460, "/"]);
     },
   );

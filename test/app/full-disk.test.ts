@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
-import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { type TestReply } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { describeWherePostgresIs, launchPostgres, type TestPostgres } from "../support/postgres.ts";
@@ -96,11 +96,6 @@ describeWherePostgresIs("a daemon whose database has a full disk", (programs) =>
 });
 
 async function send(daemon: TestDaemon): Promise<TestReply> {
-  const client = await daemon.connect();
   const headers = { "Agent-ID": ALICE };
-  client.write(encodeRequest({ method: "QUERY", path: "/lists", headers }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("no reply");
-  return reply;
+  return askOnce(daemon, { method: "QUERY", path: "/lists", headers });
 }

@@ -1,11 +1,12 @@
 /** What an HTTP client sees of a daemon that has its sidecar. */
+
 import { writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeCertificate } from "../support/certificate.ts";
+import { askOnce } from "../support/daemon.ts";
 import { configFile, endpointFile } from "../support/deployment.ts";
-import { encodeRequest } from "../support/dispatch.ts";
 import {
   connectPlain,
   DESK,
@@ -143,11 +144,11 @@ describe("a request over HTTP", () => {
     const { cert } = await makeCertificate();
     const server = await openGateway(gatewayFiles(tables, { "ca.pem": cert }));
     expect((await server.fetch("/orders/7")).status).toBe(200);
-    const client = await server.connect();
-    client.write(
-      encodeRequest({ method: "FETCH", path: "/orders/7", headers: { "Agent-ID": DESK } }),
-    );
-    const [reply] = await client.replies(1);
+    const reply = await askOnce(server, {
+      method: "FETCH",
+      path: "/orders/7",
+      headers: { "Agent-ID": DESK },
+    });
     expect(reply?.body?.["error"]?.["code"]).toBe("certificate-required");
   });
 

@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type RunningProgram, startProgram } from "../support/agtpd.ts";
 import {
-  askRaw,
   makeOperator,
   openWays,
   WAYS,
@@ -11,7 +10,7 @@ import {
   waysFiles,
 } from "../support/approval-ways.ts";
 import { BORIS, booking, ranIn } from "../support/approving.ts";
-import { connectRaw } from "../support/daemon.ts";
+import { askOnce, connectRaw } from "../support/daemon.ts";
 import { makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { connectMcp, postMcp, type TestMcp } from "../support/mcp.ts";
 import { confirmation } from "../support/waiting.ts";
@@ -95,7 +94,7 @@ describe("agtp_approved_call", () => {
 
   it("is not for the approval of another agent", async () => {
     const server = await open();
-    const asked = await askRaw(server, booking("7", { headers: { "Agent-ID": BORIS } }));
+    const asked = await askOnce(server, booking("7", { headers: { "Agent-ID": BORIS } }));
     const id = String(asked.body["escalation_id"]);
     await server.decide(id, "accepted");
     const client = await server.connectClient("2026-07-28");
@@ -137,7 +136,7 @@ describe("a daemon that is killed", { timeout: 60_000 }, () => {
       fetch: (path, init) => fetch(`${base}${path}`, init),
       approve: async (id) => {
         const word = confirmation(id, "accepted");
-        const { status } = await askRaw({ connect }, word, OPERATOR.connection);
+        const { status } = await askOnce({ connect }, word, OPERATOR.connection);
         expect(status).toBe(200);
       },
       kill: async () => {

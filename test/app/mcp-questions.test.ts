@@ -9,7 +9,14 @@ import { EscalationRegister } from "../../src/state/registers/escalation-registe
 import { StoreUnavailableError } from "../../src/state/store-fault.ts";
 import { startProgram } from "../support/agtpd.ts";
 import { makeOperator } from "../support/approval-ways.ts";
-import { connectRaw, createDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
+import {
+  askOnce,
+  connectRaw,
+  createDaemon,
+  type RawClient,
+  serve,
+  type TestDaemon,
+} from "../support/daemon.ts";
 import {
   agentFile,
   configFile,
@@ -101,26 +108,7 @@ function shareAsking(script: string): () => TestDaemon {
   };
 }
 
-async function start(deployment: TestDeployment): Promise<TestDaemon> {
-  const daemon = await createDaemon(deployment);
-  onTestFinished(() => daemon.close());
-  return daemon;
-}
-
 type Connectable = { connect(options?: object): Promise<RawClient> };
-
-async function ask(
-  daemon: Connectable,
-  request: TestRequest,
-  options: object = {},
-): Promise<TestReply> {
-  const client = await daemon.connect(options);
-  client.write(encodeRequest(request));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
-}
 
 function reserve(city: string, agent = ALMA, escalationId?: string): TestRequest {
   const presented = escalationId === undefined ? {} : { "Escalation-ID": escalationId };
@@ -149,7 +137,7 @@ async function answer(
   content: object,
   status = "accepted",
 ): Promise<TestReply> {
-  return ask(daemon, confirmation(id, status, { content }), AS_OPERATOR);
+  return askOnce(daemon, confirmation(id, status, { content }), AS_OPERATOR);
 }
 
 // formats §10
@@ -158,7 +146,7 @@ describe("a question of a server of 2026-07-28", () => {
 
   it("is an escalation, and the same call goes on with its answer", async () => {
     const daemon = shared();
-    const asked = await ask(daemon, reserve("Rome"));
+    const asked = await askOnce(daemon, reserve("Rome"));
     expect(asked).toMatchObject({
       status: 202,
       body: {
@@ -169,8 +157,12 @@ describe("a question of a server of 2026-07-28", () => {
     });
     expect(JSON.stringify(asked.body)).not.toContain("requestState");
     const id = idOf(asked);
-    expect(await ask(daemon, reserve("Rome", ALMA, id))).toMatchObject({ status: 202 });
-    const shown = await ask(daemon, { method: "QUERY", path: `/escalations/${id}` }, AS_OPERATOR);
+    expect(await askOnce(daemon, reserve("Rome", ALMA, id))).toMatchObject({ status: 202 });
+    const shown = await askOnce(
+      daemon,
+      { method: "QUERY", path: `/escalations/${id}` },
+      AS_OPERATOR,
+    );
     expect(shown.body["result"]).toMatchObject({
       kind: "elicitation",
       context: { kind: "elicitation", message: "Which seat? [secret]", upstream: "seats" },
@@ -183,7 +175,7 @@ describe("a question of a server of 2026-07-28", () => {
     const unreadable = await answer(daemon, id, { seat: "aisle", note: "\ud800" });
     expect(refusalOf(unreadable)).toEqual([422, "schema-validation-failed"]);
     const own = confirmation(id, "accepted", { content: { seat: "aisle" } });
-    const asAlma = await ask(daemon, { ...own, headers: { "Agent-ID": ALMA } });
+    const asAlma = await askOnce(daemon, { ...own, headers: { "Agent-ID": ALMA } });
     expect(asAlma.status).toBe(403);
     const decided = await answer(daemon, id, { seat: "aisle" });
     expect(decided.status).toBe(200);
@@ -193,7 +185,7 @@ describe("a question of a server of 2026-07-28", () => {
     const other = await answer(daemon, id, { seat: "window" });
     expect(refusalOf(other)).toEqual([409, "decision-conflict"]);
 
-    const further = await ask(daemon, reserve("Rome", ALMA, id));
+    const further = await askOnce(daemon, reserve("Rome", ALMA, id));
     expect(further).toMatchObject({
       status: 202,
       body: { requested_schema: { properties: { pay: { type: "boolean" } } } },
@@ -201,25 +193,25 @@ describe("a question of a server of 2026-07-28", () => {
     const second = idOf(further);
     expect(second).not.toBe(id);
     expect((await answer(daemon, second, { pay: true })).status).toBe(200);
-    const done = await ask(daemon, reserve("Rome", ALMA, second));
+    const done = await askOnce(daemon, reserve("Rome", ALMA, second));
     expect(done.status).toBe(200);
     expect(JSON.stringify(done.body)).toContain(
       JSON.stringify(JSON.stringify({ city: "Rome", seat: "aisle", pay: true })).slice(1, -1),
     );
-    const again = await ask(daemon, reserve("Rome", ALMA, second));
+    const again = await askOnce(daemon, reserve("Rome", ALMA, second));
     expect(refusalOf(again)).toEqual([409, "approval-used"]);
   });
 
   it("is answered for no other call and no other agent", async () => {
     const daemon = shared();
-    const id = idOf(await ask(daemon, reserve("Rome")));
+    const id = idOf(await askOnce(daemon, reserve("Rome")));
     expect((await answer(daemon, id, { seat: "window" })).status).toBe(200);
     for (const other of [reserve("Rome", BORIS, id), reserve("Oslo", ALMA, id)]) {
-      expect(refusalOf(await ask(daemon, other))).toEqual([409, "approval-mismatch"]);
+      expect(refusalOf(await askOnce(daemon, other))).toEqual([409, "approval-mismatch"]);
     }
-    const none = await ask(daemon, reserve("Rome", ALMA, "esc-none"));
+    const none = await askOnce(daemon, reserve("Rome", ALMA, "esc-none"));
     expect(refusalOf(none)).toEqual([409, "approval-mismatch"]);
-    expect(await ask(daemon, reserve("Rome", ALMA, id))).toMatchObject({ status: 202 });
+    expect(await askOnce(daemon, reserve("Rome", ALMA, id))).toMatchObject({ status: 202 });
   });
 
   it("is asked in whichever dialect its form is, with the names of its choices", async () => {
@@ -245,9 +237,9 @@ describe("a question of a server of 2026-07-28", () => {
 
   it("without an answer is the declared error", async () => {
     const daemon = shared();
-    const id = idOf(await ask(daemon, reserve("Rome")));
+    const id = idOf(await askOnce(daemon, reserve("Rome")));
     expect((await answer(daemon, id, {}, "rejected")).status).toBe(200);
-    const refused = await ask(daemon, reserve("Rome", ALMA, id));
+    const refused = await askOnce(daemon, reserve("Rome", ALMA, id));
     expect(refusalOf(refused)).toEqual([422, "upstream_error"]);
   });
 
@@ -257,7 +249,7 @@ describe("a question of a server of 2026-07-28", () => {
     ["Badly", "upstream_malformed_response"],
   ])("about what is not offered, or in no form, is refused: %s", async (city, error) => {
     const daemon = shared();
-    expect(refusalOf(await ask(daemon, reserve(city)))).toEqual([422, error]);
+    expect(refusalOf(await askOnce(daemon, reserve(city)))).toEqual([422, error]);
   });
 
   it("and its answer outlive kill -9", async () => {
@@ -266,7 +258,7 @@ describe("a question of a server of 2026-07-28", () => {
     const connectable = (program: typeof first): Connectable => ({
       connect: (options = {}) => connectRaw(program, options),
     });
-    const id = idOf(await ask(connectable(first), reserve("Rome")));
+    const id = idOf(await askOnce(connectable(first), reserve("Rome")));
     first.child.kill("SIGKILL");
     await first.outcome;
     const second = await startProgram(deployment.configPath);
@@ -274,7 +266,7 @@ describe("a question of a server of 2026-07-28", () => {
     second.child.kill("SIGKILL");
     await second.outcome;
     const third = await startProgram(deployment.configPath);
-    const further = await ask(connectable(third), reserve("Rome", ALMA, id));
+    const further = await askOnce(connectable(third), reserve("Rome", ALMA, id));
     expect(further).toMatchObject({
       status: 202,
       body: { requested_schema: { properties: { pay: {} } } },
@@ -285,42 +277,45 @@ describe("a question of a server of 2026-07-28", () => {
 // docs/mcp-servers.md
 describe("a question of a server of 2025-11-25", () => {
   it("holds its call until the same call comes back with the answer", async () => {
-    const daemon = await start(await makeAsking(HOSTILE));
-    const asked = await ask(daemon, work());
+    const daemon = await serve(await makeAsking(HOSTILE));
+    const asked = await askOnce(daemon, work());
     expect(asked).toMatchObject({ status: 202, body: { kind: "elicitation" } });
     const id = idOf(asked);
     expect((await answer(daemon, id, { seat: "window" })).status).toBe(200);
-    const done = await ask(daemon, work(id));
+    const done = await askOnce(daemon, work(id));
     expect(done.status).toBe(200);
     expect(JSON.stringify(done.body)).toContain("window");
   });
 
   it("that cannot be kept ends its call at once, which makes room for the next", async () => {
-    const daemon = await start(await makeAsking(HOSTILE));
+    const daemon = await serve(await makeAsking(HOSTILE));
     const fault = new StoreUnavailableError("unreachable", new Error("gone"));
     const open = vi.spyOn(EscalationRegister.prototype, "open").mockRejectedValue(fault);
     onTestFinished(() => open.mockRestore());
     for (let count = 0; count <= HELD_LIMITS.perCaller; count += 1) {
-      expect(refusalOf(await ask(daemon, work()))).toEqual([503, "outcome-unknown"]);
+      expect(refusalOf(await askOnce(daemon, work()))).toEqual([503, "outcome-unknown"]);
     }
     open.mockRestore();
-    expect(await ask(daemon, work())).toMatchObject({ status: 202, body: { kind: "elicitation" } });
+    expect(await askOnce(daemon, work())).toMatchObject({
+      status: 202,
+      body: { kind: "elicitation" },
+    });
   });
 
   it("is closed with the process that its call was held by, and says so", async () => {
     const deployment = await makeAsking(HOSTILE);
-    const first = await start(deployment);
-    const id = idOf(await ask(first, work()));
+    const first = await serve(deployment);
+    const id = idOf(await askOnce(first, work()));
     await first.close();
-    const second = await start(deployment);
-    const lost = await ask(second, work(id));
+    const second = await serve(deployment);
+    const lost = await askOnce(second, work(id));
     expect(refusalOf(lost)).toEqual([422, "upstream_connection_error"]);
     expect((await answer(second, id, { seat: "window" })).status).toBe(409);
-    expect(await ask(second, work())).toMatchObject({ status: 202 });
+    expect(await askOnce(second, work())).toMatchObject({ status: 202 });
   });
 
   it("outlives a reload, whichever worker holds its call", async () => {
-    const daemon = await start(await makeAsking(HOSTILE, "asks", 2));
+    const daemon = await serve(await makeAsking(HOSTILE, "asks", 2));
     const ends = [ALMA, BORIS].map(async (agent) => {
       const client = await daemon.connect();
       client.write(encodeRequest(work(undefined, agent)));
@@ -337,7 +332,7 @@ describe("a question of a server of 2025-11-25", () => {
   }, 60_000);
 
   it("is answered in the worker that holds its call, and keeps its answer where it is brought to another", async () => {
-    const daemon = await start(await makeAsking(HOSTILE, "asks", 2));
+    const daemon = await serve(await makeAsking(HOSTILE, "asks", 2));
     // A connection to each: the next one goes where there are fewer.
     const holding = await daemon.connect();
     const other = await daemon.connect();
@@ -366,39 +361,39 @@ describe("a question of a server of 2025-11-25", () => {
   }, 60_000);
 
   it("that is out of all bounds is refused, and its call is ended", async () => {
-    const daemon = await start(await makeAsking(HOSTILE, "asks-oddly"));
-    const refused = await ask(daemon, work());
+    const daemon = await serve(await makeAsking(HOSTILE, "asks-oddly"));
+    const refused = await askOnce(daemon, work());
     expect(refusalOf(refused)).toEqual([422, "upstream_malformed_response"]);
   });
 
   it("that is a link to follow is refused to the server, and put before nobody", async () => {
-    const daemon = await start(await makeAsking(HOSTILE, "asks-by-link"));
-    const answered = await ask(daemon, work());
+    const daemon = await serve(await makeAsking(HOSTILE, "asks-by-link"));
+    const answered = await askOnce(daemon, work());
     expect(JSON.stringify(answered.body)).not.toContain("pay.example");
     expect(JSON.stringify(answered.body)).toContain("-32602");
-    const waiting = await ask(daemon, { method: "QUERY", path: "/escalations" }, AS_OPERATOR);
+    const waiting = await askOnce(daemon, { method: "QUERY", path: "/escalations" }, AS_OPERATOR);
     expect(waiting.body["result"]).toMatchObject({ escalations: [] });
   });
 });
 
 describe("a question to a call with an Idempotency-Key", () => {
   it("is not kept under the key: with its answer the call goes on, and the end is kept", async () => {
-    const daemon = await start(await makeAsking(ASKING));
+    const daemon = await serve(await makeAsking(ASKING));
     const keyed = (id?: string): TestRequest => {
       const request = reserve("Rome", ALMA, id);
       return { ...request, headers: { ...request.headers, "Idempotency-Key": "k-1" } };
     };
-    const first = await ask(daemon, keyed());
+    const first = await askOnce(daemon, keyed());
     expect(first.status).toBe(202);
     expect((await answer(daemon, idOf(first), { seat: "aisle" })).status).toBe(200);
-    const second = await ask(daemon, keyed(idOf(first)));
+    const second = await askOnce(daemon, keyed(idOf(first)));
     expect(second).toMatchObject({ status: 202 });
     expect(idOf(second)).not.toBe(idOf(first));
     expect((await answer(daemon, idOf(second), { pay: true })).status).toBe(200);
-    const done = await ask(daemon, keyed(idOf(second)));
+    const done = await askOnce(daemon, keyed(idOf(second)));
     expect(done.status).toBe(200);
     expect(done.headers.get("idempotency-replayed")).toBeUndefined();
-    const again = await ask(daemon, keyed(idOf(second)));
+    const again = await askOnce(daemon, keyed(idOf(second)));
     expect(again).toMatchObject({ status: 200, body: done.body });
     expect(again.headers.get("idempotency-replayed")).toBe("true");
   });
@@ -413,11 +408,11 @@ describe("a question to a call with an Idempotency-Key", () => {
       },
     ],
   ])("is not kept where %s has the call made", async (method, body) => {
-    const daemon = await start(await makeAsking(ASKING));
+    const daemon = await serve(await makeAsking(ASKING));
     const keyed = (id?: string): Promise<TestReply> => {
       const presented = id === undefined ? {} : { "Escalation-ID": id };
       const headers = { "Agent-ID": ALMA, "Idempotency-Key": "k-1", ...presented };
-      return ask(daemon, { method, body, headers });
+      return askOnce(daemon, { method, body, headers });
     };
     const askedIn = ({ text }: TestReply) => /esc-[0-9a-f-]{36}/.exec(text)?.[0] ?? "";
     const first = askedIn(await keyed());

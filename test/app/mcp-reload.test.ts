@@ -1,12 +1,11 @@
 /** MCP servers as child processes, through reloads: one that nobody names any more is ended. */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { bundledProgram } from "../support/bundled-program.ts";
-import { createDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, serve, type TestDaemon } from "../support/daemon.ts";
 import { agentFile, configFile, makeDeployment } from "../support/deployment.ts";
-import { encodeRequest } from "../support/dispatch.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { runIn } from "../support/terminal.ts";
 
@@ -43,18 +42,14 @@ async function open(): Promise<House> {
   ]);
   expect(imported.exitCode).toBe(0);
   configure("first");
-  const daemon = await createDaemon(deployment);
-  onTestFinished(() => daemon.close());
+  const daemon = await serve(deployment);
   return { daemon, notes, configure };
 }
 
 /** The process that answered; `wait`: once the note `go` is there. */
 async function call({ daemon }: House, text = ""): Promise<number> {
-  const client = await daemon.connect();
   const headers = { "Agent-ID": AGENT };
-  client.write(encodeRequest({ method: "ECHO", path: "/tools", headers, body: { text } }));
-  const [reply] = await client.replies(1);
-  client.destroy();
+  const reply = await askOnce(daemon, { method: "ECHO", path: "/tools", headers, body: { text } });
   expect(reply).toMatchObject({ status: 200 });
   const { content } = JSON.parse(JSON.stringify(reply?.body));
   return Number(content[0].text);

@@ -4,21 +4,15 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { Link } from "../../tools/torture/cluster/link.ts";
 import { type Ask, askThrough } from "../support/agntcy.ts";
-import { askRaw, makeOperator } from "../support/approval-ways.ts";
+import { makeOperator } from "../support/approval-ways.ts";
 import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/approving.ts";
-import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { AUDIT, NORA, negotiationFiles, OPT_IN, presenting } from "../support/negotiation.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
-import {
-  confirmation,
-  escalation,
-  refusalOf,
-  resultOf,
-  resumption,
-  suspension,
-} from "../support/waiting.ts";
+import { byAlma, losses, race } from "../support/racing.ts";
+import { confirmation, escalation, resultOf, resumption, suspension } from "../support/waiting.ts";
 
 const OPERATOR = makeOperator();
 const PRIVATE_KEY = generateKeyPairSync("ed25519").privateKey;
@@ -41,29 +35,6 @@ async function openNodes(): Promise<readonly [TestDaemon, TestDaemon]> {
   return [await open("a"), await open("b")];
 }
 
-function byAlma(request: TestRequest): TestRequest {
-  return { ...request, headers: { "Agent-ID": ALMA, ...request.headers } };
-}
-
-/** The same request on several connections to each node, in one moment. */
-async function race(
-  nodes: readonly TestDaemon[],
-  request: TestRequest,
-): Promise<readonly TestReply[]> {
-  const open = nodes.flatMap((node) => Array.from({ length: CONNECTIONS }, () => node.connect()));
-  const clients: readonly RawClient[] = await Promise.all(open);
-  for (const client of clients) client.write(encodeRequest(byAlma(request)));
-  const replies = await Promise.all(clients.map(async (client) => (await client.replies(1))[0]));
-  for (const client of clients) client.destroy();
-  return replies.flatMap((reply) => reply ?? []);
-}
-
-/** The codes of those that did not win. */
-function losses(replies: readonly TestReply[]): ReadonlySet<string> {
-  const lost = replies.filter(({ status }) => status !== 200);
-  return new Set(lost.map((reply) => refusalOf(reply).join(" ")));
-}
-
 function winners(replies: readonly TestReply[]): readonly TestReply[] {
   return replies.filter(({ status }) => status === 200);
 }
@@ -73,8 +44,12 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
   it("resume a session by its nonce once", async () => {
     const nodes = await openNodes();
     for (let round = 0; round < ROUNDS; round += 1) {
-      const suspended = await askRaw(nodes[0], byAlma(suspension(`s-${round}`)));
-      const replies = await race(nodes, resumption(resultOf(suspended, "resumption_nonce")));
+      const suspended = await askOnce(nodes[0], byAlma(suspension(`s-${round}`)));
+      const replies = await race(
+        nodes,
+        CONNECTIONS,
+        resumption(resultOf(suspended, "resumption_nonce")),
+      );
       expect(replies).toHaveLength(2 * CONNECTIONS);
       expect(winners(replies)).toHaveLength(1);
       expect(losses(replies)).toEqual(new Set(["409 nonce-reused"]));
@@ -84,12 +59,12 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
   it("find at once what was made on the other one", async () => {
     const [a, b] = await openNodes();
     for (let round = 0; round < ROUNDS; round += 1) {
-      const suspended = await askRaw(a, byAlma(suspension(`f-${round}`)));
-      const resumed = await askRaw(b, byAlma(resumption(resultOf(suspended, "resumption_nonce"))));
+      const suspended = await askOnce(a, byAlma(suspension(`f-${round}`)));
+      const resumed = await askOnce(b, byAlma(resumption(resultOf(suspended, "resumption_nonce"))));
       expect([resumed.status, resumed.text]).toEqual([200, resumed.text]);
-      const asked = await askRaw(a, byAlma(booking(`f-${round}`)));
+      const asked = await askOnce(a, byAlma(booking(`f-${round}`)));
       const path = `/escalations/${String(asked.body["escalation_id"])}`;
-      expect((await askRaw(b, byAlma({ method: "QUERY", path }))).status).toBe(200);
+      expect((await askOnce(b, byAlma({ method: "QUERY", path }))).status).toBe(200);
     }
   });
 
@@ -102,8 +77,8 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
         headers: { "Agent-ID": agent, "Session-ID": `shared-${round}` },
       });
       const replies = await Promise.all([
-        race([nodes[0]], byAgent(ALMA, `alma-${round}`)),
-        race([nodes[1]], byAgent(BORIS, `boris-${round}`)),
+        race([nodes[0]], CONNECTIONS, byAgent(ALMA, `alma-${round}`)),
+        race([nodes[1]], CONNECTIONS, byAgent(BORIS, `boris-${round}`)),
       ]);
       const counts = replies.map((some) => winners(some).length).toSorted();
       expect(counts).toEqual([0, CONNECTIONS]);
@@ -119,7 +94,7 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
   it("open one escalation of a task, and tell everybody of that one", async () => {
     const nodes = await openNodes();
     for (let round = 0; round < ROUNDS; round += 1) {
-      const replies = await race(nodes, escalation(`t-${round}`));
+      const replies = await race(nodes, CONNECTIONS, escalation(`t-${round}`));
       expect(replies).toHaveLength(2 * CONNECTIONS);
       const ids = new Set(replies.map((reply) => resultOf(reply, "escalation_id")));
       expect([...ids]).toEqual([expect.stringMatching(/^esc-/)]);
@@ -131,11 +106,11 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
     const nodes = await openNodes();
     for (let round = 0; round < ROUNDS; round += 1) {
       const request = booking(String(round));
-      const asked = await askRaw(nodes[0], byAlma(request));
+      const asked = await askOnce(nodes[0], byAlma(request));
       const id = String(asked.body["escalation_id"]);
-      const decided = await askRaw(nodes[1], confirmation(id, "accepted"), OPERATOR.connection);
+      const decided = await askOnce(nodes[1], confirmation(id, "accepted"), OPERATOR.connection);
       expect(decided.status).toBe(200);
-      const replies = await race(nodes, under(id, request));
+      const replies = await race(nodes, CONNECTIONS, under(id, request));
       expect(replies).toHaveLength(2 * CONNECTIONS);
       expect(winners(replies)).toHaveLength(1);
       expect(losses(replies)).toEqual(new Set(["409 approval-used"]));
@@ -152,7 +127,7 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
         ...{ method: "RESERVE", path: `/rooms/${round}`, body: { guest: "Ada" } },
         headers: { "Idempotency-Key": `k-${round}` },
       };
-      const replies = await race(nodes, request);
+      const replies = await race(nodes, CONNECTIONS, request);
       expect(replies).toHaveLength(2 * CONNECTIONS);
       const [won] = winners(replies);
       expect(won).toBeDefined();
@@ -161,7 +136,7 @@ describeWithPostgres("two nodes that are asked for the same at the same time", (
       for (const code of losses(replies)) expect(codes).toContain(code);
       for (const node of nodes) {
         await vi.waitFor(async () => {
-          const again = await askRaw(node, byAlma(request));
+          const again = await askOnce(node, byAlma(request));
           expect([again.status, again.body]).toEqual([200, won?.body]);
           expect(again.headers.get("idempotency-replayed")).toBe("true");
         }, PATIENCE);

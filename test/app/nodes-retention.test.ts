@@ -7,10 +7,10 @@ import { askDaemon } from "../../src/programs/control-commands.ts";
 import { keysProgram } from "../../src/programs/keys/command.ts";
 import { stateCommand } from "../../src/programs/state/command.ts";
 import { makeChain, makeKeyPair } from "../support/attribution-chain.ts";
-import { createDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, serve, type TestDaemon } from "../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
-import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { type TestReply } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { recordOf } from "../support/records.ts";
@@ -40,18 +40,8 @@ function makeNode(tables: Tables, files: Readonly<Record<string, string>> = {}):
   return deployment;
 }
 
-async function serve(deployment: TestDeployment): Promise<TestDaemon> {
-  const daemon = await createDaemon(deployment);
-  onTestFinished(() => daemon.close());
-  return daemon;
-}
-
 async function ask(daemon: TestDaemon, request: object): Promise<TestReply> {
-  const client = await daemon.connect();
-  client.write(encodeRequest({ method: "INSPECT", path: "/", ...request }));
-  const [reply] = await client.replies(1);
-  if (reply === undefined) throw new Error("no reply");
-  return reply;
+  return askOnce(daemon, { method: "INSPECT", path: "/", ...request });
 }
 
 /** The status and the code with which a node answers where a record is. */

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { askDaemon } from "../../src/programs/control-commands.ts";
 import { FeedWatchers } from "../../src/state/feed-watchers.ts";
 import { Link } from "../../tools/torture/cluster/link.ts";
-import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
@@ -36,11 +36,7 @@ function bytes(agent: string | undefined, method: string, path: string, body: ob
 }
 
 async function ask(daemon: TestDaemon, ...request: Parameters<typeof bytes>): Promise<TestReply> {
-  const client = await daemon.connect();
-  client.write(bytes(...request));
-  const [reply] = await client.replies(1);
-  if (reply === undefined) throw new Error("no reply");
-  return reply;
+  return askOnce(daemon, bytes(...request));
 }
 
 /** Asks in small batches, so that the nodes are at it at the same time. */
@@ -173,10 +169,7 @@ describeWithPostgres("two nodes of one store", () => {
     const nodes = [await openNode(url, "a"), await openNode(url, "b")];
     const seen: string[] = [];
     const tryOnce = async (node: TestDaemon): Promise<TestReply | undefined> => {
-      const client = await node.connect();
-      client.write(bytes(ALICE, "QUERY", "/lists"));
-      const [reply] = await client.replies(1);
-      client.destroy();
+      const reply = await askOnce(node, bytes(ALICE, "QUERY", "/lists"));
       if (reply?.status === 200) seen.push(recordOf(reply).auditId);
       return reply;
     };

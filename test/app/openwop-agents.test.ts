@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkDeployment } from "../../src/app/daemon.ts";
 import type { JsonRecord } from "../../src/base/json-value.ts";
 import { createLog } from "../../src/base/log.ts";
@@ -10,7 +10,7 @@ import type { DispatchOptions } from "../../src/modules/openwop/agent-endpoints.
 import type { AgentEvent, AgentOutcome } from "../../src/modules/openwop/agent-executor.ts";
 import type { RunLog } from "../../src/modules/openwop/runs/run-log.ts";
 import { initialState, type RunState } from "../../src/modules/openwop/runs/run-state.ts";
-import { createDaemon } from "../support/daemon.ts";
+import { askOnce, createDaemon, serve } from "../support/daemon.ts";
 import {
   agentFile,
   configFile,
@@ -123,11 +123,8 @@ describe("the inventory", () => {
   it("is one list of closed entries, sorted, with neither prompts nor schemas", async () => {
     const deployment = makeDeployment(filesOf());
     cpSync(FIXTURE, join(deployment.directory, "agents/openwop"), { recursive: true });
-    const daemon = await createDaemon(deployment);
-    onTestFinished(() => daemon.close());
-    const client = await daemon.connect();
-    client.write(encodeRequest({ method: "QUERY", path: "/agents" }));
-    const [reply] = await client.replies(1);
+    const daemon = await serve(deployment);
+    const reply = await askOnce(daemon, { method: "QUERY", path: "/agents" });
     const { agents, total } = JSON.parse(reply?.text ?? "{}");
     const ids: readonly string[] = agents.map((one: { agentId: string }) => one.agentId);
     expect(total).toBe(5);

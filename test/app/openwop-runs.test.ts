@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/state/open-store.ts";
 import { manifestOf, shellTask } from "../support/agentcli.ts";
-import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createDaemon, openDaemon, serve, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
   configFile,
@@ -511,8 +511,7 @@ describe("an agent that is not sure", () => {
     const value = { ...before, status: "pending_review" };
     await store.commit([{ kind: "put", collection: "escalations", key, value }]);
     await store.close();
-    const again = await createDaemon(deployment);
-    onTestFinished(() => again.close());
+    const again = await serve(deployment);
     const operator = await callerOf(again, OPERATOR);
     let found = await escalationOf(operator, runId);
     while (found["status"] === "pending_review") found = await escalationOf(operator, runId);

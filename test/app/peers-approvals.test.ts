@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from "vitest";
 import { makeOperator } from "../support/approval-ways.ts";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { ALICE, delegation, delegationFiles, refusalOf, serverKey } from "../support/delegation.ts";
 import { agentFile, type DeploymentFiles } from "../support/deployment.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { type TestReply } from "../support/dispatch.ts";
 import { confirmation } from "../support/waiting.ts";
 
 const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR } = makeOperator();
@@ -37,20 +37,11 @@ function openHome({ daemon: { port, fingerprint256 } }: TestDaemon): Promise<Tes
   return openDaemon(filesOf("home.example", HOME_KEY, { peers: [{ ...away, ...place }] }));
 }
 
-async function ask(daemon: TestDaemon, request: TestRequest, options?: object): Promise<TestReply> {
-  const client = await daemon.connect(options);
-  client.write(encodeRequest(request));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
-}
-
 function handOn(daemon: TestDaemon, escalationId?: string): Promise<TestReply> {
   const presented = escalationId === undefined ? {} : { "Escalation-ID": escalationId };
   const headers = { "Agent-ID": ALICE, "Idempotency-Key": "k-1", ...presented };
   const body = delegation({ target: ERIN, more: { deadline: 20 } });
-  return ask(daemon, { method: "DELEGATE", headers, body });
+  return askOnce(daemon, { method: "DELEGATE", headers, body });
 }
 
 describe("a task at a peer that waits for an operator there", () => {
@@ -60,7 +51,7 @@ describe("a task at a peer that waits for an operator there", () => {
     const asked = await handOn(home);
     expect(refusalOf(asked)).toEqual([550, "delegation-failed", "sub-agent-failed"]);
     const id = /esc-[0-9a-f-]{36}/.exec(asked.text)?.[0] ?? "";
-    expect((await ask(away, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
+    expect((await askOnce(away, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
     const done = await handOn(home, id);
     expect(done.status).toBe(200);
     expect(done.headers.get("idempotency-replayed")).toBeUndefined();

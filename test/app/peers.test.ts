@@ -9,7 +9,7 @@ import { signToken, type TokenClaims } from "../../src/modules/delegation/token.
 import { createRecordSigner } from "../../src/state/records/sealer.ts";
 import { type AgtpPeer, reply as peerReply, startPeer } from "../support/agtp-peer.ts";
 import { startProgram } from "../support/agtpd.ts";
-import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, createDaemon, openDaemon, serve, type TestDaemon } from "../support/daemon.ts";
 import {
   ALICE,
   BOB,
@@ -29,7 +29,7 @@ import {
   makeDeployment,
   type TestDeployment,
 } from "../support/deployment.ts";
-import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { type TestReply } from "../support/dispatch.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { isSigned, readJournal, recordOf, walkChain } from "../support/records.ts";
 
@@ -125,13 +125,8 @@ async function send(
   agentId: string = ALICE,
   more: Fields = {},
 ): Promise<TestReply> {
-  const client = await connect();
   const headers = { "Agent-ID": agentId, ...more };
-  client.write(encodeRequest({ method: "DELEGATE", headers, body }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("no reply");
-  return reply;
+  return askOnce({ connect }, { method: "DELEGATE", headers, body });
 }
 
 function delegate(server: TestDaemon, delegated: Delegated = {}): Promise<TestReply> {
@@ -139,11 +134,8 @@ function delegate(server: TestDaemon, delegated: Delegated = {}): Promise<TestRe
 }
 
 async function bookings(server: TestDaemon): Promise<unknown> {
-  const client = await server.connect();
   const headers = { "Agent-ID": BOB, "Authority-Scope": "" };
-  client.write(encodeRequest({ method: "QUERY", path: "/counts", headers }));
-  const [reply] = await client.replies(1);
-  client.destroy();
+  const reply = await askOnce(server, { method: "QUERY", path: "/counts", headers });
   return reply?.body["count"];
 }
 
@@ -527,11 +519,9 @@ describe("the token of a task that arrives", () => {
       401,
       "agent-unauthenticated",
     ]);
-    const client = await away.connect();
     const token = await signToken(claims(), HOME_KEY.privateKey, now());
     const body = { action: "BOOK /rooms", delegation_token: token };
-    client.write(encodeRequest({ method: "EXECUTE", headers: { "Agent-ID": ALICE }, body }));
-    const [reply] = await client.replies(1);
+    const reply = await askOnce(away, { method: "EXECUTE", headers: { "Agent-ID": ALICE }, body });
     expect(reply?.status).toBe(401);
   });
 
@@ -630,11 +620,12 @@ describe("the token of a task that arrives", () => {
     });
     const said = (await answer.json()) as { readonly reason?: string };
     expect([answer.headers.get("x-agtp-status"), said.reason]).toEqual(["551", "subject"]);
-    const client = await open.connect();
     const inner = { action: "DELEGATE /", parameters: body };
-    client.write(encodeRequest({ method: "EXECUTE", headers: { "Agent-ID": BOB }, body: inner }));
-    const [reply] = await client.replies(1);
-    client.destroy();
+    const reply = await askOnce(open, {
+      method: "EXECUTE",
+      headers: { "Agent-ID": BOB },
+      body: inner,
+    });
     expect(reply?.status).not.toBe(200);
     expect(await bookings(open)).toBe(0);
   });
@@ -672,8 +663,7 @@ describe("the token of a task that arrives", () => {
     expect(refusalOf(again)).toEqual([551, "authority-chain-broken", "replayed"]);
     expect(await bookings(first)).toBe(1);
     await first.close();
-    const second = await createDaemon(lasting);
-    onTestFinished(() => second.close());
+    const second = await serve(lasting);
     const later = await arrive(changes, { to: second });
     expect(refusalOf(later)).toEqual([551, "authority-chain-broken", "replayed"]);
   });
@@ -695,8 +685,7 @@ describe("the token of a task that arrives", () => {
     const expired = [551, "authority-chain-broken", "expired"];
     expect(refusalOf(await arrive(once, { to: first }))).toEqual(expired);
     await first.close();
-    const second = await createDaemon(lasting);
-    onTestFinished(() => second.close());
+    const second = await serve(lasting);
     expect(refusalOf(await arrive(once, { to: second }))).toEqual(expired);
   });
 

@@ -18,7 +18,7 @@ import { createFunctionRuntime } from "../../src/modules/openwop/runtime/functio
 import { createProcessTurn } from "../../src/modules/openwop/runtime/load-runtime.ts";
 import { measureProcesses } from "../../src/server/process-metrics.ts";
 import { manifestOf, promptTask } from "../support/agentcli.ts";
-import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
   createDeployment,
@@ -69,12 +69,7 @@ function filesOf(functions: readonly string[], deployed: Deployed = {}): Deploym
 }
 
 async function ask(daemon: TestDaemon, name: string, body: object = {}): Promise<TestReply> {
-  const client = await daemon.connect();
-  client.write(encodeRequest({ method: "QUERY", path: `/${name}s`, headers, body }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
+  return askOnce(daemon, { method: "QUERY", path: `/${name}s`, headers, body });
 }
 
 /** Every line so far, or from one on, as text. */
@@ -195,12 +190,7 @@ describe("a function of a process", () => {
   );
 
   const send = async (method: string, path: string, body: object): Promise<TestReply> => {
-    const client = await daemon().connect();
-    client.write(encodeRequest({ method, path, headers, body }));
-    const [reply] = await client.replies(1);
-    client.destroy();
-    if (reply === undefined) throw new Error("the connection was closed");
-    return reply;
+    return askOnce(daemon(), { method, path, headers, body });
   };
 
   // RFC 8259 §6
@@ -809,11 +799,9 @@ describe("a runtime of OpenWOP agents", () => {
       ...packFiles({ agents: [{ toolAllowlist: ["agtp:QUERY /rooms"] }] }),
     };
     const daemon = await openDaemon(filesOf([], { concurrency: 1, tables, files }));
-    const client = await daemon.connect();
     const path = "/agents/vendor.test.pack.agent";
     const body = { task: "look", wait_seconds: 60 };
-    client.write(encodeRequest({ method: "EXECUTE", path, headers, body }));
-    const [reply] = await client.replies(1);
+    const reply = await askOnce(daemon, { method: "EXECUTE", path, headers, body });
     expect(reply?.body).toMatchObject({
       status: "completed",
       result: { task: "look", answer: { status: 200, body: { input: { nights: 2 } } } },

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeCertificate } from "../support/certificate.ts";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { configFile, type DeploymentFiles, endpointFile } from "../support/deployment.ts";
 import { bus, call, echo, heard, serverFiles, type Tables } from "../support/server-deployment.ts";
 
@@ -25,10 +25,7 @@ function isErrorLine({ event, level }: Readonly<Record<string, unknown>>): boole
 }
 
 async function ask(server: TestDaemon, request: Buffer) {
-  const client = await server.connect();
-  client.write(request);
-  const [reply] = await client.replies(1);
-  client.destroy();
+  const reply = await askOnce(server, request);
   return { status: reply?.status, body: reply?.body };
 }
 

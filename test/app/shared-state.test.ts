@@ -3,10 +3,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { stateCommand } from "../../src/programs/state/command.ts";
-import { createDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
-import { encodeRequest } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { recordOf } from "../support/records.ts";
@@ -40,12 +39,8 @@ async function during<T>(deployment: TestDeployment, work: (daemon: TestDaemon) 
 }
 
 async function ask(daemon: TestDaemon, agent: string, method = "QUERY", body: object = {}) {
-  const client = await daemon.connect();
   const path = method === "QUERY" ? "/lists" : "/";
-  client.write(encodeRequest({ method, path, headers: { "Agent-ID": agent }, body }));
-  const [reply] = await client.replies(1);
-  if (reply === undefined) throw new Error("no reply");
-  return reply;
+  return askOnce(daemon, { method, path, headers: { "Agent-ID": agent }, body });
 }
 
 function revoke(daemon: TestDaemon, agent: string) {

@@ -1,11 +1,13 @@
 /** A store that fails under a daemon in a process of its own: a full disk, and damaged pages. */
+
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type RunningProgram, startProgram } from "../support/agtpd.ts";
+import { askOnce } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
-import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
 import { readJournal, recordOf, walkChain } from "../support/records.ts";
 
@@ -24,12 +26,8 @@ async function ask(
   method: string,
   { agent = ALICE, path = "/", body = {}, key }: Asked = {},
 ): Promise<TestReply> {
-  const client = await daemon.connect();
   const headers = { "Agent-ID": agent, ...(key === undefined ? {} : { "Idempotency-Key": key }) };
-  client.write(encodeRequest({ method, path, headers, body }));
-  const [reply] = await client.replies(1);
-  if (reply === undefined) throw new Error("no answer");
-  return reply;
+  return askOnce(daemon, { method, path, headers, body });
 }
 
 function tell(daemon: RunningProgram, number: number): Promise<TestReply> {

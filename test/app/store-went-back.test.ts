@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { stateCommand } from "../../src/programs/state/command.ts";
 import { Link } from "../../tools/torture/cluster/link.ts";
-import { createDaemon, type TestDaemon } from "../support/daemon.ts";
+import { askOnce, createDaemon, serve, type TestDaemon } from "../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
@@ -33,22 +33,13 @@ function makeNode(url: string, limits: object = {}, handlers: string = ECHO): Te
   return deployment;
 }
 
-async function start(deployment: TestDeployment): Promise<TestDaemon> {
-  const daemon = await createDaemon(deployment);
-  onTestFinished(() => daemon.close());
-  return daemon;
-}
-
 function call(agent: string): Buffer {
   return encodeRequest({ method: "QUERY", path: "/lists", headers: { "Agent-ID": agent } });
 }
 
 /** Has a record made, and answers its Audit-ID. */
 async function record(daemon: TestDaemon, agent: string): Promise<string> {
-  const client = await daemon.connect();
-  client.write(call(agent));
-  const [reply] = await client.replies(1);
-  if (reply === undefined) throw new Error("no reply");
+  const reply = await askOnce(daemon, call(agent));
   return recordOf(reply).auditId;
 }
 
@@ -74,7 +65,7 @@ describeWithPostgres("a store that went back behind what was acknowledged", () =
   it("ends a node that runs, with exit code 1, and is not started over until that is accepted", async () => {
     const url = await postgres().makeDatabase();
     const deployment = makeNode(url);
-    const daemon = await start(deployment);
+    const daemon = await serve(deployment);
     const first = await record(daemon, ALICE);
     const second = await record(daemon, ALICE);
     await record(daemon, BOB);
@@ -100,7 +91,7 @@ describeWithPostgres("a store that went back behind what was acknowledged", () =
       lost: [{ agent_id: ALICE, audit_id: second }],
     });
     expect((await acceptLoss(deployment)).out).toBe("nothing is lost\n");
-    expect(await record(await start(deployment), ALICE)).not.toBe(second);
+    expect(await record(await serve(deployment), ALICE)).not.toBe(second);
   });
 
   it.each(["half-open", "cut"] as const)(
@@ -113,7 +104,7 @@ describeWithPostgres("a store that went back behind what was acknowledged", () =
       const through = `postgres://agtp@127.0.0.1:${link.port}/${database}`;
       const handlers = `let calls = 0;
         export const echo = () => ((calls += 1) > 2 ? new Promise(() => {}) : { body: {} });`;
-      const { daemon, ...node } = await start(
+      const { daemon, ...node } = await serve(
         makeNode(through, { drain_timeout_ms: DRAIN_MS }, handlers),
       );
       const running = { daemon, ...node };
@@ -148,6 +139,6 @@ describeWithPostgres("a store that went back behind what was acknowledged", () =
     const refused = `store.url: the store went back: it lacks record ${lost} of agent ${BOB}`;
     await expect(createDaemon(deployment)).rejects.toThrow(refused);
     expect((await acceptLoss(deployment)).exitCode).toBe(0);
-    await start(deployment);
+    await serve(deployment);
   });
 });

@@ -1,13 +1,13 @@
 /** What upstreams and their manifests write, and contracts: text, whole, and nothing else. */
 import { writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { agentManifest, execute, hostedFiles, MAYA, openAcp, remote } from "../support/agntcy.ts";
 import { describeInBrowser, goWithin, openPage, signIn } from "../support/browser.ts";
 import { CONSOLE, consoleOf, openConsole, type TestConsole } from "../support/console.ts";
 import { askHouse } from "../support/console-house.ts";
-import { createDaemon } from "../support/daemon.ts";
+import { createDaemon, serve } from "../support/daemon.ts";
 import { agentFile, configFile, makeDeployment } from "../support/deployment.ts";
 import { HARM, HARMLESS, MARKS, PROGRAMS } from "../support/hostile-text.ts";
 import { SANE } from "../support/mcp-upstream.ts";
@@ -69,8 +69,7 @@ describeInBrowser("no page is harmed by", () => {
     await first.close();
     const changed = { ECHO_DESCRIPTION: written, ECHO_PROPERTY: written };
     writeFileSync(deployment.configPath, config(changed));
-    const daemon = await createDaemon(deployment);
-    onTestFinished(() => daemon.close());
+    const daemon = await serve(deployment);
     const house = consoleOf(daemon);
     expect((await askHouse(house, AGENT, call)).status).toBe(422);
     const page = await enter(house);

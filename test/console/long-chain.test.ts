@@ -1,12 +1,12 @@
 /** A chain of twenty-five thousand records: verified in the browser, and scrolled from end to end. */
 import { generateKeyPairSync } from "node:crypto";
 import type { Page } from "playwright-core";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { ALMA } from "../support/approving.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { consoleOf } from "../support/console.ts";
 import { houseFiles } from "../support/console-house.ts";
-import { createDaemon } from "../support/daemon.ts";
+import { serve } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
 import { writeLongChain } from "../support/long-chain.ts";
 
@@ -21,8 +21,7 @@ describeInBrowser("a chain of twenty-five thousand records", () => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const deployment = makeDeployment(await houseFiles(privateKey));
     writeLongChain(deployment.directory, { agentId: ALMA, key: privateKey, count: COUNT });
-    const daemon = await createDaemon(deployment);
-    onTestFinished(() => daemon.close());
+    const daemon = await serve(deployment);
     const house = consoleOf(daemon);
     const page = await openPage({ viewport: { width: 1280, height: 900 } });
     await signIn(page, await house.link());

@@ -1,5 +1,5 @@
 /** Questions that an MCP server asks in the middle of a call, or a run, answered at the console. */
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { passkeyFault, readPasskeyAttestation } from "../../src/identity/passkey-attestation.ts";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import type { Attempt } from "../support/acp-server.ts";
@@ -7,7 +7,7 @@ import { execute, MAYA, openAcp, openHosted } from "../support/agntcy.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { CONSOLE, consoleOf, type TestConsole } from "../support/console.ts";
 import { askHouse } from "../support/console-house.ts";
-import { createDaemon } from "../support/daemon.ts";
+import { serve } from "../support/daemon.ts";
 import { agentFile, configFile, makeDeployment } from "../support/deployment.ts";
 import { ASKING } from "../support/mcp-upstream.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -26,8 +26,7 @@ async function openAsking(): Promise<TestConsole> {
     }),
   });
   await runIn(deployment.directory, mcpProgram, ["import", "seats", "-o", "endpoints/seats"]);
-  const daemon = await createDaemon(deployment);
-  onTestFinished(() => daemon.close());
+  const daemon = await serve(deployment);
   return consoleOf(daemon);
 }
 

@@ -7,7 +7,7 @@ import { hostedFiles, openAcp } from "../support/agntcy.ts";
 import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { CONSOLE, consoleOf, openConsole, type TestConsole } from "../support/console.ts";
 import { askHouse } from "../support/console-house.ts";
-import { createDaemon } from "../support/daemon.ts";
+import { createDaemon, serve } from "../support/daemon.ts";
 import { agentFile, configFile, endpointFile, makeDeployment } from "../support/deployment.ts";
 import { startUpstream } from "../support/https-upstream.ts";
 import { SANE } from "../support/mcp-upstream.ts";
@@ -36,8 +36,7 @@ async function openChanged(description: string): Promise<TestConsole> {
   expect((await askHouse(consoleOf(first), AGENT, ECHO)).status).toBe(200);
   await first.close();
   writeFileSync(deployment.configPath, config({ ECHO_DESCRIPTION: description }));
-  const daemon = await createDaemon(deployment);
-  onTestFinished(() => daemon.close());
+  const daemon = await serve(deployment);
   const house = consoleOf(daemon);
   expect((await askHouse(house, AGENT, ECHO)).status).toBe(422);
   return house;

@@ -3,10 +3,10 @@ import { execFile, execFileSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { createDaemon, type TestDaemon } from "../support/daemon.ts";
+import { describe, expect, it } from "vitest";
+import { askOnce, serve, type TestDaemon } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
-import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { type TestReply } from "../support/dispatch.ts";
 import { ROOT } from "../support/source-tree.ts";
 
 const CONCIERGE = "236cd4fdff74c17d27aa23919b929553712401ad5cc44eab5071d2c574ea0ccb";
@@ -30,18 +30,14 @@ async function startTransfers(
   for (const part of ["handlers", "endpoints/transfers", "agents"]) {
     cpSync(join(ROOT, part), join(directory, part), { recursive: true });
   }
-  const daemon = await createDaemon({ directory, configPath }, env);
-  onTestFinished(() => daemon.close());
+  const daemon = await serve({ directory, configPath }, env);
   return daemon;
 }
 
 async function quote(daemon: TestDaemon, quay: string): Promise<TestReply | undefined> {
-  const client = await daemon.connect();
   const headers = { "Agent-ID": CONCIERGE };
   const path = `/transfers/${quay}`;
-  client.write(encodeRequest({ method: "QUOTE", path, headers, body: { guests: 9 } }));
-  const [reply] = await client.replies(1);
-  return reply;
+  return askOnce(daemon, { method: "QUOTE", path, headers, body: { guests: 9 } });
 }
 
 describe.runIf(findPython())("agtp_handlers.py", () => {

@@ -14,7 +14,7 @@ import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
 import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { reply, startPeer } from "../support/agtp-peer.ts";
-import { createDaemon } from "../support/daemon.ts";
+import { serve } from "../support/daemon.ts";
 import { configFile, ECHO_MODULE, endpointFile } from "../support/deployment.ts";
 import { makeEndpoint } from "../support/endpoint-definition.ts";
 import { CODE_HOST, PAYMENTS, PET_SHOP } from "../support/openapi-documents.ts";
@@ -383,11 +383,10 @@ describe("the program", () => {
     };
     const program = makeOpenApiProgram(files);
     const { directory } = program;
-    const served = await createDaemon({
+    const served = await serve({
       directory,
       configPath: join(directory, "agtp-server.toml"),
     });
-    onTestFinished(() => served.close());
     const uri = `agtp://127.0.0.1:${served.daemon.port}`;
     for (const args of [[], ["--agent-id", "a".repeat(64)]]) {
       const { exitCode, out, err } = await program.run("export", uri, "--insecure", ...args);

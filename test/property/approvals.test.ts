@@ -6,9 +6,8 @@
  */
 import { channel } from "node:diagnostics_channel";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, it } from "vitest";
 import { uuidv7 } from "../../src/identity/uuid.ts";
-import { createMemoryStore } from "../../src/state/memory-store.ts";
 import { ALMA, approvingFiles, BORIS, decide, OPERATOR } from "../support/approving.ts";
 import type { TestReply, TestRequest } from "../support/dispatch.ts";
 import {
@@ -18,10 +17,9 @@ import {
   FAULT,
   HEAR,
   type HearStep,
-  play,
-  stepsOf,
 } from "../support/hearing-nodes.ts";
-import { type FilesByName, ServingNodes } from "../support/serving-nodes.ts";
+import { liveThrough } from "../support/lived-worlds.ts";
+import type { FilesByName, ServingNodes } from "../support/serving-nodes.ts";
 import { askAs } from "../support/waiting.ts";
 
 const HOUR_MS = 3_600_000;
@@ -476,45 +474,16 @@ class World {
 
 describe("approvals at two nodes", () => {
   it("let one call begin, which they were given for, and tell what became of it", async () => {
-    const clock = { at: 1_800_000_000_000 };
-    let pause: () => Promise<unknown> = () => Promise.resolve();
-    const files = await filesByName();
-    const open = async (): Promise<ServingNodes> => {
-      const nodes = new ServingNodes({
-        ...{ store: createMemoryStore(), files, modules: ["tasks", "delegation", "floor"] },
-        ...{ pause: () => pause(), now: () => clock.at },
-      });
-      await nodes.start();
-      return nodes;
-    };
-    let nodes = await open();
-    let runs = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), stepsOf(STEP, 25), async (scheduler, steps) => {
-        runs += 1;
-        // Questions of the run before are over, and forgotten.
-        clock.at += 31 * 24 * HOUR_MS;
-        pause = () => scheduler.schedule(Promise.resolve());
-        const world = new World(nodes, clock, runs);
-        BEGUN.subscribe(world.take);
-        try {
-          await world.begin(scheduler);
-          const thrown = await play(scheduler, steps, (step) => world.run(step));
-          expect(thrown).toEqual([]);
-          await world.end(scheduler);
-          expect(world.wrong).toEqual([]);
-          pause = () => Promise.resolve();
-          if (world.isUnsure) nodes = await open();
-        } catch (error) {
-          pause = () => Promise.resolve();
-          nodes = await open();
-          throw error;
-        } finally {
-          BEGUN.unsubscribe(world.take);
-          pause = () => Promise.resolve();
-        }
-      }),
-      { numRuns: 40 },
-    );
+    await liveThrough({
+      files: await filesByName(),
+      ...{
+        modules: ["tasks", "delegation", "floor"],
+        begun: BEGUN,
+        steps: [STEP, 25],
+        numRuns: 40,
+      },
+      restMs: 31 * 24 * HOUR_MS,
+      makeWorld: (nodes, clock, run) => new World(nodes, clock, run),
+    });
   });
 });

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Collection } from "../../src/state/collection.ts";
 import type { Store } from "../../src/state/store.ts";
+import { type CommitFault, failingStore } from "../support/hearing-nodes.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
 
 interface Counter {
@@ -14,14 +15,12 @@ interface Counter {
   readonly count: number;
 }
 
-type Fault = "none" | "before" | "after";
-
 interface Operation {
   readonly kind: "add" | "change" | "draft" | "put" | "delete" | "reopen" | "refresh";
   readonly writer: 0 | 1;
   readonly key: string;
   readonly isEarly: boolean;
-  readonly fault: Fault;
+  readonly fault: CommitFault;
   /** Begun together with the one after it. */
   readonly isConcurrent: boolean;
 }
@@ -56,19 +55,10 @@ class Writer {
   readonly #store: Store;
   collection!: Collection<Counter>;
   /** Of the next commit. */
-  fault: Fault = "none";
+  fault: CommitFault = "none";
 
   constructor(store: Store) {
-    this.#store = alterStore(store, {
-      commit: async (changes, expectations) => {
-        const { fault } = this;
-        this.fault = "none";
-        if (fault === "before") throw new Error("not written");
-        const outcome = await store.commit(changes, expectations);
-        if (fault === "after") throw new Error("the answer was lost");
-        return outcome;
-      },
-    });
+    this.#store = failingStore(store, this);
   }
 
   async open(): Promise<void> {
@@ -200,7 +190,7 @@ interface SizedOperation {
   readonly kind: "add" | "grow" | "delete" | "reopen";
   readonly key: string;
   readonly size: number;
-  readonly fault: Fault;
+  readonly fault: CommitFault;
   readonly isConcurrent: boolean;
 }
 
@@ -220,7 +210,7 @@ const SIZED_QUOTA = {
 class SizedWriter {
   readonly #store: Store;
   collection!: Collection<Sized>;
-  fault: Fault = "none";
+  fault: CommitFault = "none";
 
   constructor(store: Store) {
     this.#store = alterStore(store, {

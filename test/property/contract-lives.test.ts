@@ -6,9 +6,8 @@
  */
 import { channel } from "node:diagnostics_channel";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, it } from "vitest";
 import { uuidv7 } from "../../src/identity/uuid.ts";
-import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { TestReply, TestRequest } from "../support/dispatch.ts";
 import {
   AT,
@@ -17,9 +16,8 @@ import {
   FAULT,
   HEAR,
   type HearStep,
-  play,
-  stepsOf,
 } from "../support/hearing-nodes.ts";
+import { liveThrough } from "../support/lived-worlds.ts";
 import {
   AUDIT,
   ask,
@@ -31,7 +29,7 @@ import {
   presenting,
   propose,
 } from "../support/negotiation.ts";
-import { type FilesByName, ServingNodes } from "../support/serving-nodes.ts";
+import type { FilesByName, ServingNodes } from "../support/serving-nodes.ts";
 
 const HOUR_MS = 3_600_000;
 const AGENTS = [NORA, OTTO] as const;
@@ -443,45 +441,16 @@ class World {
 // AGTP-API §10.1.4, §10.8
 describe("contracts at two nodes", () => {
   it("are called while they are good, and by no step after", async () => {
-    const clock = { at: 1_800_000_000_000 };
-    let pause: () => Promise<unknown> = () => Promise.resolve();
-    const open = async (): Promise<ServingNodes> => {
-      const nodes = new ServingNodes({
-        ...{ store: createMemoryStore(), files: filesByName() },
+    await liveThrough({
+      files: filesByName(),
+      ...{
         modules: ["tasks", "negotiation", "floor"],
-        ...{ pause: () => pause(), now: () => clock.at },
-      });
-      await nodes.start();
-      return nodes;
-    };
-    let nodes = await open();
-    let runs = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), stepsOf(STEP, 30), async (scheduler, steps) => {
-        runs += 1;
-        // Contracts of the run before are over, and forgotten.
-        clock.at += 31 * 24 * HOUR_MS;
-        pause = () => scheduler.schedule(Promise.resolve());
-        const world = new World(nodes, clock, runs);
-        BEGUN.subscribe(world.take);
-        try {
-          await world.begin(scheduler);
-          const thrown = await play(scheduler, steps, (step) => world.run(step));
-          expect(thrown).toEqual([]);
-          await world.end(scheduler);
-          expect(world.wrong).toEqual([]);
-          pause = () => Promise.resolve();
-          if (world.isUnsure) nodes = await open();
-        } catch (error) {
-          pause = () => Promise.resolve();
-          nodes = await open();
-          throw error;
-        } finally {
-          BEGUN.unsubscribe(world.take);
-          pause = () => Promise.resolve();
-        }
-      }),
-      { numRuns: 40 },
-    );
+        begun: BEGUN,
+        steps: [STEP, 30],
+        numRuns: 40,
+      },
+      restMs: 31 * 24 * HOUR_MS,
+      makeWorld: (nodes, clock, run) => new World(nodes, clock, run),
+    });
   });
 });

@@ -5,8 +5,7 @@
  */
 import { channel } from "node:diagnostics_channel";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { createMemoryStore } from "../../src/state/memory-store.ts";
+import { describe, it } from "vitest";
 import { agentFile, configFile, endpointFile } from "../support/deployment.ts";
 import type { TestRequest } from "../support/dispatch.ts";
 import {
@@ -16,10 +15,9 @@ import {
   FAULT,
   HEAR,
   type HearStep,
-  play,
-  stepsOf,
 } from "../support/hearing-nodes.ts";
-import { type FilesByName, ServingNodes } from "../support/serving-nodes.ts";
+import { liveThrough } from "../support/lived-worlds.ts";
+import type { FilesByName, ServingNodes } from "../support/serving-nodes.ts";
 import { askAs } from "../support/waiting.ts";
 
 const AGENT = "a1".repeat(32);
@@ -251,40 +249,11 @@ class World {
 // AGTP-API §10.1.5
 describe("calls under Idempotency-Keys at two nodes", () => {
   it("are done once, and answered alike", async () => {
-    const clock = { at: 1_800_000_000_000 };
-    let pause: () => Promise<unknown> = () => Promise.resolve();
-    const open = async (): Promise<ServingNodes> => {
-      const nodes = new ServingNodes({
-        ...{ store: createMemoryStore(), files: filesByName(), modules: ["delegation"] },
-        ...{ pause: () => pause(), now: () => clock.at },
-      });
-      await nodes.start();
-      return nodes;
-    };
-    let nodes = await open();
-    let runs = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), stepsOf(STEP, 25), async (scheduler, steps) => {
-        runs += 1;
-        clock.at += 2 * DAY_MS;
-        pause = () => scheduler.schedule(Promise.resolve());
-        const world = new World(nodes, runs);
-        BEGUN.subscribe(world.take);
-        try {
-          const thrown = await play(scheduler, steps, (step) => world.run(step));
-          expect(thrown).toEqual([]);
-          await world.end(scheduler);
-          expect(world.wrong).toEqual([]);
-        } catch (error) {
-          pause = () => Promise.resolve();
-          nodes = await open();
-          throw error;
-        } finally {
-          BEGUN.unsubscribe(world.take);
-          pause = () => Promise.resolve();
-        }
-      }),
-      { numRuns: 30 },
-    );
+    await liveThrough({
+      files: filesByName(),
+      ...{ modules: ["delegation"], begun: BEGUN, steps: [STEP, 25], numRuns: 30 },
+      restMs: 2 * DAY_MS,
+      makeWorld: (nodes, _clock, run) => new World(nodes, run),
+    });
   });
 });

@@ -8,16 +8,15 @@ import { describe, expect, it } from "vitest";
 import { numberEvents } from "../../src/runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../src/runs/run-register.ts";
 import type { Store } from "../../src/state/store.ts";
+import { type CommitFault, failingStore } from "../support/hearing-nodes.ts";
 import { draftRun, type TestEvent, type TestRun, testRunKind, UNBOUNDED } from "../support/runs.ts";
-import { alterStore, openTestStore } from "../support/store.ts";
-
-type Fault = "none" | "before" | "after";
+import { openTestStore } from "../support/store.ts";
 
 interface Operation {
   readonly kind: "add" | "ask" | "answer" | "finish" | "delete" | "restart" | "refresh" | "sweep";
   readonly process: 0 | 1;
   readonly runId: string;
-  readonly fault: Fault;
+  readonly fault: CommitFault;
   /** Begun together with the one after it. */
   readonly isConcurrent: boolean;
 }
@@ -46,7 +45,7 @@ class Process {
   readonly #store: Store;
   runs!: RunRegister<TestRun, TestEvent>;
   /** Of the next commit. */
-  fault: Fault = "none";
+  fault: CommitFault = "none";
   /** Ids are given once: no run comes back. */
   readonly #given: Set<string>;
   /** The steps that it was told of, by run. */
@@ -55,16 +54,7 @@ class Process {
 
   constructor(store: Store, given: Set<string>) {
     this.#given = given;
-    this.#store = alterStore(store, {
-      commit: async (changes, expectations) => {
-        const { fault } = this;
-        this.fault = "none";
-        if (fault === "before") throw new Error("not written");
-        const outcome = await store.commit(changes, expectations);
-        if (fault === "after") throw new Error("the answer was lost");
-        return outcome;
-      },
-    });
+    this.#store = failingStore(store, this);
   }
 
   async start(): Promise<void> {
@@ -96,7 +86,7 @@ class Process {
     }
   }
 
-  async #step(kind: "ask" | "answer" | "finish", runId: string, fault: Fault): Promise<void> {
+  async #step(kind: "ask" | "answer" | "finish", runId: string, fault: CommitFault): Promise<void> {
     const [from, to] = String(WAYS[kind]).split(" ");
     this.fault = fault;
     const taken = await this.runs.advance(runId, (run) => {

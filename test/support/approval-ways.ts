@@ -9,8 +9,8 @@ import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { afterAll } from "vitest";
 import { ALMA, approvedEndpoint, approvingFiles } from "./approving.ts";
-import type { RawClient } from "./daemon.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "./dispatch.ts";
+import { askOnce } from "./daemon.ts";
+import { type TestReply, type TestRequest } from "./dispatch.ts";
 import type { Tables } from "./gateway.ts";
 import { openMcp, type TestMcp } from "./mcp.ts";
 import { CA_EXTENSIONS, OpensslPki } from "./openssl-pki.ts";
@@ -66,20 +66,6 @@ export function makeOperator(): TestOperator {
   const spki = x509.publicKey.export({ type: "spki", format: "der" });
   const fingerprint = createHash("sha256").update(spki).digest("hex");
   return { pki, ca: ca.cert, fingerprint, connection: { cert, key } };
-}
-
-/** Asks on a connection of its own. */
-export async function askRaw(
-  { connect }: { connect(options?: object): Promise<RawClient> },
-  request: TestRequest,
-  options?: object,
-): Promise<TestReply> {
-  const client = await connect(options);
-  client.write(encodeRequest(request));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
 }
 
 const RECIPE = `
@@ -145,7 +131,7 @@ export async function openWays(operator: TestOperator): Promise<WaysServer> {
   let session: Promise<Client> | undefined;
   return {
     ...server,
-    decide: (id, status) => askRaw(server, confirmation(id, status), operator.connection),
+    decide: (id, status) => askOnce(server, confirmation(id, status), operator.connection),
     change: async (what, { endpoint }) => {
       const { directory, daemon } = server;
       const write = (name: string, text: string): void =>
@@ -178,7 +164,7 @@ function overAgtp(
       const request = make(call);
       const presented = escalationId === undefined ? {} : { "Escalation-ID": escalationId };
       const headers = { "Agent-ID": ALMA, ...presented };
-      const { status, body, headers: fields } = await askRaw(server, { ...request, headers });
+      const { status, body, headers: fields } = await askOnce(server, { ...request, headers });
       return answerOf(status === 200, body, fields.get("attribution-record"));
     },
   };

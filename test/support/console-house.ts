@@ -3,14 +3,14 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
 import { ALMA, approvingFiles } from "./approving.ts";
 import { CONSOLE, consoleOf, openConsole, type TestConsole } from "./console.ts";
-import { createDaemon } from "./daemon.ts";
+import { askOnce, createDaemon } from "./daemon.ts";
 import {
   agentFile,
   createDeployment,
   type DeploymentFiles,
   type TestDeployment,
 } from "./deployment.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "./dispatch.ts";
+import { type TestReply, type TestRequest } from "./dispatch.ts";
 
 /** Markup and marks of direction, wherever an agent may write. */
 export const HOSTILE = `<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>\u202e'"&`;
@@ -59,12 +59,7 @@ export async function askHouse(
   agent: string,
   request: TestRequest,
 ): Promise<TestReply> {
-  const client = await house.connect();
-  client.write(encodeRequest({ ...request, headers: { "Agent-ID": agent, ...request.headers } }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
+  return askOnce(house, { ...request, headers: { "Agent-ID": agent, ...request.headers } });
 }
 
 /** Has an agent look at a room: a record in its chain. */

@@ -14,7 +14,7 @@ import { isWireFault } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { daemonFlags } from "../../tools/daemon-flags.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
-import { parseBody, type TestReply } from "./dispatch.ts";
+import { encodeRequest, parseBody, type TestReply, type TestRequest } from "./dispatch.ts";
 
 // Workers are started with their parent's flags, and the bytecode that the build kept fits those of `agtpd` alone.
 process.execArgv = [...daemonFlags(resolve(import.meta.dirname, "../../dist/tools/agtpd.js"))];
@@ -37,7 +37,12 @@ export async function openDaemon(
 ): Promise<TestDaemon> {
   const deployment = createDeployment(files);
   onTestFinished(() => deployment.remove());
-  const daemon = await createDaemon(deployment, env, modules, seat);
+  return serve(deployment, env, modules, seat);
+}
+
+/** Serves a deployment for the running test. */
+export async function serve(...serving: Parameters<typeof createDaemon>): Promise<TestDaemon> {
+  const daemon = await createDaemon(...serving);
   onTestFinished(() => daemon.close());
   return daemon;
 }
@@ -80,6 +85,20 @@ export async function createDaemon(
       await daemon.drain();
     },
   };
+}
+
+/** Asks on a connection of its own; throws where it closes without an answer. */
+export async function askOnce(
+  server: Pick<TestDaemon, "connect">,
+  request: TestRequest | string | Buffer,
+  options?: ConnectionOptions,
+): Promise<TestReply> {
+  const client = await server.connect(options);
+  client.write(Buffer.isBuffer(request) ? request : encodeRequest(request));
+  const [reply] = await client.replies(1);
+  client.destroy();
+  if (reply === undefined) throw new Error("the connection was closed");
+  return reply;
 }
 
 /** One TLS connection; replies are taken in the order in which they came. */

@@ -12,6 +12,20 @@ import { alterStore } from "./store.ts";
 /** How the next commit of a node fails: before it is made, or before its answer arrives. */
 export type CommitFault = "none" | "before" | "after";
 
+/** The store, where the next commit fails as its owner says. */
+export function failingStore(store: Store, owner: { fault: CommitFault }): Store {
+  return alterStore(store, {
+    commit: async (...args) => {
+      const { fault } = owner;
+      owner.fault = "none";
+      if (fault === "before") throw new Error("not written");
+      const outcome = await store.commit(...args);
+      if (fault === "after") throw new Error("the answer was lost");
+      return outcome;
+    },
+  });
+}
+
 /** Which of two nodes. */
 export type At = 0 | 1;
 

@@ -11,7 +11,7 @@ import { ensureCertificate } from "../../src/server/certificate.ts";
 import { startOrderDesk } from "../../tools/sample-upstream.ts";
 import { consoleOf, type TestConsole } from "./console.ts";
 import { askHouse } from "./console-house.ts";
-import { createDaemon } from "./daemon.ts";
+import { serve } from "./daemon.ts";
 import { makeDeployment } from "./deployment.ts";
 import type { TestReply, TestRequest } from "./dispatch.ts";
 
@@ -64,8 +64,7 @@ export async function openPictured(): Promise<TestConsole> {
   for (const name of readdirSync(join(directory, "endpoints/orders"))) {
     rewrite(join(directory, "endpoints/orders", name), ":4481", `:${port}`);
   }
-  const daemon = await createDaemon(deployment);
-  onTestFinished(() => daemon.close());
+  const daemon = await serve(deployment);
   return consoleOf(daemon);
 }
 

@@ -3,7 +3,7 @@
  * the code that made them.
  */
 import { createHash, type KeyObject, verify } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeaderFields } from "../../src/wire/fields.ts";
 
@@ -72,4 +72,10 @@ export function walkChain(records: readonly ReadRecord[], agentId: string): read
     throw new Error(`the chain has ${chain.length} of ${own.length} records`);
   }
   return chain;
+}
+
+/** Takes the last lines of a file away. */
+export function cutLines(path: string, count: number): void {
+  const lines = readFileSync(path, "latin1").split(/(?<=\n)/);
+  writeFileSync(path, lines.slice(0, -count).join(""));
 }

@@ -1,17 +1,12 @@
 /** What is there to be won once is won once, though two workers are asked at the same time. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { askRaw, makeOperator } from "../../support/approval-ways.ts";
-import { ALMA, approvingFiles, booking, ranIn, under } from "../../support/approving.ts";
-import { createDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { makeOperator } from "../../support/approval-ways.ts";
+import { approvingFiles, booking, ranIn, under } from "../../support/approving.ts";
+import { askOnce, createDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
-import {
-  confirmation,
-  refusalOf,
-  resultOf,
-  resumption,
-  suspension,
-} from "../../support/waiting.ts";
+import { byAlma, losses, race } from "../../support/racing.ts";
+import { confirmation, resultOf, resumption, suspension } from "../../support/waiting.ts";
 import { PRIVATE_KEY } from "../../support/workers.ts";
 
 const OPERATOR = makeOperator();
@@ -39,24 +34,6 @@ afterAll(async () => {
   deployment.remove();
 });
 
-function byAlma(request: TestRequest): TestRequest {
-  return { ...request, headers: { "Agent-ID": ALMA, ...request.headers } };
-}
-
-/** The same request on many connections, which the workers share, in one moment. */
-async function race(request: TestRequest): Promise<readonly TestReply[]> {
-  const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => daemon.connect()));
-  for (const client of clients) client.write(encodeRequest(byAlma(request)));
-  const replies = await Promise.all(clients.map(async (client) => (await client.replies(1))[0]));
-  for (const client of clients) client.destroy();
-  return replies.flatMap((reply) => reply ?? []);
-}
-
-function codesOf(replies: readonly TestReply[]): ReadonlySet<string> {
-  const lost = replies.filter(({ status }) => status !== 200);
-  return new Set(lost.map((reply) => refusalOf(reply).join(" ")));
-}
-
 function winners(replies: readonly TestReply[]): readonly TestReply[] {
   return replies.filter(({ status }) => status === 200);
 }
@@ -65,14 +42,14 @@ function winners(replies: readonly TestReply[]): readonly TestReply[] {
 it("runs a call under an approval once", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const request = booking(String(round));
-    const asked = await askRaw(daemon, byAlma(request));
+    const asked = await askOnce(daemon, byAlma(request));
     const id = String(asked.body["escalation_id"]);
-    const decided = await askRaw(daemon, confirmation(id, "accepted"), OPERATOR.connection);
+    const decided = await askOnce(daemon, confirmation(id, "accepted"), OPERATOR.connection);
     expect(decided.status).toBe(200);
-    const replies = await race(under(id, request));
+    const replies = await race([daemon], CONNECTIONS, under(id, request));
     expect(replies).toHaveLength(CONNECTIONS);
     expect(winners(replies)).toHaveLength(1);
-    expect(codesOf(replies)).toEqual(new Set(["409 approval-used"]));
+    expect(losses(replies)).toEqual(new Set(["409 approval-used"]));
   }
   const ran = Array.from({ length: ROUNDS }, (_, room) => `book ${room} Ada`);
   expect(ranIn(daemon).toSorted()).toEqual(ran);
@@ -80,15 +57,15 @@ it("runs a call under an approval once", async () => {
 
 it("says of a call under an approval that it is running, whichever worker has it", async () => {
   const request = { ...booking("9"), path: "/slow/9" };
-  const asked = await askRaw(daemon, byAlma(request));
+  const asked = await askOnce(daemon, byAlma(request));
   const id = String(asked.body["escalation_id"]);
-  await askRaw(daemon, confirmation(id, "accepted"), OPERATOR.connection);
+  await askOnce(daemon, confirmation(id, "accepted"), OPERATOR.connection);
   const client = await daemon.connect();
   client.write(encodeRequest(byAlma(under(id, request))));
   await vi.waitFor(() => expect(ranIn(daemon)).toContain("slow 9"), 20_000);
-  const replies = await race(under(id, request));
+  const replies = await race([daemon], CONNECTIONS, under(id, request));
   client.destroy();
-  expect(codesOf(replies)).toEqual(new Set(["409 approval-used"]));
+  expect(losses(replies)).toEqual(new Set(["409 approval-used"]));
   expect(new Set(replies.map(({ body }) => body["outcome"]))).toEqual(new Set(["running"]));
 });
 
@@ -98,21 +75,25 @@ it("runs a request under an Idempotency-Key once", async () => {
     ...{ method: "RESERVE", path: "/rooms/7", body: { guest: "Ada" } },
     headers: { "Idempotency-Key": "k" },
   };
-  const replies = await race(request);
+  const replies = await race([daemon], CONNECTIONS, request);
   expect(replies).toHaveLength(CONNECTIONS);
   // A worker does not wait for a call that another one runs.
   const codes = ["409 idempotency-outcome-unknown", "409 idempotency-key-in-use"];
-  for (const code of codesOf(replies)) expect(codes).toContain(code);
+  for (const code of losses(replies)) expect(codes).toContain(code);
   expect(winners(replies).length).toBeGreaterThan(0);
   expect(ranIn(daemon).filter((line) => line === "book 7 Ada")).toHaveLength(1);
 });
 
 // AGTP "RESUME"
 it("resumes a session by its nonce once", async () => {
-  const suspended = await askRaw(daemon, byAlma(suspension("s")));
-  const replies = await race(resumption(resultOf(suspended, "resumption_nonce")));
+  const suspended = await askOnce(daemon, byAlma(suspension("s")));
+  const replies = await race(
+    [daemon],
+    CONNECTIONS,
+    resumption(resultOf(suspended, "resumption_nonce")),
+  );
   expect(replies).toHaveLength(CONNECTIONS);
   expect(winners(replies)).toHaveLength(1);
   // Also by the worker that had not heard of the session.
-  expect(codesOf(replies)).toEqual(new Set(["409 nonce-reused"]));
+  expect(losses(replies)).toEqual(new Set(["409 nonce-reused"]));
 });

@@ -1,12 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { KeptDates } from "../../../src/modules/discovery/manifest-dates.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
-import { createDaemon, openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { askOnce, createDaemon, openDaemon, serve, type TestDaemon } from "../../support/daemon.ts";
 import { makeDeployment } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
-import { encodeRequest, type TestReply } from "../../support/dispatch.ts";
+import { type TestReply } from "../../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../../support/hosted-agents.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
@@ -22,11 +22,7 @@ async function ask(
     body = {},
   }: { readonly headers?: Record<string, string>; readonly body?: object },
 ): Promise<TestReply> {
-  const client = await daemon.connect();
-  client.write(encodeRequest({ method, path: "/", headers, body }));
-  const [reply] = await client.replies(1);
-  if (reply === undefined) throw new Error("no reply");
-  return reply;
+  return askOnce(daemon, { method, path: "/", headers, body });
 }
 
 async function datesOf(daemon: TestDaemon): Promise<{ issued: string; updated: string }> {
@@ -51,8 +47,7 @@ describe("the dates of a manifest whose agent has come to another status", () =>
     const suspended = await datesOf(first);
     expect(suspended.updated > began.updated).toBe(true);
     await first.close();
-    const second = await createDaemon(deployment);
-    onTestFinished(() => second.close());
+    const second = await serve(deployment);
     expect(await datesOf(second)).toEqual(suspended);
     await change(second, "REINSTATE");
     const back = await datesOf(second);

@@ -1,8 +1,9 @@
 /** Calls under a contract that an operator has to approve.   docs/approvals.md */
+
 import { createHash, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { makeCertificate } from "../../support/certificate.ts";
-import { encodeRequest } from "../../support/dispatch.ts";
+import { askOnce } from "../../support/daemon.ts";
 import { VERSIONS } from "../../support/mcp.ts";
 import {
   type NegotiatingMcp,
@@ -34,11 +35,9 @@ async function openApproving(): Promise<Approving> {
   return {
     ...server,
     approve: async (escalationId) => {
-      const client = await server.connect({ cert, key });
       const parameters = { escalation_id: escalationId, status: "accepted" };
       const body = JSON.stringify({ method: "CONFIRM", parameters });
-      client.write(encodeRequest({ method: "CONFIRM", path: "/", body }));
-      const [reply] = await client.replies(1);
+      const reply = await askOnce(server, { method: "CONFIRM", path: "/", body }, { cert, key });
       expect(reply?.status).toBe(200);
     },
   };

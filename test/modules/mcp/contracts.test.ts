@@ -1,9 +1,8 @@
 /** Contracts as MCP clients get them, call them and lose them.   AGTP-API §10.1 */
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { createDaemon } from "../../support/daemon.ts";
+import { describe, expect, it } from "vitest";
+import { askOnce, serve } from "../../support/daemon.ts";
 import { endpointFile } from "../../support/deployment.ts";
-import { encodeRequest } from "../../support/dispatch.ts";
 import { connectMcp, postMcp, VERSIONS } from "../../support/mcp.ts";
 import {
   type NegotiatingMcp,
@@ -258,11 +257,9 @@ describe("a requestState", () => {
       expect(result).toMatchObject({ resultType: "complete" });
       expect(result).not.toHaveProperty("isError");
     }
-    const client = await server.connect();
     const body = { target: "lifecycle", agent_id: NORA };
     const headers = { "Agent-ID": NORA };
-    client.write(encodeRequest({ method: "INSPECT", path: "/", headers, body }));
-    const [reply] = await client.replies(1);
+    const reply = await askOnce(server, { method: "INSPECT", path: "/", headers, body });
     expect(reply?.text.match(/rcns_propose_accepted/g)).toHaveLength(1);
   });
 
@@ -313,8 +310,7 @@ describe.each(VERSIONS)("a daemon that is started again, and a client of %s", (v
     const state = await question(server);
     await server.close();
     const configPath = join(server.directory, "agtp-server.toml");
-    const again = await createDaemon({ configPath, directory: server.directory });
-    onTestFinished(() => again.close());
+    const again = await serve({ configPath, directory: server.directory });
     const url = new URL(`http://127.0.0.1:${again.daemon.gatewayPort}/mcp`);
     const token = await server.tokenOf(NORA, { aud: url.href });
     const client = await connectMcp(url, version, { token });

@@ -1,4 +1,5 @@
 /** Which MCP clients hear that their tools are others, and which do not.   MCP "List Changed Notification" */
+
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
@@ -7,8 +8,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, vi } from "vitest";
+import { askOnce } from "../../support/daemon.ts";
 import { agentFile, endpointFile } from "../../support/deployment.ts";
-import { encodeRequest } from "../../support/dispatch.ts";
 import { type McpVersion, VERSIONS } from "../../support/mcp.ts";
 import { type NegotiatingMcp, openNegotiating } from "../../support/mcp-contracts.ts";
 import { current, currentFields } from "../../support/mcp-session.ts";
@@ -59,10 +60,8 @@ async function agtp(
   body: object,
   agentId = NORA,
 ): Promise<number> {
-  const client = await server.connect();
   const headers = { "Agent-ID": agentId };
-  client.write(encodeRequest({ method, path: "/", headers, body }));
-  const [reply] = await client.replies(1);
+  const reply = await askOnce(server, { method, path: "/", headers, body });
   return reply?.status ?? 0;
 }
 

@@ -5,9 +5,9 @@ import type { AnyModule } from "../../../src/app/provision.ts";
 import { McpState } from "../../../src/modules/mcp/mcp-state.ts";
 import { mcpModule } from "../../../src/modules/mcp/module.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
-import { createDaemon, openDaemon } from "../../support/daemon.ts";
+import { askOnce, createDaemon, openDaemon } from "../../support/daemon.ts";
 import { agentFile, makeDeployment } from "../../support/deployment.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
+import { type TestReply, type TestRequest } from "../../support/dispatch.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../../support/mcp.ts";
 import { FIXTURES, node, workflow } from "../../support/openwop-workflows.ts";
@@ -82,12 +82,7 @@ async function until(
 }
 
 async function askAgtp(server: TestMcp, request: TestRequest): Promise<TestReply> {
-  const client = await server.connect();
-  client.write(encodeRequest({ ...request, headers: { "Agent-ID": DESK, ...request.headers } }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
+  return askOnce(server, { ...request, headers: { "Agent-ID": DESK, ...request.headers } });
 }
 
 /** Somebody else says that the run may go on. */

@@ -1,11 +1,12 @@
 /** Calls of MCP clients that wait: for an operator, or for work under way.   MCP Tasks extension */
+
 import { createHash, X509Certificate } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { EscalationRegister } from "../../../src/state/registers/escalation-register.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { makeCertificate } from "../../support/certificate.ts";
+import { askOnce } from "../../support/daemon.ts";
 import { endpointFile } from "../../support/deployment.ts";
-import { encodeRequest } from "../../support/dispatch.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../../support/mcp.ts";
 import { HANDLER_PROCESS } from "../../support/processes.ts";
@@ -37,15 +38,15 @@ async function openWaiting(tables: object = {}, name = "desk.echo"): Promise<Wai
   return {
     ...server,
     decide: async (escalationId, status) => {
-      const client = await server.connect({ cert, key });
       const parameters = { escalation_id: escalationId, status };
-      client.write(
-        encodeRequest({
+      const reply = await askOnce(
+        server,
+        {
           ...{ method: "CONFIRM", path: "/" },
           body: JSON.stringify({ method: "CONFIRM", parameters }),
-        }),
+        },
+        { cert, key },
       );
-      const [reply] = await client.replies(1);
       expect([reply?.status, reply?.body]).toEqual([200, expect.anything()]);
     },
   };

@@ -1,11 +1,12 @@
 /** MCP servers behind tools: what they say in the middle of a call reaches those who are to hear it. */
+
 import { createHash, X509Certificate } from "node:crypto";
 import type { Progress } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { definitionPin } from "../../../src/handlers/mcp/tool-pins.ts";
 import { makeCertificate } from "../../support/certificate.ts";
+import { askOnce } from "../../support/daemon.ts";
 import { endpointFile } from "../../support/deployment.ts";
-import { encodeRequest } from "../../support/dispatch.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../../support/mcp.ts";
 import { ASKING, HOSTILE } from "../../support/mcp-upstream.ts";
 
@@ -52,10 +53,8 @@ async function openBehind(script: string, play = ""): Promise<Asking> {
     ),
   );
   const answer: Asking["answer"] = async (target_id, content) => {
-    const client = await server.connect({ cert, key });
     const body = { target_id, status: "accepted", content };
-    client.write(encodeRequest({ method: "CONFIRM", path: "/", body }));
-    const [reply] = await client.replies(1);
+    const reply = await askOnce(server, { method: "CONFIRM", path: "/", body }, { cert, key });
     expect([reply?.status, reply?.text]).toEqual([200, expect.anything()]);
   };
   return { ...server, answer };

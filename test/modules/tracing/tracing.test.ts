@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CHANNELS, DROPPED_CHANNEL } from "../../../src/dispatch/observer.ts";
 import { type Collector, openCollector, type SentSpan } from "../../support/collector.ts";
-import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { askOnce, openDaemon, type TestDaemon } from "../../support/daemon.ts";
 import {
   agentFile,
   configFile,
@@ -88,13 +88,8 @@ async function ask(
   path: string,
   fields: Readonly<Record<string, string>> = {},
 ): Promise<TestReply> {
-  const client = await daemon.connect();
   const headers = { "Agent-ID": AGENT, ...fields };
-  client.write(encodeRequest({ method, path, headers, body: { secret: "hush" } }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
+  return askOnce(daemon, { method, path, headers, body: { secret: "hush" } });
 }
 
 /** All spans, once one of this name is among them; the daemon is asked nothing any more. */

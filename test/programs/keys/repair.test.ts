@@ -12,7 +12,7 @@ import { configFile, makeDeployment } from "../../support/deployment.ts";
 import type { FindingJson } from "../../support/doctor.ts";
 import { type KeysProgram, makeKeysProgram, makeLauren } from "../../support/keys-program.ts";
 import { flipOctet, leaveCommits } from "../../support/killed-store.ts";
-import { type ReadRecord, readJournal } from "../../support/records.ts";
+import { cutLines, type ReadRecord, readJournal } from "../../support/records.ts";
 import { runIn } from "../../support/terminal.ts";
 
 interface Served {
@@ -53,17 +53,6 @@ async function ask(
   await close();
 }
 
-function cutLines({ segment }: Served, count: number): void {
-  const lines = readFileSync(segment, "latin1").split("\n").slice(0, -1);
-  writeFileSync(
-    segment,
-    lines
-      .slice(0, -count)
-      .map((line) => `${line}\n`)
-      .join(""),
-  );
-}
-
 /** The problems of a start that is refused, and what the log says of it. */
 async function refusalOf(configPath: string) {
   const log: Record<string, unknown>[] = [];
@@ -100,7 +89,7 @@ describe("a journal whose last five records were removed after a clean stop", ()
     const served = await serve();
     const { program, agentId, configPath, records } = served;
     const head = records.at(-1)?.auditId ?? "";
-    cutLines(served, 5);
+    cutLines(served.segment, 5);
     const message = `lacks record ${head} of agent ${agentId}, which is known to have been in its chain`;
 
     const { problems, log } = await refusalOf(configPath);
@@ -204,7 +193,7 @@ describe("a journal whose last five records were removed after a clean stop", ()
     const whole = await program.run(...verify(served, ...args));
     expect([whole.exitCode, whole.err]).toEqual([0, ""]);
     cpSync(served.journal, copy, { recursive: true });
-    cutLines({ ...served, segment: join(copy, "00000001.jws") }, 3);
+    cutLines(join(copy, "00000001.jws"), 3);
     const cut = [...verify(served, ...args)].map((one) => (one === ".agtp/journal" ? "copy" : one));
     expect((await program.run(...cut)).json["broken"]).toMatchObject({ kind: "truncated" });
     rmSync(join(copy, "00000001.jws"));

@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
 import { tellProgress } from "../../../src/programs/mcp/front-command.ts";
 import { runProgram } from "../../../src/programs/shell/run-program.ts";
-import { askRaw, makeOperator, waysFiles } from "../../support/approval-ways.ts";
+import { makeOperator, waysFiles } from "../../support/approval-ways.ts";
 import { ALMA, ranIn } from "../../support/approving.ts";
-import { openDaemon } from "../../support/daemon.ts";
+import { askOnce, openDaemon } from "../../support/daemon.ts";
 import { ALICE, delegationFiles } from "../../support/delegation.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { keepingTerminal } from "../../support/terminal.ts";
@@ -64,7 +64,7 @@ describe("a call that an operator has to approve", () => {
     const task = await send("tools/call", call);
     const decide = async (status: string): Promise<void> => {
       const word = confirmation(escalationIn(task), status);
-      expect((await askRaw(daemon, word, OPERATOR.connection)).status).toBe(200);
+      expect((await askOnce(daemon, word, OPERATOR.connection)).status).toBe(200);
     };
     return { daemon, send, call, task, decide, taskId: task["taskId"] };
   }

@@ -5,10 +5,10 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { mcpProgram } from "../../../src/programs/mcp/command.ts";
 import { ALMA, approvingFiles } from "../../support/approving.ts";
-import { openDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { askOnce, openDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { openDesktop } from "../../support/desktop.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
+import { type TestReply, type TestRequest } from "../../support/dispatch.ts";
 import { DESK, gatewayFiles } from "../../support/gateway.ts";
 import { VERSIONS } from "../../support/mcp.ts";
 import { JUDGE, NORA, negotiationFiles } from "../../support/negotiation.ts";
@@ -176,12 +176,7 @@ describe("the command line of agtp-mcp", () => {
 });
 
 async function ask(server: TestDaemon, request: TestRequest): Promise<TestReply> {
-  const client = await server.connect();
-  client.write(encodeRequest({ ...request, headers: { "Agent-ID": NORA, ...request.headers } }));
-  const [reply] = await client.replies(1);
-  client.destroy();
-  if (reply === undefined) throw new Error("the connection was closed");
-  return reply;
+  return askOnce(server, { ...request, headers: { "Agent-ID": NORA, ...request.headers } });
 }
 
 /** A contract for a pair that a recipe answers; its id. */

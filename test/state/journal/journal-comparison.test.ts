@@ -20,7 +20,7 @@ import { openLedger } from "../../../src/state/records/open-ledger.ts";
 import type { ChainHead } from "../../../src/state/records/record-store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
-import { type ReadRecord, readJournal } from "../../support/records.ts";
+import { cutLines, type ReadRecord, readJournal } from "../../support/records.ts";
 import { type LastingStore, makeLastingStore, openTestState } from "../../support/state.ts";
 
 const ALICE = "a".repeat(64);
@@ -60,18 +60,6 @@ async function damagesOf({ directory, store }: Kept): Promise<readonly JournalDa
     if (error instanceof JournalDamageError) return error.damages;
     throw error;
   }
-}
-
-/** Takes the last lines of a file away. */
-function cutLines(path: string, count: number): void {
-  const lines = readFileSync(path, "latin1").split("\n").slice(0, -1);
-  writeFileSync(
-    path,
-    lines
-      .slice(0, -count)
-      .map((line) => `${line}\n`)
-      .join(""),
-  );
 }
 
 const lost = (record: ReadRecord | undefined, file = "00000001.jws") => ({

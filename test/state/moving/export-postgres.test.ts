@@ -8,14 +8,11 @@ import { StateFileError } from "../../../src/state/moving/read-state-file.ts";
 import { openPostgres } from "../../../src/state/postgres/open.ts";
 import type { PostgresStore } from "../../../src/state/postgres/store.ts";
 import { openState, type ServerState } from "../../../src/state/state.ts";
-import { readAll, type Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
-import { makeDraft } from "../../support/ledger.ts";
+import { ALICE, BOB, entriesOf, grow } from "../../support/moving.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 import { readJournal, readJws, walkChain } from "../../support/records.ts";
 import { openTestStore } from "../../support/store.ts";
-
-const [ALICE, BOB] = ["a".repeat(64), "b".repeat(64)];
 
 const onFault = (error: unknown): never => {
   throw error;
@@ -35,15 +32,6 @@ async function openFiles(directory: string): Promise<ServerState> {
   return state;
 }
 
-async function grow({ ledger, store }: ServerState, count: number): Promise<void> {
-  for (let more = 0; more < count; more += 1) {
-    ledger.add(makeDraft(more % 3 === 0 ? BOB : ALICE));
-    await ledger.settled();
-    const value = { more, text: "ä\u2028\n".repeat(more) };
-    await store.commit([{ kind: "put", collection: "things", key: `key ${more}`, value }]);
-  }
-}
-
 async function textOf(lines: AsyncIterable<string>): Promise<string> {
   let text = "";
   for await (const line of lines) text += line;
@@ -57,12 +45,6 @@ async function* octetsOf(text: string): AsyncGenerator<Buffer> {
 function importInto(store: PostgresStore, text: string, aside?: string) {
   const target = { store, schema: "agtp", aside, onHeader: () => undefined };
   return importPostgres(octetsOf(text), target);
-}
-
-async function entriesOf(store: Store, collection = "things") {
-  const entries: unknown[] = [];
-  for await (const { key, value } of readAll(store, collection)) entries.push([key, value]);
-  return entries;
 }
 
 async function chainIn(url: string, agent: string): Promise<readonly string[]> {

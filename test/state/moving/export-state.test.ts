@@ -7,13 +7,12 @@ import { importState } from "../../../src/state/moving/import-state.ts";
 import { readStateFile, StateFileError } from "../../../src/state/moving/read-state-file.ts";
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { openState, type ServerState } from "../../../src/state/state.ts";
-import { readAll, type Store } from "../../../src/state/store.ts";
+import { type Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
+import { ALICE, BOB, entriesOf, grow } from "../../support/moving.ts";
 import { readJournal, sha256, walkChain } from "../../support/records.ts";
 import { openTestStore } from "../../support/store.ts";
-
-const [ALICE, BOB] = ["a".repeat(64), "b".repeat(64)];
 
 const onFault = (error: unknown): never => {
   throw error;
@@ -24,15 +23,6 @@ async function open(store: Store, directory: string | undefined): Promise<Server
   const state = await openState({ store, journalDirectory, onFault });
   onTestFinished(() => state.close().catch(() => undefined));
   return state;
-}
-
-async function grow({ ledger, store }: ServerState, count: number): Promise<void> {
-  for (let more = 0; more < count; more += 1) {
-    ledger.add(makeDraft(more % 3 === 0 ? BOB : ALICE));
-    await ledger.settled();
-    const value = { more, text: "ä\u2028\n".repeat(more) };
-    await store.commit([{ kind: "put", collection: "things", key: `key ${more}`, value }]);
-  }
 }
 
 async function exported(state: ServerState): Promise<readonly string[]> {
@@ -49,12 +39,6 @@ async function* octetsOf(text: string | Buffer, size = 7): AsyncGenerator<Buffer
 async function importInto(store: Store, directory: string, text: string) {
   const target = { store, directory: join(directory, "journal"), onHeader: () => undefined };
   return importState(octetsOf(text), target);
-}
-
-async function entriesOf(store: Store, collection: string) {
-  const entries: unknown[] = [];
-  for await (const { key, value } of readAll(store, collection)) entries.push([key, value]);
-  return entries;
 }
 
 async function judge(text: string | Buffer): Promise<unknown> {
