@@ -39,7 +39,6 @@ import type { Store } from "../state/store.ts";
 import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
 import type { Config } from "./config/config.ts";
 
-/** A state, or what keeps it from being opened. */
 export type StateOpening<State = ProcessState> =
   | { readonly opened: State; readonly problems?: undefined }
   | {

@@ -74,7 +74,6 @@ export class TaskQueue {
     this.#now = now;
   }
 
-  /** Tells whether one more task of the owner may wait. */
   hasRoom({ key, isKnown }: TaskOwner): boolean {
     const waiting = this.#classOf(isKnown).lanes.get(key)?.tasks.length ?? 0;
     return waiting < MAX_WAITING;

@@ -70,7 +70,6 @@ interface PipelineGates {
   readonly handler: Gate;
 }
 
-/** The parts of a pipeline besides its gates. */
 export interface PipelineParts {
   readonly serverId: string;
   readonly directory: AgentDirectory;

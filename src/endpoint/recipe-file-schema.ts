@@ -15,7 +15,6 @@ import { anyText, distinct, semanticSchema } from "./endpoint-file-schema.ts";
 
 /** The ways to make one result of the steps'. */
 export const AGGREGATION_MODES = ["last", "merge", "list"] as const;
-/** The kinds of a step's parameter. */
 export const SOURCE_KINDS = ["proposal", "previous_step", "constant"] as const;
 
 /** The keys of `[recipe.pattern]`. */

@@ -60,7 +60,6 @@ export interface PlanFailure {
   readonly log: readonly LogEntry[];
 }
 
-/** The limits of a plan beyond the policy. */
 export interface PlanLimits {
   /** The most steps that it may have; never more than the policy allows. */
   readonly maxSteps?: number;

@@ -80,12 +80,10 @@ export function readAgentExtensions(
   return isPlain ? undefined : { fault: "has extensions of an agent, but no agent-id" };
 }
 
-/** Tells whether a text can be an agent's governance zone. */
 function isGovernanceZone(text: string): boolean {
   return GOVERNANCE_ZONE.test(text);
 }
 
-/** Tells whether a text can be an agent's archetype. */
 function isArchetype(text: string): boolean {
   return ARCHETYPE.test(text);
 }

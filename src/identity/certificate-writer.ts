@@ -145,7 +145,6 @@ function encodeExtension({ oid, isCritical, value }: EncodedExtension): Buffer {
   return encodeSequence(encodeOid(oid), ...(isCritical ? [TRUE] : []), octets);
 }
 
-/** The kind of key that is made for an agent. */
 export type KeyKind = "p256" | "ed25519";
 
 interface CertificateSigner {

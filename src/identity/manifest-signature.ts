@@ -11,7 +11,6 @@ import { decodeJws, isSignedBy, keyId, keyOfHeader } from "./jws.ts";
 /** The media type of a manifest.   AGTP-API §8.10 */
 export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 
-/** The verdict on a manifest's signature. */
 export type ManifestVerdict =
   /** By a key that the reader knows. */
   | { readonly kind: "verified"; readonly kid: string }

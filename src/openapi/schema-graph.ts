@@ -13,7 +13,6 @@ const MAX_NEEDED = 400;
 const MAX_CHAIN = 800;
 const HUGE = 1e9;
 
-/** The graph of one reader's schemas. */
 export class SchemaGraph {
   readonly #definition: (reference: string) => JsonSchema;
   readonly #targets = new Map<string, readonly string[]>();

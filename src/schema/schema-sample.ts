@@ -166,7 +166,6 @@ function typeOf(schema: JsonRecord, untyped: "string" | "object"): unknown {
   return hasAny("minLength", "format", "pattern") ? "string" : untyped;
 }
 
-/** The simplest number within the bounds. */
 function sampleNumber(schema: JsonRecord, simplest: 0 | 1): number | undefined {
   const read = (keyword: string, otherwise: number): number => {
     const value = schema[keyword];

@@ -9,7 +9,6 @@ import { MAX_TIMER_MS } from "../base/deadline.ts";
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** The property schemas of a table, by key. */
 export type Properties = Readonly<Record<string, Schema>>;
 
 /** A key without a default: it is absent when the operator writes none. */

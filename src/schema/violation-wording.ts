@@ -91,7 +91,6 @@ function haveSameParameters({ keyword, params: one }: SchemaError, other: Schema
   return true;
 }
 
-/** Violations as a refusal tells of them. */
 interface ViolationReport {
   readonly violations: readonly SchemaViolation[];
   /** The first of them, as a sentence. */

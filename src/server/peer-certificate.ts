@@ -26,7 +26,6 @@ export interface PeerRules {
   readonly clientCa: string | undefined;
 }
 
-/** The verdict whether a peer is served at all. */
 type PeerVerdict =
   | { readonly kind: "admitted"; readonly identity: PeerIdentity }
   | { readonly kind: "refused"; readonly reason: string };

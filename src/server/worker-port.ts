@@ -100,7 +100,6 @@ export class WorkerPort {
     this.#full.add(network);
   }
 
-  /** A connection of its own accepting. */
   accept(lower: RawConnection): void {
     const least = this.#least ?? Number.POSITIVE_INFINITY;
     const lead = Math.min(MAX_LEAD, Math.floor(least / 2)) + this.#ended;

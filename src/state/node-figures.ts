@@ -1,6 +1,5 @@
 /** How a node is, in figures: what its operator watches. */
 
-/** The counts that a store keeps of what was asked of it. */
 export interface StoreCounts {
   commits: number;
   conflicts: number;

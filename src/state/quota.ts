@@ -50,7 +50,6 @@ interface Ranked {
   readonly rank: number;
 }
 
-/** The rank of what is held under a key. */
 type RankOf = (key: string) => Rank;
 
 /** The holdings and characters beyond a bound. */

@@ -39,7 +39,6 @@ interface CrewOptions {
   facts(): Promise<WholeFacts>;
   onStarted(member: CrewMember, answer: Extract<BeginAnswer, { kind: "started" }>): void;
   onPassed(member: CrewMember, ...passed: Parameters<OnPassed>): void;
-  /** A member has so many connections. */
   onCounted(member: CrewMember, connections: number): void;
   onLost(member: CrewMember): void;
 }

@@ -43,7 +43,6 @@ import {
 } from "./call-questions.ts";
 import type { StepsAhead } from "./steps-ahead.ts";
 
-/** The parts that approvals are decided by, and kept with. */
 interface ApprovalParts {
   readonly policy: ApprovalPolicy;
   readonly escalations: EscalationRegister;

@@ -216,7 +216,6 @@ export function faultReply(
   return replyToRefusal(serverError(errorId));
 }
 
-/** The part of a route that an outcome is judged by. */
 type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
 
 /**

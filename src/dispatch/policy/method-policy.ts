@@ -235,7 +235,6 @@ function projectPolicy({
   };
 }
 
-/** The rules that redirects are checked against. */
 interface RedirectRules {
   readonly names: MethodNames;
   readonly file: string;

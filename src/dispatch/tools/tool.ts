@@ -38,7 +38,6 @@ export function isTool({
   return tier === "B" || (method === "EXECUTE" && path !== "/");
 }
 
-/** The hints that MCP has for the effects of a tool. */
 interface ToolHints {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;

@@ -26,7 +26,6 @@ interface AskingServer {
   readonly process: string | undefined;
 }
 
-/** A server's answer that is a question. */
 type Question = HeldAnswer | InputRequired;
 
 /** The most that a server's own note has: it is kept with the question. */

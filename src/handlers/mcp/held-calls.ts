@@ -164,7 +164,6 @@ class HeldCall {
   #reply: ((reply: JsonRecord) => void) | undefined;
   #onFailed: (() => void) | undefined;
 
-  /** Begins the call, and waits for what comes of it. */
   begin(run: RunCall, listener: CallListener): Promise<CallOutcome> {
     return this.#follow(listener, () => {
       const tell = (progress: JsonRecord): void => this.#listener?.onProgress?.(progress);

@@ -19,7 +19,6 @@ import { taskHash } from "./request.ts";
 import { refuseScopes } from "./scopes.ts";
 import type { SeenTokens } from "./token.ts";
 
-/** The rules that arriving tasks are judged by. */
 interface ArrivalRules extends ChainRules {
   readonly seen: Pick<SeenTokens, "take">;
 }

@@ -14,7 +14,6 @@ import type { PeerDirectory, PeerServer } from "./peers.ts";
 import { beyond, isNarrower } from "./scopes.ts";
 import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
 
-/** The rules that a chain is held against. */
 export interface ChainRules extends VouchingRules {
   readonly maxDepth: number;
   /** The key of this server. */

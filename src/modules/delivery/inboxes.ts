@@ -10,7 +10,6 @@ export interface InboxEntry {
   readonly confirmation: Confirmation | undefined;
 }
 
-/** The limits of unread notifications in one inbox. */
 export interface InboxLimits {
   readonly perInbox: number;
   readonly perSender: number;

@@ -6,7 +6,6 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 
-/** The classes of model that a manifest may ask for. */
 export const MANIFEST_CLASSES = [
   "reasoning",
   "writing",

@@ -193,7 +193,6 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
     }
   }
 
-  /** Gives a run the decision of its escalation, where it waits for it. */
   async #answerRun({ escalationId, decision }: Escalation, subject: Subject): Promise<void> {
     if (decision === undefined || decision.status === "deferred") return;
     const { status, reason, agentId, operator } = decision;

@@ -16,7 +16,6 @@ export interface OpenwopState {
   readonly idempotency: Idempotency;
   readonly tokens: InterruptTokens;
   readonly audience: Audience;
-  /** The authority of runs, by the deployment that is served. */
   readonly authority: RunAuthority;
   /** Counts the calls of tools, over AGTP and HTTP alike. */
   readonly toolRates: ToolRates;

@@ -23,7 +23,6 @@ export interface Candidates {
   accepts(number: number): boolean;
 }
 
-/** Candidates, with the scores of the words of a question. */
 interface ScoredCandidates extends Candidates {
   readonly scores: Scores;
 }

@@ -16,7 +16,6 @@ import type { ListedFacet } from "./listed-facets.ts";
 /** Tells whether an entry meets a condition, for this caller. */
 export type Condition = (entry: SearchEntry, asker: Asker) => boolean;
 
-/** A condition that an index has listed the entries of. */
 export interface ListedCondition {
   readonly facet: ListedFacet;
   readonly values: readonly string[];

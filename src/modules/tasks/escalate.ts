@@ -31,7 +31,6 @@ import type { EscalationRegister } from "../../state/registers/escalation-regist
 
 interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
-  /** Tells whether an agent may learn which agents there are. */
   isDisclosedTo(agentId: string): boolean;
   readonly escalations: Pick<EscalationRegister, "open" | "now">;
   /** Names under which the operators are known, in lower case. */

@@ -127,7 +127,6 @@ function hrTime(ms: number): [number, number] {
   return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
 }
 
-/** A metric of prom-client, as it describes it. */
 interface PromMetric {
   readonly name: string;
   readonly help: string;
@@ -159,7 +158,6 @@ interface HistogramPoint {
   };
 }
 
-/** Reads the points of a counter or a gauge. */
 function readPoints({ values }: PromMetric): readonly Point[] {
   return values.map(({ value, labels }) => ({ attributes: texts(labels), value }));
 }

@@ -37,7 +37,6 @@ export class SpanRecord implements SpanLink {
   name: string;
   /** The octets of its name and of some attributes; `name` does not count then. */
   shape: Uint8Array | undefined;
-  /** The span of a request's handler. */
   handler: SpanRecord | undefined;
   /** The listener that began the span of a request, and ends it: two listen while one deployment replaces another. */
   begunBy: object | undefined;

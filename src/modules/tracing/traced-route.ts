@@ -20,7 +20,6 @@ export function tracedRoute(route: Route): TracedRoute {
 class TracedRoute {
   readonly #route: Pick<Route, "method" | "path" | "tier">;
   readonly #shapes = new Map<number, Uint8Array>();
-  /** The shape of its handler's spans. */
   readonly handlerShape: Uint8Array;
   /**
    * True for a function that an endpoint file names, and for a composition: requests that they

@@ -14,7 +14,6 @@ export interface Machine {
   readonly nodeVersion: string;
   /** The status of what a path leads to; undefined where it leads to nothing. */
   status(path: string): FileStatus | undefined;
-  /** The space of the file system that a path is on. */
   space(path: string): DiskSpace;
   /** Asks a database, which may be anywhere. */
   readonly surveyDatabase: typeof surveyDatabase;

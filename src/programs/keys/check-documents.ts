@@ -161,7 +161,6 @@ function signatureChecks(verdict: ManifestVerdict): readonly Check[] {
   }
 }
 
-/** The context of a certificate's check. */
 export interface CertificateContext {
   /** Undefined: issuers are not checked. */
   readonly anchors: readonly X509Certificate[] | undefined;

@@ -14,7 +14,6 @@ import { checkMethods, checkServer, checkVersions } from "./check-server.ts";
 import { checkAgents, checkPolicies, checkSurface } from "./check-surface.ts";
 import { createVocabulary, manifestPlace, type ReportFinding, warnOfOthers } from "./findings.ts";
 
-/** The context of a manifest's check. */
 export interface ManifestContext {
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -216,7 +216,6 @@ const GROUPS: readonly Command[] = [
   group("evidence", "agentcli.evidence", "provider"),
 ];
 
-/** The commands that call, as --help lists them. */
 export const CALL_COMMANDS: readonly Command[] = [
   ...PLAIN_COMMANDS,
   ...MANIFEST_COMMANDS,

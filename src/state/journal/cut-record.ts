@@ -21,7 +21,6 @@ export interface CutSegment {
   readonly sha256: string;
 }
 
-/** The file of chain heads that belongs to a cut. */
 export interface CutHeadsFile {
   readonly file: string;
   readonly sha256: string;

@@ -55,7 +55,6 @@ export class FileJournal implements Journal {
   /** A segment was made whose name is not on the disk yet. */
   #isDirectoryDue = true;
   #active: ActiveSegment;
-  /** The places of records in the active segment. */
   #records: RecordPlaces;
   /** The active segment is finished with so many octets. */
   #fullAt: number;

@@ -76,7 +76,6 @@ function describeCut(cut: JournalCut, begin: CutHead | undefined): ChainCut {
   };
 }
 
-/** The report of a chain whose records are all gone. */
 function nothingLeft({ agentId, begin, trustedHead }: JournalChain): ChainReport {
   const none = { records: 0, first: undefined, last: undefined };
   const counts = { verified: 0, unsigned: 0, unchecked: 0 };

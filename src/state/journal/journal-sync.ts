@@ -155,7 +155,6 @@ export class DurableWrites {
   }
 }
 
-/** A record of which a sync has made sure. */
 interface SyncedRecord {
   readonly auditId: string;
   readonly agentId: string;

@@ -49,7 +49,6 @@ export interface LedgerOptions {
   readonly shared?: SharedRecords;
   /** "process" without it. */
   readonly durability?: Durability;
-  /** Told of each step of a cut of the journal. */
   onCutStep?(step: CutStep): void;
   now?(): number;
 }

@@ -43,7 +43,6 @@ export interface ChainRecord {
   readonly status: number | undefined;
 }
 
-/** In which way a chain can break. */
 type ChainBreakKind =
   | "missing-record"
   | "hash-mismatch"

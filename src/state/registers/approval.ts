@@ -35,7 +35,6 @@ export interface Approval {
   readonly question?: CallQuestion;
 }
 
-/** The question of an upstream in the middle of a call. */
 interface CallQuestion {
   /** The schema of an answer; a stranger's, bounded and checked. */
   readonly schema: Readonly<Record<string, unknown>>;

@@ -114,7 +114,6 @@ export class EscalationRegister {
     return this.#asItIs(this.#escalations.get(escalationId));
   }
 
-  /** Lists all escalations, the newest first. */
   list(): readonly Escalation[] {
     return this.#escalations
       .values()

@@ -168,7 +168,6 @@ class SqliteStore implements Store {
     this.#write(group);
   }
 
-  /** Makes a group of commits, and settles them. */
   #write(group: readonly PendingCommit[]): void {
     const { begin, setRevision, commit } = this.#statements;
     const outcomes: CommitOutcome[] = [];

@@ -262,7 +262,6 @@ function sizeOf(value: unknown): number {
   return Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-/** The kinds of payload that each target takes. */
 const PAYLOAD_KINDS: Readonly<Record<string, readonly string[]>> = {
   main: ["systemEvent"],
   isolated: ["systemEvent", "agentTurn"],

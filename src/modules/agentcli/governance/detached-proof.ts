@@ -133,7 +133,6 @@ function readSshSignature(text: string): SshSignature | string {
 
 const CUT = "the SSH signature is cut short";
 
-/** Tells whether a signature is over a text. */
 function verifySshSignature(signed: SshSignature, text: string): boolean {
   const key = readKey(signed.publicKey);
   const [type, signature] = strings(signed.signature);

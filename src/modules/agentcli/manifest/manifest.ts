@@ -63,7 +63,6 @@ export interface Manifest {
   readonly workflows: readonly Workflow[];
 }
 
-/** The members that a workflow and a task share. */
 export type Governed = Members<"workflow_head"> & Members<"governance"> & Members<"tail">;
 
 export type Workflow = Governed & { readonly tasks: readonly Task[] };

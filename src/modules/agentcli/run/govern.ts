@@ -20,7 +20,6 @@ import {
   refuseRun,
 } from "./execution.ts";
 
-/** A task that may run. */
 export interface GovernedRun {
   readonly kind: "governed";
   readonly cwd: string;

@@ -41,7 +41,6 @@ export type WantedRun = Pick<
   | "upstreamThreadId"
 >;
 
-/** A run that has begun, as its server and this one know it. */
 type BegunRun = Pick<
   AgentRun,
   "upstreamAgentId" | "upstreamRunId" | "deadlineAt" | "mayLackEvents"

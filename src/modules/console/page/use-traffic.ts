@@ -92,7 +92,6 @@ function usePause(query: string | undefined, epoch: string) {
   return { isPaused, held, hold, toggle };
 }
 
-/** The entries that meet a query, from the newest. */
 function useEntries(query: string | undefined) {
   const [found, setFound] = useState<Found>({ query, list: UNLISTED });
   const current = useRef(query);

@@ -6,7 +6,6 @@
 import type { McpCaller, McpFront } from "../front.ts";
 import { isAdmitted } from "../identify.ts";
 
-/** A stream that a client holds open. */
 interface OpenStream {
   /** The client, as it asked last. */
   caller(): McpCaller;

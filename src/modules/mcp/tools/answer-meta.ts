@@ -18,7 +18,6 @@ export function answerMeta(
   return metaMembers({ auditId: record?.auditId, responseId, serverId, jws: record?.jws }, asked);
 }
 
-/** An answer's traces, as far as it has them. */
 interface AnswerTraces {
   readonly auditId: string | undefined;
   readonly responseId: string | undefined;

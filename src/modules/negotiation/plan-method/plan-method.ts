@@ -138,7 +138,6 @@ function isToCome(name: string, steps: readonly PlannedStep[]): boolean {
   return laterOf(steps).some(({ kind, value }) => kind === "proposal" && value === name);
 }
 
-/** The assumptions that a plan rests on, in words. */
 function assumptionsOf(request: PlanRequest, { plan, steps, share }: FoundPlan): readonly string[] {
   const last = steps.at(-1);
   const { recipe_name: recipe } = plan.lineage ?? {};

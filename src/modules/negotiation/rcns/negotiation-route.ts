@@ -131,7 +131,6 @@ function mayRunUnseen({ kind, impact }: SynthesisPlan): boolean {
   return kind === "recipe" || impact === "informational";
 }
 
-/** The most inputs of a request, and of a proposal. */
 const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
 
 /** The plan of a request, or why there is none. */

@@ -88,7 +88,6 @@ export function isMet(goal: Goal, steps: readonly Candidate[]): boolean {
   return steps.some(({ supplies }) => supplies.has(goal));
 }
 
-/** Tells whether steps can all be called, and meet all goals. */
 function isPlan(steps: readonly Candidate[], goals: readonly Goal[]): boolean {
   return goals.every((goal) => isMet(goal, steps)) && arrange(steps).stuck.length === 0;
 }

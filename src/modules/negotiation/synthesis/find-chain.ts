@@ -146,7 +146,6 @@ export interface NoChain {
 const MAX_INPUTS = 1000;
 const MAX_NAMES = 20;
 
-/** Explains the asks that are out of reach. */
 function explainGap(unmet: readonly Ask[], task: SynthesisTask, levels: Levels): NoChain {
   const isUsable = (endpoint: IndexedEndpoint): boolean => task.isUsable(endpoint);
   const ungiven = unmet.filter((ask) => !giversOf(ask).some(isUsable));

@@ -13,7 +13,6 @@ import type { OpenwopState } from "../state.ts";
 import type { ApiAnswer } from "./answer.ts";
 import type { ApiKey, ApiKeys, ApiScope } from "./api-keys.ts";
 
-/** The parts that the API of one deployment serves. */
 export interface ApiParts {
   readonly host: RunHost;
   readonly catalog: AgentCatalog;
@@ -45,7 +44,6 @@ export interface ApiCall extends Authorized {
   header(name: string): string | undefined;
   /** The client's: it ends the waiting. */
   readonly signal: AbortSignal;
-  /** The changes that have to be kept together with the answer. */
   keep(answer: ApiAnswer): readonly AlsoChange[];
 }
 

@@ -239,7 +239,6 @@ function sendError(
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** Answers a call, perhaps as it was answered before. */
 async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswer> {
   const { redact } = call.parts;
   // The answer is kept as it is sent.

@@ -10,7 +10,6 @@ import type { WorkflowNode } from "../workflows/workflow.ts";
 export interface NodeCall {
   readonly run: Run;
   readonly node: WorkflowNode;
-  /** The state of the run when it was begun. */
   readonly state: RunState;
   /** Its input ports, put together. */
   readonly inputs: JsonRecord;
