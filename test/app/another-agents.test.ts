@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { askOnce, createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { agentFile, createDeployment, endpointFile } from "../support/deployment.ts";
-import { type TestReply, type TestRequest } from "../support/dispatch.ts";
+import type { TestReply, TestRequest } from "../support/dispatch.ts";
 import {
   AUDIT,
   NORA,

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
-import { type TestReply } from "../support/dispatch.ts";
+import type { TestReply } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { describeWherePostgresIs, launchPostgres, type TestPostgres } from "../support/postgres.ts";

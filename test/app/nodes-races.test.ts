@@ -7,7 +7,7 @@ import { type Ask, askThrough } from "../support/agntcy.ts";
 import { makeOperator } from "../support/approval-ways.ts";
 import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/approving.ts";
 import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
-import { type TestReply, type TestRequest } from "../support/dispatch.ts";
+import type { TestReply, TestRequest } from "../support/dispatch.ts";
 import { AUDIT, NORA, negotiationFiles, OPT_IN, presenting } from "../support/negotiation.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";

@@ -10,7 +10,7 @@ import { makeChain, makeKeyPair } from "../support/attribution-chain.ts";
 import { askOnce, serve, type TestDaemon } from "../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
-import { type TestReply } from "../support/dispatch.ts";
+import type { TestReply } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { recordOf } from "../support/records.ts";

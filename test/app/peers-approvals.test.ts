@@ -5,7 +5,7 @@ import { makeOperator } from "../support/approval-ways.ts";
 import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { ALICE, delegation, delegationFiles, refusalOf, serverKey } from "../support/delegation.ts";
 import { agentFile, type DeploymentFiles } from "../support/deployment.ts";
-import { type TestReply } from "../support/dispatch.ts";
+import type { TestReply } from "../support/dispatch.ts";
 import { confirmation } from "../support/waiting.ts";
 
 const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR } = makeOperator();

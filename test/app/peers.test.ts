@@ -29,7 +29,7 @@ import {
   makeDeployment,
   type TestDeployment,
 } from "../support/deployment.ts";
-import { type TestReply } from "../support/dispatch.ts";
+import type { TestReply } from "../support/dispatch.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { isSigned, readJournal, recordOf, walkChain } from "../support/records.ts";
 

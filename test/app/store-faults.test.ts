@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { type RunningProgram, startProgram } from "../support/agtpd.ts";
 import { askOnce } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
-import { type TestReply } from "../support/dispatch.ts";
+import type { TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
 import { readJournal, recordOf, walkChain } from "../support/records.ts";
 

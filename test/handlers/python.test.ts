@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { askOnce, serve, type TestDaemon } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
-import { type TestReply } from "../support/dispatch.ts";
+import type { TestReply } from "../support/dispatch.ts";
 import { ROOT } from "../support/source-tree.ts";
 
 const CONCIERGE = "236cd4fdff74c17d27aa23919b929553712401ad5cc44eab5071d2c574ea0ccb";

@@ -10,7 +10,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { afterAll } from "vitest";
 import { ALMA, approvedEndpoint, approvingFiles } from "./approving.ts";
 import { askOnce } from "./daemon.ts";
-import { type TestReply, type TestRequest } from "./dispatch.ts";
+import type { TestReply, TestRequest } from "./dispatch.ts";
 import type { Tables } from "./gateway.ts";
 import { openMcp, type TestMcp } from "./mcp.ts";
 import { CA_EXTENSIONS, OpensslPki } from "./openssl-pki.ts";

@@ -10,7 +10,7 @@ import {
   type DeploymentFiles,
   type TestDeployment,
 } from "./deployment.ts";
-import { type TestReply, type TestRequest } from "./dispatch.ts";
+import type { TestReply, TestRequest } from "./dispatch.ts";
 
 /** Markup and marks of direction, wherever an agent may write. */
 export const HOSTILE = `<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>\u202e'"&`;

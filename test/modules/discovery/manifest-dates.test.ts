@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { askOnce, createDaemon, openDaemon, serve, type TestDaemon } from "../../support/daemon.ts";
 import { makeDeployment } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
-import { type TestReply } from "../../support/dispatch.ts";
+import type { TestReply } from "../../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../../support/hosted-agents.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";

@@ -7,7 +7,7 @@ import { mcpModule } from "../../../src/modules/mcp/module.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { askOnce, createDaemon, openDaemon } from "../../support/daemon.ts";
 import { agentFile, makeDeployment } from "../../support/deployment.ts";
-import { type TestReply, type TestRequest } from "../../support/dispatch.ts";
+import type { TestReply, TestRequest } from "../../support/dispatch.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../../support/mcp.ts";
 import { FIXTURES, node, workflow } from "../../support/openwop-workflows.ts";

@@ -8,7 +8,7 @@ import { ALMA, approvingFiles } from "../../support/approving.ts";
 import { askOnce, openDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { openDesktop } from "../../support/desktop.ts";
-import { type TestReply, type TestRequest } from "../../support/dispatch.ts";
+import type { TestReply, TestRequest } from "../../support/dispatch.ts";
 import { DESK, gatewayFiles } from "../../support/gateway.ts";
 import { VERSIONS } from "../../support/mcp.ts";
 import { JUDGE, NORA, negotiationFiles } from "../../support/negotiation.ts";

@@ -7,7 +7,7 @@ import { importState } from "../../../src/state/moving/import-state.ts";
 import { readStateFile, StateFileError } from "../../../src/state/moving/read-state-file.ts";
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { openState, type ServerState } from "../../../src/state/state.ts";
-import { type Store } from "../../../src/state/store.ts";
+import type { Store } from "../../../src/state/store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
 import { ALICE, BOB, entriesOf, grow } from "../../support/moving.ts";
