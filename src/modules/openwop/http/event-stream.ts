@@ -10,7 +10,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { applyEvent } from "../runs/fold-run.ts";
 import { isOver, isTerminal, type Run, type RunEvent, type RunEventType } from "../runs/run.ts";
 import type { RunHost } from "../runs/run-host.ts";
-import type { RunLog } from "../runs/run-log.ts";
+import { OCTETS_AT_ONCE, type RunLog } from "../runs/run-log.ts";
 import { initialState, type RunState, runSnapshot } from "../runs/run-state.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 
@@ -150,7 +150,6 @@ export interface EventStream {
   readonly ended: AbortSignal;
 }
 
-const READ_AT_ONCE = 100;
 const MAX_BATCH = 500;
 const KEEP_ALIVE_MS = 15_000;
 /** The last that is sent where the server stops before the run is over. */
@@ -221,7 +220,9 @@ class Sender {
     const events = [...(await this.#page())];
     if (bufferMs === 0 || events.length === 0) return events;
     const end = performance.now() + bufferMs;
-    while (!events.some(isUrgent) && events.length < MAX_BATCH && performance.now() < end) {
+    const hasRoom = (): boolean =>
+      events.length < MAX_BATCH && log.octetsOf(events.length) < OCTETS_AT_ONCE;
+    while (!events.some(isUrgent) && hasRoom() && performance.now() < end) {
       const timeoutMs = end - performance.now();
       await log.changed(this.#after, { signals: [signal], timeoutMs });
       events.push(...(await this.#page()));
@@ -230,7 +231,7 @@ class Sender {
   }
 
   async #page(): Promise<readonly RunEvent[]> {
-    const page = await this.#stream.log.events(this.#after, READ_AT_ONCE);
+    const page = await this.#stream.log.events(this.#after);
     this.#after = page.at(-1)?.sequence ?? this.#after;
     return page;
   }

@@ -6,8 +6,8 @@
 
 import { type Ends, within } from "../../../base/deadline.ts";
 import { given } from "../../../base/json-value.ts";
+import { turnOfLong } from "../../../handlers/paced-answers.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import { readEvents } from "../../../runs/event-log.ts";
 import { type EventRules, numberEvents } from "../../../runs/run-kind.ts";
 import type { RunRegister, RunStep, StepOptions } from "../../../runs/run-register.ts";
 import type { RunLimits } from "../config.ts";
@@ -49,8 +49,10 @@ interface EventPage {
 }
 
 const MAX_PAGE_EVENTS = 1000;
-const MAX_PAGE_BYTES = 8 * 1_048_576;
+const MAX_PAGE_BYTES = 1_048_576;
+/** Events that are read in one turn of the loop, and octets of them where they are long: one is read in any case. */
 const READ_AT_ONCE = 100;
+export const OCTETS_AT_ONCE: number = 524_288;
 
 /** How events are kept. */
 type AppendOptions = Pick<StepOptions, "isHolders">;
@@ -66,7 +68,7 @@ export class RunLog {
   readonly #options: RunLogOptions;
   readonly #rules: EventRules<Omit<RunEvent, "sequence">>;
   /** By what is read: the readings that are under way. */
-  readonly #readings = new Map<string, Promise<readonly RunEvent[]>>();
+  readonly #readings = new Map<number, Promise<readonly RunEvent[]>>();
   #state: RunState;
 
   constructor(options: RunLogOptions) {
@@ -88,7 +90,7 @@ export class RunLog {
 
   /** The request to pause the run behind the node that is executed. */
   get pause(): PauseRequest | undefined {
-    return this.#options.register.find(this.run.runId)?.pause;
+    return this.#entry?.pause;
   }
 
   /** Keeps that the run is to be paused, unless it has come to rest meanwhile. */
@@ -135,21 +137,36 @@ export class RunLog {
    * Events behind a sequence, in order. Listeners that hear of an event all want the same: they are given one
    * reading of it, which took as long for each of them as all else about it.
    */
-  events(after: number, limit: number): Promise<readonly RunEvent[]> {
-    const wanted = `${after} ${limit}`;
-    const underWay = this.#readings.get(wanted);
+  events(after: number): Promise<readonly RunEvent[]> {
+    const underWay = this.#readings.get(after);
     if (underWay !== undefined) return underWay;
-    const { register, run } = this.#options;
-    const reading = register
-      .events(run.runId, after, limit)
-      .finally(() => this.#readings.delete(wanted));
-    this.#readings.set(wanted, reading);
+    const reading = this.#read(after).finally(() => this.#readings.delete(after));
+    this.#readings.set(after, reading);
     return reading;
   }
 
   /** All events behind a sequence, in order; some of them are read at once. */
-  eventsBehind(after: number): AsyncGenerator<RunEvent> {
-    return readEvents(this.#options.register, this.run.runId, after, READ_AT_ONCE);
+  async *eventsBehind(after: number): AsyncGenerator<RunEvent> {
+    for (let last = after; ; ) {
+      const page = await this.events(last);
+      yield* page;
+      last = page.at(-1)?.sequence ?? last;
+      if (page.length === 0 || last + 1 === this.#known) return;
+    }
+  }
+
+  /** The octets of so many events, by what they have on average: nothing is known of one before it is read. */
+  octetsOf(count: number): number {
+    const { eventCount = 0, eventBytes = 0 } = this.#entry ?? {};
+    return eventCount === 0 ? 0 : (count * eventBytes) / eventCount;
+  }
+
+  /** Those of a long log in a turn of the loop of their own, and no more than one turn is for. */
+  async #read(after: number): Promise<readonly RunEvent[]> {
+    const { register: runs, run } = this.#options;
+    await turnOfLong(this.#entry?.eventBytes ?? 0);
+    const most = Math.ceil(OCTETS_AT_ONCE / Math.max(1, this.octetsOf(1)));
+    return runs.events(run.runId, after, Math.min(READ_AT_ONCE, most));
   }
 
   /** Wanted events behind a sequence, as far as one answer goes: bounded in number and in octets. */
@@ -205,8 +222,12 @@ export class RunLog {
 
   /** So many events are known of. */
   get #known(): number {
+    return this.#entry?.eventCount ?? 0;
+  }
+
+  get #entry(): RunEntry | undefined {
     const { register: runs, run } = this.#options;
-    return runs.find(run.runId)?.eventCount ?? 0;
+    return runs.find(run.runId);
   }
 
   #until(isDone: (state: RunState) => boolean, wait: Ends): Promise<void> {

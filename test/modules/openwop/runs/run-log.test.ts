@@ -1,5 +1,5 @@
 /** Runs that two ask something of at once: each finds the same log, and nobody is left waiting. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { isRecord } from "../../../../src/base/json-value.ts";
 import type { Run } from "../../../../src/modules/openwop/runs/run.ts";
 import type { RunCaller } from "../../../../src/modules/openwop/runs/run-entry.ts";
@@ -214,13 +214,51 @@ describe("events of a run that many listen to", () => {
     const log = await logOf(await openWorkflowRuns(store));
     await log.append([{ type: "run.started", payload: {} }]);
     readings = 0;
-    const pages = await Promise.all(Array.from({ length: 50 }, () => log.events(-1, 100)));
+    const pages = await Promise.all(Array.from({ length: 50 }, () => log.events(-1)));
     expect(readings).toBe(1);
     expect(new Set(pages).size).toBe(1);
     expect(pages[0]?.map(({ type }) => type)).toEqual(["run.started"]);
-    await Promise.all([log.events(0, 100), log.events(-1, 10)]);
+    await Promise.all([log.events(0), log.events(-1)]);
     expect(readings).toBe(3);
     await log.append([{ type: "node.started", payload: {}, nodeId: "one" }]);
-    expect(await log.events(-1, 100)).toHaveLength(2);
+    expect(await log.events(-1)).toHaveLength(2);
+  });
+
+  it("are read a megabyte at a time where they are long, in turns of their own", async () => {
+    const memory = createMemoryStore();
+    const readings: number[] = [];
+    const turns: number[] = [];
+    let turn = 0;
+    const count = (): void => {
+      turn += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    onTestFinished(() => clearImmediate(next));
+    const store = alterStore(memory, {
+      list: async (collection, options) => {
+        const page = await memory.list(collection, options);
+        if (options?.prefix !== `${RUN.runId}/` || page.length === 0) return page;
+        readings.push(page.length);
+        turns.push(turn);
+        return page;
+      },
+    });
+    const log = await logOf(await openWorkflowRuns(store));
+    const text = "x".repeat(300_000);
+    await log.append([{ type: "run.started", payload: { text } }]);
+    for (let nth = 0; nth < 7; nth += 1) {
+      await log.append([{ type: "node.started", payload: { text }, nodeId: `n${nth}` }]);
+    }
+    const first = await log.page(-1);
+    expect(first.events).toHaveLength(3);
+    expect(first.isComplete).toBe(false);
+    readings.length = 0;
+    turns.length = 0;
+    const all: number[] = [];
+    for await (const { sequence } of log.eventsBehind(-1)) all.push(sequence);
+    expect(all).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(readings).toEqual([2, 2, 2, 2]);
+    expect(new Set(turns).size).toBe(4);
   });
 });
