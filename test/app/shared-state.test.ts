@@ -67,6 +67,8 @@ describeWithPostgres("agtpd state and PostgreSQL", () => {
     expect(await state(files, "export", file)).toMatchObject({ exitCode: 0, err: "" });
 
     const shared = makeNode(await postgres().makeDatabase());
+    const gone = await state(shared, "import", `${file}.gone`);
+    expect([gone.exitCode, gone.err]).toEqual([2, expect.stringContaining("cannot read ")]);
     expect(await state(shared, "import", file)).toMatchObject({ exitCode: 0, err: "" });
     const again = await state(shared, "import", file);
     expect([again.exitCode, again.err]).toEqual([

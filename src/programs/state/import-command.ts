@@ -96,7 +96,7 @@ async function importFrom(source: string, config: Config): Promise<Imported> {
   try {
     const beside = { ...config, store: { ...config.store, path } };
     const report = await withStore(beside, (store) =>
-      importState(createReadStream(source), {
+      importState(octetsOf(source), {
         ...{ store, directory: journal },
         onHeader: ({ server_id }) => checkServer(server_id, config),
       }),
@@ -126,7 +126,7 @@ async function importShared(source: string, config: Config, replaces: boolean): 
   const aside = replaces ? `${schema.slice(0, MAX_SCHEMA - suffix.length)}${suffix}` : undefined;
   try {
     return await withPostgres(config, async (store) => {
-      const { isSetAside, ...report } = await importPostgres(createReadStream(source), {
+      const { isSetAside, ...report } = await importPostgres(octetsOf(source), {
         ...{ store, schema, aside },
         onHeader: ({ server_id }) => checkServer(server_id, config),
       });
@@ -136,6 +136,11 @@ async function importShared(source: string, config: Config, replaces: boolean): 
     if (error instanceof ImportRefusal) throw new CommandRefusal(error.message);
     throw explained(error, source);
   }
+}
+
+/** Opens the file when it is read, so that what is wrong with it is told to its reader. */
+async function* octetsOf(source: string): AsyncGenerator<Buffer> {
+  yield* createReadStream(source);
 }
 
 function checkServer(serverId: string, { server }: Config): void {

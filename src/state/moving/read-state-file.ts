@@ -37,6 +37,8 @@ export type ReadLine =
       readonly chains: number;
     };
 
+const BEHIND = "stands behind the end";
+
 /** Reads the octets of a file. @throws StateFileError at the first line that does not hold. */
 export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenerator<ReadLine> {
   const digest = createHash("sha256");
@@ -47,9 +49,12 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
   let links: ChainLinks | undefined;
   let number = 0;
   let isOver = false;
-  for await (const raw of linesOf(octets, () => number + 1)) {
+  const lines = new OctetLines(MAX_LINE_BYTES, () =>
+    lineError(number + 1, "is longer than any that an export has"),
+  );
+  for await (const raw of linesOf(octets, lines)) {
     number += 1;
-    if (isOver) throw lineError(number, "stands behind the end");
+    if (isOver) throw lineError(number, BEHIND);
     const text = raw.toString("utf8");
     const one = readStateLine(text);
     if (one?.kind === "failed") throw new StateFileError(`is not whole: ${one.message}`);
@@ -100,6 +105,7 @@ export async function* readStateFile(octets: AsyncIterable<Buffer>): AsyncGenera
     }
   }
   if (!isOver) throw new StateFileError(`ends behind line ${number}, before it is whole`);
+  if (lines.rest().length > 0) throw lineError(number + 1, BEHIND);
 }
 
 /** Readers walk into values; JSON of newer versions of Node knows no bound of its own. */
@@ -128,13 +134,7 @@ function lineError(number: number, message: string): StateFileError {
   return new StateFileError(`line ${number} ${message}`);
 }
 
-async function* linesOf(
-  octets: AsyncIterable<Buffer>,
-  number: () => number,
-): AsyncGenerator<Buffer> {
-  const lines = new OctetLines(MAX_LINE_BYTES, () =>
-    lineError(number(), "is longer than any that an export has"),
-  );
+async function* linesOf(octets: AsyncIterable<Buffer>, lines: OctetLines): AsyncGenerator<Buffer> {
   for await (const chunk of octets) yield* lines.take(chunk);
 }
 

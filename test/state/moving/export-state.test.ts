@@ -210,7 +210,9 @@ describe("a file that is not as it was written", () => {
 
   it("is refused with lines behind the end, and with none at all", async () => {
     const lines = await makeFile();
-    expect(String(await judge([...lines, lines[1]].join("")))).toContain("stands behind the end");
+    for (const more of [lines[1], "\n", "half a line"]) {
+      expect(String(await judge([...lines, more].join("")))).toContain("stands behind the end");
+    }
     expect(String(await judge(""))).toContain("before it is whole");
     expect(String(await judge(`${lines[0]}{}\n`))).toContain("line 2 is none that an export has");
   });
