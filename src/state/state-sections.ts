@@ -51,9 +51,10 @@ export const storeSection: Schema = table("Where contracts, records and runs are
     "Where it is kept; memory is lost when the server ends",
   ),
   path: path(".agtp/state.db", "The database file of sqlite"),
-  url: optional(
-    secret("The database of postgres; its password is best taken from the environment"),
-  ),
+  url: optional({
+    ...secret("The database of postgres; its password is best taken from the environment"),
+    pathParameters: ["sslcert", "sslkey", "sslrootcert"],
+  }),
   schema: word(
     "agtp",
     "^[a-z_][a-z0-9_]{0,62}$",

@@ -173,6 +173,6 @@ export function compileConfigSchema(code: Options["code"] = {}): Ajv2020 {
     // The schema is the program's own, and its code runs seldom.
     ...{ validateSchema: false, code: { optimize: false, ...code } },
   });
-  ajv.addVocabulary(["expected", "isPath"]);
+  ajv.addVocabulary(["expected", "isPath", "pathParameters"]);
   return ajv;
 }

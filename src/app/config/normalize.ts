@@ -25,9 +25,7 @@ interface Conversion {
 }
 
 function convert(value: unknown, schema: Schema, conversion: Conversion): unknown {
-  if (typeof value === "string") {
-    return schema["isPath"] === true ? resolve(conversion.directory, value) : value;
-  }
+  if (typeof value === "string") return convertText(value, schema, conversion);
   if (Array.isArray(value)) {
     const items = asTable(schema["items"]);
     return value.map((item) => convert(item, items, conversion));
@@ -43,6 +41,28 @@ function convert(value: unknown, schema: Schema, conversion: Conversion): unknow
     return [conversion.rename(key), convert(member, asTable(properties[key]), inner)];
   });
   return Object.fromEntries(entries);
+}
+
+function convertText(value: string, schema: Schema, { directory }: Conversion): string {
+  if (schema["isPath"] === true) return resolve(directory, value);
+  const named = schema["pathParameters"];
+  return Array.isArray(named) ? resolveParameters(value, named, directory) : value;
+}
+
+/** A URL whose parameters of these names are paths; everything else in it is left as it is. */
+function resolveParameters(url: string, named: readonly unknown[], directory: string): string {
+  const [beforeQuery = "", ...query] = url.split("?");
+  if (query.length === 0) return url;
+  const parameters = query
+    .join("?")
+    .split("&")
+    .map((parameter) => {
+      const path = new URLSearchParams(parameter);
+      const [[name, given] = ["", ""]] = path;
+      if (!named.includes(name) || given === "") return parameter;
+      return `${name}=${encodeURIComponent(resolve(directory, given))}`;
+    });
+  return `${beforeQuery}?${parameters.join("&")}`;
 }
 
 /** The name that a key of the file has in the program. */

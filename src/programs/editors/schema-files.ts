@@ -83,7 +83,7 @@ const BY_NAME: ReadonlySet<string> = new Set(["properties", "patternProperties"]
 /** Members that are values, not schemas. */
 const LITERAL: ReadonlySet<string> = new Set(["default", "enum", "const", "required"]);
 /** Annotations of ours; a default that is no value means that there is none. */
-const OWN: ReadonlySet<string> = new Set(["expected", "isPath", "$schema"]);
+const OWN: ReadonlySet<string> = new Set(["expected", "isPath", "pathParameters", "$schema"]);
 const VARIABLE = "\\$\\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}]*)?\\}";
 
 /** The schema of a file, as JSON text. */

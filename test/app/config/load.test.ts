@@ -47,6 +47,23 @@ describe("loadConfig", () => {
     ]);
   });
 
+  it("takes files that the URL of a database names for relative to the configuration", () => {
+    const files = { "tls/a b.pem": "", "tls/key.pem": "" };
+    const parameters = "sslcert=tls%2Fa+b.pem&sslkey=tls/key.pem&application_name=a%20b";
+    const url = `postgres://a%2Fb:c%25@db.example/x?${parameters}`;
+    const store = `[store]\ndriver = "postgres"\nurl = "\${DATABASE_URL}"\n`;
+    const { config, problems } = load(`${MINIMAL}${store}`, files, { DATABASE_URL: url });
+    expect(problems).toEqual([]);
+    const file = (name: string) => encodeURIComponent(join(config?.directory ?? "", "tls", name));
+    expect(config?.store.url).toBe(
+      `postgres://a%2Fb:c%25@db.example/x?sslcert=${file("a b.pem")}&sslkey=${file("key.pem")}&application_name=a%20b`,
+    );
+    const gone = load(`${MINIMAL}${store}`, {}, { DATABASE_URL: `${url}&sslrootcert=no.pem` });
+    expect(written(gone.problems)).toEqual([
+      expect.stringMatching(/^store\.url: ".*\/no\.pem" does not exist$/),
+    ]);
+  });
+
   it.each(["0", "1.5", '"many"'])("takes %s for no number of workers", (workers) => {
     expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toHaveLength(1);
   });
