@@ -5,7 +5,7 @@
 import { createRequire } from "node:module";
 import type { Client, Pool, PoolClient, PoolConfig } from "pg";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import { reasonOf } from "../../base/thrown.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import { isAnswer } from "./fault.ts";
 
@@ -33,18 +33,24 @@ type PostgresPool =
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 10_000;
 const MAX_CONNECTIONS = 8;
+/** How long no further connection is asked for after the server has refused one. */
+const FULL_MS = 10_000;
+/** Refusals of one connection more: a server's, and a pooler's. */
+const TOO_MANY: readonly string[] = ["53300", "08P01"];
+/** What is committed is kept, whatever the role's own default: replies tell of it. */
+const KEEP_COMMITS = `SELECT set_config('synchronous_commit', 'on', false)
+  WHERE current_setting('synchronous_commit') = 'off'`;
 /**
  * The server looks so often whether the other end is still there: else a statement that waits for a lock goes on
  * waiting when nobody waits for it any more, and each that is asked in its place takes another connection of the
  * server's.
  */
-const LOOK_FOR_END = {
-  text: "SET client_connection_check_interval = 2000",
-  query_timeout: CONNECT_MS,
-} as const;
+const LOOK_FOR_END = "SET client_connection_check_interval = 2000";
 const MAX_PEM_BYTES = 1_048_576;
 const BARE_PERCENT = /%(?![0-9a-f]{2})/i;
 const PROTOCOLS = ["postgres:", "postgresql:"];
+/** A list of hosts, which libpq takes, stands behind the password, in which a comma is one. */
+const SEVERAL_HOSTS = /^[^/]*,/;
 
 /** What is wrong with a location, by itself; undefined: nothing that can be known without a server. */
 export function findLocationFault(location: PostgresLocation): LocationFault | undefined {
@@ -55,6 +61,9 @@ function readLocation({ url, ca }: PostgresLocation) {
   const [beforeQuery = "", query = ""] = url.split("?", 2);
   if (!PROTOCOLS.some((protocol) => beforeQuery.startsWith(`${protocol}//`))) {
     return faulty("url", 'must start with "postgres://"');
+  }
+  if (SEVERAL_HOSTS.test(beforeQuery.replace(/^.*?\/\/(?:[^/]*@)?/, ""))) {
+    return faulty("url", "names several hosts: name one that is the primary, whichever that is");
   }
   if (BARE_PERCENT.test(url)) {
     return faulty("url", "has a % that two hexadecimal digits do not follow: %25 stands for one");
@@ -84,7 +93,7 @@ export function makePool(location: PostgresLocation): PostgresPool {
     const driver = createRequire(import.meta.url)("pg") as typeof import("pg");
     // Reads the URL, which a pool does not before it connects.
     new driver.Client(config);
-    const pool = new driver.Pool({ ...config, Client: notingClient(driver), onConnect });
+    const pool = makeWaitingPool(driver, { ...config, Client: notingClient(driver), onConnect });
     // An idle connection that ends is replaced when the next is needed.
     pool.on("error", () => undefined);
     // So is one that ends between two statements of a transaction, or more than once: the next fails.
@@ -99,16 +108,72 @@ export function makePool(location: PostgresLocation): PostgresPool {
 /** The reasons for which connections were not made. */
 const reasons = new WeakSet<object>();
 
-/** A server whose system cannot tell refuses, and is used all the same. */
+/** A server whose system cannot tell refuses to look, and is used all the same. */
 async function onConnect(client: Pick<Client, "query">): Promise<void> {
-  try {
-    await client.query(LOOK_FOR_END);
-  } catch (error) {
-    if (isAnswer(error)) return;
-    if (error instanceof Error) reasons.add(error);
-    throw error;
+  for (const text of [KEEP_COMMITS, LOOK_FOR_END]) {
+    const asked = { text, query_timeout: CONNECT_MS };
+    try {
+      await client.query(asked);
+    } catch (error) {
+      if (isAnswer(error)) continue;
+      if (error instanceof Error) reasons.add(error);
+      throw error;
+    }
   }
 }
+
+/**
+ * A pool that is refused one connection more waits for one of those that it has: who shares a server, or has few
+ * connections there, is served all the same.
+ */
+function makeWaitingPool(driver: typeof import("pg"), config: PoolConfig): Pool {
+  class WaitingPool extends driver.Pool {
+    #fullUntil = Number.NEGATIVE_INFINITY;
+    /** Those that were made; `totalCount` has those that may be refused as well. */
+    #made = 0;
+
+    constructor() {
+      super(config);
+      this.on("connect", () => (this.#made += 1));
+      this.on("remove", () => (this.#made -= 1));
+    }
+
+    override connect(): Promise<PoolClient>;
+    override connect(callback: OnConnected): void;
+    override connect(callback?: OnConnected): Promise<PoolClient> | undefined {
+      const connected = this.#connect();
+      if (callback === undefined) return connected;
+      connected.then(
+        (client) => callback(undefined, client, (failed) => client.release(failed)),
+        (error) => callback(error, undefined, () => undefined),
+      );
+      return undefined;
+    }
+
+    async #connect(): Promise<PoolClient> {
+      const until = performance.now() + CONNECT_MS;
+      if (performance.now() > this.#fullUntil) this.options.max = MAX_CONNECTIONS;
+      for (;;) {
+        try {
+          return await super.connect();
+        } catch (error) {
+          const isFull = TOO_MANY.includes(codeOf(error)) && this.#made > 0;
+          if (!isFull || performance.now() > until) throw error;
+          this.options.max = this.#made;
+          this.#fullUntil = performance.now() + FULL_MS;
+        }
+      }
+    }
+  }
+  return new WaitingPool();
+}
+
+/** Told of a connection of a pool, or of why there is none. */
+type OnConnected = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  release: (failed?: Error | boolean) => void,
+) => void;
 
 /** A client that notes why it was not connected: a server, or a pooler before it, may refuse by any code. */
 function notingClient(driver: typeof import("pg")): new () => Client {
@@ -139,6 +204,16 @@ const MODES: Readonly<Record<string, string>> = {
   ...{ false: "disable", "0": "disable" },
 };
 
+const WORDS = '"disable", "require" or "verify-full"';
+
+/** Variables give the driver what a URL lacks; those words of this one leave open whether there is TLS. */
+const OPEN: readonly string[] = ["", "disable", "allow", "prefer"];
+
+function modeOfEnvironment(): string | undefined {
+  const { PGSSLMODE: mode = "" } = process.env;
+  return OPEN.includes(mode) ? undefined : mode;
+}
+
 /** Takes the TLS parameters out of the URL: the driver would put what they say in the place of all else. */
 function readTls(
   parameters: URLSearchParams,
@@ -152,7 +227,8 @@ function readTls(
     return value;
   };
   const [ssl, rootCert, cert, key] = ["ssl", "sslrootcert", "sslcert", "sslkey"].map(take);
-  const mode = take("sslmode") ?? (ssl && (MODES[ssl] ?? ssl));
+  const named = take("sslmode") ?? (ssl && (MODES[ssl] ?? ssl));
+  const mode = named ?? modeOfEnvironment();
   // Every server takes the other way as well.
   take("sslnegotiation");
   switch (mode) {
@@ -168,7 +244,9 @@ function readTls(
     case "verify-full":
       break;
     default:
-      return faulty("url", 'has another sslmode than "disable", "require" or "verify-full"');
+      return named === undefined
+        ? faulty("url", `has no sslmode, and that of PGSSLMODE is another than ${WORDS}`)
+        : faulty("url", `has another sslmode than ${WORDS}`);
   }
   if ((cert === undefined) !== (key === undefined)) {
     return faulty("url", "has only one of sslcert and sslkey");
@@ -180,7 +258,7 @@ function readTls(
       name === "ca" ? readCertificates("", path) : readBoundedFile(path, MAX_PEM_BYTES);
     if (fault !== undefined) {
       return name === "ca"
-        ? faulty("ca", fault)
+        ? faulty(ca === undefined ? "url" : "ca", fault)
         : faulty("url", `${JSON.stringify(path)} ${fault}`);
     }
     read[name] = text;

@@ -23,17 +23,22 @@ const CLASSES: Readonly<Record<string, StoreFaultKind>> = {
 };
 const STATES: Readonly<Record<string, StoreFaultKind>> = {
   "25006": "read-only",
+  "25P03": "unreachable",
   "42501": "refused",
   "42703": "unusable",
   "42P01": "refused",
   "53100": "full",
+  "57014": "unusable",
 };
+/** The server has ended the connection by itself: a transaction of it was idle for too long. */
+const IDLE_TRANSACTION = "25P03";
 
 /** Tells whether the server itself refused a statement: then nothing of its transaction is kept. */
 export function isAnswer(thrown: unknown): boolean {
   const code = codeOf(thrown);
   // What ends the connection as well may have been said by whatever stands between.
-  return SQLSTATE.test(code) && !code.startsWith("57P") && !code.startsWith("08");
+  const isEnd = code.startsWith("57P") || code.startsWith("08") || code === IDLE_TRANSACTION;
+  return SQLSTATE.test(code) && !isEnd;
 }
 
 /** Tells whether a transaction lost against another and can be made again. */
@@ -59,5 +64,5 @@ export async function again<Done>(attempt: () => Promise<Done>): Promise<Done> {
 export function postgresFaultKind(thrown: unknown): StoreFaultKind | undefined {
   const code = codeOf(thrown);
   if (!SQLSTATE.test(code)) return "unreachable";
-  return STATES[code] ?? CLASSES[code.slice(0, 2)] ?? (isRace(thrown) ? "unreachable" : undefined);
+  return STATES[code] ?? CLASSES[code.slice(0, 2)] ?? (isRace(thrown) ? "unusable" : undefined);
 }

@@ -130,6 +130,7 @@ export async function openNode(
 
 /** Codes of OpenSSL for a chain that does not lead to a CA that is known. */
 const NO_DATABASE = "3D000";
+const NO_PASSWORD = /client password must be a/;
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_SSL_)/;
 
 /** Says why a database could not be asked, at which key of `[store]`. */
@@ -146,6 +147,10 @@ export function describeFault(error: unknown): SchemaFault {
   if (/does not support SSL/.test(reason)) {
     const hint = "switch TLS on there, or say sslmode=disable where nobody can listen";
     return { key: "url", message: "the server has no TLS, which the URL asks for", hint };
+  }
+  if (NO_PASSWORD.test(reason)) {
+    const hint = "in the URL, in the variable PGPASSWORD, or in the file of PGPASSFILE";
+    return { key: "url", message: "the server asks for a password, and there is none", hint };
   }
   if (codeOf(error) === NO_DATABASE) {
     return { key: "url", message: `the server has no such database: ${reason}` };

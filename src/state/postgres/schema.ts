@@ -138,8 +138,12 @@ async function makeOrCheck(client: PoolClient, schema: string): Promise<SchemaFa
 async function findTablesFault(
   client: PoolClient,
   schema: string,
-  { role, isEnough }: Rights,
+  { role, isEnough, missing }: Rights,
 ): Promise<SchemaFault | undefined> {
+  if (missing.length > 0) {
+    const message = `"${schema}" has tables of another program, or not all of this one's: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} not there`;
+    return { key: "schema", message, hint: "put back a whole copy, or name a schema of its own" };
+  }
   if (!isEnough) {
     const message = `the role ${role} may not read and write all tables of the schema "${schema}"`;
     return { key: "schema", message, hint: grants(schema, role) };
@@ -161,6 +165,7 @@ interface Rights {
   readonly role: string;
   readonly hasSchema: boolean;
   readonly hasTables: boolean;
+  readonly missing: readonly string[];
   /** All that a daemon does with the tables that there are. */
   readonly isEnough: boolean;
   /** Make the schema where there is none, and the tables in it. */
@@ -170,7 +175,8 @@ interface Rights {
 async function readRights(client: PoolClient, schema: string): Promise<Rights> {
   const { rows } = await client.query<Rights>(
     `SELECT quote_ident(current_user) AS role,
-        count(*) FILTER (WHERE c.relname = 'meta') > 0 AS "hasTables",
+        count(*) > 0 AS "hasTables",
+        ARRAY(SELECT unnest($2::text[]) EXCEPT SELECT unnest(array_agg(c.relname::text))) AS missing,
         coalesce(bool_and(has_schema_privilege(n.oid, 'USAGE')
           AND has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
           AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE')),

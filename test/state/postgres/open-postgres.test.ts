@@ -1,5 +1,7 @@
 /** A database that cannot be used is a problem at its key, which says what to do. */
-import { describe, expect, it } from "vitest";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { formatProblem } from "../../../src/base/problem.ts";
 import { openStore } from "../../../src/state/open-store.ts";
 import { findLocationFault } from "../../../src/state/postgres/driver.ts";
@@ -37,6 +39,16 @@ describe("the location of a PostgreSQL that no URL reader takes", () => {
   });
 });
 
+describe("the location of a PostgreSQL that is several", () => {
+  it("is a problem that says so, and a comma in a password is none", () => {
+    const faultOf = (url: string) => findLocationFault({ url, schema: "agtp" })?.message;
+    const several = "postgres://agtp:hu,sh@a.example:5432,b.example/agtp?target_session_attrs=any";
+    expect(faultOf(several)).toMatch(/^names several hosts: /);
+    expect(faultOf("postgres://a.example,b.example/agtp")).toMatch(/^names several hosts: /);
+    expect(faultOf("postgres://agtp:hu,sh@a.example/ag,tp")).toBeUndefined();
+  });
+});
+
 describeWithPostgres("opening a store in PostgreSQL", () => {
   it("makes the schema once, and finds it again", async () => {
     const url = await postgres().makeDatabase();
@@ -57,6 +69,36 @@ describeWithPostgres("opening a store in PostgreSQL", () => {
     expect(await refusalOf(url)).toMatch(/store\.schema: "agtp" has schema version 99, this build/);
     await postgres().query("UPDATE agtp.meta SET value = 'x' WHERE name = 'schema_version'", url);
     expect(await refusalOf(url)).toContain('"agtp" has tables of another program');
+  });
+
+  it("refuses a schema that lacks a table, as half of a dump that was put back leaves it", async () => {
+    const url = await postgres().makeDatabase();
+    await openPostgres(url);
+    await postgres().query("DROP TABLE agtp.changes, agtp.nodes", url);
+    const refused = await refusalOf(url);
+    expect(refused).toMatch(/store\.schema: "agtp" has tables of another .*: (changes|nodes), /);
+    expect(refused).toContain(" are not there (put back a whole copy, ");
+    await postgres().query("DROP TABLE agtp.meta", url);
+    expect(await refusalOf(url)).toMatch(/store\.schema: .*\bmeta\b.* are not there/);
+  });
+
+  it("says that a password is asked for, where none is given", async () => {
+    const url = await postgres().makeDatabase();
+    await postgres().query("CREATE ROLE locked LOGIN PASSWORD 'x'");
+    const rules = join(postgres().directory, "rules");
+    writeFileSync(rules, "local all locked scram-sha-256\nlocal all all trust\n");
+    chmodSync(rules, 0o644);
+    await postgres().query(`ALTER SYSTEM SET hba_file = '${rules}'`);
+    onTestFinished(async () => {
+      await postgres().query("ALTER SYSTEM RESET hba_file");
+      postgres().crash();
+      postgres().start();
+    });
+    postgres().crash();
+    postgres().start();
+    expect(await refusalOf(url.replace("//agtp@", "//locked@"))).toMatch(
+      /store\.url: the server asks for a password, and there is none \(.*PGPASSWORD/,
+    );
   });
 
   it("shows the statement where the role may not make the schema", async () => {
