@@ -11,7 +11,7 @@ import { pairText } from "../../catalog/pair.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { toolHints } from "../../dispatch/tools/tool.ts";
 import { nextToolName } from "../../dispatch/tools/tool-names.ts";
-import { saidIn } from "../../modules/mcp/tasks/work-state.ts";
+import { isPassing, saidIn } from "../../modules/mcp/tasks/work-state.ts";
 import { toolInputSchema, withOutput } from "../../modules/mcp/tools/tool-description.ts";
 import { byName as inOrder, type ListedTool } from "../../modules/mcp/tools/toolbox.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -120,6 +120,8 @@ type Described = Omit<ServerTool, "name"> & { readonly tool: Omit<Tool, "name"> 
 /** More are callable, and are no tools. */
 const MAX_TOOLS = 50;
 const TIMEOUT_MS = 30_000;
+/** Said of a contract that has to be asked for again. */
+const NOT_NOW = "not now";
 const METHOD = /^[A-Z][A-Z_-]{0,63}$/;
 const PATH = /^\/\S{0,2047}$/;
 
@@ -150,8 +152,12 @@ export class ServerContracts {
     const described = await Promise.all(
       entries.map(async (entry) => [entry.synthesisId, await this.#describe(entry)] as const),
     );
-    this.#described = new Map(described);
-    return described.flatMap(([, one]) => (one === undefined ? [] : [this.#named(one, isTaken)]));
+    this.#described = new Map(
+      described.flatMap(([id, one]) => (one === NOT_NOW ? [] : [[id, one] as const])),
+    );
+    return described.flatMap(([, one]) =>
+      typeof one === "object" ? [this.#named(one, isTaken)] : [],
+    );
   }
 
   /** The newest of each pair; a server that lists none has none. */
@@ -170,12 +176,14 @@ export class ServerContracts {
     return [...newest.values()].slice(0, MAX_TOOLS);
   }
 
-  async #describe(entry: Entry): Promise<Described | undefined> {
+  /** Undefined: it is no tool. */
+  async #describe(entry: Entry): Promise<Described | typeof NOT_NOW | undefined> {
     const { synthesisId } = entry;
     if (this.#described.has(synthesisId)) return this.#described.get(synthesisId);
     const parameters = { target: "contract", synthesis_id: synthesisId };
     const asking = { method: "INSPECT", path: "/", parameters, timeoutMs: TIMEOUT_MS };
     const { status, body } = await this.#parts.ask(asking);
+    if (isPassing(status, body)) return NOT_NOW;
     if (status !== 200 || !isRecord(body) || isTooDeep(body)) return undefined;
     const { endpoint } = saidIn(body);
     return isRecord(endpoint) ? describe(entry, endpoint) : undefined;
