@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
@@ -76,6 +76,30 @@ describe("SIGHUP", () => {
     client.write(Buffer.concat([call("QUERY", "/novelties"), echo(1)]));
     const replies = await client.replies(2);
     expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+  });
+});
+
+describe("SIGUSR1", () => {
+  it("opens no debugger, in a daemon or its workers", async () => {
+    const { configPath } = makeDeployment(
+      serverFiles({ server: { workers: 2 } }, { "handlers.mjs": PLAIN_HANDLERS }),
+    );
+    const daemon = await startProgram(configPath);
+    const { pid = 0 } = daemon.child;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    const workers = children
+      .trim()
+      .split(" ")
+      .filter((child) => readFileSync(`/proc/${child}/cmdline`, "utf8").includes("agtpd-worker"));
+    expect(workers).toHaveLength(2);
+    for (const each of [pid, ...workers]) process.kill(Number(each), "SIGUSR1");
+    const client = await daemon.connect();
+    client.write(echo(1));
+    expect((await client.replies(1)).map(({ status }) => status)).toEqual([200]);
+    daemon.child.kill("SIGHUP");
+    await daemon.line("reloaded");
+    daemon.child.kill("SIGTERM");
+    expect(await daemon.outcome).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
