@@ -75,9 +75,18 @@ export interface Listener {
  */
 const TURN_MS = 5;
 
-/** Builds a listener; nothing is bound yet. */
-export function createListener(options: ListenerOptions): Listener {
-  const { onFault, sendBudget, ledger, limits, dispatcher } = options;
+/**
+ * Builds a listener; nothing is bound yet. No function in it names its options as a whole, which would
+ * keep the first deployment in memory behind every other.
+ */
+export function createListener({
+  onFault,
+  sendBudget,
+  ledger,
+  limits,
+  dispatcher,
+  ...options
+}: ListenerOptions): Listener {
   const context = {
     ...{ onFault, sendBudget, ledger, limits, dispatcher },
     batcher: new WriteBatcher(),
@@ -139,7 +148,7 @@ export function createListener(options: ListenerOptions): Listener {
     async listen(host, port) {
       acceptor.listen({ host, port, backlog: 1024 });
       await once(acceptor, "listening");
-      acceptor.on("error", quietened(options.onFault));
+      acceptor.on("error", quietened(onFault));
       takeHandles(acceptor, accept);
       return acceptor.address() as net.AddressInfo;
     },

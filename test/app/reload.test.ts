@@ -1,6 +1,8 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { queryObjects } from "node:v8";
 import { describe, expect, it } from "vitest";
+import { Pipeline } from "../../src/dispatch/pipeline.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { configFile, type DeploymentFiles, endpointFile } from "../support/deployment.ts";
@@ -49,6 +51,18 @@ describe("a reload", () => {
     const paths = Object.values(manifest?.["endpoints"] ?? {}).map(({ path }) => path);
     expect(paths).toContain("/novelties");
     expect(paths).not.toContain("/blobs");
+  });
+
+  it("keeps nothing of the deployments before in memory, the first included", async () => {
+    const gateway = { enabled: true, port: 0 };
+    const server = await openDaemon(serverFiles({ gateway, console: gateway }));
+    const countServed = (): number => queryObjects(Pipeline, { format: "count" });
+    const served = countServed();
+    for (let round = 0; round < 2; round += 1) {
+      expect(await server.daemon.reload()).toEqual([]);
+      expect((await ask(server, call("QUERY", "/blobs", { size: 1 }))).status).toBe(200);
+    }
+    await expect.poll(countServed).toBeLessThanOrEqual(served);
   });
 
   it("runs the handlers' code as it is then", async () => {
