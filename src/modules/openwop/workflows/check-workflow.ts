@@ -126,44 +126,97 @@ export const SUB_WORKFLOW = "core.subWorkflow";
 /** Generated for agents, which are checked where they are installed. */
 const OF_AGENT = /^agent-/;
 
-/** Everything that is wrong, for each workflow, a node that leads to another one a step. */
+/** A node that begins a run of another workflow. */
+interface Link {
+  readonly from: WorkflowDefinition;
+  /** Of the node. */
+  readonly at: number;
+  readonly child: string;
+}
+
+/**
+ * Everything that is wrong, for each workflow, in time that grows with their number and their links: first
+ * what is wrong with a link by itself, then, in rounds, what leads to workflows that are not served for it.
+ */
 export function* findingDangling(workflows: Definitions): Paced<readonly DanglingFault[]> {
+  const links = yield* listingLinks(workflows);
+  const circles = circlesOf(workflows, links);
   const faults: DanglingFault[] = [];
-  for (const { definition } of workflows.values()) {
-    for (const [at, { typeId, config }] of definition.nodes.entries()) {
-      if (typeId !== SUB_WORKFLOW) continue;
-      yield;
-      const message = faultOf(definition, String(config["workflowId"]), workflows);
-      const key = `nodes[${at}].config.workflowId`;
-      if (message !== undefined) faults.push({ workflowId: definition.id, key, message });
+  const dropped = new Set<string>();
+  const drop = ({ from, at }: Link, message: string): void => {
+    faults.push({ workflowId: from.id, key: `nodes[${at}].config.workflowId`, message });
+    dropped.add(from.id);
+  };
+  const leading = new Map<string, Link[]>();
+  for (const link of links) {
+    yield;
+    const message = faultOf(link, workflows, circles);
+    if (message !== undefined) drop(link, message);
+    else if (!OF_AGENT.test(link.child)) {
+      const others = leading.get(link.child);
+      if (others === undefined) leading.set(link.child, [link]);
+      else others.push(link);
     }
+  }
+  // A set is walked with what is added on the way.
+  for (const gone of dropped) {
+    for (const link of leading.get(gone) ?? []) drop(link, missing(gone));
+    yield;
   }
   return faults;
 }
 
+function* listingLinks(workflows: Definitions): Paced<readonly Link[]> {
+  const links: Link[] = [];
+  for (const { definition: from } of workflows.values()) {
+    yield;
+    for (const [at, { typeId, config }] of from.nodes.entries()) {
+      if (typeId === SUB_WORKFLOW) links.push({ from, at, child: String(config["workflowId"]) });
+    }
+  }
+  return links;
+}
+
 function faultOf(
-  { id, tenantId }: WorkflowDefinition,
-  child: string,
+  { from: { id, tenantId }, child }: Link,
   workflows: Definitions,
+  circles: ReadonlyMap<string, number>,
 ): string | undefined {
   const found = workflows.get(child)?.definition;
-  if (found === undefined) {
-    return OF_AGENT.test(child) ? undefined : `"${child}" is no workflow of this server`;
-  }
+  if (found === undefined) return OF_AGENT.test(child) ? undefined : missing(child);
   if (found.tenantId !== undefined && found.tenantId !== tenantId) {
     return `"${child}" is another tenant's workflow`;
   }
-  return leadsTo(child, id, workflows) ? `"${child}" leads back to this workflow` : undefined;
+  const isBack = circles.get(child) === circles.get(id);
+  return isBack ? `"${child}" leads back to this workflow` : undefined;
 }
 
-function leadsTo(from: string, to: string, workflows: Definitions): boolean {
-  const seen = new Set([from]);
-  // A set is walked with what is added on the way.
-  for (const at of seen) {
-    if (at === to) return true;
-    for (const { typeId, config } of workflows.get(at)?.definition.nodes ?? []) {
-      if (typeId === SUB_WORKFLOW) seen.add(String(config["workflowId"]));
+function missing(child: string): string {
+  return `"${child}" is no workflow of this server`;
+}
+
+/** A number for each workflow, the same for those of which each leads to the others.   Tarjan 1972 */
+function circlesOf(workflows: Definitions, links: readonly Link[]): ReadonlyMap<string, number> {
+  const children = new Map(Array.from(workflows.keys(), (id) => [id, new Set<string>()]));
+  for (const { from, child } of links) if (workflows.has(child)) children.get(from.id)?.add(child);
+  const circles = new Map<string, number>();
+  const numbers = new Map<string, number>();
+  const way: string[] = [];
+  // As deep as there are workflows, of which a server has a thousand.
+  const visit = (id: string): number => {
+    const own = numbers.size;
+    let lowest = own;
+    numbers.set(id, own);
+    way.push(id);
+    for (const child of children.get(id) ?? []) {
+      if (circles.has(child)) continue;
+      lowest = Math.min(lowest, numbers.get(child) ?? visit(child));
     }
-  }
-  return false;
+    if (lowest === own) {
+      for (const one of way.splice(way.lastIndexOf(id))) circles.set(one, own);
+    }
+    return lowest;
+  };
+  for (const id of workflows.keys()) if (!numbers.has(id)) visit(id);
+  return circles;
 }

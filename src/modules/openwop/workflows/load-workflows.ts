@@ -84,16 +84,11 @@ function* droppingDangling(
   workflows: Map<string, Workflow>,
   filesOf: ReadonlyMap<string, string>,
 ): Paced<readonly Problem[]> {
-  const problems: Problem[] = [];
-  for (;;) {
-    const faults = yield* findingDangling(workflows);
-    if (faults.length === 0) return problems;
-    // Dropping one may leave another without its own.
-    for (const { workflowId, key, message } of faults) {
-      problems.push({ file: filesOf.get(workflowId) ?? "", key, message });
-      workflows.delete(workflowId);
-    }
-  }
+  const faults = yield* findingDangling(workflows);
+  for (const { workflowId } of faults) workflows.delete(workflowId);
+  return faults.map(({ workflowId, key, message }) => {
+    return { file: filesOf.get(workflowId) ?? "", key, message };
+  });
 }
 
 type Reading =

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../../src/base/problem.ts";
 import { nodeTypes } from "../../../../src/modules/openwop/nodes/known-nodes.ts";
+import { findingDangling } from "../../../../src/modules/openwop/workflows/check-workflow.ts";
 import { loadWorkflows } from "../../../../src/modules/openwop/workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "../../../../src/modules/openwop/workflows/workflow.ts";
 import { createSchemaCompiler } from "../../../../src/schema/schema.ts";
@@ -268,6 +269,42 @@ describe("loadWorkflows", () => {
       'agents/openwop/workflows/b.json: nodes[0].config.workflowId: "a" leads back to this workflow',
       'agents/openwop/workflows/c.json: nodes[0].config.workflowId: "a" is no workflow of this server',
     ]);
+  });
+
+  it("tells of a workflow's every link to one that is not served", () => {
+    const calls = (id: string, ...ids: readonly string[]) =>
+      workflow(
+        id,
+        ids.map((workflowId, at) => node(`n${at}`, "core.subWorkflow", { config: { workflowId } })),
+      );
+    const files = { a: calls("a", "b", "c", "ok"), b: calls("b", "gone"), c: calls("c", "b") };
+    const { ids, problems } = load({ ...files, ok });
+    expect(ids).toEqual(["ok"]);
+    const at = (file: string, place: number) =>
+      `agents/openwop/workflows/${file}.json: nodes[${place}].config.workflowId:`;
+    expect(problems.toSorted()).toEqual([
+      `${at("a", 0)} "b" is no workflow of this server`,
+      `${at("a", 1)} "c" is no workflow of this server`,
+      `${at("b", 0)} "gone" is no workflow of this server`,
+      `${at("c", 0)} "b" is no workflow of this server`,
+    ]);
+  });
+
+  it("looks at each link of a long row of workflows once, whose last leads to nothing", () => {
+    const ids = Array.from({ length: 1_000 }, (_, at) => `w${at}`);
+    const row = ids.map((id, at) => {
+      const config = { workflowId: `w${at + 1}` };
+      return [
+        id,
+        { definition: workflow(id, [node("call", "core.subWorkflow", { config })]) },
+      ] as const;
+    });
+    const finding = findingDangling(new Map(row));
+    let steps = 0;
+    let step = finding.next();
+    for (; step.done !== true; step = finding.next()) steps += 1;
+    expect(step.value).toHaveLength(ids.length);
+    expect(steps).toBeLessThanOrEqual(3 * ids.length);
   });
 
   it("serves what leads back under a condition, and what reads a channel", () => {
