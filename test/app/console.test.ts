@@ -352,7 +352,7 @@ describe("a change", () => {
     expect(shown.waiting[0].context.call.input).toEqual({ room: "7", guest: "Ada" });
     const guest = "Ada".repeat(2_000);
     const asked = await ask(daemon, ALMA, { ...booking("8"), body: { guest } });
-    const long = asked.body["escalation_id"];
+    const long = String(asked.body["escalation_id"]);
     const { waiting: rows } = (await operator.get("/api/approvals")).body;
     const row = rows.find((one: { escalation_id: string }) => one.escalation_id === long);
     expect(row.context).toEqual({ call: { method: "BOOK", path: "/rooms/8" } });
