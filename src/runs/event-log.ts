@@ -80,12 +80,11 @@ export async function* readEvents<Event extends NumberedEvent>(
   source: EventSource<Event>,
   runId: string,
   after: number,
-  atOnce: number = PAGE,
 ): AsyncGenerator<Event> {
   for (let last = after; ; ) {
-    const page = await source.events(runId, last, atOnce);
+    const page = await source.events(runId, last, PAGE);
     yield* page;
-    if (page.length < atOnce) return;
+    if (page.length < PAGE) return;
     last = page.at(-1)?.sequence ?? last;
   }
 }
