@@ -18,7 +18,14 @@ type Started = ReturnType<typeof handleSignals>;
 /** Serves or checks the deployment that the command line names; a refusal ends the process. */
 export async function runDaemon(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
   if (flags.json && !flags.check) throw usage("--json goes with --check");
-  if (flags.check && flags.inspectOnly) throw usage("expected --check or --inspect-only, got both");
+  const { check: isCheck, inspectOnly, watch } = flags;
+  const asked = Object.entries({
+    "--check": isCheck,
+    "--inspect-only": inspectOnly,
+    "--watch": watch,
+  });
+  const [one, other] = asked.flatMap(([name, isAsked]) => (isAsked === true ? name : []));
+  if (other !== undefined) throw usage(`expected ${one} or ${other}, got both`);
   const options: DaemonOptions = {
     configPath: flags.config,
     ...(flags.host === undefined ? {} : { host: flags.host }),

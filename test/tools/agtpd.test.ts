@@ -47,6 +47,19 @@ describe("agtpd", () => {
     }
   });
 
+  it("exits 2 for options of which one alone can be meant", async () => {
+    const pairs = [
+      ["--check", "--watch"],
+      ["--inspect-only", "--watch"],
+      ["--check", "--inspect-only"],
+    ];
+    const outcomes = await Promise.all(pairs.map((args) => runProgram({ args })));
+    for (const [at, { code, stdout, stderr }] of outcomes.entries()) {
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain(`expected ${pairs[at]?.join(" or ")}, got both`);
+    }
+  });
+
   it("says why a start failed, and exits 1, also where a worker's did", async () => {
     // A file of the console's page, which is read as it is opened.
     const preload = `
