@@ -118,9 +118,7 @@ export function replaceText({ directory, file, before, after }: Replacement): st
   try {
     const root = realpathSync(directory);
     const path = realpathSync(resolve(directory, file));
-    if (path === root || !isWithin(root, path)) {
-      return "lies outside of the deployment directory";
-    }
+    if (!isWithin(root, path)) return "lies outside of the deployment directory";
     accessSync(path, constants.W_OK);
     const status = statSync(path);
     if (!status.isFile() || status.size > MAX_BYTES) return CHANGED;

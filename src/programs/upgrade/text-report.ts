@@ -1,5 +1,6 @@
 /** The report for people: what changed, whether the version says so, what breaks where, what to do about it. */
 import pc from "picocolors";
+import { clip } from "../../base/json-value.ts";
 import { isError } from "../../base/problem.ts";
 import type { Catalog, Verb } from "../../catalog/catalog.ts";
 import { defuse, defuseLine, type Output } from "../shell/terminal.ts";
@@ -107,8 +108,7 @@ function sectionLines({ added, removed, changed }: SectionDiff, arrow: string): 
 
 /** A line of a catalog is a stranger's. */
 function text(value: string): string {
-  const line = defuseLine(value);
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+  return clip(defuseLine(value), 100);
 }
 
 const HEADINGS: Readonly<Record<ConflictGroup, string>> = {
