@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { formatProblem } from "../../src/base/problem.ts";
 import { openStore } from "../../src/state/open-store.ts";
 import { makeDirectory } from "../support/directory.ts";
@@ -110,17 +110,6 @@ describeWithPostgres("a PostgreSQL that is reached over TLS", () => {
     for (const mode of ["?ssl=no-verify", "?sslmode=prefer"]) {
       expect(await problemsOf(url("localhost", mode))).toContain("store.url: has another sslmode");
     }
-    // A URL that says nothing is read with the variable that other clients of PostgreSQL read.
-    onTestFinished(() => void vi.unstubAllEnvs());
-    for (const [word, told] of [
-      ["verify-full", "store.ca: the server's certificate is not trusted"],
-      ["verify-fully", "store.url: has no sslmode, and that of PGSSLMODE is another than"],
-    ] as const) {
-      vi.stubEnv("PGSSLMODE", word);
-      expect(await problemsOf(url("localhost", ""))).toContain(told);
-      expect(await problemsOf(url("localhost", "?sslmode=disable"))).toBe("");
-    }
-    vi.unstubAllEnvs();
     // Other parameters take nothing of the mode away.
     const both = await problemsOf(url("localhost", "?sslmode=verify-full&ssl=false"));
     expect(both).toContain("store.ca: the server's certificate is not trusted");

@@ -204,16 +204,6 @@ const MODES: Readonly<Record<string, string>> = {
   ...{ false: "disable", "0": "disable" },
 };
 
-const WORDS = '"disable", "require" or "verify-full"';
-
-/** Variables give the driver what a URL lacks; those words of this one leave open whether there is TLS. */
-const OPEN: readonly string[] = ["", "disable", "allow", "prefer"];
-
-function modeOfEnvironment(): string | undefined {
-  const { PGSSLMODE: mode = "" } = process.env;
-  return OPEN.includes(mode) ? undefined : mode;
-}
-
 /** Takes the TLS parameters out of the URL: the driver would put what they say in the place of all else. */
 function readTls(
   parameters: URLSearchParams,
@@ -227,8 +217,7 @@ function readTls(
     return value;
   };
   const [ssl, rootCert, cert, key] = ["ssl", "sslrootcert", "sslcert", "sslkey"].map(take);
-  const named = take("sslmode") ?? (ssl && (MODES[ssl] ?? ssl));
-  const mode = named ?? modeOfEnvironment();
+  const mode = take("sslmode") ?? (ssl && (MODES[ssl] ?? ssl));
   // Every server takes the other way as well.
   take("sslnegotiation");
   switch (mode) {
@@ -244,9 +233,7 @@ function readTls(
     case "verify-full":
       break;
     default:
-      return named === undefined
-        ? faulty("url", `has no sslmode, and that of PGSSLMODE is another than ${WORDS}`)
-        : faulty("url", `has another sslmode than ${WORDS}`);
+      return faulty("url", 'has another sslmode than "disable", "require" or "verify-full"');
   }
   if ((cert === undefined) !== (key === undefined)) {
     return faulty("url", "has only one of sslcert and sslkey");
