@@ -98,19 +98,20 @@ describe("value", () => {
     });
   });
 
-  it("takes about as long for many short texts as for a long one", () => {
+  it("takes not much longer for many short texts than to read them", () => {
     const redactor = redactorOf({ DOOR: "opensesame" });
-    const piece = "abcdefghijkl";
-    const leastMs = (value: unknown): number => {
-      const spent = Array.from({ length: 5 }, () => {
+    const leastMs = (work: () => unknown): number => {
+      const spent = Array.from({ length: 7 }, () => {
         const startedAt = cpuMs();
-        redactor.value(value);
+        work();
         return cpuMs() - startedAt;
       });
       return Math.min(...spent);
     };
-    const longMs = leastMs(piece.repeat(49_000));
-    expect(leastMs(Array.from({ length: 49_000 }, () => piece))).toBeLessThan(8 * longMs);
+    const texts = Array.from({ length: 49_000 }, () => "abcdefghijkl");
+    const readMs = leastMs(() => JSON.parse(JSON.stringify(texts)));
+    // An iterator over the matches of each form takes far longer than the look for them.
+    expect(leastMs(() => redactor.value(texts))).toBeLessThan(16 * readMs);
   });
 
   it("leaves alone what has no secret", () => {
