@@ -94,7 +94,7 @@ function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
     const isFurther = ({ escalationId }: Escalation): boolean =>
       typeof after !== "string" || escalationId < after;
     const further = seen.filter(isFurther);
-    const shown = further.slice(0, Number(limit));
+    const shown = fitting(further.slice(0, Number(limit)));
     const next = further.length > shown.length ? shown.at(-1)?.escalationId : undefined;
     return floorResult(call, {
       escalations: shown.map(escalationView),
@@ -103,6 +103,19 @@ function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
       ...given({ next }),
     });
   };
+}
+
+/** Characters of JSON in one answer, which is written at once: the contexts of a page may be 128 MB. */
+const MOST_CHARACTERS = 524_288;
+
+/** As many as one answer has room for, and one at least. */
+function fitting(escalations: readonly Escalation[]): readonly Escalation[] {
+  let room = MOST_CHARACTERS;
+  const end = escalations.findIndex(({ context }, at) => {
+    room -= JSON.stringify(context ?? null).length;
+    return room < 0 && at > 0;
+  });
+  return end < 0 ? escalations : escalations.slice(0, end);
 }
 
 function isWanted(status: string, wanted: unknown): boolean {

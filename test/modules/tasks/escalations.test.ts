@@ -444,6 +444,28 @@ describe("QUERY /escalations", () => {
     expect(second).toEqual({ ids: ids.slice(2), next: undefined });
   });
 
+  it("shows no more at a time than half a megabyte of contexts, and each once", async () => {
+    const server = await openServer(negotiationFiles());
+    const context = { note: "x".repeat(16_000) };
+    const tasks = Array.from({ length: 40 }, (_, at) => `t-${at}`);
+    for (const task of tasks) await escalated(server, task, { context });
+    const sizes: number[] = [];
+    const seen = new Set<unknown>();
+    let query = "limit=200";
+    for (;;) {
+      const reply = await askAs(server, NORA, { ...list(), query });
+      const { escalations, next } = reply.body["result"] as unknown as {
+        readonly escalations: readonly { readonly escalation_id: string }[];
+        readonly next?: string;
+      };
+      sizes.push(escalations.length);
+      for (const one of escalations) seen.add(one.escalation_id);
+      if (next === undefined) break;
+      query = `limit=200&after=${next}`;
+    }
+    expect([sizes, seen.size]).toEqual([[32, 8], 40]);
+  });
+
   it("shows what is open unless it is asked for more", async () => {
     const server = await openServer(negotiationFiles());
     const id = await escalated(server, "t-1");
