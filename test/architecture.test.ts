@@ -5,7 +5,7 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../src/base/version.ts";
 import { GATE_NAMES } from "../src/dispatch/gates/gate.ts";
-import { ROOT, readModules, type SourceModule } from "./support/source-tree.ts";
+import { packageOf, ROOT, readModules, type SourceModule } from "./support/source-tree.ts";
 
 const sources = readModules("src");
 const tools = readModules("tools");
@@ -325,13 +325,6 @@ describe("package.json", () => {
     }
   });
 });
-
-function packageOf(specifier: string): string {
-  return specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/");
-}
 
 function readJson(file: string): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
   return JSON.parse(readFileSync(join(ROOT, file), "utf8"));

@@ -6,6 +6,7 @@ import { makeDirectory } from "../support/directory.ts";
 import { ALICE, discoveryFiles } from "../support/discovery.ts";
 import { encodeRequest, openServer, type TestReply } from "../support/dispatch.ts";
 import { openJwksServer } from "../support/jwks-server.ts";
+import { recordOf } from "../support/records.ts";
 import { openTestState } from "../support/state.ts";
 import { ISSUER, type IssuerKey, makeIssuerKey, signToken } from "../support/token-issuer.ts";
 
@@ -38,12 +39,6 @@ function booking(authorization?: string) {
   return { method: "BOOK", path: "/room", headers: { "Agent-ID": ALICE, ...more } };
 }
 
-/** What a record says, unverified. */
-function recordOf({ headers }: TestReply): Readonly<Record<string, unknown>> {
-  const [, payload = ""] = (headers.get("attribution-record") ?? "").split(".");
-  return JSON.parse(Buffer.from(payload, "base64url").toString());
-}
-
 // AGTP "Authorization"
 describe("a bearer token", () => {
   it("names the principal to the handler and in the record, and stays out of both", async () => {
@@ -52,9 +47,9 @@ describe("a bearer token", () => {
     const reply = await server.send(booking(`Bearer ${token}`));
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({ principal_id: "ada" });
-    expect(recordOf(reply)).toMatchObject({ principal_id: "ada", agent_id: ALICE });
+    expect(recordOf(reply).payload).toMatchObject({ principal_id: "ada", agent_id: ALICE });
     for (const part of token.split("."))
-      expect(JSON.stringify(recordOf(reply))).not.toContain(part);
+      expect(JSON.stringify(recordOf(reply).payload)).not.toContain(part);
   });
 
   it("is not among the headers that a handler gets, which may log them", async () => {

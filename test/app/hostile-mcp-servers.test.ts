@@ -15,6 +15,7 @@ import {
 import { mcpFiles, openMcp, postMcp, type TestMcp } from "../support/mcp.ts";
 import { messageOf } from "../support/mcp-session.ts";
 import { HOSTILE } from "../support/mcp-upstream.ts";
+import { recordIn } from "../support/records.ts";
 
 const UPSTREAM_ERRORS = [
   ...["upstream_error", "upstream_timeout", "upstream_connection_error"],
@@ -60,12 +61,10 @@ async function callWork(server: TestMcp): Promise<Called> {
   const { result } = await messageOf(
     await postMcp(server, "tools/call", { ...params, _meta: { "io.agtp/record": true } }),
   );
-  const meta = result?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
-  const [, payload = ""] = String(meta?.["io.agtp/attribution-record"]).split(".");
   return {
     text: JSON.stringify(result?.["content"]),
     isError: result?.["isError"] === true,
-    record: JSON.parse(Buffer.from(payload, "base64url").toString()),
+    record: recordIn(result?.["_meta"]),
   };
 }
 

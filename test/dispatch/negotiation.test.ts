@@ -6,10 +6,13 @@ import { endpointFile } from "../support/deployment.ts";
 import { openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 import { BreakableJournal } from "../support/ledger.ts";
 import {
+  AUDIT,
+  ask,
   JUDGE,
   NORA,
   negotiationFiles,
   OPAL,
+  OPT_IN,
   OTTO,
   PIA,
   QUIN,
@@ -17,27 +20,9 @@ import {
   SEMANTIC,
 } from "../support/negotiation.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { recordOf } from "../support/records.ts";
 import { openBreakableState } from "../support/state.ts";
 import { alterStore } from "../support/store.ts";
-
-const AUDIT = { method: "AUDIT", path: "/reviews", body: { subject: "barn" } };
-
-function ask(
-  server: TestServer,
-  agentId: string | undefined,
-  request: { readonly method: string; readonly path?: string; readonly body?: unknown },
-  headers: Readonly<Record<string, string>> = {},
-): Promise<TestReply> {
-  const identity = agentId === undefined ? {} : { "Agent-ID": agentId };
-  return server.send({ ...request, headers: { ...identity, ...headers } });
-}
-
-const OPT_IN = { "Allow-RCNS": "true" };
-
-function payloadOf({ headers }: TestReply): Record<string, unknown> {
-  const [, payload = ""] = (headers.get("attribution-record") ?? "").split(".");
-  return JSON.parse(Buffer.from(payload, "base64url").toString());
-}
 
 async function negotiate(server: TestServer, agentId = NORA): Promise<string> {
   const offer = await ask(server, agentId, AUDIT, OPT_IN);
@@ -259,13 +244,13 @@ describe("delivery", () => {
       contract_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       expires_at: expect.stringMatching(/Z$/),
     });
-    expect(payloadOf(offer)).not.toHaveProperty("synthesis_id");
+    expect(recordOf(offer).payload).not.toHaveProperty("synthesis_id");
     // An offer does not answer for the bare pair.
     expect(await ask(server, NORA, AUDIT)).toMatchObject({ status: 404 });
     const id = String(offer.body["synthesis_id"]);
     const served = await ask(server, NORA, AUDIT, { "Contract-Synthesized": id });
     expect(served).toMatchObject({ status: 200, body: { verdict: "2 facts", about: "barn" } });
-    expect(payloadOf(served)).toMatchObject({
+    expect(recordOf(served).payload).toMatchObject({
       synthesis_id: id,
       contract_hash: offer.body["contract_hash"],
       negotiation_origin: "rcns-gate",
@@ -282,7 +267,10 @@ describe("delivery", () => {
     expect(served).toMatchObject({ status: 200, body: { verdict: "2 facts" } });
     const id = served.headers.get("contract-synthesized") ?? "";
     expect(id).toMatch(/^syn-/);
-    expect(payloadOf(served)).toMatchObject({ synthesis_id: id, negotiation_origin: "rcns-gate" });
+    expect(recordOf(served).payload).toMatchObject({
+      synthesis_id: id,
+      negotiation_origin: "rcns-gate",
+    });
     expect(await ask(server, NORA, AUDIT)).toMatchObject({ status: 200 });
   });
 });
@@ -486,7 +474,7 @@ describe("PROPOSE", () => {
     expect(reply.headers.get("negotiation-id")).toBe(reply.body["negotiation_id"]);
     const served = await ask(server, NORA, AUDIT);
     expect(served).toMatchObject({ status: 200, body: { verdict: "2 facts" } });
-    expect(payloadOf(served)).toMatchObject({ negotiation_origin: "propose" });
+    expect(recordOf(served).payload).toMatchObject({ negotiation_origin: "propose" });
   });
 
   it("approves what the planner finds, and says how", async () => {

@@ -8,10 +8,10 @@ import { issueAgentCertificate, makeAgentCa } from "../../src/identity/certifica
 import { SendBudget } from "../../src/server/connection-limits.ts";
 import { createListener, type Listener, type TlsIdentity } from "../../src/server/listener.ts";
 import { createPeerCheck, type PeerRules } from "../../src/server/peer-certificate.ts";
-import type { LimitsConfig } from "../../src/wire/limits-section.ts";
 import { makeCertificate, type TestCertificate } from "../support/certificate.ts";
 import { connectRaw, type RawClient } from "../support/daemon.ts";
 import { makeDirectory } from "../support/directory.ts";
+import { LIMITS } from "../support/limits.ts";
 import {
   agentExtensions,
   CA_EXTENSIONS,
@@ -21,15 +21,6 @@ import {
 
 const AGENT_ID = "0123456789abcdef".repeat(4);
 const AGENT = [...CLIENT_EXTENSIONS, ...agentExtensions(AGENT_ID, "owner-1", "booking:*")];
-const LIMITS: LimitsConfig = {
-  ...{ requestLineBytes: 8192, headerBytes: 65_536, headerCount: 128, bodyBytes: 65_536 },
-  ...{ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
-  ...{ handlerTimeoutMs: 10_000, drainTimeoutMs: 1_000, maxPipelined: 16 },
-  ...{ requestsPerSecond: 0, workMsPerSecond: 0 },
-  ...{ maxConnections: 100, maxConnectionsPerAddress: 100 },
-  ...{ sendBufferBytes: 1_048_576, sendBufferTotalBytes: 4_194_304 },
-};
-
 /** Certificate and key as a client shows them; the chain follows in `cert`. */
 interface Shown {
   readonly cert: string;

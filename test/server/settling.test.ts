@@ -6,22 +6,13 @@ import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
 import { SendBudget } from "../../src/server/connection-limits.ts";
 import { createListener } from "../../src/server/listener.ts";
-import type { LimitsConfig } from "../../src/wire/limits-section.ts";
 import type { LateFields, Response } from "../../src/wire/message.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { connectRaw } from "../support/daemon.ts";
 import { encodeRequest } from "../support/dispatch.ts";
+import { LIMITS } from "../support/limits.ts";
 
 const certificate = makeCertificate();
-
-const LIMITS: LimitsConfig = {
-  ...{ requestLineBytes: 8192, headerBytes: 65_536, headerCount: 128, bodyBytes: 65_536 },
-  ...{ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
-  ...{ handlerTimeoutMs: 10_000, drainTimeoutMs: 1_000, maxPipelined: 16 },
-  ...{ requestsPerSecond: 0, workMsPerSecond: 0 },
-  ...{ maxConnections: 100, maxConnectionsPerAddress: 100 },
-  ...{ sendBufferBytes: 1_048_576, sendBufferTotalBytes: 4_194_304 },
-};
 
 /** The record of one reply, which a test makes known or has lost. */
 class Late implements LateFields {

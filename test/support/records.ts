@@ -39,6 +39,12 @@ export function recordOf({ headers }: { readonly headers: HeaderFields }): ReadR
   return readJws(jws);
 }
 
+/** What the record says that came with the result of a tool of MCP. */
+export function recordIn(meta: unknown): Payload {
+  const { "io.agtp/attribution-record": jws } = meta as Payload;
+  return readJws(String(jws)).payload;
+}
+
 /** Whether an Ed25519 key signed it. */
 export function isSigned(jws: string, publicKey: KeyObject): boolean {
   const end = jws.lastIndexOf(".");

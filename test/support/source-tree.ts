@@ -76,3 +76,9 @@ function importOf(statement: ts.Statement): readonly SourceImport[] {
   const names = elements.map(({ name, propertyName }) => (propertyName ?? name).getText());
   return [{ specifier, file, names }];
 }
+
+/** The package that a specifier names. */
+export function packageOf(specifier: string): string {
+  const parts = specifier.split("/");
+  return parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+}

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { packageOf } from "../support/source-tree.ts";
 
 const DIST = resolve(import.meta.dirname, "../../dist");
 const IMPORT = /^(?:import|export)\b[^;"]*?\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"/gm;
@@ -34,13 +35,6 @@ function importedBy(entry: string): Imported {
     files: [...files].map((file) => relative(DIST, file)),
     packages: [...packages].toSorted(),
   };
-}
-
-function packageOf(specifier: string): string {
-  return specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/");
 }
 
 /** Files of the bundle that nothing smaller than a deployment needs, the largest last. */

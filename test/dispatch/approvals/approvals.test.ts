@@ -15,7 +15,7 @@ import {
   under,
 } from "../../support/approving.ts";
 import { openServer, type TestReply } from "../../support/dispatch.ts";
-import { recordOf } from "../../support/records.ts";
+import { readJws, recordOf } from "../../support/records.ts";
 import { askAs, confirmation, refusalOf } from "../../support/waiting.ts";
 
 afterEach(() => {
@@ -319,8 +319,7 @@ describe("the decision on a call", () => {
     const receipt = await decide(server, id, "accepted");
     const auditId = String(receipt.body["result"]?.["audit_id"]);
     const jws = (await server.state.ledger.find(auditId)) ?? "";
-    const payload = JSON.parse(Buffer.from(jws.split(".")[1] ?? "", "base64url").toString());
-    expect(payload).toMatchObject({
+    expect(readJws(jws).payload).toMatchObject({
       ...{ agent_id: ALMA, event_type: "escalation_decided", escalation_id: id },
       ...{ call_digest: asked.body["call_digest"], escalation_status: "accepted" },
       operator: { id: OPERATOR.certificate?.fingerprint, via: "certificate" },

@@ -2,12 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { DESK } from "../../support/gateway.ts";
 import { openMcp, postMcp, VERSIONS } from "../../support/mcp.ts";
+import { recordIn } from "../../support/records.ts";
 import { heard, serverFiles } from "../../support/server-deployment.ts";
-
-function recordIn(meta: Record<string, unknown> | undefined): Record<string, unknown> {
-  const [, payload = ""] = String(meta?.["io.agtp/attribution-record"]).split(".");
-  return JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
-}
 
 describe.each(VERSIONS)("an MCP client of %s", (version) => {
   it("is shown what it may call, in the order of names", async () => {

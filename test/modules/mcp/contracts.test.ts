@@ -10,6 +10,7 @@ import {
   type TestUser,
 } from "../../support/mcp-contracts.ts";
 import { JUDGE, NORA, OTTO, PIA } from "../../support/negotiation.ts";
+import { recordIn } from "../../support/records.ts";
 
 const { semantic: _unused, ...PROPOSAL } = JUDGE;
 const AUDIT = { name: "audit_reviews", arguments: { subject: "barn" } };
@@ -25,12 +26,6 @@ async function namesOf(client: {
   listTools(): Promise<{ tools: readonly { name: string }[] }>;
 }): Promise<readonly string[]> {
   return (await client.listTools()).tools.map(({ name }) => name);
-}
-
-function recordIn(meta: unknown): Record<string, unknown> {
-  const record = (meta as Record<string, unknown> | undefined)?.["io.agtp/attribution-record"];
-  const [, payload = ""] = String(record).split(".");
-  return JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
 }
 
 describe.each(VERSIONS)("a client of %s", (version) => {
