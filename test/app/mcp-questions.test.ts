@@ -216,7 +216,7 @@ describe("a question of a server of 2026-07-28", () => {
 
   it("is asked in whichever dialect its form is, with the names of its choices", async () => {
     const daemon = shared();
-    const asked = await ask(daemon, reserve("Troy"));
+    const asked = await askOnce(daemon, reserve("Troy"));
     const choices = [
       { const: "aisle", title: "Aisle" },
       { const: "window", title: "Window" },
@@ -230,7 +230,7 @@ describe("a question of a server of 2026-07-28", () => {
     const wrong = await answer(daemon, id, { seat: "Aisle" });
     expect(refusalOf(wrong)).toEqual([422, "schema-validation-failed"]);
     expect((await answer(daemon, id, { seat: "aisle" })).status).toBe(200);
-    expect(await ask(daemon, reserve("Troy", ALMA, id))).toMatchObject({
+    expect(await askOnce(daemon, reserve("Troy", ALMA, id))).toMatchObject({
       body: { requested_schema: { properties: { pay: {} } } },
     });
   });
