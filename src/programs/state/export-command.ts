@@ -1,7 +1,16 @@
 /** `agtpd state export`: writes what a deployment keeps to a file, judged as an import would judge it. */
 
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Readable } from "node:stream";
 import type { Config } from "../../app/config/config.ts";
@@ -66,7 +75,6 @@ async function exportTo(
   configOf: () => Config,
 ): Promise<Totals> {
   const part = `${target}.${randomUUID()}.part`;
-  const out: ExportFile = { target, file: openPart(target, part) };
   const clear = (): void => rmSync(part, { force: true });
   const onSignal = (signal: NodeJS.Signals): void => {
     clear();
@@ -74,24 +82,31 @@ async function exportTo(
   };
   for (const signal of INTERRUPTIONS) process.once(signal, onSignal);
   try {
-    const octets = await askDaemon(directory);
-    const totals =
-      octets === undefined ? await exportOffline(configOf(), out) : await write(octets, out);
-    written(target, () => {
-      fsyncSync(out.file);
-      nameNew(part, target);
-      syncPath(dirname(target));
-    });
-    return totals;
+    const file = openPart(target, part);
+    try {
+      const totals = await fill({ target, file }, directory, configOf);
+      written(target, () => {
+        fsyncSync(file);
+        nameNew(part, target);
+        syncPath(dirname(target));
+      });
+      return totals;
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     if (error instanceof StateFileError) throw new CommandRefusal(`the export ${error.message}`);
     const fault = findStoreFault(error);
     throw fault === undefined ? error : usage(fault.message);
   } finally {
     for (const signal of INTERRUPTIONS) process.off(signal, onSignal);
-    closeSync(out.file);
     clear();
   }
+}
+
+async function fill(out: ExportFile, directory: string, configOf: () => Config): Promise<Totals> {
+  const octets = await askDaemon(directory);
+  return octets === undefined ? exportOffline(configOf(), out) : write(octets, out);
 }
 
 const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -107,21 +122,22 @@ function written<T>(target: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw usage(`cannot write ${target}: ${reasonOf(error)}`);
-    throw new CommandRefusal(`cannot write ${target}: it is there already`);
+    if (codeOf(error) === "EEXIST") throw taken(target);
+    throw usage(`cannot write ${target}: ${reasonOf(error)}`);
   }
 }
 
-function openPart(target: string, part: string): number {
-  return written(target, () => {
-    // Nobody waits for a long export that has no place.
-    closeSync(openSync(target, "wx", 0o600));
-    rmSync(target);
-    return openSync(part, "wx", 0o600);
-  });
+/** A file that is there is not written over: it may be the only copy. */
+function taken(target: string): CommandRefusal {
+  return new CommandRefusal(`cannot write ${target}: it is there already`);
 }
 
-/** A file that is there is not written over: it may be the only copy. */
+function openPart(target: string, part: string): number {
+  // Nobody waits for a long export that has no place.
+  if (existsSync(target)) throw taken(target);
+  return written(target, () => openSync(part, "wx", 0o600));
+}
+
 function nameNew(part: string, target: string): void {
   try {
     linkSync(part, target);
