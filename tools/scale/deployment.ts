@@ -99,6 +99,12 @@ function = "work.run"
 `;
 }
 
+/** Scopes that the first agent holds, which asks. */
+export const CALLER_SCOPES: readonly string[] = Array.from(
+  { length: 60 },
+  (_, index) => `space${index}:*`,
+);
+
 function agentDocument(index: number): object {
   return {
     agtp_version: "1.0",
@@ -111,7 +117,7 @@ function agentDocument(index: number): object {
     issued_at: "2026-01-15T09:00:00Z",
     status: "active",
     skills: Array.from({ length: 6 }, (_, place) => wordOf(index * 7 + place)),
-    scopes_accepted: [`space${index % 400}:use`, "inspect:all"],
+    scopes_accepted: [`space${index % 400}:use`, ...(index === 0 ? CALLER_SCOPES : [])],
   };
 }
 
@@ -126,6 +132,8 @@ cert = ${JSON.stringify(cert)}
 key = ${JSON.stringify(key)}
 [policies]
 synthesis_enabled = true
+[policies.identity]
+inspect_acl = "public"
 [limits]
 max_connections_per_address = 10000
 work_ms_per_second = 0

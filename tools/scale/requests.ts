@@ -1,6 +1,6 @@
 /** The requests that depend on how much there is to look through, each as dear as it can be made. */
 import type { ClientRequest } from "../../src/client/agtp-client.ts";
-import { agentId, wordOf } from "./deployment.ts";
+import { agentId, CALLER_SCOPES, wordOf } from "./deployment.ts";
 
 /** A request under the name that a report shows. */
 export interface ScaleRequest {
@@ -10,7 +10,6 @@ export interface ScaleRequest {
 }
 
 const CALLER = agentId(0);
-const SCOPES = Array.from({ length: 60 }, (_, index) => `space${index}:*`);
 
 function misspelt(number: number): string {
   const word = wordOf(number);
@@ -69,8 +68,8 @@ export const SCALE_REQUESTS: readonly ScaleRequest[] = [
   })),
   query(
     "QUERY by scopes",
-    () => ({ intent: "order price", filter: { scopes: SCOPES, callable: false } }),
-    { scopes: SCOPES },
+    () => ({ intent: "order price", filter: { scopes: CALLER_SCOPES, callable: false } }),
+    { scopes: CALLER_SCOPES },
   ),
   query("QUERY agents", (n) => ({
     intent: `agent ${wordOf(n)}`,
