@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Daemon } from "../src/app/daemon.ts";
 import { createLog, openStdout } from "../src/base/log.ts";
 import { formatProblem } from "../src/base/problem.ts";
+import { ignoreDebugger } from "./daemon-signals.ts";
 import { startSample } from "./sample.ts";
 
 /** The agent of agents/concierge.agent.json. */
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
 
 /** SIGHUP reloads, as it does with `agtpd`; the other two drain and end, as `agtpd stop` does. */
 function stopOnSignal(daemon: Daemon, closeDesk: () => Promise<void>): void {
+  ignoreDebugger();
   void daemon.ended.then(closeDesk).then(() => process.exit(0));
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     // Ctrl-C reaches the whole process group, and npm passes it on as well: it drains once.
