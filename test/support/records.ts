@@ -39,7 +39,7 @@ export function recordOf({ headers }: { readonly headers: HeaderFields }): ReadR
   return readJws(jws);
 }
 
-/** What the record says that came with the result of a tool of MCP. */
+/** The payload of the record that came with the result of a tool of MCP. */
 export function recordIn(meta: unknown): Payload {
   const { "io.agtp/attribution-record": jws } = meta as Payload;
   return readJws(String(jws)).payload;

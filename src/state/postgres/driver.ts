@@ -37,7 +37,7 @@ const MAX_CONNECTIONS = 8;
 const FULL_MS = 10_000;
 /** Refusals of one connection more: a server's, and a pooler's. */
 const TOO_MANY: readonly string[] = ["53300", "08P01"];
-/** What is committed is kept, whatever the role's own default: replies tell of it. */
+/** The server keeps each commit, though the default of the role may be another: replies tell of it. */
 const KEEP_COMMITS = `SELECT set_config('synchronous_commit', 'on', false)
   WHERE current_setting('synchronous_commit') = 'off'`;
 /**

@@ -55,7 +55,7 @@ export class RunWorker implements RunExecutor {
 
   async execute(runId: string, stop: AbortController): Promise<void> {
     const { register } = this.#parts;
-    // What was made of the request for it has taken this turn of the loop.
+    // Reading the request has taken this turn of the loop.
     await nextTurn();
     if (!(await register.claim(runId))) return;
     const log = await register.log(runId, this.#parts);
