@@ -20,6 +20,11 @@ export interface TokenClaims {
   readonly agentId?: string | null;
   /** The token's scopes that this protocol has a form for; undefined: it narrows nothing. */
   readonly scopes?: readonly string[];
+  /**
+   * SHA-256 of the one client certificate with which it may be used, lower-case hex; undefined: it is
+   * bound to none.   RFC 8705 §3.1
+   */
+  readonly certificate?: string;
 }
 
 export type TokenVerdict =
@@ -57,8 +62,22 @@ export type TokenFault =
   | "the token is not valid yet"
   | "the token's issue time is not plausible"
   | "the token names no usable principal"
+  | "the token is bound to a key that only other protocols prove"
+  | "the token is bound to another client certificate"
   | "too many tokens are being verified"
   | "keys unavailable";
+
+/**
+ * The fault of a token that is bound to a certificate, where the peer presents another or none.
+ * RFC 8705 §3
+ */
+export function bindingFault(
+  { certificate }: TokenClaims,
+  presented: { readonly fingerprint: string } | undefined,
+): TokenFault | undefined {
+  if (certificate === undefined || certificate === presented?.fingerprint) return undefined;
+  return "the token is bound to another client certificate";
+}
 
 /** A token's header: how it was signed. */
 export interface TokenHeader {

@@ -2,12 +2,12 @@
  * The verifier of bearer tokens: whose token it is, or why it proves nothing. Gates are synchronous
  * and recall a verdict; what is not remembered is verified first. One token is verified once however
  * many requests carry it, and however many tokens there are, only so many at a time.
- * AGTP "Authorization", RFC 6750, RFC 8725
+ * AGTP "Authorization", RFC 6750, RFC 8725, RFC 8705 §3
  */
 
 import type { KeyObject } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { memberOf } from "../base/json-value.ts";
+import { memberOf, recordIn } from "../base/json-value.ts";
 import { recentlyUsed } from "../base/recently-used.ts";
 import { isScopeToken } from "./authority-scope.ts";
 import type { KeySource } from "./bearer-keys.ts";
@@ -214,6 +214,8 @@ function readClaims(
     return "the token names no usable principal";
   }
   const agent = agentClaim === undefined ? undefined : memberOf(payload, agentClaim);
+  const certificate = certificateIn(payload);
+  if (certificate === null) return "the token is bound to a key that only other protocols prove";
   const audiences = [payload.aud ?? []].flat();
   const scopes = scopesOf(payload);
   return {
@@ -221,7 +223,23 @@ function readClaims(
     ...(audiences.length === 0 ? {} : { audiences }),
     ...(agent === undefined ? {} : { agentId: agentIdIn(agent) }),
     ...(scopes.length === 0 ? {} : { scopes }),
+    ...(certificate === undefined ? {} : { certificate }),
   };
+}
+
+const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The certificate that a token is bound to; undefined: it is bound to nothing; null: to anything else,
+ * a key of DPoP for one, and is no bearer token.   RFC 7800 §3, RFC 8705 §3.1, RFC 9449 §6
+ */
+function certificateIn(payload: JWTPayload): string | undefined | null {
+  const confirmation = memberOf(payload, "cnf");
+  if (confirmation === undefined) return undefined;
+  const { "x5t#S256": thumbprint, ...others } = recordIn(confirmation);
+  const isKnown = typeof thumbprint === "string" && THUMBPRINT.test(thumbprint);
+  if (!isKnown || Object.keys(others).length > 0) return null;
+  return Buffer.from(thumbprint, "base64url").toString("hex");
 }
 
 function agentIdIn(claim: unknown): string | null {

@@ -1,4 +1,5 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createHash } from "node:crypto";
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import { askOnce, openDaemon } from "../support/daemon.ts";
 import { configFile } from "../support/deployment.ts";
@@ -6,6 +7,7 @@ import { makeDirectory } from "../support/directory.ts";
 import { ALICE, discoveryFiles } from "../support/discovery.ts";
 import { encodeRequest, openServer, type TestReply } from "../support/dispatch.ts";
 import { openJwksServer } from "../support/jwks-server.ts";
+import { CA_EXTENSIONS, OpensslPki } from "../support/openssl-pki.ts";
 import { recordOf } from "../support/records.ts";
 import { openTestState } from "../support/state.ts";
 import { ISSUER, type IssuerKey, makeIssuerKey, signToken } from "../support/token-issuer.ts";
@@ -26,11 +28,14 @@ function freshClaims(claims: Readonly<Record<string, unknown>> = {}) {
   return { iss: ISSUER, sub: "ada", iat: now, exp: now + 60, ...claims };
 }
 
-function files(oauth: Readonly<Record<string, unknown>>) {
+function files(oauth: Readonly<Record<string, unknown>>, tables: object = {}) {
   return {
     ...discoveryFiles(),
     "jwks.json": JSON.stringify({ keys: [key.jwk] }),
-    "agtp-server.toml": configFile({ policies: { oauth: { issuer: ISSUER, ...oauth } } }),
+    "agtp-server.toml": configFile({
+      policies: { oauth: { issuer: ISSUER, ...oauth } },
+      ...tables,
+    }),
   };
 }
 
@@ -103,6 +108,33 @@ describe("a bearer token", () => {
     expect(await book("booking:bath")).toBe(455);
     expect(await book(["booking:bath"], "booking:room")).toBe(455);
     expect(await book("booking:bath", "booking:bath")).toBe(262);
+  });
+
+  // RFC 8705 §3
+  it("that is bound to a client certificate holds with that one alone", async () => {
+    const pki = new OpensslPki();
+    onTestFinished(() => pki.remove());
+    const { cert: ca } = pki.make("ca", { extensions: CA_EXTENSIONS });
+    const [own, other] = ["own", "other"].map((name) => pki.make(name, { issuer: "ca" }));
+    const tls = { client_auth: "optional", client_ca: "ca.pem" };
+    const daemon = await openDaemon({
+      ...files({ jwks_file: "jwks.json" }, { tls }),
+      "ca.pem": ca,
+    });
+    const thumbprint = createHash("sha256").update(own?.x509.raw ?? "");
+    const cnf = { "x5t#S256": thumbprint.digest("base64url") };
+    const request = booking(`Bearer ${await signToken(key, freshClaims({ cnf }))}`);
+    const replies = [];
+    // The verdict on the token is remembered from the first on; whom it holds for is not.
+    for (const connection of [own, other, {}]) {
+      const { status, body } = await askOnce(daemon, request, connection);
+      replies.push([status, body["reason"] ?? body["principal_id"]]);
+    }
+    expect(replies).toEqual([
+      [200, "ada"],
+      [401, "oauth-invalid"],
+      [401, "oauth-invalid"],
+    ]);
   });
 
   it("is not asked for where it is optional, and must hold where it is given", async () => {

@@ -16,6 +16,7 @@ import {
 
 const NOW_S = NOW / 1000;
 const AUDIENCE = "agtp://test";
+const THUMBPRINT = Buffer.alloc(32, 0xa5).toString("base64url");
 
 let key: IssuerKey;
 let rsa: IssuerKey;
@@ -182,6 +183,13 @@ describe("a good token", () => {
     });
     const bare = await signToken(key, goodClaims());
     expect(await judge(bare, { agentClaim: "agent" })).toEqual(accepted);
+  });
+
+  // RFC 8705 §3.1
+  it("says to which client certificate it is bound", async () => {
+    const cnf = { "x5t#S256": THUMBPRINT };
+    const verdict = await judge(await signToken(key, goodClaims({ cnf })));
+    expect(verdict).toEqual({ ...accepted, certificate: "a5".repeat(32) });
   });
 
   it.each(["", "openid profile"])(
@@ -449,6 +457,23 @@ describe("claims that do not hold", () => {
       );
     },
   );
+
+  // RFC 7800 §3, RFC 9449 §6
+  it.each([
+    { jkt: THUMBPRINT },
+    { kid: "key-1" },
+    { "x5t#S256": THUMBPRINT, jkt: THUMBPRINT },
+    { "x5t#S256": `${THUMBPRINT}A` },
+    { "x5t#S256": 7 },
+    {},
+    null,
+    [],
+    "x5t#S256",
+  ])("it is bound by %j, which is not proven here", async (cnf) => {
+    expect(await judge(await signToken(key, goodClaims({ cnf })))).toEqual(
+      refused("the token is bound to a key that only other protocols prove"),
+    );
+  });
 
   it.each([
     ...[undefined, null, 7, true, ["ada"], { name: "ada" }, "", " ", " ada", "ada "],

@@ -1,8 +1,12 @@
 /**
  * Reads the tokens of a request before any gate is asked: the one step that may have to wait. Gate 00 finds
- * what they say, or why they prove nothing.   AGTP "Authorization", "DELEGATE"
+ * what they say, or why they prove nothing.   AGTP "Authorization", "DELEGATE"; RFC 8705 §3
  */
-import type { TokenVerdict, TokenVerifier } from "../../identity/bearer-syntax.ts";
+import {
+  bindingFault,
+  type TokenVerdict,
+  type TokenVerifier,
+} from "../../identity/bearer-syntax.ts";
 import type { Exchange } from "../exchange.ts";
 import type { DelegationReader } from "./delegation.ts";
 
@@ -38,8 +42,12 @@ function readToken(exchange: Exchange, tokens: TokenVerifier): Promise<void> | u
 }
 
 function adopt(exchange: Exchange, verdict: TokenVerdict): void {
-  if (verdict.kind === "valid") {
-    exchange.principalId = verdict.principalId;
-    exchange.tokenScopes = verdict.scopes;
-  } else exchange.tokenFault = verdict.reason;
+  if (verdict.kind === "invalid") {
+    exchange.tokenFault = verdict.reason;
+    return;
+  }
+  exchange.tokenFault = bindingFault(verdict, exchange.peer.certificate);
+  if (exchange.tokenFault !== undefined) return;
+  exchange.principalId = verdict.principalId;
+  exchange.tokenScopes = verdict.scopes;
 }

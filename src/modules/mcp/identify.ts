@@ -9,7 +9,11 @@ import { networkOf } from "../../base/addresses.ts";
 import { recordIn, textsIn } from "../../base/json-value.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import { spokenFor } from "../../dispatch/rates/rates.ts";
-import type { TokenClaims, TokenVerifier } from "../../identity/bearer-syntax.ts";
+import {
+  bindingFault,
+  type TokenClaims,
+  type TokenVerifier,
+} from "../../identity/bearer-syntax.ts";
 import type { Answer } from "./ask.ts";
 import type { Challenge, McpCaller, McpFront, Protection } from "./front.ts";
 import { isMessageId } from "./plain-request.ts";
@@ -35,9 +39,10 @@ export async function identify(
     return unauthenticated(undefined, "this server needs a bearer token");
   }
   const verdict = tokens.recall(authorization) ?? (await tokens.verify(authorization));
-  if (verdict.kind === "invalid") {
-    const message = `the bearer token was not accepted: ${verdict.reason}`;
-    return unauthenticated("invalid_token", message);
+  // Clients of this front show no certificate.
+  const fault = verdict.kind === "invalid" ? verdict.reason : bindingFault(verdict, undefined);
+  if (verdict.kind === "invalid" || fault !== undefined) {
+    return unauthenticated("invalid_token", `the bearer token was not accepted: ${fault}`);
   }
   if (!isForUs(verdict, protection)) {
     const message = "the bearer token was not accepted: the token is for another audience";

@@ -118,6 +118,17 @@ describe("an MCP client", () => {
     },
   );
 
+  // RFC 8705 §3
+  it("shows no certificate, and none speaks by a token that is bound to one", async () => {
+    const server = await openGuarded();
+    const cnf = { "x5t#S256": Buffer.alloc(32, 1).toString("base64url") };
+    const response = await post(server, await server.tokenFor({ cnf }));
+    expect(response.status).toBe(401);
+    const challenge = response.headers.get("www-authenticate");
+    expect(challenge).toContain('error="invalid_token"');
+    expect(challenge).toContain("the token is bound to another client certificate");
+  });
+
   it("is told which scope its agent lacks", async () => {
     const server = await openGuarded();
     const call = { name: "archive_orders", arguments: {} };
