@@ -15,6 +15,7 @@ import {
   remedyOf,
   substituteVariables,
 } from "../../base/environment.ts";
+import { recordIn } from "../../base/json-value.ts";
 import { isError, isNewTo, type Problem } from "../../base/problem.ts";
 import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
@@ -96,7 +97,7 @@ function loadFile(
   if (fault !== undefined) return refuse(file, fault);
 
   const { value, faults } = expandEnvironment(written, environment);
-  const tree = override(value as TomlTable, overrides);
+  const tree = override(withTlsMode(value as TomlTable, environment), overrides);
   const validation = validate(tree, { file, tree: override(written, overrides) });
   const unexpanded = new Set(faults.map((fault) => fault.key));
   const problems = [
@@ -243,6 +244,19 @@ export function expandEnvironment(tree: unknown, environment: Environment): Expa
     );
   };
   return { value: expand(tree, "", 0), faults };
+}
+
+/** The modes of TLS in which nothing goes out in plain text. */
+const SAFE_MODES: ReadonlySet<string> = new Set(["require", "verify-ca", "verify-full"]);
+
+/** A database's URL that says nothing of TLS is meant as `PGSSLMODE` says, where that asks for some. */
+function withTlsMode(tree: TomlTable, { PGSSLMODE: mode = "" }: Environment): TomlTable {
+  const store = recordIn(tree["store"]) as TomlTable;
+  const { url } = store;
+  if (!SAFE_MODES.has(mode) || typeof url !== "string" || /[?&]ssl(?:mode)?=/.test(url))
+    return tree;
+  const mark = url.includes("?") ? "&" : "?";
+  return { ...tree, store: { ...store, url: `${url}${mark}sslmode=${mode}` } };
 }
 
 /** The file beside the configuration; what is in the environment wins. A reload reads it anew. */

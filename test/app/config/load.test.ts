@@ -68,6 +68,21 @@ describe("loadConfig", () => {
     expect(problemsOf(`${MINIMAL}workers = ${workers}\n`)).toHaveLength(1);
   });
 
+  it.each([
+    ["postgres://db/x", "require", "postgres://db/x?sslmode=require"],
+    ["postgres://db/x?a=1", "verify-full", "postgres://db/x?a=1&sslmode=verify-full"],
+    ["postgres://db/x?sslmode=disable", "verify-full", "postgres://db/x?sslmode=disable"],
+    ["postgres://db/x?a=1&ssl=true", "verify-ca", "postgres://db/x?a=1&ssl=true"],
+    ["postgres://db/x", "prefer", "postgres://db/x"],
+    ["postgres://db/x", "", "postgres://db/x"],
+  ])("reaches %s by TLS as PGSSLMODE=%s asks for it", (url, mode, meant) => {
+    const store = `[store]\ndriver = "postgres"\nurl = "${url}"\n`;
+    const { config } = load(`${MINIMAL}${store}`, {}, { PGSSLMODE: mode });
+    expect(config?.store.url).toBe(meant);
+    const inFile = load(`${MINIMAL}${store}`, { ".env": `PGSSLMODE=${mode}\n` });
+    expect(inFile.config?.store.url).toBe(meant);
+  });
+
   it("fills in every default", () => {
     const { config, problems } = load(MINIMAL);
     expect(problems).toEqual([]);
