@@ -147,7 +147,7 @@ describeInBrowser("no page is harmed by", () => {
       const text = `'${HOSTILE.replaceAll("'", "''")}'`;
       await postgres().query(
         `INSERT INTO agtp.nodes (node, process, address, version, lease_ms)
-          VALUES (${text}, ${text}, ${text}, ${text}, 60000)`,
+          VALUES (${text}, ${text}, ${text}, ${text}, 2000)`,
         url,
       );
       const page = await enter(house);
