@@ -216,14 +216,18 @@ export function createMetadataApi(
   name: string,
 ): (app: FastifyInstance) => void {
   return (app) => {
-    app.get("/", (_request, reply) => {
-      const protection = protectionOf();
-      if (protection === undefined) return reply.callNotFound();
-      return reply
-        .header("content-type", "application/json")
-        .header("access-control-allow-origin", "*")
-        .header("cache-control", "public, max-age=300")
-        .send(JSON.stringify(documentOf(protection, name)));
+    app.route({
+      method: ["GET", "HEAD"],
+      url: "/",
+      handler: (_request, reply) => {
+        const protection = protectionOf();
+        if (protection === undefined) return reply.callNotFound();
+        return reply
+          .header("content-type", "application/json")
+          .header("access-control-allow-origin", "*")
+          .header("cache-control", "public, max-age=300")
+          .send(JSON.stringify(documentOf(protection, name)));
+      },
     });
   };
 }

@@ -136,6 +136,8 @@ export class ServerContracts {
   #described: ReadonlyMap<string, Described | undefined> = new Map();
   /** By pair. */
   readonly #names = new Map<string, string>();
+  /** Those that the server listed last, for when it cannot say. */
+  #listed: readonly Entry[] = [];
 
   constructor(parts: ContractParts) {
     this.#parts = parts;
@@ -164,7 +166,12 @@ export class ServerContracts {
   async #entries(): Promise<readonly Entry[]> {
     const asking = { method: "DISCOVER", path: "/contracts", timeoutMs: TIMEOUT_MS };
     const { status, body } = await this.#parts.ask(asking);
-    if (status !== 200 || !Array.isArray(body)) return [];
+    if (isPassing(status, body)) return this.#listed;
+    this.#listed = status === 200 && Array.isArray(body) ? this.#newest(body) : [];
+    return this.#listed;
+  }
+
+  #newest(body: readonly unknown[]): readonly Entry[] {
     const { agentId } = this.#parts;
     const newest = new Map<string, Entry & { readonly issuedAt: string }>();
     for (const one of body) {

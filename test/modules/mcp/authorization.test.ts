@@ -52,6 +52,12 @@ describe("the metadata of the resource", () => {
       ...{ resource: server.url.href, authorization_servers: [ISSUER] },
       scopes_supported: ["orders:archive", "orders:read"],
     });
+    const head = await server.fetch("/.well-known/oauth-protected-resource/mcp", {
+      method: "HEAD",
+    });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    const fields = ["content-length", "cache-control"].map((name) => head.headers.get(name));
+    expect(fields).toEqual([response.headers.get("content-length"), "public, max-age=300"]);
   });
 });
 

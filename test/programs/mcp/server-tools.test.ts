@@ -5,8 +5,11 @@ import { ServerContracts } from "../../../src/programs/mcp/server-tools.ts";
 
 const AGENT = "a".repeat(64);
 
-/** The names of the tools, each time that a server is asked which answers INSPECT like this. */
-async function namesBy(statuses: readonly number[]): Promise<readonly (readonly string[])[]> {
+/** The names of the tools, each time that a server is asked which answers one method like this. */
+async function namesBy(
+  statuses: readonly number[],
+  answered = "INSPECT",
+): Promise<readonly (readonly string[])[]> {
   const contract = { method: "AUDIT", path: "/reviews", originating_agent_id: AGENT };
   const listed = [{ ...contract, synthesis_id: "s-1", issued_at: "2026-01-01T00:00:00Z" }];
   const endpoint = { input_schema: { type: "object" } };
@@ -17,10 +20,9 @@ async function namesBy(statuses: readonly number[]): Promise<readonly (readonly 
     agentId: AGENT,
     ask: async ({ method }: ClientRequest) => {
       asked.push(method);
-      const isList = method === "DISCOVER";
-      const answer = isList
-        ? { status: 200, body: listed }
-        : { status, body: status === 200 ? described : { error: { code: "any" } } };
+      const body = method === "DISCOVER" ? listed : described;
+      const isGood = method !== answered || status === 200;
+      const answer = isGood ? { status: 200, body } : { status, body: { error: { code: "any" } } };
       return answer as ClientResponse;
     },
   });
@@ -38,4 +40,16 @@ it("describes a contract once, and again where that could not be said", async ()
     ["INSPECT", "INSPECT", "INSPECT"],
   ]);
   expect(await namesBy([403, 200])).toEqual([[], [], ["INSPECT"]]);
+});
+
+it("goes on with the contracts of before while the server cannot list them", async () => {
+  const names = await namesBy([503, 200, 429, 503, 403, 429], "DISCOVER");
+  expect(names.slice(0, -1)).toEqual([
+    [],
+    ["audit_reviews"],
+    ["audit_reviews"],
+    ["audit_reviews"],
+    [],
+    [],
+  ]);
 });
