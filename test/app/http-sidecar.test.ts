@@ -416,6 +416,33 @@ const PROPOSAL = {
 describe("negotiation over HTTP", () => {
   const files = () => negotiationFiles(withGateway({ gateway: { agent: "nora" } }));
 
+  it("says which endpoints are out of its reach, behind an API of the same path", async () => {
+    const handler = { type: "registered_function", function: "desk.echo" };
+    const at = (path: string): string => endpointFile({ method: "FETCH", path, handler });
+    const { fetch, log } = await openGateway(
+      gatewayFiles(
+        { mcp: { enabled: true, path: "/tools", anonymous: true } },
+        {
+          "endpoints/below.toml": at("/tools/paint"),
+          "endpoints/beside.toml": at("/toolshed"),
+          "endpoints/document.toml": at("/openapi.json"),
+        },
+      ),
+    );
+    expect(log.filter(({ event }) => event === "problem")).toMatchObject([
+      {
+        ...{ file: "endpoints/below.toml", key: "endpoint.path", level: "warn" },
+        problem: expect.stringContaining('is not served over HTTP, where "/tools" is the API mcp'),
+      },
+      { file: "endpoints/document.toml", key: "endpoint.path", level: "warn" },
+    ]);
+    const { paths } = (await bodyOf(await fetch("/openapi.json"))) as { paths: object };
+    const listed = ["/tools/paint", "/toolshed", "/openapi.json"].map((path) => path in paths);
+    expect(listed).toEqual([false, true, false]);
+    expect((await fetch("/tools/paint")).status).toBe(405);
+    expect((await fetch("/toolshed")).status).toBe(200);
+  });
+
   it("answers an approved proposal with 201 and where it is called", async () => {
     const { send, fetch } = await openGateway(files());
     const approved = await send("POST", "/propose", { endpoint: PROPOSAL });

@@ -34,7 +34,7 @@ import {
   writeAnswer,
 } from "./http-answer.ts";
 import { createHttpEntrance, type HttpEntranceParts } from "./http-entrance.ts";
-import { METHODS, OPENAPI_PATH, readTarget } from "./http-target.ts";
+import { isUnder, METHODS, OPENAPI_PATH, readTarget } from "./http-target.ts";
 
 /** The parts that a sidecar is made from. */
 export interface GatewayParts extends HttpEntranceParts {
@@ -224,7 +224,9 @@ function claimsOf(routes: readonly HttpRoute[], reserved: string): (target: stri
   const prefixes: string[] = [];
   for (const { prefix, api } of routes) {
     const fault = PREFIX.test(prefix) ? undefined : "is no path prefix";
-    const taken = [...prefixes, reserved].find((one) => within(one, prefix) || within(prefix, one));
+    const taken = [...prefixes, reserved].find(
+      (one) => isUnder(one, prefix) || isUnder(prefix, one),
+    );
     const reason = fault ?? (taken === undefined ? undefined : `overlaps with "${taken}"`);
     if (reason !== undefined) throw new Error(`"${prefix}" of the HTTP API ${api.name} ${reason}`);
     prefixes.push(prefix);
@@ -232,12 +234,8 @@ function claimsOf(routes: readonly HttpRoute[], reserved: string): (target: stri
   return (target) => {
     const end = target.indexOf("?");
     const path = end === -1 ? target : target.slice(0, end);
-    return path === reserved || prefixes.some((prefix) => within(prefix, path));
+    return path === reserved || prefixes.some((prefix) => isUnder(prefix, path));
   };
-}
-
-function within(prefix: string, path: string): boolean {
-  return path === prefix || path.startsWith(`${prefix}/`);
 }
 
 const TYPE = "application/json; charset=utf-8";

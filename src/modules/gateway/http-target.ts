@@ -47,3 +47,8 @@ export const FURTHER_METHODS: readonly string[] = [
 
 /** The path of the OpenAPI document of the endpoints; no API may claim it. */
 export const OPENAPI_PATH = "/openapi.json";
+
+/** Tells whether a path is of a prefix: that itself, or below it. */
+export function isUnder(prefix: string, path: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`);
+}

@@ -17,7 +17,7 @@ import type { Contribution, Module } from "../../dispatch/module/module.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import type { GatewayContext, GatewaySections } from "./config.ts";
 import { chooseGatewayAgent, issueGatewayAgent } from "./gateway-agent.ts";
-import { OPENAPI_PATH } from "./http-target.ts";
+import { isUnder, OPENAPI_PATH } from "./http-target.ts";
 
 export const gatewayModule: Module<GatewaySections> = {
   name: "gateway",
@@ -71,7 +71,7 @@ function serving(context: GatewayContext, speaker: GatewayAgent): Contribution {
     complete: async () => {
       try {
         gateway = await build(context, listing, speaker);
-        return [];
+        return hiddenEndpoints(context);
       } catch (error) {
         return [notBuilt(config, error)];
       }
@@ -101,6 +101,21 @@ async function build(
   });
 }
 
+/** An endpoint in whose place an HTTP API answers is reached over AGTP alone. */
+function hiddenEndpoints(context: GatewayContext): readonly Problem[] {
+  return context.deployment().listed.flatMap(({ definition: { file, path } }) => {
+    const taker = takerOf(path, context);
+    if (file === "" || taker === undefined) return [];
+    const message = `is not served over HTTP, where "${taker.prefix}" is the API ${taker.api.name}`;
+    return [{ file, key: "endpoint.path", message, severity: "warning" }];
+  });
+}
+
+function takerOf(path: string, context: GatewayContext): Taken | undefined {
+  const { httpRoutes } = context.deployment();
+  return [...httpRoutes, DOCUMENT].find(({ prefix }) => isUnder(prefix, path));
+}
+
 function openapiSource(
   context: GatewayContext,
   { manifestUri, baseUrl }: ApiListing,
@@ -109,7 +124,10 @@ function openapiSource(
   const { server, policies } = context.config;
   const { serverId, operator, documentVersion } = server;
   return {
-    endpoints: context.deployment().listed.map(({ definition }) => definition),
+    endpoints: context
+      .deployment()
+      .listed.map(({ definition }) => definition)
+      .filter(({ path }) => takerOf(path, context) === undefined),
     ...{ serverId, catalog, manifestUri, operator, documentVersion, baseUrl },
     aliases: new Map(HTTP_VERBS.map((verb) => [verb, methodPolicy.alias(verb)?.method ?? verb])),
     oauth: policies.oauth,
@@ -195,3 +213,6 @@ const ENDPOINTS: HttpApi = {
   description: "The endpoints of this server for clients that speak HTTP.",
   documentation: OPENAPI_PATH,
 };
+
+type Taken = Pick<HttpRoute, "prefix" | "api">;
+const DOCUMENT: Taken = { prefix: OPENAPI_PATH, api: ENDPOINTS };
