@@ -18,7 +18,8 @@ import { FAULTS } from "./torture/cluster/faults.ts";
 import { reportCluster } from "./torture/cluster/report.ts";
 import { Heart, Victim } from "./torture/victim.ts";
 
-const COUNT = { parse: readCount } as const;
+const COUNT = { parse: (text: string) => readNumber(text, 999_999) } as const;
+const SEED = { parse: (text: string) => readNumber(text, 999_999_999) } as const;
 const PROGRAM_PATH = fileURLToPath(new URL("agtpd.js", import.meta.url));
 /** Not an attack on one daemon. */
 const CLUSTER = "cluster";
@@ -36,7 +37,7 @@ const OPTIONS = {
     default: 1_000,
   },
   "--endpoints <count>": { help: "endpoints of the daemon", ...COUNT, default: 500 },
-  "--seed <count>": { help: "of the cluster's faults; another one each time without", ...COUNT },
+  "--seed <count>": { help: "of the cluster's faults; another one each time without", ...SEED },
   "--faults <count>": { help: "the cluster's faults at most", ...COUNT, default: 100_000 },
   "--plan <names>": {
     help: `the cluster's faults in this order, over and over: ${Object.keys(FAULTS).join(",")}`,
@@ -78,9 +79,9 @@ async function run(options: TortureOptions, { out }: Terminal): Promise<boolean>
   return held === names.length;
 }
 
-function readCount(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidValue("a whole number is expected");
-  return Number(text);
+function readNumber(text: string, most: number): number {
+  if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= most) return Number(text);
+  throw new InvalidValue(`a whole number from 1 to ${most} is expected`);
 }
 
 function chooseFrom(names: readonly string[], kind: string, text: string): readonly string[] {

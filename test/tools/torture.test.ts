@@ -23,10 +23,13 @@ describe("npm run torture", () => {
     expect(code).toBe(0);
   }, 120_000);
 
-  it("takes whole numbers only", async () => {
-    const strict = ["--seconds", "1", "--endpoints", "1", "--max-stall-ms", "0"];
-    const { code, text } = await torture("--only", "garbage", ...strict);
-    expect(text).toContain("a whole number is expected");
+  it.each([
+    ["--max-stall-ms", "0", "a whole number from 1 to 999999 is expected"],
+    ["--faults", "1000000", "a whole number from 1 to 999999 is expected"],
+    ["--seed", "1e3", "a whole number from 1 to 999999999 is expected"],
+  ])("takes no %s of %s", async (option, value, message) => {
+    const { code, text } = await torture("--only", "garbage", option, value);
+    expect(text).toContain(message);
     expect(code).toBe(1);
   });
 
