@@ -30,6 +30,15 @@ export const trustCases: readonly Case[] = [
     found: { severity: "note", key: "policies.identity.allow_unverified_identity" },
   },
   {
+    title: "tokens that are meant for anybody",
+    id: "token-audience",
+    site: {
+      tables: { policies: { oauth: { issuer: "https://id.example", jwks_file: "jwks.json" } } },
+      files: { "jwks.json": '{ "keys": [] }' },
+    },
+    found: { severity: "warning", key: "policies.oauth.audience" },
+  },
+  {
     title: "lifecycles that anybody may change",
     id: "lifecycle-auth",
     site: { tables: identities({ lifecycle_auth: "open" }) },

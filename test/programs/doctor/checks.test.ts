@@ -48,11 +48,13 @@ describe("the doctor", () => {
         ...upstream({ Authorization: `Bearer ${variable("TOKEN")}` }),
         ...agent({ scopes_accepted: ["booking:room"], expires_at: "2999-01-01T00:00:00Z" }),
         "recipes/none.toml.bak": "# REVIEW: no recipe",
+        "jwks.json": '{ "keys": [] }',
       },
       tables: {
         webhooks: { secret: variable("SECRET"), escalations: "https://ops.acme.example/" },
         apis: [{ name: "orders", base_url: "https://api.acme.example" }],
         store: { driver: "sqlite" },
+        policies: { oauth: { issuer: "https://id.example", ...OWN_TOKENS } },
       },
       environment: { TOKEN: "hunter2", SECRET: "hunter2" },
     });
@@ -61,6 +63,8 @@ describe("the doctor", () => {
     expect([unasked, exitCode]).toEqual([[], 0]);
   });
 });
+
+const OWN_TOKENS = { audience: "agents.acme.example", jwks_file: "jwks.json" };
 
 async function find(id: string, site: PatientOptions): Promise<readonly FindingJson[]> {
   const { findings } = await makePatient(site).examine();

@@ -50,6 +50,20 @@ export const IDENTITY_CHECKS: readonly Check[] = [
       };
     },
   ),
+  // Another service that is given a token can use it here.   RFC 8725 §3.9
+  settingCheck(
+    "token-audience",
+    "are only tokens taken that are meant for this server?",
+    "policies.oauth.audience",
+    ({ config: { policies } }) => {
+      if (policies.oauth === undefined || policies.oauth.audience !== undefined) return undefined;
+      return {
+        message:
+          "is not set: tokens that the issuer makes out for other services are taken as well",
+        hint: "set it to the aud that the issuer gives to tokens for this server",
+      };
+    },
+  ),
   // Anybody may suspend and revoke agents.   AGTP "Agent Lifecycle"
   settingCheck(
     "lifecycle-auth",
