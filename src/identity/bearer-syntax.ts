@@ -132,17 +132,29 @@ export function readAuthorization(
 export function inspectToken(
   token: string,
 ): { readonly header: TokenHeader } | { readonly fault: TokenFault } {
-  const [, encodedHeader = "", encodedClaims = ""] = COMPACT.exec(token) ?? [];
-  const header = readPart(encodedHeader);
-  // A claim that stands there twice means one thing to this reader and another to the next.
-  if (header === undefined || readPart(encodedClaims) === undefined) {
-    return { fault: "the token is no signed JWT" };
-  }
-  return inspectHeader(header);
+  const parts = takeApart(token);
+  return parts === undefined ? NO_JWT : inspectHeader(parts.header, ACCESS_TOKEN);
 }
 
-function inspectHeader(
+const NO_JWT = { fault: "the token is no signed JWT" } as const;
+
+/**
+ * The header and the claims of a token, neither verified. A claim that stands there twice means one thing
+ * to this reader and another to the next: undefined, as for what is no JWT.
+ */
+export function takeApart(
+  token: string,
+): { readonly header: JsonRecord; readonly claims: JsonRecord } | undefined {
+  const [, encodedHeader = "", encodedClaims = ""] = COMPACT.exec(token) ?? [];
+  const header = readPart(encodedHeader);
+  const claims = header && readPart(encodedClaims);
+  return header && claims && { header, claims };
+}
+
+/** A header of a token of one type, or why nobody may sign under such a one. */
+export function inspectHeader(
   header: JsonRecord,
+  type: RegExp,
 ): { readonly header: TokenHeader } | { readonly fault: TokenFault } {
   const { alg, kid, typ } = header;
   if (!isAccepted(alg))
@@ -153,11 +165,11 @@ function inspectHeader(
   if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) {
     return { fault: "the token has critical header parameters" };
   }
-  if (typ !== undefined && !(typeof typ === "string" && ACCESS_TOKEN.test(typ))) {
+  if (typ !== undefined && !(typeof typ === "string" && type.test(typ))) {
     return { fault: "the token is of another type than an access token" };
   }
   if (kid === undefined || typeof kid === "string") return { header: { alg, kid } };
-  return { fault: "the token is no signed JWT" };
+  return NO_JWT;
 }
 
 function isAccepted(alg: unknown): alg is SignatureAlgorithm {

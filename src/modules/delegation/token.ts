@@ -5,6 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import { given, isRecord } from "../../base/json-value.ts";
 import { type LateLoad, loadLate } from "../../base/late-load.ts";
+import { inspectHeader, takeApart } from "../../identity/bearer-syntax.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { isAgentId, isOpaqueId } from "../../identity/identifiers.ts";
 import { keyId } from "../../identity/jws.ts";
@@ -46,6 +47,7 @@ export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("
 
 /** No token of an attribution record, or of anybody else, can stand for one. */
 const TYPE = "agtp-delegation+jwt";
+const DELEGATION = /^(?:application\/)?agtp-delegation\+jwt$/i;
 const MAX_TOKEN_LENGTH = 16_384;
 /** The most that the clocks of two servers may differ. */
 const CLOCK_TOLERANCE_S = 5;
@@ -82,18 +84,18 @@ export async function verifyToken(
   now: number,
 ): Promise<TokenClaims | TokenFault> {
   if (token.length > MAX_TOKEN_LENGTH) return { fault: "malformed", message: "it is too long" };
-  const { decodeJwt, errors, jwtVerify } = await loadJose();
-  let issuer: unknown;
-  try {
-    issuer = decodeJwt(token).iss;
-  } catch {
-    return { fault: "malformed", message: "it is no signed JWT" };
-  }
+  const { header, claims } = takeApart(token) ?? {};
+  if (header === undefined) return { fault: "malformed", message: "it is no signed JWT" };
+  const issuer = claims?.["iss"];
   if (typeof issuer !== "string") return { fault: "malformed", message: "it names no issuer" };
   const key = keyFor(issuer);
   if (key === undefined) {
     return { fault: "unknown-issuer", message: "its issuer is no peer of this server", issuer };
   }
+  if ("fault" in inspectHeader(header, DELEGATION)) {
+    return { fault: "malformed", message: MALFORMED, issuer };
+  }
+  const { errors, jwtVerify } = await loadJose();
   try {
     const { payload } = await jwtVerify(token, key.key, {
       algorithms: ["EdDSA", "Ed25519"],

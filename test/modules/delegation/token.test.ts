@@ -1,3 +1,4 @@
+import { sign } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { taskHash } from "../../../src/modules/delegation/request.ts";
@@ -21,6 +22,10 @@ const CLAIMS: TokenClaims = {
   ...{ scopes: ["a:b"], chain: ["0".repeat(64)], deadline: NOW + 1500, id: "1" },
   taskHash: "sha256:x",
 };
+
+function encode(text: string): string {
+  return Buffer.from(text).toString("base64url");
+}
 
 // RFC 7519, RFC 8725
 describe("a delegation token", () => {
@@ -67,6 +72,32 @@ describe("a delegation token", () => {
       const record = createRecordSigner(key).sign(payload);
       expect(isTokenFault(await verifyToken(record, keyFor, NOW))).toBe(true);
     }
+  });
+
+  // RFC 7515 §4, RFC 8725 §3
+  it.each([{ jwk: { kty: "OKP" } }, { jku: "https://keys.example/" }, { b64: true }, { kid: 7 }])(
+    "names no key and no way of its own to be verified, such as %j",
+    async (more) => {
+      const [, claims = ""] = (await signToken(CLAIMS, KEY.privateKey, NOW)).split(".");
+      const sealed = (header: object): string => {
+        const input = `${encode(JSON.stringify(header))}.${claims}`;
+        return `${input}.${sign(null, Buffer.from(input), KEY.privateKey).toString("base64url")}`;
+      };
+      const plain = { alg: "EdDSA", typ: "agtp-delegation+jwt" };
+      expect(await verifyToken(sealed(plain), keyFor, NOW)).toEqual(CLAIMS);
+      const verdict = await verifyToken(sealed({ ...plain, ...more }), keyFor, NOW);
+      expect(verdict).toMatchObject({ fault: "malformed" });
+    },
+  );
+
+  it("says each thing once", async () => {
+    const [header = "", claims = ""] = (await signToken(CLAIMS, KEY.privateKey, NOW)).split(".");
+    const written = Buffer.from(claims, "base64url").toString();
+    const twice = written.replace("{", '{"target":"mallory",');
+    const input = `${header}.${encode(twice)}`;
+    const signature = sign(null, Buffer.from(input), KEY.privateKey).toString("base64url");
+    const verdict = await verifyToken(`${input}.${signature}`, keyFor, NOW);
+    expect(verdict).toMatchObject({ fault: "malformed", message: "it is no signed JWT" });
   });
 
   it("has an id that can be kept, whatever a peer signs", async () => {
