@@ -5,8 +5,8 @@
  */
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { openChainReader } from "../records/chain-reader.ts";
-import type { ChainHead } from "../records/ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
+import type { ChainHead } from "../records/record-store.ts";
 import { verifyRecord } from "../records/verify-record.ts";
 import { ArchivedRecords, type WhereCut } from "./archived-records.ts";
 import { readLastCut } from "./cut-file.ts";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { OctetLines } from "../../base/line-reader.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { KnownChains } from "../records/known-chains.ts";
-import type { ChainHead } from "../records/ledger.ts";
+import type { ChainHead } from "../records/record-store.ts";
 import type { RecordPlace } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readSyncedMark } from "./journal-sync.ts";

@@ -4,8 +4,8 @@
  * found on the way.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { decodeJws } from "../../identity/jws.ts";
-import type { ChainHead } from "../records/ledger.ts";
 import { NO_AUDIT_ID } from "../records/record.ts";
+import type { ChainHead } from "../records/record-store.ts";
 import type { FileJournal } from "./file-journal.ts";
 import { isBefore, type JournalPosition, type JournalRecord } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";

@@ -13,8 +13,8 @@ import {
   knownChainChanges,
   readKnownChains,
 } from "../records/known-chains.ts";
-import type { ChainHead } from "../records/ledger.ts";
 import { NO_AUDIT_ID, recordPayload } from "../records/record.ts";
+import type { ChainHead } from "../records/record-store.ts";
 import type { RecordSigner } from "../records/sealer.ts";
 import type { Store } from "../store.ts";
 import { placeBehind, withCut } from "./cut-chains.ts";

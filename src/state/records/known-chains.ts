@@ -6,7 +6,7 @@ import { isRecord } from "../../base/json-value.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import type { JournalPosition, RecordPlace } from "../journal/journal.ts";
 import { type Change, readAll, type Store, type StoredEntry } from "../store.ts";
-import type { ChainHead } from "./ledger.ts";
+import type { ChainHead } from "./record-store.ts";
 
 /** The heads and the checkpoint of a store. */
 export interface KnownChains {

@@ -18,8 +18,6 @@ import {
 import { type Chain, RecordDraft, type RecordFacts, recordPayload, type Sealer } from "./record.ts";
 import { ChainClock, type ChainHead, ChainHeads, type RecordStore } from "./record-store.ts";
 
-export type { ChainHead, OnSettled as Settled };
-
 /** The machine's clock, and the listener for its steps backward. */
 export interface LedgerClock {
   onStepBack(milliseconds: number): void;

@@ -26,8 +26,9 @@ import type { StateNotice } from "../notice.ts";
 import type { Durability } from "../state-sections.ts";
 import type { Change, Store } from "../store.ts";
 import { knownChainChanges, readKnownChains } from "./known-chains.ts";
-import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
+import { Ledger, type LedgerClock, newestOf } from "./ledger.ts";
 import {
+  type ChainHead,
   type ChainHeads,
   createJournalStore,
   type RecordStore,

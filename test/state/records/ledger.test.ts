@@ -1,14 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JournalRecord } from "../../../src/state/journal/journal.ts";
-import { type ChainHead, Ledger } from "../../../src/state/records/ledger.ts";
+import { Ledger } from "../../../src/state/records/ledger.ts";
 import {
   type Deliver,
   NO_AUDIT_ID,
   type Sealer,
   type SealingJob,
 } from "../../../src/state/records/record.ts";
-import { ChainHeads, createJournalStore } from "../../../src/state/records/record-store.ts";
+import {
+  type ChainHead,
+  ChainHeads,
+  createJournalStore,
+} from "../../../src/state/records/record-store.ts";
 import { createRecordSigner, sealAll } from "../../../src/state/records/sealer.ts";
 import { BreakableJournal, makeDraft } from "../../support/ledger.ts";
 import { readJws, sha256, walkChain } from "../../support/records.ts";
