@@ -16,9 +16,9 @@ import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import type { LostWrites } from "./accepted-socket.ts";
 import type { SendBudget, TlsOverhead } from "./connection-limits.ts";
-import { Inbox, readShared } from "./inbox.ts";
+import { Inbox } from "./inbox.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
-import { releaseSocket } from "./shared-reading.ts";
+import { readShared, releaseSocket } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
 interface ConnectionContext {

@@ -6,8 +6,7 @@
  * AGTP "Connection Lifetime", `[limits]`
  */
 
-import { Buffer } from "node:buffer";
-import type { Socket } from "node:net";
+import type { Buffer } from "node:buffer";
 import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
 import { LONG_OCTETS } from "../base/json-bounds.ts";
@@ -15,7 +14,6 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import { RequestParser } from "../wire/request-parser.ts";
-import { readInto } from "./shared-reading.ts";
 
 /** The kinds of waiting that have a deadline each. */
 type Overdue = "idle" | "header fields" | "body";
@@ -227,20 +225,4 @@ export class Inbox {
 
 function octetsOf(message: Request | WireFault): number {
   return isWireFault(message) ? 0 : message.body.length;
-}
-
-/** As much as TLS hands over at once is 16 KiB. */
-const SHARED = Buffer.allocUnsafeSlow(64 * 1024);
-
-/**
- * Calls back with each chunk, which is the callee's; the socket flows, until it is paused. All sockets are read
- * into one buffer that they share, and each chunk is copied from there: Node makes an ArrayBuffer for each
- * reading instead, which the collector has to sweep: without, the raw echo takes 11 % less CPU at 16 x 1.
- */
-export function readShared(socket: Socket, onChunk: (chunk: Buffer) => void): void {
-  readInto(socket, SHARED, (length) => {
-    onChunk(Buffer.from(SHARED.subarray(0, length)));
-    return true;
-  });
-  socket.on("data", onChunk);
 }
