@@ -18,14 +18,23 @@ export function withSecondLook(
   view: Pick<ViewLease, "catchUp">,
 ): RouteHandler {
   if (view.catchUp === undefined || members.length === 0) return handler;
-  return async (call, exchange) => {
-    const answer = await handler(call, exchange);
-    if (!("status" in answer) || answer.status !== 404) return answer;
-    if (!isKnown(exchange) || !members.some((member) => isWholeName(call.input[member])))
-      return answer;
-    await view.catchUp?.();
-    return handler(call, exchange);
+  return (call, exchange) => {
+    const names = isKnown(exchange) ? members.map((member) => call.input[member]) : [];
+    return lookTwice(() => handler(call, exchange), names, view);
   };
+}
+
+/** Asks once more after a miss, where one of the names that were looked up is whole. */
+export async function lookTwice<Answer extends object>(
+  ask: () => Answer | Promise<Answer>,
+  names: readonly unknown[],
+  view: Pick<ViewLease, "catchUp">,
+): Promise<Answer> {
+  const answer = await ask();
+  if (!("status" in answer) || answer.status !== 404 || !names.some(isWholeName)) return answer;
+  if (view.catchUp === undefined) return answer;
+  await view.catchUp();
+  return ask();
 }
 
 /** A stranger does not make the store work. */

@@ -10,7 +10,7 @@ import { inLongTurn } from "../../../base/loop-turns.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";
-import { isWholeName } from "../../../dispatch/routes/second-look.ts";
+import { lookTwice } from "../../../dispatch/routes/second-look.ts";
 import { findLost, parseBody } from "../../../endpoint/input.ts";
 import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -158,7 +158,8 @@ async function serve(request: FastifyRequest, reply: FastifyReply, call: ApiCall
     await call.parts.toll.measure(payerOfKey(call.key), () => send(reply, said));
     return;
   }
-  const opened = await lookTwice(call, () => openStream(call, request.method === "HEAD"));
+  const open = () => openStream(call, request.method === "HEAD");
+  const opened = await lookTwice(open, Object.values(call.params), call.parts.view);
   if ("status" in opened) {
     await send(reply, concealed(opened, call.parts.redact));
     return;
@@ -240,10 +241,12 @@ function sendError(
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswer> {
-  const { redact } = call.parts;
+  const { parts, params, body } = call;
   // The answer is kept as it is sent.
-  const handle = async (asked: ApiCall): Promise<ApiAnswer> =>
-    concealed(await lookTwice(call, () => route.handle(asked)), redact);
+  const handle = async (asked: ApiCall): Promise<ApiAnswer> => {
+    const ask = () => route.handle(asked);
+    return concealed(await lookTwice(ask, Object.values(params), parts.view), parts.redact);
+  };
   const key = call.header("idempotency-key");
   // Reading changes nothing, whatever header comes with it.
   if (key === undefined || route.method === "GET") return handle(call);
@@ -251,7 +254,6 @@ async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswe
     const message = "the Idempotency-Key must be 1 to 255 printable ASCII characters";
     return refuse(400, "validation_error", message);
   }
-  const { parts, params, body } = call;
   const asked = canonicalTextOf({ params, body });
   if (asked === undefined) {
     return refuse(400, "validation_error", "the body has no canonical form");
@@ -260,21 +262,4 @@ async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswe
   const operation = `${route.method} ${route.path}`;
   const request = { tenant, operation, key, digest: sha256Hex(asked) };
   return parts.state.idempotency.run(request, (keep) => handle({ ...call, keep }), parts.view);
-}
-
-/**
- * A look-up over HTTP that misses, on one of several nodes, is made once more when this one has taken in
- * what was committed by then, as over AGTP. Only keys that are known come as far, and only names that are
- * whole; what is answered with 404 has done nothing.
- * @throws StoreUnavailableError where it is not known whether it is there
- */
-async function lookTwice<Said extends object = ApiAnswer>(
-  { parts: { view }, params }: Pick<ApiCall, "parts" | "params">,
-  ask: () => Promise<Said | ApiAnswer> | ApiAnswer,
-): Promise<Said | ApiAnswer> {
-  const said = await ask();
-  if (view.catchUp === undefined || !("status" in said) || said.status !== 404) return said;
-  if (!Object.values(params).some(isWholeName)) return said;
-  await view.catchUp();
-  return ask();
 }
