@@ -21,6 +21,13 @@ export interface Request {
   readonly bodyText?: string | undefined;
 }
 
+/** A request-target as the two members that it is read into. */
+export function splitTarget(target: string): Pick<Request, "path" | "query"> {
+  const mark = target.indexOf("?");
+  if (mark === -1) return { path: target, query: undefined };
+  return { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}
+
 /** Header field lines that are asked for when a response is serialized, each with its CRLF. */
 export interface LateFields {
   /** False: not known yet, or never; the response must not leave. */

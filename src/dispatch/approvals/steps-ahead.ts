@@ -12,6 +12,7 @@ import { compilePathPattern } from "../../endpoint/path-template.ts";
 import type { RecipeStep } from "../../endpoint/recipe.ts";
 import { isTemplate } from "../../handlers/check-composition.ts";
 import { foreseeStep, type KnownInput } from "../../handlers/composition.ts";
+import { splitTarget } from "../../wire/message.ts";
 import type { Exchange } from "../exchange.ts";
 import { canonicalPair, type MethodPolicy } from "../policy/method-policy.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
@@ -70,7 +71,7 @@ export class StepsAhead {
   #pairNeedsApproval(asked: Pair & KnownInput, asker: Asker, depth: number): boolean {
     const { policy, registry, methodPolicy } = this.#parts;
     const { caller } = asker;
-    const { method, path } = canonicalPair(methodPolicy, { ...asked, path: pathOf(asked.path) });
+    const { method, path } = canonicalPair(methodPolicy, { ...asked, ...splitTarget(asked.path) });
     if (isTemplate(path)) {
       const known = { input: asked.input, isWhole: false };
       return this.#candidatesFor({ method, path }).some(
@@ -103,10 +104,6 @@ export class StepsAhead {
     this.#candidates.set(name, found);
     return found;
   }
-}
-
-function pathOf(target: string): string {
-  return target.split("?", 1)[0] ?? "";
 }
 
 function compositionFailed({ definition }: Route, index: number, step: RecipeStep): Refusal {

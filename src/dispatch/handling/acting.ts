@@ -9,13 +9,14 @@ import type { CallSurroundings } from "../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { Operator } from "../../state/registers/operator.ts";
-import type { Response } from "../../wire/message.ts";
+import { type Request, type Response, splitTarget } from "../../wire/message.ts";
 import type { Caller } from "../caller/caller.ts";
 import { claimedAuthority } from "../caller/caller-resolver.ts";
 import type { Delegation, PriorAction } from "../caller/delegation.ts";
 import type { ActEntrance } from "../dispatcher.ts";
 import { Exchange } from "../exchange.ts";
 import { type Recording, recorded, recordOf } from "../recorded.ts";
+import { AGTP_JSON } from "../reply.ts";
 
 export interface Acting {
   readonly caller: Caller;
@@ -93,22 +94,11 @@ export function createActAs(dispatcher: ActEntrance, ledger: Recording): ActAs {
 
 function exchangeOf(acting: Acting): Exchange {
   const { caller, operator, method, target, input, taskId, escalationId, priorActions } = acting;
-  const headers = new Map([
-    ["request-id", uuidv7()],
-    ["content-type", "application/vnd.agtp+json"],
-  ]);
+  const headers = new Map([["request-id", uuidv7()]]);
   if (caller.agentId !== undefined) headers.set("agent-id", caller.agentId);
   if (taskId !== undefined) headers.set("task-id", taskId);
   if (escalationId !== undefined) headers.set("escalation-id", escalationId);
-  const [path = "", ...query] = target.split("?");
-  const request = {
-    method,
-    path,
-    query: query.length === 0 ? undefined : query.join("?"),
-    headers,
-    // In an envelope, lest an input be taken for one.
-    body: Buffer.from(JSON.stringify({ method, parameters: input })),
-  };
+  const request = envelopedRequest({ method, ...splitTarget(target), headers }, input);
   // Nobody's certificate vouches for what the server does by itself.
   const peer = { address: "", port: 0, operator };
   const exchange = new Exchange(request, peer, performance.now());
@@ -117,6 +107,18 @@ function exchangeOf(acting: Acting): Exchange {
   exchange.waitedForBy = acting.waitedForBy;
   for (const prior of priorActions ?? []) exchange.notePriorAction(prior);
   return exchange;
+}
+
+/** A request of the server's own making; its input is in an envelope, lest it be taken for one. */
+export function envelopedRequest(
+  { headers, ...asked }: Omit<Request, "body">,
+  parameters: JsonRecord,
+): Request {
+  return {
+    ...asked,
+    headers: new Map(headers).set("content-type", AGTP_JSON),
+    body: Buffer.from(JSON.stringify({ method: asked.method, parameters })),
+  };
 }
 
 function bodyOf({ body }: Response): unknown {

@@ -8,7 +8,7 @@ import { channel } from "node:diagnostics_channel";
 import { noteSource, sharedEncoding } from "../../base/kept-text.ts";
 import { isJsonType } from "../../base/media-type.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
-import type { Request } from "../../wire/message.ts";
+import { type Request, splitTarget } from "../../wire/message.ts";
 import { Exchange, type InnerOrigin } from "../exchange.ts";
 import { isLasting } from "../idempotency/idempotent-reply.ts";
 import { CHANNELS, type InnerBegin } from "../observer.ts";
@@ -47,14 +47,7 @@ function innerRequest(parent: Exchange, method: string, target: string): Request
     const value = parent.header(name);
     if (value !== undefined) headers.set(name, value);
   }
-  const end = target.indexOf("?");
-  return {
-    method,
-    path: end === -1 ? target : target.slice(0, end),
-    query: end === -1 ? undefined : target.slice(end + 1),
-    headers,
-    body: NO_BODY,
-  };
+  return { method, ...splitTarget(target), headers, body: NO_BODY };
 }
 
 /** A reply as the dispatching handler sees it. */

@@ -15,6 +15,7 @@ import { protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import { publicKeyOf } from "../../identity/ed25519.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import { ownAddress } from "../../identity/own-address.ts";
+import { splitTarget } from "../../wire/message.ts";
 import { createArrivals } from "./arriving.ts";
 import { Background } from "./background.ts";
 import type { VouchingRules } from "./chain.ts";
@@ -80,7 +81,7 @@ function actionResolver(context: DelegationContext): ActionResolver {
 
 /** Tells whether a pair is answered by the protocol itself, whatever is asked for in its query. */
 function isFloorPair({ method, path }: Pair): boolean {
-  return isProtocolPair(method, path.split("?", 1)[0] ?? "");
+  return isProtocolPair(method, splitTarget(path).path);
 }
 
 type Delegate = Pick<Contribution, "blockers" | "close" | "delegations" | "start" | "stop"> & {

@@ -8,6 +8,7 @@ import { canonicalPair } from "../../dispatch/policy/method-policy.ts";
 import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
 import { canonicalForm, sha256Hex } from "../../identity/canonical-form.ts";
+import { splitTarget } from "../../wire/message.ts";
 import type { DelegationContext } from "./config.ts";
 import {
   describeAction,
@@ -202,7 +203,7 @@ export async function callbackPlaces({
   const operators = routes.filter(({ tier }) => tier === "B");
   const { registry } = await drive(creatingRegistry(operators));
   const isEndpoint = (method: string, path: string): boolean =>
-    registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
+    registry.find(method, splitTarget(path).path) !== undefined;
   const { method, path } = canonicalPair(methodPolicy, { method: "NOTIFY", path: "/" });
   const isOurs = method === "NOTIFY" && path === "/" && !isEndpoint(method, path);
   return { hasInboxes: isOurs, isEndpoint };

@@ -20,6 +20,7 @@ import { formerToolNames } from "../../dispatch/tools/tool-names.ts";
 import { fillPath } from "../../endpoint/path-template.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import { splitTarget } from "../../wire/message.ts";
 import { type Action, describeAction } from "./execute-request.ts";
 
 /** The things that actions may name. */
@@ -79,7 +80,7 @@ export class ActionResolver {
   }
 
   #isExecute(pair: Pair): boolean {
-    const [path = ""] = pair.path.split("?", 1);
+    const { path } = splitTarget(pair.path);
     const canonical = this.#sources.canonical({ method: pair.method, path });
     return canonical.method === "EXECUTE" && canonical.path === "/";
   }

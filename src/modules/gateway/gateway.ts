@@ -21,6 +21,7 @@ import { rateLimited, refusalBody, serverError } from "../../dispatch/refusals/r
 import { uuidv7 } from "../../identity/uuid.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import type { LimitsConfig } from "../../wire/limits-section.ts";
+import { splitTarget } from "../../wire/message.ts";
 import { isWireFault } from "../../wire/message-parser.ts";
 import { createHostPolicy, createOriginPolicy } from "./browser-guard.ts";
 import type { GatewaySections } from "./config.ts";
@@ -81,7 +82,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     answerError(error, reply, parts.reportFault),
   );
   app.setNotFoundHandler((request, reply) => {
-    const isDocument = request.url.split("?", 1)[0] === OPENAPI_PATH;
+    const isDocument = splitTarget(request.url).path === OPENAPI_PATH;
     if (request.url !== AGTP_ROUTE && !isDocument) return sendRefusal(reply, 404, NOT_FOUND);
     // A method that the pipeline is never asked, such as TRACE.
     const message = `method "${request.method}" is not served`;
@@ -158,7 +159,7 @@ function mayChange({ method, originalUrl }: FastifyRequest, verbs: GatewayParts[
 }
 
 function routeOf(routes: readonly HttpRoute[], url: string): HttpRoute | undefined {
-  const [path = ""] = url.split("?");
+  const { path } = splitTarget(url);
   return routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
 }
 
@@ -232,8 +233,7 @@ function claimsOf(routes: readonly HttpRoute[], reserved: string): (target: stri
     prefixes.push(prefix);
   }
   return (target) => {
-    const end = target.indexOf("?");
-    const path = end === -1 ? target : target.slice(0, end);
+    const { path } = splitTarget(target);
     return path === reserved || prefixes.some((prefix) => isUnder(prefix, path));
   };
 }

@@ -5,7 +5,7 @@
  */
 import { readAuthority } from "../../base/addresses.ts";
 import { HTTP_METHODS } from "../../dispatch/module/http-gateway.ts";
-import type { WireFault } from "../../wire/message.ts";
+import { splitTarget, type WireFault } from "../../wire/message.ts";
 
 /** A target, taken apart. */
 export interface HttpTarget {
@@ -27,9 +27,8 @@ export function readTarget(target: string, maxOctets: number): HttpTarget | Wire
     return { kind: "wire-fault", code: "invalid-request-line", message };
   }
   const { relative } = readAuthority(target);
-  const mark = relative.indexOf("?");
-  const path = mark === -1 ? relative : relative.slice(0, mark);
-  return { path: path || "/", query: mark === -1 ? undefined : relative.slice(mark + 1) };
+  const { path, query } = splitTarget(relative);
+  return { path: path || "/", query };
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
+import { envelopedRequest } from "../../dispatch/handling/acting.ts";
 import { recorded, recordOf } from "../../dispatch/recorded.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import type { Route } from "../../dispatch/routes/route.ts";
@@ -61,11 +62,8 @@ const NO_FIELDS: ReadonlyMap<string, string> = new Map();
 
 function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
   const { method, path, input, fields = NO_FIELDS, route, refusal } = asking;
-  const headers = new Map(caller.fields).set("content-type", "application/vnd.agtp+json");
-  for (const [name, value] of fields) headers.set(name, value);
-  // In an envelope, lest an input be taken for one.
-  const body = Buffer.from(JSON.stringify({ method, parameters: input }));
-  const sent = { method, path, query: undefined, headers, body };
+  const headers = new Map([...caller.fields, ...fields]);
+  const sent = envelopedRequest({ method, path, query: undefined, headers }, input);
   const exchange = new Exchange(sent, caller.peer, performance.now());
   exchange.requestedVia = REQUESTED_VIA;
   // By the listener, once for whatever is asked on behalf of a message.

@@ -13,6 +13,7 @@ import type { Impact } from "../../../endpoint/endpoint.ts";
 import { createRegistry, type EndpointRegistry } from "../../../endpoint/endpoint-registry.ts";
 import { isAgentId } from "../../../identity/identifiers.ts";
 import { type IsOwnAddress, ownAddress } from "../../../identity/own-address.ts";
+import { splitTarget } from "../../../wire/message.ts";
 import type { SearchContext } from "../config.ts";
 
 /** Something that a dispatch can read. */
@@ -82,9 +83,7 @@ function readEndpoint({ method, path, parameters, input = parameters }: JsonReco
 }
 
 function atPath(method: string | undefined, target: string): SourceReference {
-  const [path = "", ...rest] = target.split("?");
-  const query = rest.length === 0 ? undefined : rest.join("?");
-  return { kind: "reference", method, path, query, input: {} };
+  return { kind: "reference", method, ...splitTarget(target), input: {} };
 }
 
 /** `agtp:/path` is without a server, which is this one. */
