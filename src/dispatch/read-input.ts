@@ -3,7 +3,6 @@
  * may name a session and a task, too: gates 14 and 15 look at those.
  * 400 a body or query that cannot be read · 460 an undecodable path value.   AGTP-API §5.5
  */
-import { isJsonType } from "../base/media-type.ts";
 import {
   decodeValues,
   type Identifiers,
@@ -18,6 +17,7 @@ import { isOpaqueId } from "../identity/identifiers.ts";
 import { doubt, isDoubted } from "./caller/watched-peer.ts";
 import type { Exchange, InnerOrigin } from "./exchange.ts";
 import { badRequest, endpointViolation, type Refusal, sameForAll } from "./refusals/refusal.ts";
+import { isJsonType } from "./reply.ts";
 import type { Route } from "./routes/route.ts";
 
 /** Fills in the input, or says why it cannot be read. */

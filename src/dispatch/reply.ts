@@ -5,6 +5,15 @@ import { type Refusal, refusalBody, refusalText } from "./refusals/refusal.ts";
 /** Content type of every body that no draft gives a type of its own. */
 export const AGTP_JSON = "application/vnd.agtp+json";
 
+/** Tells whether a type is JSON: `application/json`, `text/json`, and every `+json` type, with or without parameters. */
+export function isJsonType(contentType: string): boolean {
+  // Of every request: the types that are usual are not taken apart.
+  if (contentType === AGTP_JSON || contentType === "application/json") return true;
+  const end = contentType.indexOf(";");
+  const type = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+  return type.endsWith("/json") || type.endsWith("+json");
+}
+
 /** Content type of a 263.   AGTP-API §17.2 */
 export const ENDPOINT_JSON = "application/vnd.agtp.endpoint+json";
 

@@ -7,7 +7,6 @@
 
 import { given, writeJson } from "../base/json-value.ts";
 import { flatText, sharedEncoding } from "../base/kept-text.ts";
-import { isJsonType } from "../base/media-type.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
@@ -16,7 +15,7 @@ import { NO_REQUEST, type RecordDraft, type RecordFacts } from "../state/records
 import { fieldLines, type Response } from "../wire/message.ts";
 import { linkEntry } from "./caller/delegation.ts";
 import type { Exchange } from "./exchange.ts";
-import { AGTP_JSON, type Reply } from "./reply.ts";
+import { AGTP_JSON, isJsonType, type Reply } from "./reply.ts";
 
 /** The contract-layer version every response names. */
 export const AGTP_API_VERSION = "1.0";

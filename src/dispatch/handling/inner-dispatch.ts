@@ -6,13 +6,12 @@
 
 import { channel } from "node:diagnostics_channel";
 import { noteSource, sharedEncoding } from "../../base/kept-text.ts";
-import { isJsonType } from "../../base/media-type.ts";
 import type { DispatchResult } from "../../handlers/handler.ts";
 import { type Request, splitTarget } from "../../wire/message.ts";
 import { Exchange, type InnerOrigin } from "../exchange.ts";
 import { isLasting } from "../idempotency/idempotent-reply.ts";
 import { CHANNELS, type InnerBegin } from "../observer.ts";
-import type { Reply } from "../reply.ts";
+import { isJsonType, type Reply } from "../reply.ts";
 import type { Route } from "../routes/route.ts";
 
 const CARRIED_FIELDS = [

@@ -5,7 +5,7 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { parseNoting } from "../../../base/exact-numbers.ts";
 import { isRecord, type JsonRecord, parseJson, recordIn } from "../../../base/json-value.ts";
-import { isJsonType } from "../../../base/media-type.ts";
+import { isJsonType } from "../../../dispatch/reply.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { Response } from "../../../wire/message.ts";
 
