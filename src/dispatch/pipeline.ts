@@ -22,12 +22,12 @@ import type { IdempotencyRegister } from "../state/registers/idempotency-registe
 import type { ViewLease } from "../state/state.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Approvals } from "./approvals/approvals.ts";
-import { readCredentials } from "./caller/credentials.ts";
 import type { DelegationReader } from "./caller/delegation.ts";
 import type { Peer } from "./caller/peer.ts";
 import { refuseLostSession } from "./caller/refuse-session.ts";
 import { concealRefusal } from "./concealment.ts";
 import type { Exchange } from "./exchange.ts";
+import { readCredentials } from "./gates/00-caller.ts";
 import type { Gate } from "./gates/gate.ts";
 import type { Deadlines } from "./handling/deadlines.ts";
 import {

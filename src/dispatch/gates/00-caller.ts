@@ -1,10 +1,16 @@
 /**
- * Gate 00. Who is asking? A credential that is presented has to hold, also where none is asked for.
+ * Gate 00. Who is asking? A credential that is presented has to hold, also where none is asked for. Tokens are
+ * read before any gate is asked: to verify one is the only thing that is waited for.
  * 400 malformed identifiers · 401 an unknown agent, a certificate or token that is not the agent's own ·
  * 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for an agent
- * that only the peer knows.   AGTP "Request Headers", "Authorization"; AGTP-CERT "Validation"
+ * that only the peer knows.   AGTP "Request Headers", "Authorization", "DELEGATE"; AGTP-CERT "Validation"
  */
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import {
+  bindingFault,
+  type TokenVerdict,
+  type TokenVerifier,
+} from "../../identity/bearer-syntax.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import { ANONYMOUS, type Caller } from "../caller/caller.ts";
@@ -16,7 +22,7 @@ import {
   type Resolution,
 } from "../caller/caller-resolver.ts";
 import type { CallerState } from "../caller/caller-state.ts";
-import type { Delegation } from "../caller/delegation.ts";
+import type { Delegation, DelegationReader } from "../caller/delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { IdentityConfig } from "../policy/policies-section.ts";
 import {
@@ -26,6 +32,45 @@ import {
   type Refusal,
 } from "../refusals/refusal.ts";
 import type { Gate } from "./gate.ts";
+
+/** Fills in what the tokens of a request say; a promise only when that takes time. */
+export function readCredentials(
+  exchange: Exchange,
+  tokens: TokenVerifier | undefined,
+  delegations: DelegationReader | undefined,
+): Promise<void> | undefined {
+  const bearer = tokens === undefined ? undefined : readToken(exchange, tokens);
+  const delegation = mayHandOn(exchange) ? delegations?.read(exchange.request) : undefined;
+  if (delegation === undefined) return bearer;
+  return Promise.all([delegation, bearer]).then(([read]) => {
+    exchange.delegation = read;
+  });
+}
+
+/** A peer hands a task on by one request only. */
+function mayHandOn({ method, path }: Exchange): boolean {
+  return method === "DELEGATE" && path === "/";
+}
+
+/** Fills in what the bearer token says; a promise only for one that is not remembered. */
+function readToken(exchange: Exchange, tokens: TokenVerifier): Promise<void> | undefined {
+  const authorization = exchange.header("authorization");
+  if (authorization === undefined) return undefined;
+  const known = tokens.recall(authorization);
+  if (known !== undefined) return void adopt(exchange, known);
+  return tokens.verify(authorization).then((verdict) => adopt(exchange, verdict));
+}
+
+function adopt(exchange: Exchange, verdict: TokenVerdict): void {
+  if (verdict.kind === "invalid") {
+    exchange.tokenFault = verdict.reason;
+    return;
+  }
+  exchange.tokenFault = bindingFault(verdict, exchange.peer.certificate);
+  if (exchange.tokenFault !== undefined) return;
+  exchange.principalId = verdict.principalId;
+  exchange.tokenScopes = verdict.scopes;
+}
 
 interface CallerGateOptions {
   readonly directory: AgentDirectory;
