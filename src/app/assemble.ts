@@ -58,7 +58,7 @@ export async function assemble(
     listed: await drive(filterPaced(registered, ({ isListed }) => isListed)),
     unlisted: others.filter(({ isFindable }) => isFindable),
     sources: all((one) => one.sources),
-    approvals: all((one) => one.approvals),
+    confirmables: all((one) => one.confirmables),
     httpRoutes: all((one) => one.httpRoutes),
     hostedProtocols: all((one) => one.hostedProtocols),
     webhooks: first((one) => one.webhooks),

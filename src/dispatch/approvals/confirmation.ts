@@ -1,13 +1,14 @@
 /**
- * Reads the body of CONFIRM, in the words of the draft or in older ones: the target, one of three
- * verdicts, and the reason. 422 where one of them is missing.   AGTP "CONFIRM"
+ * CONFIRM: its body, in the words of the draft or in older ones, and the things that it can decide: escalations,
+ * notifications, runs. 422 without a target or without one of three verdicts.   AGTP "CONFIRM"
  */
 
 import { isRecord, type JsonRecord, textIn } from "../../base/json-value.ts";
-import type { Call } from "../../handlers/handler.ts";
+import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { VERDICTS, type Verdict } from "../../state/registers/escalation.ts";
 import { type Refusal, violationAt } from "../refusals/refusal.ts";
+import type { CausingRequest } from "../stream-events.ts";
 
 export interface Confirmation {
   readonly targetId: string;
@@ -24,7 +25,7 @@ const TEXT = { type: "string", minLength: 1, maxLength: 2_048 };
 const MAX_ATTESTATION_BYTES = 4_096;
 const MAX_CONTENT_BYTES = 32_768;
 
-/** Parameters of CONFIRM; some kinds of approvals know more. */
+/** Parameters of CONFIRM; some of what is confirmed knows more. */
 export const CONFIRM_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -90,4 +91,26 @@ function verdictOf(written: unknown): Verdict | undefined {
   if (typeof written !== "string") return undefined;
   const word = written.toLowerCase();
   return VERDICTS.find((verdict) => WORDS[verdict].includes(word));
+}
+
+/**
+ * Undefined: what is confirmed is of another kind, or must look as if it were; the next one is
+ * asked, and 404 is answered where none is left.
+ */
+export type Confirmed = Promise<HandlerResult | Refusal | undefined>;
+
+/** One kind of things that wait for a decision. */
+export interface Confirmable {
+  /** `byNext` has the kinds after this one decide, for one that has its part to do afterwards. */
+  confirm(confirmation: Confirmation, source: CausingRequest, byNext: () => Confirmed): Confirmed;
+}
+
+/** The answer of the first kind that has one. */
+export async function confirmBy(
+  [kind, ...rest]: readonly Confirmable[],
+  confirmation: Confirmation,
+  source: CausingRequest,
+): Confirmed {
+  const byNext = () => confirmBy(rest, confirmation, source);
+  return kind && ((await kind.confirm(confirmation, source, byNext)) ?? byNext());
 }

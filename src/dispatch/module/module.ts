@@ -25,7 +25,7 @@ import type { TokenVerifier } from "../../identity/bearer-syntax.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import type { Attributor } from "../../state/records/ledger.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
-import type { ApprovalKind } from "../approvals/approval-kind.ts";
+import type { Confirmable } from "../approvals/confirmation.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { DelegationReader } from "../caller/delegation.ts";
 import type { ContractRoutes } from "../contracts/contract-routes.ts";
@@ -125,7 +125,7 @@ export interface AssembledDeployment {
   readonly negotiation: Negotiation;
   readonly directory: AgentDirectory;
   readonly sources: readonly QuerySource[];
-  readonly approvals: readonly ApprovalKind[];
+  readonly confirmables: readonly Confirmable[];
   readonly httpRoutes: readonly HttpRoute[];
   readonly features: readonly string[];
   readonly hostedProtocols: readonly HostedProtocolEntry[];
@@ -159,7 +159,7 @@ export interface Contribution {
   /** Sources that QUERY finds things in. */
   readonly sources?: readonly QuerySource[];
   /** Kinds of things that CONFIRM decides. */
-  readonly approvals?: readonly ApprovalKind[];
+  readonly confirmables?: readonly Confirmable[];
   /**
    * Problems for which something is left out; whether they stop the start is the operator's choice.
    */

@@ -1,5 +1,5 @@
 /** AGNTCY agents: each a manifest, served at endpoints of the operator's tier.   AGTP-API §6.1 */
-import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import type { Confirmable } from "../../dispatch/approvals/confirmation.ts";
 import type { Module, ModuleContext } from "../../dispatch/module/module.ts";
 import type { AgntcySections } from "./config.ts";
 
@@ -9,7 +9,7 @@ export const agntcyModule: Module<AgntcySections> = {
   takes: { agntcy: true, agents: true, limits: true, policies: true, server: true },
   async provision(context) {
     // A program that nobody uses is not loaded: a start would wait for it.
-    if (context.config.agntcy.length === 0) return { approvals: [unservedInterrupts(context)] };
+    if (context.config.agntcy.length === 0) return { confirmables: [unservedInterrupts(context)] };
     const { serveAgents } = await import("./serve-agents.ts");
     return serveAgents(context);
   },
@@ -19,7 +19,7 @@ export const agntcyModule: Module<AgntcySections> = {
 function unservedInterrupts({
   state: { escalations },
   attributor,
-}: Pick<ModuleContext<AgntcySections>, "state" | "attributor">): ApprovalKind {
+}: Pick<ModuleContext<AgntcySections>, "state" | "attributor">): Confirmable {
   return {
     confirm: async (...word) => {
       const { confirmableInterrupts } = await import("./interrupts/confirmable-interrupts.ts");

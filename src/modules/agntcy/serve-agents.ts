@@ -77,7 +77,7 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
     ],
     sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
     upstreamAgents: () => served.map(({ agent }) => upstreamView(agent)),
-    approvals: [confirmableInterrupts({ escalations, attributor, hosted })],
+    confirmables: [confirmableInterrupts({ escalations, attributor, hosted })],
     complete: async () => {
       await identities.keep();
       return [];

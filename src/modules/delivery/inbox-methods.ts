@@ -5,7 +5,7 @@
  * 422 malformed. AGTP "NOTIFY", "QUERY", "CONFIRM"
  */
 
-import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import type { Confirmable } from "../../dispatch/approvals/confirmation.ts";
 import {
   agentUnauthenticated,
   authorizationRequired,
@@ -73,7 +73,7 @@ function inboxHandler(register: NotificationRegister): RouteHandler {
 }
 
 /** Takes confirmations of what lies in the caller's own inbox. */
-export function notificationConfirmable(register: NotificationRegister): ApprovalKind {
+export function notificationConfirmable(register: NotificationRegister): Confirmable {
   return {
     async confirm({ targetId: target, status, reason }, { call, exchange }) {
       const { agentId, document } = exchange.caller;

@@ -50,7 +50,7 @@ export const deliveryModule: Module<DeliverySections> = {
     return {
       routes: protocolRoutes(endpoints, context),
       sources: notificationSources({ register, outbox }),
-      approvals: [notificationConfirmable(register)],
+      confirmables: [notificationConfirmable(register)],
       inspections: new Map([
         [
           "notification",

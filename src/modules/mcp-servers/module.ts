@@ -3,7 +3,7 @@
  * watched, what changes put before the operators, and what servers ask in the middle of a call.
  */
 
-import type { ApprovalKind } from "../../dispatch/approvals/approval-kind.ts";
+import type { Confirmable } from "../../dispatch/approvals/confirmation.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import { createStreamRecorder } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
@@ -34,7 +34,7 @@ export const mcpServersModule: Module = {
     let unwatch: readonly (() => void)[] = [];
     return {
       features: ["mcp-servers"],
-      approvals: [confirmableDefinitions({ escalations, watch })],
+      confirmables: [confirmableDefinitions({ escalations, watch })],
       start: () => {
         void watch.start().catch(onFault);
         held.start();
@@ -56,7 +56,7 @@ interface ConfirmDefinitionOptions {
 }
 
 /** Changed definitions, as CONFIRM sees them: one that was accepted is a pin at once.   AGTP "CONFIRM" */
-function confirmableDefinitions(options: ConfirmDefinitionOptions): ApprovalKind {
+function confirmableDefinitions(options: ConfirmDefinitionOptions): Confirmable {
   const { escalations, watch } = options;
   return {
     confirm: async (confirmation, _, byNext) => {

@@ -5,8 +5,7 @@
  * the run waits for   AGTP "CONFIRM", OpenWOP "interrupt" approval
  */
 import { given } from "../../base/json-value.ts";
-import type { Confirmed } from "../../dispatch/approvals/approval-kind.ts";
-import type { Confirmation } from "../../dispatch/approvals/confirmation.ts";
+import type { Confirmation, Confirmed } from "../../dispatch/approvals/confirmation.ts";
 import { escalationEvent } from "../../dispatch/approvals/escalation-events.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/caller/operator.ts";
 import type { QueryCaller } from "../../dispatch/module/query-source.ts";

@@ -59,7 +59,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
     routesKey: "agents",
     httpRoutes: runs.isServing ? httpRoutes(context, openwop, kept, runs) : [],
     sources: [runSource(host, tenant, { tellsApart: policies.oauth !== undefined })],
-    approvals: [escalations],
+    confirmables: [escalations],
     agents: openwop.documents,
     inventory: hostedInventory(context, openwop),
     hostedProtocols: registry.all.length === 0 ? [] : [HOSTED_PROTOCOL],

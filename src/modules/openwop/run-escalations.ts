@@ -2,7 +2,7 @@
  * Runs that wait for an answer, as escalations of the agent that was not sure: operators see them in
  * the one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
  */
-import type { ApprovalKind, Confirmed } from "../../dispatch/approvals/approval-kind.ts";
+import type { Confirmable, Confirmed } from "../../dispatch/approvals/confirmation.ts";
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
 import type { OperatorPolicy } from "../../dispatch/caller/operator.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
@@ -62,7 +62,7 @@ const INTERRUPTS: QuestionKind<Subject> = {
   nameOf: ({ runId, interruptId, isFork }) => (isFork ? `${runId} ${interruptId}` : interruptId),
 };
 
-export class RunEscalations implements InterruptWatcher, ApprovalKind, InterruptSource<Subject> {
+export class RunEscalations implements InterruptWatcher, Confirmable, InterruptSource<Subject> {
   readonly #options: RunEscalationsOptions;
   readonly #queue: InterruptEscalations<Subject>;
 
@@ -101,7 +101,7 @@ export class RunEscalations implements InterruptWatcher, ApprovalKind, Interrupt
   }
 
   /** The run is given the answer, and the escalation is decided by what it took. */
-  async confirm(...[confirmation, source]: Parameters<ApprovalKind["confirm"]>): Confirmed {
+  async confirm(...[confirmation, source]: Parameters<Confirmable["confirm"]>): Confirmed {
     const { escalations, policy, attributor, host, record } = this.#options;
     const escalation = escalations.find(confirmation.targetId);
     const subject = escalation && subjectOf(INTERRUPTS, escalation);

@@ -5,11 +5,12 @@
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
 import { given } from "../../base/json-value.ts";
-import { type ApprovalKind, confirmBy } from "../../dispatch/approvals/approval-kind.ts";
 import { unreadableFault } from "../../dispatch/approvals/approved-call.ts";
 import {
   CONFIRM_SCHEMA,
+  type Confirmable,
   type Confirmation,
+  confirmBy,
   readConfirmation,
 } from "../../dispatch/approvals/confirmation.ts";
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
@@ -39,7 +40,7 @@ import type { EscalationRegister } from "../../state/registers/escalation-regist
  * CONFIRM on "/": each kind of thing that waits for a decision is asked in turn; operators may be known
  * by their certificate alone. 404 nothing that waits has this id · 422 malformed.
  */
-export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMethod {
+export function confirmMethod(confirmables: () => readonly Confirmable[]): FloorMethod {
   return {
     inputSchema: CONFIRM_SCHEMA,
     takesCertificate: true,
@@ -47,7 +48,7 @@ export function confirmMethod(approvals: () => readonly ApprovalKind[]): FloorMe
     handler: async (call, exchange) => {
       const confirmation = readConfirmation(call);
       if ("kind" in confirmation) return confirmation;
-      const answer = await confirmBy(approvals(), confirmation, { call, exchange });
+      const answer = await confirmBy(confirmables(), confirmation, { call, exchange });
       return (
         answer ?? notFound("record-not-found", "nothing that can be confirmed has this target_id")
       );
@@ -65,7 +66,7 @@ interface ConfirmEscalationOptions {
 type Answer = HandlerSuccess | Refusal;
 
 /** Escalations, as CONFIRM sees them. */
-export function confirmableEscalations(options: ConfirmEscalationOptions): ApprovalKind {
+export function confirmableEscalations(options: ConfirmEscalationOptions): Confirmable {
   return {
     confirm: async (confirmation, source) => {
       const escalation = options.escalations.find(confirmation.targetId);

@@ -44,7 +44,7 @@ export const tasksModule: Module<TasksSections> = {
     const contracts = { register: state.contracts, record: createContractRecorder(context) };
     const record = createStreamRecorder(context);
     const describe = describeBy(context.catalog);
-    const confirm = confirmMethod(() => context.deployment().approvals);
+    const confirm = confirmMethod(() => context.deployment().confirmables);
     const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
     const operators = operatorNames(config);
     const methods = new Map<string, FloorMethod>([
@@ -72,7 +72,7 @@ export const tasksModule: Module<TasksSections> = {
     return {
       routes: protocolRoutes(endpoints, context),
       sources: [escalationSource({ escalations, policy })],
-      approvals: [confirmableEscalations({ escalations, policy, attributor, record })],
+      confirmables: [confirmableEscalations({ escalations, policy, attributor, record })],
       inspections: new Map([
         ["escalation", inspectEscalation({ escalations, policy })],
         ["session", inspectSession({ suspensions, sessions, policy })],

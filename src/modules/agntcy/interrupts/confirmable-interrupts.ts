@@ -6,8 +6,7 @@
  */
 
 import { given } from "../../../base/json-value.ts";
-import type { ApprovalKind } from "../../../dispatch/approvals/approval-kind.ts";
-import type { Confirmation } from "../../../dispatch/approvals/confirmation.ts";
+import type { Confirmable, Confirmation } from "../../../dispatch/approvals/confirmation.ts";
 import type { Refusal } from "../../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../../dispatch/refusals/store-refusals.ts";
 import { decisionConflict } from "../../../dispatch/refusals/task-refusals.ts";
@@ -36,7 +35,7 @@ interface ConfirmableInterruptsOptions {
 }
 
 /** Questions of runs, as CONFIRM sees them; everything else is the next one's. */
-export function confirmableInterrupts(options: ConfirmableInterruptsOptions): ApprovalKind {
+export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Confirmable {
   const { escalations } = options;
   return {
     confirm: async (confirmation, source) => {
