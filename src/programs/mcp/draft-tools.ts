@@ -70,7 +70,6 @@ export function draftTools(
   const { server, catalog } = drafting;
   if (definitions.length === 0) return { tools: [], leftOut: [] };
   const names = methodNames(catalog, []);
-  const byId = new Map(definitions.map((definition) => [definition.name, definition]));
   const document = toolsDocument(server, definitions, { catalog, names });
   const result = importDocument(document, { catalog });
   if (result.kind === "fault") {
@@ -83,11 +82,11 @@ export function draftTools(
   const files = new UniqueNames("-");
   const tools: DraftedTool[] = [];
   const missing = leftOut.map(({ operation, reason }) => ({
-    tool: toolOf(operation, definitions),
+    tool: toolAt(operation, definitions)?.name ?? operation,
     reason,
   }));
   for (const endpoint of endpoints) {
-    const definition = byId.get(endpoint.operation.id ?? "");
+    const definition = toolAt(endpoint.operation.path, definitions);
     if (definition === undefined) continue;
     const base = kebab(definition.name) || "tool";
     const file = `${files.take(drafting.isPrefixed ? `${kebab(server)}-${base}` : base)}.toml`;
@@ -281,8 +280,10 @@ function isHinted({ annotations }: ToolDefinition, hint: string): boolean {
   return annotations?.[hint] === true;
 }
 
-/** Operations that are left out are named by their place in the document. */
-function toolOf(operation: string, definitions: readonly ToolDefinition[]): string {
-  const index = Number(operation.slice(operation.lastIndexOf("/") + 1));
-  return definitions[index]?.name ?? operation;
+/** The tool of an operation, by its place in the document: a name of blanks is no id of an operation. */
+function toolAt(
+  operation: string,
+  definitions: readonly ToolDefinition[],
+): ToolDefinition | undefined {
+  return definitions[Number(operation.slice(operation.lastIndexOf("/") + 1))];
 }

@@ -103,6 +103,15 @@ describe("draftTools", () => {
     expect(leftOut).toEqual([{ tool: "work", reason: expect.stringContaining("arguments") }]);
   });
 
+  it("tells of a tool that it leaves out because its name is a blank", () => {
+    const definitions = [" ", "work"].flatMap(
+      (name) => readTool({ name, inputSchema: { type: "object" } })?.definition ?? [],
+    );
+    const { tools, leftOut } = draftTools(definitions, DRAFTING);
+    expect(tools.map(({ tool }) => tool)).toEqual(["work"]);
+    expect(leftOut).toEqual([{ tool: " ", reason: expect.any(String) }]);
+  });
+
   it("says without null what TOML cannot say with it", () => {
     const text = { anyOf: [{ type: "string" }, { type: "null" }] };
     const order = { type: ["string", "null"], enum: ["asc", "desc", null] };
