@@ -5,7 +5,7 @@
  */
 import { createHash, createPublicKey, type JsonWebKey, verify } from "node:crypto";
 import { given, isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
-import { canonicalOctets } from "./canonical-form.ts";
+import { canonicalText, canonicalTextOf } from "./canonical-form.ts";
 
 /** The decision that is signed; keys are the wire's own. */
 export interface SignedDecision {
@@ -46,9 +46,11 @@ const FLAGS_AT = 32;
 
 /** The challenge of a subject: SHA-256 over the canonical form of it and the nonce, in base64url. */
 export function challengeOf(subject: SignedDecision | JsonRecord, nonce: string): string {
-  return createHash("sha256")
-    .update(canonicalOctets({ ...subject, nonce }))
-    .digest("base64url");
+  return challengeOfText(canonicalText({ ...subject, nonce }));
+}
+
+function challengeOfText(canonical: string): string {
+  return createHash("sha256").update(canonical).digest("base64url");
 }
 
 /** Reads the attestation of a decision; undefined: no passkey made it. */
@@ -83,7 +85,9 @@ export function passkeyFault(
   const { type, challenge } = clientDataOf(clientData);
   if (type !== "webauthn.get") return "is no assertion of a passkey";
   const answers = given({ content_digest, resume_value_digest });
-  if (challenge !== challengeOf({ escalation_id, digest, decision, ...answers }, nonce)) {
+  const canonical = canonicalTextOf({ escalation_id, digest, decision, ...answers, nonce });
+  // Nobody signs what has no canonical form.
+  if (canonical === undefined || challenge !== challengeOfText(canonical)) {
     return "is for another decision";
   }
   const authenticatorData = Buffer.from(attestation.authenticator_data, "base64url");

@@ -340,6 +340,11 @@ describe("agtp-keys verify --chain, with approvals that a passkey signed", () =>
       "the attestation is for another decision",
     ],
     [
+      "is of a decision that has no canonical form",
+      (payload) => ({ ...payload, escalation_id: "esc-\ud800" }),
+      "the attestation is for another decision",
+    ],
+    [
       "is of another call",
       (payload) => ({ ...payload, call_digest: "sha256:01" }),
       "the attestation is for another call than the one that was decided",
