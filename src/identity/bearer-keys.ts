@@ -14,6 +14,7 @@ import {
 } from "./bearer-syntax.ts";
 import { sha256Hex } from "./canonical-form.ts";
 import { parseBoundedJson } from "./json-document.ts";
+import { isOversizedRsa, RSA_BITS } from "./rsa-size.ts";
 
 /** The usable keys of one set. */
 export interface KeySet {
@@ -49,7 +50,6 @@ const MAX_KEYS = 100;
 /** Without a kid every key that fits is tried; a forged token must not cost as much as a set. */
 const MAX_CANDIDATES = 8;
 const MAX_KID_LENGTH = 1024;
-const RSA_BITS = { min: 2048, max: 8192 } as const;
 const RSA_MIN_EXPONENT = 3n;
 
 /** Reads a JSON Web Key Set that has been parsed. */
@@ -132,8 +132,10 @@ const EC_ALGORITHMS: ReadonlyMap<string | undefined, SignatureAlgorithm> = new M
 ]);
 
 function possibleAlgorithms(key: KeyObject): readonly SignatureAlgorithm[] {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key;
+  const { asymmetricKeyType: type } = key;
   if (type === "ed25519") return ["EdDSA", "Ed25519"];
+  if (type === "rsa" && isOversizedRsa(key)) return [];
+  const { asymmetricKeyDetails: details = {} } = key;
   if (type === "ec") {
     const alg = EC_ALGORITHMS.get(details.namedCurve);
     return alg === undefined ? [] : [alg];

@@ -19,6 +19,7 @@ import {
   type CertificateFields,
   readCertificateFields,
 } from "./certificate-fields.ts";
+import { isOversizedRsa, RSA_BITS } from "./rsa-size.ts";
 
 /** A certificate's claims about itself. */
 type CertificateDescription = CertificateFields & CertificateConstraints;
@@ -140,8 +141,6 @@ const STRONG_HASHES: ReadonlySet<string> = new Set([
   "2.16.840.1.101.3.4.2.3",
 ]);
 const CURVES: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
-const MIN_RSA_BITS = 2048;
-const MAX_RSA_BITS = 8192;
 
 /** Tells whether a certificate that is signed in this way can be forged. */
 export function checkSignatureAlgorithm(algorithm: DerElement): CertificateFault | undefined {
@@ -156,15 +155,18 @@ export function checkSignatureAlgorithm(algorithm: DerElement): CertificateFault
 
 /** Tells whether a certificate's key is of a kind and size that is believed. */
 export function checkKey(key: KeyObject): CertificateFault | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  const { asymmetricKeyType: type } = key;
   if (type === "ed25519" || type === "ed448") return undefined;
-  if (type === "ec" && CURVES.has(details?.namedCurve ?? "")) return undefined;
-  if (type !== "rsa" && type !== "rsa-pss") {
-    return { fault: `has a key that is not accepted, ${details?.namedCurve ?? type}` };
+  const isRsa = type === "rsa" || type === "rsa-pss";
+  if (isRsa && isOversizedRsa(key)) {
+    return { fault: `has an RSA key that is longer than one of ${RSA_BITS.max} bits` };
   }
+  const { asymmetricKeyDetails: details } = key;
+  if (type === "ec" && CURVES.has(details?.namedCurve ?? "")) return undefined;
+  if (!isRsa) return { fault: `has a key that is not accepted, ${details?.namedCurve ?? type}` };
   const bits = details?.modulusLength ?? 0;
-  if (bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS) return undefined;
-  return { fault: `has an RSA key of ${bits} bits, not of ${MIN_RSA_BITS} to ${MAX_RSA_BITS}` };
+  if (bits >= RSA_BITS.min && bits <= RSA_BITS.max) return undefined;
+  return { fault: `has an RSA key of ${bits} bits, not of ${RSA_BITS.min} to ${RSA_BITS.max}` };
 }
 
 /** Both hashes default to SHA-1 where they are left out.   RFC 4055 §3.1 */

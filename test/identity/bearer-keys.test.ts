@@ -9,6 +9,7 @@ import {
   readKeyFile,
   readKeySet,
 } from "../../src/identity/bearer-keys.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { makeIssuerKey } from "../support/token-issuer.ts";
 
@@ -80,6 +81,18 @@ describe("readKeySet", () => {
     const { n } = rsa;
     const { set } = read([{ kty: "RSA", n, e: "AQ" }]);
     expect(set.size).toBe(0);
+  });
+
+  it("computes with no RSA key that is longer than one of 8192 bits", () => {
+    const { n } = rsa;
+    const e = Buffer.alloc(60_000, 0xff).toString("base64url");
+    const before = cpuMs();
+    const { set, ignored } = read([{ kty: "RSA", n, e }, { kty: "RSA", n: e, e: "AQAB" }, rsa]);
+    const reason = "fits no accepted algorithm, so it is ignored";
+    expect(ignored).toEqual([`keys[0] ${reason}`, `keys[1] ${reason}`]);
+    expect(set.size).toBe(1);
+    // The exponent alone takes more than a second.
+    expect(cpuMs() - before).toBeLessThan(500);
   });
 
   it("says nothing of keys that are for something else", () => {

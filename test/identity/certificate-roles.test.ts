@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { AgentExtensionOid } from "../../src/identity/certificate-agent-extensions.ts";
 import {
@@ -14,6 +14,7 @@ import {
   checkSignatureAlgorithm,
   readConstraints,
 } from "../../src/identity/certificate-roles.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 const SHA1 = "1.3.14.3.2.26";
 const SHA256 = "2.16.840.1.101.3.4.2.1";
@@ -92,6 +93,18 @@ describe("checkKey", () => {
       checkKey(generateKeyPairSync("rsa", { modulusLength }).publicKey);
     expect(bits(2048)).toBeUndefined();
     expect(bits(1024)).toEqual({ fault: "has an RSA key of 1024 bits, not of 2048 to 8192" });
+  });
+
+  it("refuses an RSA key whose exponent is as long as a certificate may be, without computing it", () => {
+    const { n = "" } = generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({
+      format: "jwk",
+    });
+    const e = Buffer.alloc(60_000, 0xff).toString("base64url");
+    const key = createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" });
+    const before = cpuMs();
+    expect(checkKey(key)).toEqual({ fault: "has an RSA key that is longer than one of 8192 bits" });
+    // Node takes more than a second.
+    expect(cpuMs() - before).toBeLessThan(500);
   });
 });
 

@@ -7,6 +7,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { publicKeyOf, readPublicKey } from "../../identity/ed25519.ts";
 import { keyId } from "../../identity/jws.ts";
+import { isOversizedRsa, RSA_BITS } from "../../identity/rsa-size.ts";
 import { severityMark } from "../shell/findings.ts";
 import { printJson } from "../shell/print-json.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
@@ -113,7 +114,11 @@ function describeKey(key: KeyObject, isNamed: boolean): string {
   if (known !== undefined) {
     return `Ed25519,${isNamed ? ` public key ${known.text},` : ""} kid ${keyId(known)}`;
   }
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  const { asymmetricKeyType: type } = key;
+  if (type === "rsa" && key.type === "public" && isOversizedRsa(key)) {
+    return `RSA, longer than one of ${RSA_BITS.max} bits`;
+  }
+  const { asymmetricKeyDetails: details } = key;
   if (details?.namedCurve !== undefined) return `ECDSA of ${details.namedCurve}`;
   const bits = details?.modulusLength;
   return bits === undefined ? `of type ${type}` : `${type?.toUpperCase()} of ${bits} bits`;
