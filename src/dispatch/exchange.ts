@@ -53,6 +53,8 @@ export class Exchange {
   toldAt: number | undefined;
   /** When its synchronous work had been done; undefined: it is under way. */
   endedAt: number | undefined;
+  /** That took so long that others noticed. */
+  isNoticed = false;
   /** The first request of its connection. */
   isFirst = false;
   /** The request in its own protocol, where the method was translated from another one. */

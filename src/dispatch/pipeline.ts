@@ -168,7 +168,10 @@ export class Pipeline {
     } finally {
       if (began) time.end(exchange, payerOf, isWhole ? exchange.toldAt : undefined);
     }
-    if (began) exchange.endedAt = time.endedAt;
+    if (began) {
+      exchange.endedAt = time.endedAt;
+      exchange.isNoticed = time.isNoticed;
+    }
     const { sessionKept } = exchange;
     if (sessionKept === undefined) return answer;
     return Promise.all([answer, sessionKept]).then(([response]) => response);

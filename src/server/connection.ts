@@ -27,13 +27,25 @@ interface ConnectionContext {
   /** The one in force; a reload swaps it between two requests. */
   dispatcher: Dispatcher;
   readonly batcher: WriteBatcher;
-  /** Pipelined requests are answered in these, one connection after the other. */
-  readonly turns: LoopTurns;
+  readonly turns: RequestTurns;
   readonly sendBudget: SendBudget;
   readonly ledger: Recording;
   onFault(error: unknown): void;
   onClose(connection: Connection): void;
 }
+
+/** Turns of the loop, which the connections of a listener share. */
+interface RequestTurns {
+  /** Requests that were pipelined are answered in these, one connection after the other. */
+  readonly pipelined: LoopTurns;
+  /** The first that each connection waits for. */
+  readonly first: LoopTurns;
+  /** The same of those whose last requests took long: only others of them wait for them. */
+  readonly firstOfSlow: LoopTurns;
+}
+
+/** One may have met the collector of garbage. */
+const SLOW = 2;
 
 interface OtherEnd {
   readonly peer: Peer;
@@ -56,9 +68,12 @@ export class Connection implements BatchedWriter {
   /** Answers leave at the end of the turn, or once their records are kept. */
   #isBatched = false;
   #isPaused = false;
-  /** It has had its share of this round of the event loop. */
+  /** It has had its share of this round of the event loop, or others have. */
   #isWaitingItsTurn = false;
+  #hasTurn = false;
   #hasLongTurn = false;
+  /** So many requests in a row took so long that others noticed. */
+  #slow = 0;
   /** Requests since the last sweep. */
   #requests = 0;
   /** When something was answered last, as of `performance.now()`. */
@@ -108,14 +123,15 @@ export class Connection implements BatchedWriter {
 
   #work(): void {
     if (this.#isWaitingItsTurn || !this.#mayAnswer()) return;
-    const { turns } = this.#context;
+    const { pipelined, first, firstOfSlow } = this.#context.turns;
     let now = performance.now();
     for (let isFirst = true; this.#mayAnswer(); isFirst = false) {
-      // Each has an answer in a turn, however many have pipelined more.
-      if (!turns.begin(now) && !isFirst) {
+      if (!isFirst && !pipelined.begin(now)) {
         this.#yield();
         break;
       }
+      // Each has an answer in a turn, however many have pipelined more, where these are not long.
+      if (isFirst && !this.#mayBegin(this.#slow >= SLOW ? firstOfSlow : first, now)) break;
       if (this.#inbox.isNextLong && !this.#mayBeginLong()) break;
       const message = this.#inbox.take();
       if (message === undefined) break;
@@ -137,6 +153,19 @@ export class Connection implements BatchedWriter {
       this.#isWaitingItsTurn = false;
       if (!this.#socket.destroyed) this.#proceed();
     });
+  }
+
+  /** False: others have had the share of this turn of the loop, and it waits for its own. */
+  #mayBegin(turns: LoopTurns, now: number): boolean {
+    if (this.#hasTurn || this.#hasLongTurn || turns.begin(now)) return true;
+    this.#isWaitingItsTurn = true;
+    turns.take(() => {
+      this.#isWaitingItsTurn = false;
+      this.#hasTurn = true;
+      if (!this.#socket.destroyed) this.#proceed();
+      this.#hasTurn = false;
+    });
+    return false;
   }
 
   /** False: another connection has begun what is long in this turn of the loop, and it waits for its own. */
@@ -165,6 +194,7 @@ export class Connection implements BatchedWriter {
     const response = dispatcher.answer(exchange);
     if (response instanceof Promise) this.#await(exchange, response);
     else this.#reply(response);
+    this.#slow = exchange.isNoticed ? this.#slow + 1 : 0;
     return exchange.endedAt ?? performance.now();
   }
 

@@ -20,6 +20,7 @@ export class LoopTime {
   #readAt: number;
   #startedAt = 0;
   #endedAt = 0;
+  #spent = 0;
 
   constructor(rates: Pick<Rates, "charge">, clock: ProcessorClock = processorClock()) {
     this.#rates = rates;
@@ -35,6 +36,11 @@ export class LoopTime {
   /** The end of the last slice, as of `performance.now()`. */
   get endedAt(): number {
     return this.#endedAt;
+  }
+
+  /** True if others noticed the last slice. */
+  get isNoticed(): boolean {
+    return this.#spent > 0;
   }
 
   /**
@@ -60,6 +66,7 @@ export class LoopTime {
   end<Of>(of: Of, payerOf: (of: Of) => TaskOwner, toldAt: number = performance.now()): void {
     this.#isMeasuring = false;
     const spent = this.#spentSince(this.#startedAt, toldAt);
+    this.#spent = spent;
     if (spent > 0) this.#rates.charge(payerOf(of).key, spent, performance.now());
   }
 
