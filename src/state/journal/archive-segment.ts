@@ -10,8 +10,9 @@ import type { CutSegment, JournalCut } from "./cut-record.ts";
 import { digestOf } from "./cut-survey.ts";
 import type { JournalRecord } from "./journal.ts";
 import { DISK, isThere, writeLines } from "./journal-disk.ts";
+import { RecordPlaces } from "./record-places.ts";
 import { segmentNumber } from "./segment.ts";
-import { RecordPlaces, writeIndex } from "./segment-index.ts";
+import { writeIndex } from "./segment-index.ts";
 
 /** Writes a segment, unless it is there; rejects where its records are not those that were signed for. */
 export async function archiveSegment(

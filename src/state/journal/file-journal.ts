@@ -18,6 +18,7 @@ import type {
 } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 import { DurableWrites, JournalSync, writeSyncedMark } from "./journal-sync.ts";
+import { type RecordPlaces, readPlaces } from "./record-places.ts";
 import {
   ActiveSegment,
   listSegments,
@@ -25,7 +26,7 @@ import {
   type StoredRecord,
   segmentName,
 } from "./segment.ts";
-import { type RecordPlaces, readRecord, readRecords } from "./segment-index.ts";
+import { readRecord } from "./segment-index.ts";
 
 export interface FileJournalOptions {
   readonly directory: string;
@@ -102,7 +103,7 @@ export class FileJournal implements Journal {
     const finished = numbers.filter((number) => number !== last);
     const active = new ActiveSegment(directory, last, disk);
     if (active.cutOctets > 0) options.onNotice?.(tailCut(segmentName(last), active.cutOctets));
-    const records = await readRecords(directory, last);
+    const records = await readPlaces(directory, last);
     const journal = new FileJournal(options, finished, active, records);
     // Records written before a crash may not be on the disk yet.
     if (options.isPowerSafe === true) await journal.#syncNow();

@@ -4,8 +4,9 @@
  */
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordPlace } from "./journal.ts";
+import { RecordPlaces, readPlaces } from "./record-places.ts";
 import { type ActiveSegment, type Extent, segmentName } from "./segment.ts";
-import { findInIndex, RecordPlaces, readRecords, writeIndex } from "./segment-index.ts";
+import { findInIndex, writeIndex } from "./segment-index.ts";
 import { describeSegments, type FinishedSegment, forgetSegments } from "./segment-manifest.ts";
 
 export class FinishedSegments {
@@ -102,7 +103,7 @@ export class FinishedSegments {
 
   async #makeIndex(number: number): Promise<RecordPlaces> {
     try {
-      const records = await readRecords(this.#directory, number);
+      const records = await readPlaces(this.#directory, number);
       await writeIndex(this.#directory, number, records).catch((error) => this.#onFault(error));
       return records;
     } catch (error) {

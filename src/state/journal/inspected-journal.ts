@@ -14,8 +14,8 @@ import { readCutHeads } from "./cut-heads.ts";
 import type { JournalCut } from "./cut-record.ts";
 import { isBefore, type JournalPosition, type RecordPlace, type RecordReader } from "./journal.ts";
 import { readChainRecord } from "./journal-replay.ts";
+import { RecordPlaces } from "./record-places.ts";
 import { listSegments, readSegment } from "./segment.ts";
-import { RecordPlaces } from "./segment-index.ts";
 
 /** The journal, and that with which it is compared. */
 interface InspectionOptions {

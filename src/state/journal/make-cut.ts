@@ -15,8 +15,9 @@ import { headsName, readCutHeads, writeCutHeads } from "./cut-heads.ts";
 import { type JournalCut, signAfter } from "./cut-record.ts";
 import { digestOf, headsAfter, journalSegment, surveySegments } from "./cut-survey.ts";
 import { isThere, type JournalDisk } from "./journal-disk.ts";
+import { readPlaces } from "./record-places.ts";
 import { listSegments, segmentName, segmentNumber } from "./segment.ts";
-import { indexName, readRecords, writeIndex } from "./segment-index.ts";
+import { indexName, writeIndex } from "./segment-index.ts";
 
 /** The steps of a cut, each named after it was done. */
 export type CutStep =
@@ -87,7 +88,7 @@ export async function moveSegments(place: CutPlace, cut: JournalCut): Promise<re
     if (place.isHeld?.() === true) return numbers.slice(0, moved);
     // By its index an archived record is known as one.
     if (archive !== undefined && !(await isThere(join(directory, indexName(number))))) {
-      await writeIndex(directory, number, await readRecords(directory, number));
+      await writeIndex(directory, number, await readPlaces(directory, number));
     }
     await moveFile(place, segmentName(number));
     place.onStep?.("segment-moved");

@@ -9,8 +9,8 @@ import { readBoundedFile } from "../../base/bounded-file.ts";
 import { parseRecord } from "../../base/json-value.ts";
 import { replaceDerivedFile } from "../../base/state-files.ts";
 import { recordReader } from "../records/stored-record.ts";
+import { type RecordPlaces, readPlaces } from "./record-places.ts";
 import { segmentName } from "./segment.ts";
-import { type RecordPlaces, readRecords } from "./segment-index.ts";
 
 /** One finished segment. */
 export interface SegmentDescription {
@@ -41,7 +41,7 @@ export async function describeSegments(
   const missing = finished.filter(({ number }) => !known.has(segmentName(number)));
   if (missing.length === 0) return;
   for (const { number, records } of missing) {
-    segments.push(describe(number, records ?? (await readRecords(directory, number))));
+    segments.push(describe(number, records ?? (await readPlaces(directory, number))));
   }
   segments.sort((left, right) => (left.file < right.file ? -1 : 1));
   await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);

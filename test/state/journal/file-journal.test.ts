@@ -19,7 +19,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { FileJournal, type FileJournalOptions } from "../../../src/state/journal/file-journal.ts";
 import type { JournalRecord } from "../../../src/state/journal/journal.ts";
 import { PackedRecords } from "../../../src/state/journal/packed-records.ts";
-import { RecordPlaces } from "../../../src/state/journal/segment-index.ts";
+import { RecordPlaces } from "../../../src/state/journal/record-places.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { readJournal, sha256 } from "../../support/records.ts";
 

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { RecordPlaces } from "../../../src/state/journal/record-places.ts";
 import { segmentName } from "../../../src/state/journal/segment.ts";
-import { findInIndex, RecordPlaces, writeIndex } from "../../../src/state/journal/segment-index.ts";
+import { findInIndex, writeIndex } from "../../../src/state/journal/segment-index.ts";
 import { makeDirectory } from "../../support/directory.ts";
 
 it("finds every record of a segment, and nothing else", async () => {
