@@ -124,14 +124,14 @@ export class Exchange {
   /** The same request has another answer once an operator has decided. */
   awaitsAnswer = false;
 
-  #isAnswered = false;
-  #approval: PresentedApproval | undefined;
-  #contract: ContractReference | undefined;
   /** Hears of everything that its handler dispatches, once it is answered. */
   onPart: ((part: string) => void) | undefined;
   /** Hears how far the upstream of its handler is. */
   onProgress: CallUpstream["onProgress"];
 
+  #isAnswered = false;
+  #approval: PresentedApproval | undefined;
+  #contract: ContractReference | undefined;
   #priorActions: PriorAction[] | undefined;
   #partScopes: Set<string> | undefined;
   #responseId: string | undefined;

@@ -65,7 +65,7 @@ export function createCallerResolver(
   const wanted = Math.min(PLACES_AN_AGENT * directory.list().length, MOST_PLACES);
   while (places < wanted) places *= 2;
   const remembered = new Array<RememberedClaim | undefined>(places).fill(undefined);
-  const registers = { directory, policy, inherit: createInheritance() };
+  const parts = { directory, policy, inherit: createInheritance() };
   return (agentId, claim, { certificate, speaksAs, scopes: committed }) => {
     const place = placeOf(agentId, claim) & (places - 1);
     const isOwn = speaksAs === agentId;
@@ -84,7 +84,7 @@ export function createCallerResolver(
     // The second place is that of a caller who came before another one to the first.
     const second = remembered[place ^ 1];
     if (second !== undefined && isSaid(second, said)) return second.resolution;
-    const resolution = resolveCaller(registers, agentId, claim, said);
+    const resolution = resolveCaller(parts, agentId, claim, said);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
     const { caller } = resolution;
     const kept = { agentId: caller.agentId ?? agentId, claim: claim && flatText(claim) };
@@ -118,7 +118,7 @@ function placeOf(agentId: string, claim = ""): number {
   return place >>> 0;
 }
 
-interface Registers {
+interface ResolverParts {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
   /** The authority of an agent that holds these scopes, and claims no others. */
@@ -126,7 +126,7 @@ interface Registers {
 }
 
 /** Agents that hold the same scopes have one authority, which each of their requests looks at. */
-function createInheritance(): Registers["inherit"] {
+function createInheritance(): ResolverParts["inherit"] {
   const authorities = new Map<string, Authority>();
   return (scopes) => {
     const text = scopes.join(" ");
@@ -144,7 +144,7 @@ const UNKNOWN_AGENT = sameForAll(agentUnauthenticated("the Agent-ID is not known
 type Proof = Pick<RememberedClaim, "certificate" | "committed" | "isOwn">;
 
 function resolveCaller(
-  { directory, policy, inherit }: Registers,
+  { directory, policy, inherit }: ResolverParts,
   agentId: string,
   claim: string | undefined,
   proof: Proof,
