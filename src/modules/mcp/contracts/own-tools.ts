@@ -1,7 +1,7 @@
 /**
- * `agtp_approved_call`: makes the call that an operator has approved, with the arguments that were
- * approved, and gives its result. It is for clients that cannot wait for a task: the refusal that
- * asked for the approval names the escalation.   docs/approvals.md
+ * The server's own tools. `agtp_approved_call` makes the call that an operator has approved, for clients that
+ * cannot wait for a task: the refusal that asked for the approval names the escalation. The other one proposes an
+ * endpoint.   docs/approvals.md, AGTP-API §10
  */
 import type { Tool } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
