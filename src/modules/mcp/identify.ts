@@ -4,9 +4,9 @@
  * says of itself beside the token is not looked at. 401 without a token, and for one that does not
  * hold. With it what clients are told who need another token.   MCP "Authorization", RFC 6750, RFC 9728
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { networkOf } from "../../base/addresses.ts";
-import { recordIn, textsIn } from "../../base/json-value.ts";
+import { textsIn } from "../../base/json-value.ts";
 import type { TaskOwner } from "../../base/task-queue.ts";
 import { spokenFor } from "../../dispatch/rates/rates.ts";
 import {
@@ -16,8 +16,6 @@ import {
 } from "../../identity/bearer-syntax.ts";
 import type { Answer } from "./ask.ts";
 import type { Challenge, McpCaller, McpFront, Protection } from "./front.ts";
-import { isMessageId } from "./plain-request.ts";
-import { REFUSED } from "./report-fault.ts";
 import { bodyText, refusalWords } from "./tools/content.ts";
 
 /** The parts of an HTTP request that tell its caller. */
@@ -150,7 +148,7 @@ export function challengeFor(
 }
 
 /** The WWW-Authenticate field of a challenge. */
-function challengeField(
+export function challengeField(
   { error, message, scopes }: Challenge,
   protection: Protection | undefined,
 ): string {
@@ -166,42 +164,6 @@ function challengeField(
 /** The characters that may stand between quotes there. */
 function plain(text: string): string {
   return text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
-}
-
-/** Asks for a token, or for another one. */
-export function sendChallenge(
-  reply: FastifyReply,
-  challenge: Challenge,
-  { protection }: McpFront,
-): FastifyReply {
-  reply.header("www-authenticate", challengeField(challenge, protection));
-  return sendError(reply, challenge.status, REFUSED, challenge.message);
-}
-
-/** 500: the client learns the id of the fault. */
-export function sendFault(
-  reply: FastifyReply,
-  error: Error,
-  { reportFault }: McpFront,
-  body: unknown,
-): FastifyReply {
-  const id = recordIn(body)["id"];
-  const { code, message, data } = reportFault(error, id ?? null);
-  const told = { jsonrpc: "2.0", error: { code, message, data }, id: isMessageId(id) ? id : null };
-  return reply.code(500).header("content-type", "application/json").send(JSON.stringify(told));
-}
-
-/** Answers where no message was understood. */
-export function sendError(
-  reply: FastifyReply,
-  status: number,
-  code: number,
-  message: string,
-): FastifyReply {
-  return reply
-    .code(status)
-    .header("content-type", "application/json")
-    .send(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
 }
 
 /** Where metadata of a resource are, before the path of the resource. */

@@ -15,9 +15,10 @@ import { decodeExactUtf8 } from "../../base/utf8.ts";
 import type { Toll } from "../../dispatch/rates/toll.ts";
 import { findLost } from "../../endpoint/input.ts";
 import type { McpEndpoint } from "./endpoint.ts";
-import type { McpFront, McpRequest } from "./front.ts";
-import { identify, sendChallenge, sendError, sendFault } from "./identify.ts";
+import type { Challenge, McpFront, McpRequest } from "./front.ts";
+import { challengeField, identify } from "./identify.ts";
 import type { PlainAnswer } from "./plain-answer.ts";
+import { isMessageId } from "./plain-request.ts";
 import { REFUSED } from "./report-fault.ts";
 import { createWebRequest } from "./web-request.ts";
 
@@ -249,4 +250,40 @@ async function* chunksOf({ reader, first, cancel }: Begun): AsyncGenerator<Uint8
   } finally {
     await cancel();
   }
+}
+
+/** Asks for a token, or for another one. */
+function sendChallenge(
+  reply: FastifyReply,
+  challenge: Challenge,
+  { protection }: McpFront,
+): FastifyReply {
+  reply.header("www-authenticate", challengeField(challenge, protection));
+  return sendError(reply, challenge.status, REFUSED, challenge.message);
+}
+
+/** 500: the client learns the id of the fault. */
+function sendFault(
+  reply: FastifyReply,
+  error: Error,
+  { reportFault }: McpFront,
+  body: unknown,
+): FastifyReply {
+  const id = recordIn(body)["id"];
+  const { code, message, data } = reportFault(error, id ?? null);
+  const told = { jsonrpc: "2.0", error: { code, message, data }, id: isMessageId(id) ? id : null };
+  return reply.code(500).header("content-type", "application/json").send(JSON.stringify(told));
+}
+
+/** Answers where no message was understood. */
+function sendError(
+  reply: FastifyReply,
+  status: number,
+  code: number,
+  message: string,
+): FastifyReply {
+  return reply
+    .code(status)
+    .header("content-type", "application/json")
+    .send(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
 }
