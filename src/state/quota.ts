@@ -2,6 +2,7 @@
  * How much each owner keeps in a collection, and what has to go for more of it. What still waits for
  * somebody never goes: an owner that has too much of that is told so, and nobody else loses anything.
  */
+import { LargestFirst } from "./largest-first.ts";
 
 /** Bounds of a collection; what is left out is not bounded. */
 export interface Quota {
@@ -43,6 +44,8 @@ interface Holding {
 interface Share {
   readonly holdings: Map<string, Holding>;
   characters: number;
+  /** The number of shares before it. */
+  readonly number: number;
 }
 
 interface Ranked {
@@ -71,20 +74,35 @@ const UNBOUNDED: Bounds = {
   refusesNothing: false,
 };
 
-function newShare(): Share {
-  return { holdings: new Map(), characters: 0 };
+function newShare(number: number): Share {
+  return { holdings: new Map(), characters: 0, number };
+}
+
+const NO_SHARE: Pick<Share, "holdings" | "characters"> = { holdings: new Map(), characters: 0 };
+
+/** The share with most comes first, the oldest of several. */
+function byCount(one: Share, other: Share): number {
+  return other.holdings.size - one.holdings.size || one.number - other.number;
+}
+
+function byCharacters(one: Share, other: Share): number {
+  return other.characters - one.characters || one.number - other.number;
 }
 
 /** The keys of a collection by their owners. */
 export class Holdings {
-  readonly #quota: Quota | (() => Quota);
+  readonly #quota: () => Bounds;
   /** The oldest first, as in each owner's set. */
   readonly #holdings = new Map<string, Holding>();
   readonly #byOwner = new Map<string, Share>();
+  readonly #byCount = new LargestFirst<Share>(byCount);
+  readonly #byCharacters = new LargestFirst<Share>(byCharacters);
   #characters = 0;
+  #shares = 0;
 
   constructor(quota: Quota | (() => Quota) = {}) {
-    this.#quota = quota;
+    const fixed = typeof quota === "function" ? undefined : { ...UNBOUNDED, ...quota };
+    this.#quota = () => fixed ?? { ...UNBOUNDED, ...(quota as () => Quota)() };
   }
 
   /** An owner's keys, the oldest first. */
@@ -107,7 +125,7 @@ export class Holdings {
   set(key: string, owner: string, characters: number): void {
     const before = this.#holdings.get(key);
     if (before !== undefined && before.owner !== owner) this.delete(key);
-    const share = this.#byOwner.get(owner) ?? newShare();
+    const share = this.#byOwner.get(owner) ?? newShare(this.#shares++);
     this.#byOwner.set(owner, share);
     const growth = characters - (share.holdings.get(key)?.characters ?? 0);
     share.characters += growth;
@@ -115,6 +133,7 @@ export class Holdings {
     const holding = { key, owner, characters };
     share.holdings.set(key, holding);
     this.#holdings.set(key, holding);
+    this.#arrange(share);
   }
 
   delete(key: string): void {
@@ -128,6 +147,15 @@ export class Holdings {
     share.holdings.delete(key);
     share.characters -= characters;
     if (share.holdings.size === 0) this.#byOwner.delete(owner);
+    this.#arrange(share);
+  }
+
+  #arrange(share: Share): void {
+    if (!this.#bounds.takesFromLargest) return;
+    for (const shares of [this.#byCount, this.#byCharacters]) {
+      if (share.holdings.size === 0) shares.delete(share);
+      else shares.set(share);
+    }
   }
 
   /** The keys that go for what is wanted; undefined: there is no room for it. */
@@ -150,7 +178,7 @@ export class Holdings {
   /** An owner makes room in its own share first. */
   #ownSurplus(wanted: Wanted, rankOf: RankOf): Set<string> | undefined {
     const { perOwner, charactersPerOwner, openPerOwner } = this.#bounds;
-    const { holdings, characters } = this.#byOwner.get(wanted.owner) ?? newShare();
+    const { holdings, characters } = this.#byOwner.get(wanted.owner) ?? NO_SHARE;
     if (this.#isFull(holdings, openPerOwner, { wanted, rankOf })) return undefined;
     const going = new Set<string>();
     const excess = {
@@ -169,14 +197,8 @@ export class Holdings {
       yield* spareOf(this.#holdings, excess, rankOf);
       return;
     }
-    const { count } = excess;
-    const sizeOf = (share: Share): number => (count > 0 ? share.holdings.size : share.characters);
-    const shares = new Set(this.#byOwner.values());
-    while (shares.size > 0) {
-      const largest = [...shares].reduce((most, one) => (sizeOf(one) > sizeOf(most) ? one : most));
-      shares.delete(largest);
-      yield* spareOf(largest.holdings, excess, rankOf);
-    }
+    const shares = excess.count > 0 ? this.#byCount : this.#byCharacters;
+    for (const { holdings } of shares) yield* spareOf(holdings, excess, rankOf);
   }
 
   /** An item that never goes finds no room beside so many that never go either. */
@@ -202,8 +224,7 @@ export class Holdings {
   }
 
   get #bounds(): Bounds {
-    const quota = typeof this.#quota === "function" ? this.#quota() : this.#quota;
-    return { ...UNBOUNDED, ...quota };
+    return this.#quota();
   }
 }
 
@@ -230,27 +251,32 @@ function* spareOf(
   excess: Excess,
   rankOf: RankOf,
 ): Iterable<Holding> {
-  const others: Ranked[] = [];
+  let lowest: Holding | undefined;
+  let lowestRank = Number.POSITIVE_INFINITY;
+  const passed = new Set<Holding>();
   for (const holding of holdings.values()) {
     if (holding.characters === 0 && excess.count <= 0) continue;
     const rank = rankOf(holding.key);
     // Nothing goes before it: mostly the first that is looked at is all that is wanted.
-    if (rank === 0) yield holding;
-    else if (rank !== undefined) others.push({ holding, rank });
+    if (rank === 0) {
+      passed.add(holding);
+      yield holding;
+    } else if (rank !== undefined && (lowest === undefined || rank < lowestRank)) {
+      lowest = holding;
+      lowestRank = rank;
+    }
   }
+  if (lowest === undefined) return;
   // Mostly one is all that is wanted, and nothing has to be sorted for it.
-  const first = lowestOf(others);
-  if (first === undefined) return;
-  yield first.holding;
+  passed.add(lowest);
+  yield lowest;
+  const others: Ranked[] = [];
+  for (const holding of holdings.values()) {
+    const rank = passed.has(holding) ? undefined : rankOf(holding.key);
+    if (rank !== undefined) others.push({ holding, rank });
+  }
   others.sort((left, right) => left.rank - right.rank);
-  for (const other of others) if (other !== first) yield other.holding;
-}
-
-/** The oldest of those with the lowest rank. */
-function lowestOf(ranked: readonly Ranked[]): Ranked | undefined {
-  let lowest = ranked[0];
-  for (const one of ranked) if (lowest !== undefined && one.rank < lowest.rank) lowest = one;
-  return lowest;
+  for (const { holding } of others) yield holding;
 }
 
 function countOf({ growing }: Wanted): number {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Holdings, type Quota } from "../../src/state/quota.ts";
+import { growthOf } from "../support/growth.ts";
 
 const QUOTA: Quota = { openPerOwner: 2, perOwner: 3, open: 4, all: 6 };
 
@@ -101,6 +102,25 @@ describe("Holdings", () => {
       "b1",
       "b2",
     ]);
+  });
+
+  it("take no longer to find who has most among very many, by count or by size", async () => {
+    const AT_ONCE = 200;
+    const find = (bound: "all" | "characters", owners: number) => {
+      const quota: Quota = bound === "all" ? { all: owners } : { characters: owners * 10 };
+      const holdings = new Holdings({ ...quota, takesFromLargest: true });
+      for (let owner = 0; owner < owners; owner += 1) holdings.set(`${owner}`, `of ${owner}`, 10);
+      return (): void => {
+        for (let count = 0; count < AT_ONCE; count += 1) {
+          const wanted = { owner: "new", characters: 10, rank: 0 };
+          expect(holdings.surplus(wanted, () => 0)).toEqual(["0"]);
+        }
+      };
+    };
+    for (const bound of ["all", "characters"] as const) {
+      const made = new Map([1_000, 8_000].map((owners) => [owners, find(bound, owners)]));
+      expect(await growthOf((owners) => made.get(owners)?.(), 1_000)).toBeLessThan(0.5);
+    }
   });
 
   it("refuse nothing, where the quota says so, and let go what may", () => {
