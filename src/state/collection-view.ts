@@ -6,6 +6,7 @@
 import { mapPaced, type Paced, sortPaced } from "../base/paced.ts";
 import type { CollectionOptions } from "./collection-options.ts";
 import { ItemNames } from "./item-names.ts";
+import { Overdue } from "./overdue.ts";
 import { Holdings, type Rank, type Wanted } from "./quota.ts";
 import { type Change, type Expectation, knows, type StoredEntry, type Told } from "./store.ts";
 
@@ -48,6 +49,11 @@ export class CollectionView<Item> {
   #asking = 0;
   /** The last that told of a key that is gone. */
   #toldGone: Told | undefined;
+  protected readonly overdue: Overdue<Item> = new Overdue<Item>({
+    held: this.#held,
+    isForgotten: (item, key) => this.isForgotten(item, key),
+    now: () => this.now(),
+  });
 
   protected constructor(options: CollectionOptions<Item>) {
     this.#options = options;
@@ -114,13 +120,6 @@ export class CollectionView<Item> {
     return [...this.#holdings.keysOf(owner)].flatMap((key) => this.get(key) ?? []);
   }
 
-  /** The keys that nobody needs any more. */
-  protected overdue(): readonly string[] {
-    return [...this.#held].flatMap(([key, { item }]) => {
-      return this.isForgotten(item, key) ? [key] : [];
-    });
-  }
-
   protected isForgotten(item: Item, key: string): boolean {
     const { forgottenAt } = this.#options;
     return forgottenAt !== undefined && forgottenAt(item, key) < this.now();
@@ -141,7 +140,9 @@ export class CollectionView<Item> {
     const wanted = { owner: this.#ownerOf(item, key), rank: this.#rankOf(item, key), ...size };
     return this.#holdings.surplus(wanted, (other) => {
       const held = this.#held.get(other);
-      return held && this.#rankOf(held.item, other);
+      if (held === undefined) return undefined;
+      // What nobody needs any more may not be swept yet.
+      return this.isForgotten(held.item, other) ? 0 : this.#rankOf(held.item, other);
     });
   }
 

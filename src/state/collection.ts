@@ -5,6 +5,7 @@
  * index, quota, expiry, sweep and the undoing of a failed write are its own, once for all.
  */
 import { hash } from "node:crypto";
+import { inSlices } from "../base/paced.ts";
 import { KeyedTurns } from "../base/turns.ts";
 import { CollectionFeed } from "./collection-feed.ts";
 import type { CollectionOptions } from "./collection-options.ts";
@@ -23,8 +24,8 @@ import type { Change, Store } from "./store.ts";
 
 /** A writer that loses against others so often has met a fault, not a race. */
 const ATTEMPTS = 100;
-/** How long after one sweep the next item that is added brings on another. */
-const SWEEP_EVERY_MS = 60_000;
+/** Those that a commit of a sweep changes at most. */
+const SWEPT_TOGETHER = 1_000;
 
 /** How a write is made, by which guards it is kept apart from others'. */
 interface GuardedOptions extends WriteOptions {
@@ -42,7 +43,6 @@ export class Collection<Item> extends CollectionView<Item> {
   /** By key: the writes of one process do not race each other. */
   readonly #turns = new KeyedTurns();
   readonly #feed: CollectionFeed;
-  #sweptAt = Number.NEGATIVE_INFINITY;
 
   private constructor(store: Store, options: CollectionOptions<Item>) {
     super(options);
@@ -163,16 +163,29 @@ export class Collection<Item> extends CollectionView<Item> {
   }
 
   /** Deletes what nobody needs any more, and moves on what `mature` says; answers the latter. */
-  sweep(mature?: (item: Item) => Item | undefined): Promise<readonly Item[]> {
+  async sweep(mature?: (item: Item) => Item | undefined): Promise<readonly Item[]> {
+    const due = await inSlices(this.overdue.all((item) => mature?.(item) !== undefined));
+    const matured: Item[] = [];
+    for (let from = 0; from < due.length; from += SWEPT_TOGETHER) {
+      matured.push(...(await this.#sweepAway(due.slice(from, from + SWEPT_TOGETHER), mature)));
+    }
+    return matured;
+  }
+
+  /** The same for some keys; what they are is looked at anew. */
+  #sweepAway(
+    keys: readonly string[],
+    mature: ((item: Item) => Item | undefined) | undefined,
+  ): Promise<readonly Item[]> {
     return this.#attempt(async () => {
-      const overdue = this.#takeOverdue().map((key) => ({ key, item: undefined }));
-      const entries = mature === undefined ? [] : this.entries();
-      const matured = entries.flatMap(([key, before]) => {
-        const item = mature?.(before);
+      const writes = keys.flatMap((key): readonly Write<Item>[] => {
+        if (this.overdue.has(key)) return [{ key, item: undefined }];
+        const before = this.get(key);
+        const item = before && mature?.(before);
         return item === undefined ? [] : [{ key, item }];
       });
-      const isDone = await this.#write([...overdue, ...matured], {});
-      return isDone ? matured.map(({ item }) => item) : undefined;
+      const isDone = await this.#write(writes, {});
+      return isDone ? writes.flatMap(({ item }) => item ?? []) : undefined;
     });
   }
 
@@ -296,19 +309,12 @@ export class Collection<Item> extends CollectionView<Item> {
   #makeRoom(key: string, item: Item) {
     const surplus = this.surplus(key, item);
     if (surplus === undefined) return undefined;
-    // By its size: a clock that stepped back does not put the sweep off.
-    const isSweepDue = Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
-    const going = [...surplus, ...(isSweepDue ? this.#takeOverdue() : [])];
+    const going = new Set([...surplus, ...this.overdue.some()]);
     const writes: readonly Write<Item>[] = [
-      ...going.map((other) => ({ key: other, item: undefined })),
+      ...[...going].map((other) => ({ key: other, item: undefined })),
       { key, item },
     ];
     return { surplus, writes };
-  }
-
-  #takeOverdue(): readonly string[] {
-    this.#sweptAt = this.now();
-    return this.overdue();
   }
 }
 

@@ -670,6 +670,58 @@ function describeCollection(openStore: () => Promise<Store>): void {
     expect((await store.list("notes")).map(({ key }) => key)).not.toContain("first");
   });
 
+  it("sweeps a few with each item that is added, and all of very many in commits that are not long", async () => {
+    const MANY = 3_000;
+    let now = 1_000;
+    let asked = 0;
+    let longest = 0;
+    const opened = await openStore();
+    const store = alterStore(opened, {
+      commit: (changes, expectations) => {
+        longest = Math.max(longest, changes.length);
+        return opened.commit(changes, expectations);
+      },
+    });
+    const forgottenAt = ({ at }: Note): number => {
+      asked += 1;
+      return at;
+    };
+    const old = Array.from(
+      { length: MANY },
+      (_, index) => [`old-${index}`, note("ada", "", 2_000)] as const,
+    );
+    const notes = await openNotes(store, { forgottenAt, now: () => now });
+    await notes.putAll(() => new Map(old));
+    now = 100_000;
+    longest = 0;
+    let most = 0;
+    for (let count = 0; notes.size > count; count += 1) {
+      expect(count).toBeLessThan(MANY / 100);
+      asked = 0;
+      await notes.add(`new-${count}`, note("ada", "", 200_000));
+      most = Math.max(most, asked);
+    }
+    expect(most).toBeLessThan(MANY / 5);
+    expect(longest).toBeLessThan(MANY / 5);
+    await notes.putAll(() => new Map(old));
+    longest = 0;
+    await notes.sweep();
+    expect(longest).toBeLessThan(MANY / 2);
+    expect(notes.size).toBe(notes.values().length);
+  });
+
+  it("counts what nobody needs any more for nothing, though it is not swept yet", async () => {
+    let now = 1_000;
+    const quota = { openPerOwner: 1 };
+    const options = { quota, forgottenAt: ({ at }: Note) => at, now: () => now };
+    const notes = await openNotes(await openStore(), options);
+    const open = (text: string, at: number): Note => ({ ...note("ada", text, at), isOpen: true });
+    await notes.add("a", open("a", 2_000));
+    expect((await notes.add("b", open("b", 9_000))).kind).toBe("full");
+    now = 3_000;
+    expect((await notes.add("b", open("b", 9_000))).kind).toBe("added");
+  });
+
   it("moves on in a sweep what is due, and says what that was", async () => {
     const notes = await openNotes(await openStore());
     await notes.add("a", { ...note("ada", "a"), isOpen: true });
