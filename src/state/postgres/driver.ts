@@ -3,7 +3,8 @@
  * the URL and `ca` say, bounded waits, and no statement that a pooler between could not carry.
  */
 import { createRequire } from "node:module";
-import type { Client, Pool, PoolClient, PoolConfig } from "pg";
+import type { Duplex } from "node:stream";
+import type { Client, ClientConfig, Pool, PoolClient, PoolConfig } from "pg";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
@@ -175,9 +176,17 @@ type OnConnected = (
   release: (failed?: Error | boolean) => void,
 ) => void;
 
-/** A client that notes why it was not connected: a server, or a pooler before it, may refuse by any code. */
-function notingClient(driver: typeof import("pg")): new () => Client {
+/**
+ * A client that notes why it was not connected, as a server, or a pooler before it, may refuse by any code; what is
+ * no message of the protocol ends its connection.
+ */
+function notingClient(driver: typeof import("pg")): new (config?: ClientConfig) => Client {
   return class extends driver.Client {
+    constructor(config?: ClientConfig) {
+      super(config);
+      endByMalformed(this);
+    }
+
     override connect(): Promise<Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<Client> | undefined {
@@ -187,6 +196,36 @@ function notingClient(driver: typeof import("pg")): new () => Client {
         callback(error);
       });
       return undefined;
+    }
+  };
+}
+
+/** The parts of a client that hear the server. */
+interface Hearing {
+  readonly connection: { attachListeners(stream: Heard): void };
+}
+
+type Heard = Pick<Duplex, "on">;
+
+/** The driver throws for what it cannot read in the listener of the socket, where nobody could catch it. */
+function endByMalformed(client: Client): void {
+  const { connection } = client as unknown as Hearing;
+  const attach = connection.attachListeners.bind(connection);
+  connection.attachListeners = (stream) => {
+    attach({
+      on: (event: string, listener: (...told: unknown[]) => void) =>
+        stream.on(event, event === "data" ? endingBy(listener, stream as Duplex) : listener),
+    } as Heard);
+  };
+}
+
+function endingBy(listener: (...told: unknown[]) => void, stream: Duplex) {
+  return (...told: unknown[]): void => {
+    if (stream.destroyed) return;
+    try {
+      listener(...told);
+    } catch (cause) {
+      stream.destroy(new Error("its answer is no message of the protocol", { cause }));
     }
   };
 }
