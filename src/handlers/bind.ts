@@ -4,6 +4,7 @@
  * others are bound.   AGTP-API §12, "Validation Timing"
  */
 import { suggest } from "../base/close-matches.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import { atOnce, type Drive, giveWay, mapPaced, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type {
@@ -35,9 +36,7 @@ import { parseUpstreamUrl } from "./upstream-url.ts";
 export interface BoundHandler {
   readonly handler: UpstreamHandler;
   /** Rules on the input that a schema cannot express; a violation is a 422. */
-  readonly precheck?: (
-    input: Readonly<Record<string, unknown>>,
-  ) => readonly SchemaViolation[] | undefined;
+  readonly precheck?: (input: JsonRecord) => readonly SchemaViolation[] | undefined;
   /** The steps that a composition dispatches. */
   readonly steps?: readonly RecipeStep[];
 }

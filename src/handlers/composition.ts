@@ -4,7 +4,7 @@
  * it with `composition_failed`.   AGTP-API §12.1
  */
 import { rewriteExactly } from "../base/exact-numbers.ts";
-import { isRecord, isStructure } from "../base/json-value.ts";
+import { isRecord, isStructure, type JsonRecord } from "../base/json-value.ts";
 import { shareEncoded, sourceOf } from "../base/kept-text.ts";
 import { templateNames } from "../base/template.ts";
 import { fillPath } from "../endpoint/path-template.ts";
@@ -68,7 +68,7 @@ async function dispatchStep(
   call: Call,
   method: string,
   path: string,
-  input: Readonly<Record<string, unknown>>,
+  input: JsonRecord,
 ): Promise<DispatchResult> {
   try {
     return await call.dispatch(method, path, input);
@@ -168,17 +168,15 @@ function pickMembers(
   );
 }
 
-type Values = Readonly<Record<string, unknown>>;
-
 interface StepSources {
-  readonly input: Values;
+  readonly input: JsonRecord;
   /** Captured outputs by name. */
   readonly captured: ReadonlyMap<string, unknown>;
 }
 
 /** A step ready to be dispatched, or why it cannot be. */
 type PreparedStep =
-  | { readonly path: string; readonly input: Values; readonly fault?: undefined }
+  | { readonly path: string; readonly input: JsonRecord; readonly fault?: undefined }
   | { readonly fault: string };
 
 /**
@@ -253,12 +251,12 @@ function memberOf(value: unknown, member: string): unknown {
   if (Array.isArray(value)) {
     return /^(?:0|[1-9]\d{0,8})$/.test(member) ? value[Number(member)] : undefined;
   }
-  return Object.hasOwn(value, member) ? (value as Values)[member] : undefined;
+  return Object.hasOwn(value, member) ? (value as JsonRecord)[member] : undefined;
 }
 
 /** The facts of the input that are known before anything ran: all of it, or some members. */
 export interface KnownInput {
-  readonly input: Values;
+  readonly input: JsonRecord;
   readonly isWhole: boolean;
 }
 

@@ -5,7 +5,7 @@
  */
 import { Deadline } from "../base/deadline.ts";
 import { escapeToken } from "../base/dotted-key.ts";
-import { hasLoneSurrogate, isRecord, memberOf } from "../base/json-value.ts";
+import { hasLoneSurrogate, isRecord, type JsonRecord, memberOf } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
 import { checkHeader, PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-format.ts";
@@ -25,9 +25,7 @@ import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 interface ExternalService {
   readonly handler: Handler;
   /** Checks what a schema cannot say of values that become part of a request. */
-  readonly precheck: (
-    input: Readonly<Record<string, unknown>>,
-  ) => readonly SchemaViolation[] | undefined;
+  readonly precheck: (input: JsonRecord) => readonly SchemaViolation[] | undefined;
 }
 
 /** Binds an external service; its URL is the binding's, taken apart, `declared` the fields of its input. */
@@ -68,7 +66,7 @@ export function createExternalService(
   const fixedNames = fixedNamesOf(binding, url, declared);
   const isJson = bodyFormatOf(binding) === "json";
   const facts = { ...binding, url, fixedNames, isJson };
-  const precheck = (input: Input) => checkUpstreamInput(facts, input);
+  const precheck = (input: JsonRecord) => checkUpstreamInput(facts, input);
   return { handler, precheck };
 }
 
@@ -79,8 +77,6 @@ function logFailure(call: Call, failure: HandlerError, origin: string, error: un
   call.log.warn({ upstream: origin, error: failure.error, cause }, "upstream call failed");
 }
 
-type Input = Readonly<Record<string, unknown>>;
-
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
@@ -90,7 +86,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
  */
 function checkUpstreamInput(
   facts: RequestFacts,
-  input: Input,
+  input: JsonRecord,
 ): readonly SchemaViolation[] | undefined {
   const { url, encoding: written = PLAIN_ENCODING, fixedNames } = facts;
   const violations = [
@@ -136,7 +132,7 @@ function fixedNamesOf(
 function checkMembers(
   { styles }: UpstreamEncoding,
   fixedNames: ReadonlySet<string>,
-  input: Input,
+  input: JsonRecord,
 ): SchemaViolation[] {
   return Object.entries(styles).flatMap(([field, style]) => {
     const value = memberOf(input, field);
@@ -151,7 +147,7 @@ function checkMembers(
 
 function checkHeaderFields(
   { headerFields, styles }: UpstreamEncoding,
-  input: Input,
+  input: JsonRecord,
 ): SchemaViolation[] {
   return Object.entries(headerFields).flatMap(([field, name]) => {
     const value = memberOf(input, field);
@@ -167,7 +163,7 @@ function checkHeaderFields(
 /** Checks what leaves as UTF-8: it has no half of a surrogate pair, and another character would stand there. */
 function checkTexts(
   { url, query, isJson, encoding = PLAIN_ENCODING }: RequestFacts,
-  input: Input,
+  input: JsonRecord,
 ): SchemaViolation[] {
   const { bodyField, headerFields } = encoding;
   const isInBody = (field: string): boolean =>
@@ -190,7 +186,7 @@ function hasBrokenText(value: unknown): boolean {
 /** Checks base64, since other text would be decoded to something else and sent all the same. */
 function checkContent(
   { bodyFormat, bodyField }: UpstreamEncoding,
-  input: Input,
+  input: JsonRecord,
 ): SchemaViolation[] {
   const pointer = bodyField === undefined ? "" : pointerTo(bodyField);
   const value = bodyField === undefined ? input : memberOf(input, bodyField);
@@ -200,7 +196,7 @@ function checkContent(
 }
 
 /** The files among the parts, or lists of parts. */
-function checkParts(parts: Input, pointer: string): SchemaViolation[] {
+function checkParts(parts: JsonRecord, pointer: string): SchemaViolation[] {
   return Object.entries(parts).flatMap(([name, value]) => {
     const here = `${pointer}${pointerTo(name)}`;
     const items: readonly (readonly [string, unknown])[] = Array.isArray(value)
@@ -221,7 +217,10 @@ const MAX_NAMES_LENGTH = 1_048_576;
  * Checks that the names in a value are not too long for what is written of it: in a form, in parts and in brackets
  * each item has the names above it again, so that a body of 400 KB could become gigabytes.
  */
-function checkNames({ bodyFormat, styles }: UpstreamEncoding, input: Input): SchemaViolation[] {
+function checkNames(
+  { bodyFormat, styles }: UpstreamEncoding,
+  input: JsonRecord,
+): SchemaViolation[] {
   const repeatsNames =
     bodyFormat === "form" ||
     bodyFormat === "multipart" ||

@@ -15,8 +15,6 @@ import {
 } from "../endpoint/upstream-format.ts";
 import { fillUrl, type UpstreamUrl } from "./upstream-url.ts";
 
-type Input = Readonly<Record<string, unknown>>;
-
 /** One request, as undici takes it. */
 interface UpstreamRequest {
   readonly method: UpstreamMethod;
@@ -29,7 +27,7 @@ interface UpstreamRequest {
 export function compileUpstreamRequest(
   binding: ExternalServiceBinding,
   url: UpstreamUrl,
-): (input: Input) => UpstreamRequest {
+): (input: JsonRecord) => UpstreamRequest {
   const { method, encoding = PLAIN_ENCODING } = binding;
   const { bodyField } = encoding;
   const format = bodyFormatOf(binding);
@@ -106,7 +104,7 @@ const ACCEPTED: Readonly<Record<ResponseFormat, string>> = {
 function compileHeaders({
   headers,
   encoding = PLAIN_ENCODING,
-}: ExternalServiceBinding): (input: Input, contentType?: string) => Record<string, string> {
+}: ExternalServiceBinding): (input: JsonRecord, contentType?: string) => Record<string, string> {
   const own: Record<string, string> = {
     accept: ACCEPTED[encoding.responseFormat],
     "accept-encoding": "identity",
@@ -317,7 +315,7 @@ function appendDeep(target: string[], name: string, value: unknown): void {
  * already.   AGTP-API §12.3
  */
 export function renameKeys(
-  record: Readonly<Record<string, unknown>>,
+  record: JsonRecord,
   names: ReadonlyMap<string, string>,
 ): Record<string, unknown> {
   const kept: [string, unknown][] = [];

@@ -5,12 +5,10 @@
  * answered with 422.   AGTP-API §12.3
  */
 import { escapeToken } from "../base/dotted-key.ts";
-import { hasLoneSurrogate } from "../base/json-value.ts";
+import { hasLoneSurrogate, type JsonRecord } from "../base/json-value.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import type { ValueStyle } from "../endpoint/upstream-format.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
-
-type Input = Readonly<Record<string, unknown>>;
 
 /** A URL template taken apart. */
 export interface UpstreamUrl {
@@ -54,7 +52,7 @@ function literalText(piece: TemplatePiece): string {
 }
 
 /** Finds what keeps an input from filling the URL; undefined when nothing does. */
-export function checkUrlInput(url: UpstreamUrl, input: Input): SchemaViolation[] | undefined {
+export function checkUrlInput(url: UpstreamUrl, input: JsonRecord): SchemaViolation[] | undefined {
   const violations = url.parameters.flatMap((name) => checkValue(name, input));
   if (violations.length > 0) return violations;
   // A value may be harmless and yet make a dot with what stands beside it, as "e" does in "%2{a}".
@@ -65,7 +63,7 @@ export function checkUrlInput(url: UpstreamUrl, input: Input): SchemaViolation[]
   );
 }
 
-function checkValue(name: string, input: Input): SchemaViolation[] {
+function checkValue(name: string, input: JsonRecord): SchemaViolation[] {
   if (!Object.hasOwn(input, name)) {
     return [violation(name, "required", "is required, it is part of the upstream's URL")];
   }
@@ -96,12 +94,12 @@ function climbs(segment: string): boolean {
 type Styles = Readonly<Record<string, ValueStyle>>;
 
 /** The path with its query, filled from an input that `checkUrlInput` accepts. */
-export function fillUrl(url: UpstreamUrl, input: Input, styles: Styles): string {
+export function fillUrl(url: UpstreamUrl, input: JsonRecord, styles: Styles): string {
   const path = `/${url.segments.map((pieces) => fill(pieces, input, styles)).join("/")}`;
   return url.query.length === 0 ? path : `${path}?${fill(url.query, input, styles)}`;
 }
 
-function fill(pieces: readonly TemplatePiece[], input: Input, styles: Styles = {}): string {
+function fill(pieces: readonly TemplatePiece[], input: JsonRecord, styles: Styles = {}): string {
   return pieces
     .map((piece) => {
       if (piece.kind === "literal") return piece.text;
