@@ -143,7 +143,7 @@ function requestGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
     alias: aliasGate(methodPolicy), //                                        06
     method: methodGate(catalog, methodPolicy), //                             07  459
     path: pathGate(pathCheck), //                                             08  460
-    policy: policyGate(methodPolicy, registry, catalog), //                   09  405
+    policy: policyGate(methodPolicy, registry), //                            09  405
     contract: contractGate(negotiation), //                                   10  400 404 464
     endpoint: endpointGate({ registry, anonymousDiscovery, tokenMethods }), //  11  262 401 410 503
     negotiation: negotiationGate(negotiation), //                             12  262 404 405 464

@@ -2,7 +2,7 @@
  * Gate 07. Is the method in the catalog, opted-in legacy, or custom? A deprecated one passes with its
  * AGTP-Catalog-Warning. 459.   AGTP-API §3.2, §4.4
  */
-import { type Catalog, compileCatalogWarnings } from "../../catalog/catalog.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import { createViolations } from "../refusals/refuse-method.ts";
 import type { Gate } from "./gate.ts";
@@ -12,12 +12,11 @@ const QUOTED_METHOD_LENGTH = 64;
 
 /** Looks into the catalog and at the policy's own names. */
 export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
-  const warnings = compileCatalogWarnings(catalog);
   const violation = createViolations(catalog.version, policy);
   return (exchange) => {
     const { method } = exchange;
     if (!policy.isKnown(method)) return violation(method.slice(0, QUOTED_METHOD_LENGTH));
-    if (warnings.size > 0) exchange.catalogWarning = warnings.get(method);
+    exchange.catalogWarning = policy.warningOf(method);
     return undefined;
   };
 }

@@ -2,7 +2,6 @@
  * Gate 09. Does the policy admit the method here? The (aliased) method is judged first; then a redirect
  * applies, and its target is judged too. 405.   AGTP-API §9, §11
  */
-import { type Catalog, compileCatalogWarnings } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
@@ -11,15 +10,10 @@ import type { Route } from "../routes/route.ts";
 import type { Gate } from "./gate.ts";
 
 /** Looks into the compiled policy; the registry only serves the 405 body. */
-export function policyGate(
-  policy: MethodPolicy,
-  registry: EndpointRegistry<Route>,
-  catalog: Catalog,
-): Gate {
-  const warnings = compileCatalogWarnings(catalog);
+export function policyGate(policy: MethodPolicy, registry: EndpointRegistry<Route>): Gate {
   return (exchange) => {
     if (!policy.isAllowed(exchange.method)) return refuseMethod(exchange, policy, registry);
-    if (!followRedirect(exchange, policy, warnings)) return undefined;
+    if (!followRedirect(exchange, policy)) return undefined;
     return policy.isAllowed(exchange.method) ? undefined : refuseMethod(exchange, policy, registry);
   };
 }
@@ -27,14 +21,13 @@ export function policyGate(
 /** Puts the target of a redirect in the place of what was asked for; false: there is none. */
 export function followRedirect(
   exchange: Exchange,
-  policy: Pick<MethodPolicy, "redirect">,
-  warnings: ReadonlyMap<string, string>,
+  policy: Pick<MethodPolicy, "redirect" | "warningOf">,
 ): boolean {
   const target = policy.redirect(exchange.method, exchange.path);
   if (target === undefined) return false;
   exchange.method = target.method;
   exchange.path = target.path;
   // §9.2: as if the target had been requested, so a deprecated target warns too.
-  exchange.catalogWarning ??= warnings.get(target.method);
+  exchange.catalogWarning ??= policy.warningOf(target.method);
   return true;
 }

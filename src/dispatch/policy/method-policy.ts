@@ -8,7 +8,7 @@ import { given } from "../../base/json-value.ts";
 import { addUnder } from "../../base/listed.ts";
 import type { Problem } from "../../base/problem.ts";
 import { fillTemplate } from "../../base/template.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
+import { type Catalog, compileCatalogWarnings } from "../../catalog/catalog.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
 import type { MethodPolicyConfig, Redirect } from "./policies-section.ts";
@@ -19,6 +19,8 @@ export interface MethodPolicy {
   alias(method: string): MethodAlias | undefined;
   /** Catalog, opted-in legacy, or custom.   §3.2 */
   isKnown(method: string): boolean;
+  /** The AGTP-Catalog-Warning of a deprecated method.   §4.4 */
+  warningOf(method: string): string | undefined;
   /** §9.2 allow and disallow; floor methods are always allowed unless disallowed by name. */
   isAllowed(method: string): boolean;
   /** The first redirect that applies, with its target path filled in. */
@@ -131,6 +133,7 @@ interface Compiled {
 function createPolicy(from: Compiled): MethodPolicy {
   const { catalog, custom, legacy, redirects } = from;
   const known = new Set([...catalog.verbs.keys(), ...custom]);
+  const warnings = compileCatalogWarnings(catalog);
   const disallowed = new Set(from.disallow);
   const allowed = from.allow === "*" ? undefined : new Set([...from.allow, ...catalog.embedded]);
   const aliases = new Map<string, MethodAlias>();
@@ -147,6 +150,7 @@ function createPolicy(from: Compiled): MethodPolicy {
   return {
     alias: (method) => aliases.get(method),
     isKnown: (method) => known.has(method),
+    warningOf: (method) => (warnings.size === 0 ? undefined : warnings.get(method)),
     isAllowed: (method) =>
       !disallowed.has(method) && (allowed === undefined || allowed.has(method)),
     redirect: (method, path) => {

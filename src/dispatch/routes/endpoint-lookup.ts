@@ -2,7 +2,6 @@
  * Finds the endpoint of a request that was refused before the gates that find it: it is looked up by
  * the same steps, and not judged.   AGTP-API §9.2, §3.6
  */
-import { type Catalog, compileCatalogWarnings } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import { translateMethod } from "../gates/06-alias.ts";
@@ -14,7 +13,6 @@ import type { Route } from "./route.ts";
 
 /** The places that an endpoint is looked up in. */
 interface LookupParts {
-  readonly catalog: Catalog;
   readonly methodPolicy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;
   readonly pathCheck: PathCheck;
@@ -26,14 +24,13 @@ interface LookupParts {
  */
 export function createEndpointLookup(parts: LookupParts): (exchange: Exchange) => void {
   const { methodPolicy, registry, pathCheck } = parts;
-  const warnings = compileCatalogWarnings(parts.catalog);
   return (exchange) => {
     translateMethod(exchange, methodPolicy);
     if (!methodPolicy.isKnown(exchange.method)) return;
-    exchange.catalogWarning = warnings.get(exchange.method);
+    exchange.catalogWarning = methodPolicy.warningOf(exchange.method);
     if (pathCheck(exchange.method, exchange.path) !== undefined) return;
     if (!methodPolicy.isAllowed(exchange.method)) return;
-    followRedirect(exchange, methodPolicy, warnings);
+    followRedirect(exchange, methodPolicy);
     if (methodPolicy.isAllowed(exchange.method)) resolveRoute(exchange, registry);
   };
 }

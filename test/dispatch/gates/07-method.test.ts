@@ -55,7 +55,8 @@ describe("methodGate", () => {
   // AGTP-API §4.4
   it("admits a deprecated method, with its warning", () => {
     const exchange = makeExchange({ method: "BOOK" });
-    expect(methodGate(catalogWith(DEPRECATED), makePolicy())(exchange)).toBeUndefined();
+    const catalog = catalogWith(DEPRECATED);
+    expect(methodGate(catalog, makePolicy({}, catalog))(exchange)).toBeUndefined();
     expect(exchange.catalogWarning).toBe("deprecated; successor=RESERVE; removed_in=2.0.0");
   });
 });

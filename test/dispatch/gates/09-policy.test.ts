@@ -16,7 +16,7 @@ const ROUTES = [
 
 function makeGate(config: Partial<MethodPolicyConfig>): Gate {
   const { registry } = createRegistry(ROUTES);
-  return policyGate(makePolicy(config), registry, smallCatalog());
+  return policyGate(makePolicy(config), registry);
 }
 
 // AGTP-API §9.2
@@ -128,9 +128,10 @@ describe("policyGate", () => {
       deprecatedIn: "1.0.0",
     };
     const verbs = new Map([...catalog.verbs, ["RESERVE", reserve]]);
-    const policy = makePolicy({ redirects: [{ fromMethod: "BOOK", toMethod: "RESERVE" }] });
+    const redirects = [{ fromMethod: "BOOK", toMethod: "RESERVE" }];
+    const policy = makePolicy({ redirects }, { ...catalog, verbs });
     const exchange = makeExchange();
-    policyGate(policy, createRegistry(ROUTES).registry, { ...catalog, verbs })(exchange);
+    policyGate(policy, createRegistry(ROUTES).registry)(exchange);
     expect(exchange.catalogWarning).toBe("deprecated");
   });
 });
