@@ -73,7 +73,7 @@ function inboxHandler(register: NotificationRegister): RouteHandler {
 }
 
 /** Takes confirmations of what lies in the caller's own inbox. */
-export function notificationConfirmable(register: NotificationRegister): Confirmable {
+export function confirmableNotifications(register: NotificationRegister): Confirmable {
   return {
     async confirm({ targetId: target, status, reason }, { call, exchange }) {
       const { agentId, document } = exchange.caller;

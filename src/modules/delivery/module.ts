@@ -17,7 +17,7 @@ import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { ownAddress } from "../../identity/own-address.ts";
 import type { Store } from "../../state/store.ts";
 import type { DeliveryContext, DeliverySections } from "./config.ts";
-import { inboxEndpoint, notificationConfirmable } from "./inbox-methods.ts";
+import { confirmableNotifications, inboxEndpoint } from "./inbox-methods.ts";
 import { NotificationRegister } from "./notification-register.ts";
 import { currentReceipt, notificationSources, type ReceiptSources } from "./notification-views.ts";
 import { notifyHandler } from "./notify.ts";
@@ -50,7 +50,7 @@ export const deliveryModule: Module<DeliverySections> = {
     return {
       routes: protocolRoutes(endpoints, context),
       sources: notificationSources({ register, outbox }),
-      confirmables: [notificationConfirmable(register)],
+      confirmables: [confirmableNotifications(register)],
       inspections: new Map([
         [
           "notification",

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ANONYMOUS, type Caller } from "../../../src/dispatch/caller/caller.ts";
 import type { ExchangeView } from "../../../src/dispatch/routes/route.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
-import { notificationConfirmable } from "../../../src/modules/delivery/inbox-methods.ts";
+import { confirmableNotifications } from "../../../src/modules/delivery/inbox-methods.ts";
 import { openDelivery as openKept } from "../../../src/modules/delivery/module.ts";
 import { currentReceipt } from "../../../src/modules/delivery/notification-views.ts";
 import { confirmMethod } from "../../../src/modules/tasks/confirm-escalation.ts";
@@ -118,7 +118,7 @@ async function setUp() {
   const clock = new TestClock();
   const delivery = await openDelivery({ store: makeLastingStore(), clock });
   const { register } = delivery;
-  const { handler } = confirmMethod(() => [notificationConfirmable(register)]);
+  const { handler } = confirmMethod(() => [confirmableNotifications(register)]);
   const confirm = (
     input: Readonly<Record<string, unknown>>,
     caller: Partial<Caller> = { agentId: READER, document: DOCUMENT },
