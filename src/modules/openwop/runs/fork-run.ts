@@ -26,7 +26,7 @@ import {
   refuseRun,
 } from "./run.ts";
 import { putPendingResult } from "./run-entry.ts";
-import type { RunLog } from "./run-log.ts";
+import { type RunLog, readTogether } from "./run-log.ts";
 import type { RunState } from "./run-state.ts";
 import type { RunParts, WorkflowRuns } from "./workflow-runs.ts";
 
@@ -137,8 +137,6 @@ interface ReplayFault {
   readonly error: RunError;
 }
 
-const COPIED_AT_ONCE = 200;
-
 /**
  * Copies what is not copied yet of the beginning of a fork: events of its source, at the same
  * sequences and with the same payloads, so that two forks of one point never differ. What was
@@ -152,8 +150,8 @@ export async function copyHistory(
 ): Promise<ReplayFault | undefined> {
   while (log.state.nextSequence < source.copied) {
     const after = log.state.nextSequence - 1;
-    const limit = Math.min(COPIED_AT_ONCE, source.copied - log.state.nextSequence);
-    const page = await register.events(source.runId, after, limit);
+    const most = source.copied - log.state.nextSequence;
+    const page = await readTogether(register, source.runId, { after, most });
     // One after the other: what comes may depend on where the run stands.
     for (const event of page) {
       // A source that is being deleted loses its first events first.

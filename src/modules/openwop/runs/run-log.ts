@@ -54,6 +54,28 @@ const MAX_PAGE_BYTES = 1_048_576;
 const READ_AT_ONCE = 100;
 export const OCTETS_AT_ONCE: number = 524_288;
 
+/** Events that are read together, of those behind a sequence. */
+interface Reading {
+  readonly after: number;
+  readonly most?: number;
+}
+
+/** Events of a run in order, no more than one turn of the loop is for; those of a long log in a turn of their own. */
+export async function readTogether(
+  runs: Pick<RunRegister<RunEntry, RunEvent>, "find" | "events">,
+  runId: string,
+  { after, most = READ_AT_ONCE }: Reading,
+): Promise<readonly RunEvent[]> {
+  const { eventCount = 0, eventBytes = 0 } = runs.find(runId) ?? {};
+  await turnOfLong(eventBytes);
+  const octets = Math.max(1, eventCount === 0 ? 0 : eventBytes / eventCount);
+  return runs.events(
+    runId,
+    after,
+    Math.min(READ_AT_ONCE, most, Math.ceil(OCTETS_AT_ONCE / octets)),
+  );
+}
+
 /** How events are kept. */
 type AppendOptions = Pick<StepOptions, "isHolders">;
 
@@ -161,12 +183,9 @@ export class RunLog {
     return eventCount === 0 ? 0 : (count * eventBytes) / eventCount;
   }
 
-  /** Those of a long log in a turn of the loop of their own, and no more than one turn is for. */
-  async #read(after: number): Promise<readonly RunEvent[]> {
-    const { register: runs, run } = this.#options;
-    await turnOfLong(this.#entry?.eventBytes ?? 0);
-    const most = Math.ceil(OCTETS_AT_ONCE / Math.max(1, this.octetsOf(1)));
-    return runs.events(run.runId, after, Math.min(READ_AT_ONCE, most));
+  #read(after: number): Promise<readonly RunEvent[]> {
+    const { register, run } = this.#options;
+    return readTogether(register, run.runId, { after });
   }
 
   /** Wanted events behind a sequence, as far as one answer goes: bounded in number and in octets. */

@@ -58,6 +58,34 @@ describe("a replay", () => {
     }
   });
 
+  it("reads long events of its source a few at a time", async () => {
+    const memory = createMemoryStore();
+    let isCounting = "";
+    let most = 0;
+    const store = alterStore(memory, {
+      list: async (collection, options) => {
+        const page = await memory.list(collection, options);
+        if (options?.prefix === `${isCounting}/`) most = Math.max(most, page.length);
+        return page;
+      },
+    });
+    const echo = (name: string) =>
+      node(name, "core.identity", { inputs: { text: { type: "variable", variableName: "text" } } });
+    const long = workflow("long", ["a", "b", "c", "d"].map(echo), {
+      variables: [{ name: "text", type: "string", required: true }],
+    });
+    const server = await openRuns({ store, workflows: [long] });
+    const runId = await server.run("long", { inputs: { text: "x".repeat(300_000) } });
+    await server.until(runId, "completed");
+    isCounting = runId;
+    const forked = await fork(server, runId, REPLAY);
+    await server.until(forked, "completed");
+    isCounting = "";
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(6);
+    expect(shape(await server.events(forked))).toEqual(shape(await server.events(runId)));
+  });
+
   it("keeps calls and their returns together", async () => {
     const server = await openRuns();
     const runId = await server.run("conformance-agent-reasoning");
