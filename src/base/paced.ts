@@ -23,14 +23,25 @@ export function atOnce<T>(work: Paced<T>): T {
 /** A slice: long enough to get on, short enough for others not to notice. */
 export const SLICE_MS = 4;
 
+/** Does a slice of something, such as on somebody's account. */
+type DoSlice = <T>(slice: () => T) => T;
+
 /** Does the whole of it, and lets everything else have a round after each slice. */
-export async function inSlices<T>(work: Paced<T>): Promise<T> {
-  for (let from = performance.now(); ; ) {
-    const step = work.next();
+export async function inSlices<T>(
+  work: Paced<T>,
+  doSlice: DoSlice = (slice) => slice(),
+): Promise<T> {
+  for (;;) {
+    const step = doSlice(() => sliceOf(work));
     if (step.done === true) return step.value;
-    if (performance.now() - from < SLICE_MS) continue;
     await nextRound();
-    from = performance.now();
+  }
+}
+
+function sliceOf<T>(work: Paced<T>): IteratorResult<undefined, T> {
+  for (const from = performance.now(); ; ) {
+    const step = work.next();
+    if (step.done === true || performance.now() - from >= SLICE_MS) return step;
   }
 }
 

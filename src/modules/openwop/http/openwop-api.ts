@@ -5,8 +5,10 @@
  */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { encodingJson } from "../../../base/json-pieces.ts";
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import { inLongTurn } from "../../../base/loop-turns.ts";
+import { inSlices } from "../../../base/paced.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";
@@ -155,7 +157,11 @@ async function serve(request: FastifyRequest, reply: FastifyReply, call: ApiCall
   const { route } = call;
   if (route.streams === undefined) {
     const said = await answerOnce(route, call);
-    await call.parts.toll.measure(payerOfKey(call.key), () => send(reply, said));
+    const { toll } = call.parts;
+    const body = await inSlices(encodingJson(said.body), (slice) =>
+      toll.measure(payerOfKey(call.key), slice),
+    );
+    await sendEncoded(reply, said, body);
     return;
   }
   const open = () => openStream(call, request.method === "HEAD");
@@ -200,13 +206,17 @@ function sendDiscovery(
   return isKnown ? reply.code(304).send() : send(reply, answer(body));
 }
 
-function send(reply: FastifyReply, { status, body, headers = {} }: ApiAnswer): FastifyReply {
+function send(reply: FastifyReply, said: ApiAnswer): FastifyReply {
+  return sendEncoded(reply, said, JSON.stringify(said.body));
+}
+
+function sendEncoded(
+  reply: FastifyReply,
+  { status, headers = {} }: ApiAnswer,
+  body: string | Buffer,
+): FastifyReply {
   if (!reply.hasHeader("cache-control")) reply.header("Cache-Control", "no-store");
-  return reply
-    .code(status)
-    .headers(headers)
-    .type("application/json; charset=utf-8")
-    .send(JSON.stringify(body));
+  return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(body);
 }
 
 /** Refusals of fastify's own, and faults; of the latter the client learns an id. */

@@ -1,5 +1,5 @@
 /** What runs may not do: grow, take long, crowd others out, or look into others' runs. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../../support/openwop-agents.ts";
 import {
   CREATOR_KEY,
@@ -149,6 +149,33 @@ describe("runs of one owner", () => {
 });
 
 describe("one run", () => {
+  it("is encoded a part at a time where it is long", async () => {
+    const texts = Array.from({ length: 8_000 }, (_, at) => [`k${at}`, "x".repeat(30)]);
+    const echo = (name: string) =>
+      node(name, "core.identity", {
+        inputs: { [name]: { type: "variable", variableName: "texts" } },
+      });
+    const flow = workflow("long", ["a", "b", "c"].map(echo), {
+      variables: [{ name: "texts", type: "object", required: true }],
+    });
+    const server = await openRuns({ workflows: [flow] });
+    const runId = await server.run("long", { inputs: { texts: Object.fromEntries(texts) } });
+    await server.until(runId, "completed");
+    const { stringify } = JSON;
+    let longest = 0;
+    const spy = vi.spyOn(JSON, "stringify").mockImplementation((...asked) => {
+      const text = stringify(...asked);
+      longest = Math.max(longest, text?.length ?? 0);
+      return text;
+    });
+    onTestFinished(() => spy.mockRestore());
+    const { body } = await server.get(`/v1/runs/${runId}`);
+    spy.mockRestore();
+    expect(Object.keys(body["variables"] as object)).toEqual(["texts"]);
+    expect(longest).toBeGreaterThan(0);
+    expect(longest).toBeLessThan(stringify(body).length / 10);
+  });
+
   it("says no more than it may, and ends with the reason", async () => {
     const executor = scriptedAgents(async ({ agentId, emit }) => {
       for (;;) await emit({ type: "agent.reasoned", payload: { agentId, reasoning: "on and on" } });

@@ -1,0 +1,102 @@
+/** Long JSON values as octets: encoded a small part a step, as the whole would hold the event loop. */
+import { isRecord, type JsonRecord } from "./json-value.ts";
+import { joining, PieceWriter } from "./octet-pieces.ts";
+import type { Paced } from "./paced.ts";
+
+/** Characters of names, texts and other values, roughly, that are encoded in one step. */
+const PART = 16_384;
+/** A number, or what is around a value. */
+const SHORT = 8;
+
+/** The octets of a JSON value, as `JSON.stringify` has them. Throws as that does. */
+export function* encodingJson(value: unknown): Paced<Buffer> {
+  const writer = new PieceWriter();
+  yield* writingJson(writer, value);
+  return yield* joining(writer.end());
+}
+
+function* writingJson(writer: PieceWriter, value: unknown): Paced<void> {
+  if (Array.isArray(value) && isLarge(value)) {
+    yield* writingItems(writer, value);
+  } else if (isPlain(value) && isLarge(value)) {
+    yield* writingMembers(writer, value);
+  } else {
+    writer.add(JSON.stringify(value) ?? "null");
+    yield;
+  }
+}
+
+function* writingItems(writer: PieceWriter, list: readonly unknown[]): Paced<void> {
+  let before = "[";
+  for (const part of partsOf(list)) {
+    if ("large" in part) {
+      writer.add(before);
+      yield* writingJson(writer, part.large);
+    } else writer.add(before + JSON.stringify(part.small).slice(1, -1));
+    before = ",";
+    yield;
+  }
+  writer.add("]");
+}
+
+function* writingMembers(writer: PieceWriter, record: JsonRecord): Paced<void> {
+  let before = "{";
+  for (const part of partsOf(Object.entries(record))) {
+    if ("large" in part) {
+      const [name, item] = part.large;
+      writer.add(`${before}${JSON.stringify(name)}:`);
+      yield* writingJson(writer, item);
+    } else {
+      const members = JSON.stringify(Object.fromEntries(part.small)).slice(1, -1);
+      // All of them may be such as have no place in JSON.
+      if (members === "") continue;
+      writer.add(before + members);
+    }
+    before = ",";
+    yield;
+  }
+  writer.add(before === "{" ? "{}" : "}");
+}
+
+/** Many small entries that follow each other, or one that is large by itself. */
+type Part<Entry> = { readonly small: readonly Entry[] } | { readonly large: Entry };
+
+function* partsOf<Entry>(entries: readonly Entry[]): Generator<Part<Entry>> {
+  let small: Entry[] = [];
+  let room = PART;
+  for (const entry of entries) {
+    const size = PART - roomAfter(entry, PART);
+    if (size > room && small.length > 0) {
+      yield { small };
+      small = [];
+      room = PART;
+    }
+    if (size > PART) yield { large: entry };
+    else {
+      small.push(entry);
+      room -= size;
+    }
+  }
+  if (small.length > 0) yield { small };
+}
+
+/** Tells whether a value is an object that does not say itself how it is encoded. */
+function isPlain(value: unknown): value is JsonRecord {
+  return isRecord(value) && typeof value["toJSON"] !== "function";
+}
+
+function isLarge(value: object): boolean {
+  return roomAfter(value, PART) < 0;
+}
+
+/** What is left of so much room behind a value; less than nothing where it is too large. */
+function roomAfter(value: unknown, room: number): number {
+  if (typeof value === "string") return room - SHORT - value.length;
+  if (typeof value !== "object" || value === null) return room - SHORT;
+  let left = room - SHORT;
+  for (const name in value) {
+    if (left < 0) break;
+    left = roomAfter((value as JsonRecord)[name], left - name.length);
+  }
+  return left;
+}
