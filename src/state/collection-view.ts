@@ -100,14 +100,12 @@ export class CollectionView<Item> {
 
   /** Lists all items, the oldest first. */
   values(): readonly Item[] {
-    return this.entries().map(([, item]) => item);
+    return [...this.each()];
   }
 
-  /** Every key that is not forgotten, the oldest first. */
-  protected entries(): readonly (readonly [key: string, item: Item])[] {
-    return [...this.#held].flatMap(([key, { item }]) => {
-      return this.isForgotten(item, key) ? [] : [[key, item] as const];
-    });
+  /** Every item in its turn, the oldest first, as it is then. */
+  *each(): Generator<Item> {
+    for (const [key, { item }] of this.#held) if (!this.isForgotten(item, key)) yield item;
   }
 
   /** Tells whether an owner has any, those that are forgotten too. */

@@ -1,38 +1,45 @@
 /** Answers with lists of any length: made and encoded a row a step, with everybody else's turn in between. */
+import { joining, PieceWriter } from "../../base/octet-pieces.ts";
 import { inSlices, type Paced } from "../../base/paced.ts";
 
 /** The rows of a list, which are made when the answer is encoded. */
 export class Rows<T> {
-  readonly #items: readonly T[];
+  readonly #items: Iterable<T>;
   readonly #viewOf: (item: T) => object;
 
   /** `items` is the caller's no more. */
-  constructor(items: readonly T[], viewOf: (item: T) => object) {
+  constructor(items: Iterable<T>, viewOf: (item: T) => object) {
     this.#items = items;
     this.#viewOf = viewOf;
   }
 
-  *encoding(): Paced<string> {
-    const encoded: string[] = [];
+  *writing(writer: PieceWriter): Paced<void> {
+    let before = "[";
     for (const item of this.#items) {
-      encoded.push(JSON.stringify(this.#viewOf(item)));
+      writer.add(before + JSON.stringify(this.#viewOf(item)));
+      before = ",";
       yield;
     }
-    return `[${encoded.join(",")}]`;
+    writer.add(before === "[" ? "[]" : "]");
   }
 }
 
 /** The JSON of an answer whose members may be rows. */
-export function encodeAnswer(answer: object): Promise<string> {
+export function encodeAnswer(answer: object): Promise<Buffer> {
   return inSlices(encodingAnswer(answer));
 }
 
-function* encodingAnswer(answer: object): Paced<string> {
-  const members: string[] = [];
+function* encodingAnswer(answer: object): Paced<Buffer> {
+  const writer = new PieceWriter();
+  let before = "{";
   for (const [name, value] of Object.entries(answer)) {
-    const json = value instanceof Rows ? yield* value.encoding() : JSON.stringify(value);
-    if (json !== undefined) members.push(`${JSON.stringify(name)}:${json}`);
+    const json = value instanceof Rows ? "" : JSON.stringify(value);
+    if (json === undefined) continue;
+    writer.add(`${before}${JSON.stringify(name)}:${json}`);
+    before = ",";
+    if (value instanceof Rows) yield* value.writing(writer);
     yield;
   }
-  return `{${members.join(",")}}`;
+  writer.add(before === "{" ? "{}" : "}");
+  return yield* joining(writer.end());
 }

@@ -119,7 +119,9 @@ async function endLeftContracts({ context, record }: NegotiationParts): Promise<
     const explanation = `the catalog has no method ${gone.method} any more`;
     return [{ contract, state: "revoked", reason: "catalog-method-removed", explanation }];
   };
-  const ended = await endContracts({ register, record }, register.openOnes().flatMap(endOf));
+  const ends: ContractEnd[] = [];
+  for (const contract of register.eachOpen()) ends.push(...endOf(contract));
+  const ended = await endContracts({ register, record }, ends);
   for (const { contract, state, explanation } of ended) {
     if (state !== "revoked") continue;
     const { synthesisId, agentId } = contract;

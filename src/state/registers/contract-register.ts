@@ -91,7 +91,14 @@ export class ContractRegister {
 
   /** Every contract that can be called or accepted; the oldest first. */
   openOnes(): readonly Contract[] {
-    return this.#asTheyAre(this.#contracts.values()).filter(isOpen);
+    return [...this.eachOpen()];
+  }
+
+  /** Each of them in its turn, as there may be very many. */
+  *eachOpen(): Generator<Contract> {
+    for (const contract of this.#contracts.each()) {
+      if (isOpen(asItIs(contract, this.now()))) yield contract;
+    }
   }
 
   /** The active contracts of an agent, or of all of them; the newest first. */

@@ -65,7 +65,7 @@ function viewOf({ method, path, tier, definition }: RegisteredRoute): Endpoint {
 /** `/api/contracts` and `/api/contracts/{synthesis_id}` */
 export function contractRoutes({ state: { contracts } }: Sources): readonly ApiRoute[] {
   return [
-    get("/contracts", () => ({ contracts: new Rows(contracts.openOnes(), contractView) })),
+    get("/contracts", () => ({ contracts: new Rows(contracts.eachOpen(), contractView) })),
     post("/contracts/:id", async ({ params, body, act }) => {
       textIn(body, "action", ["withdraw"]);
       const contract = found(contracts.find(params["id"] ?? ""), "contract");
