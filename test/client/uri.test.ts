@@ -16,6 +16,8 @@ describe("parseUri", () => {
     ["Form 2", "agtp://localhost:4481", { host: "localhost", port: 4481 }],
     ["Form 2 with an address", "agtp://192.0.2.7/", { host: "192.0.2.7", port: 4480 }],
     ["Form 2 with an IPv6 address", "agtp://[::1]:5", { host: "::1", port: 5 }],
+    ["the first port there is", "agtp://localhost:1", { host: "localhost", port: 1 }],
+    ["the last port there is", "agtp://localhost:65535", { host: "localhost", port: 65_535 }],
     ["Form 2a", "agtp://acme.example", { host: "acme.example", port: 4480 }],
     [
       "Form 3",
@@ -45,8 +47,12 @@ describe("parseUri", () => {
     expect(parseUri(text)).toEqual(uri);
   });
 
-  it("says that Form 1 needs a host", () => {
-    expect(() => parseUri(`agtp://${ID}`)).toThrow(/a host is needed, agtp:\/\/AGENT_ID@HOST/);
+  it.each([
+    [`agtp://${ID}`, "a host is needed, agtp://AGENT_ID@HOST"],
+    ["https://localhost", 'expected it to begin with "agtp://"'],
+    ["agtp://localhost/a#b", "a fragment may not be sent"],
+  ])("says what is wrong with %s", (text, reason) => {
+    expect(() => parseUri(text)).toThrow(reason);
   });
 
   it.each([
