@@ -3,6 +3,8 @@
  * something that is there and comes before, and that every node is of a type this server runs.
  */
 
+import { joinKey } from "../../../base/dotted-key.ts";
+import { quoteValue } from "../../../base/json-value.ts";
 import type { Paced } from "../../../base/paced.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { PortValue, WorkflowDefinition, WorkflowEdge, WorkflowNode } from "./workflow.ts";
@@ -49,7 +51,7 @@ function checkLoop(
 ): readonly WorkflowFault[] {
   if (condition === undefined) return [];
   if (nodesFrom(definition, targetNodeId).has(sourceNodeId)) return [];
-  const message = `has a condition, and leads forward to "${targetNodeId}": only one that leads back may`;
+  const message = `has a condition, and leads forward to ${quoteValue(targetNodeId)}: only one that leads back may`;
   return [{ key: `${key}.condition`, message }];
 }
 
@@ -64,13 +66,18 @@ function checkNode(
   const before = nodesBefore(definition, node.id);
   return [
     ...(type === undefined
-      ? [{ key: `${key}.typeId`, message: `"${node.typeId}" is no node type of this server` }]
+      ? [
+          {
+            key: `${key}.typeId`,
+            message: `${quoteValue(node.typeId)} is no node type of this server`,
+          },
+        ]
       : faults.map((fault) => ({ ...fault, key: `${key}.${fault.key}` }))),
     ...(node.agent?.channel === undefined
       ? []
       : [{ key: `${key}.agent.channel`, message: NO_CHANNELS }]),
     ...Object.entries(node.inputs).flatMap(([name, port]) =>
-      checkPort(definition, port, before, `${key}.inputs.${name}`),
+      checkPort(definition, port, before, joinKey(`${key}.inputs`, name)),
     ),
   ];
 }
@@ -85,11 +92,11 @@ function checkPort(
     const { variableName } = port;
     if (variables.some(({ name }) => name === variableName)) return [];
     if (nodes.some(({ config }) => config["channelName"] === variableName)) return [];
-    const message = `"${variableName}" is no variable of the workflow`;
+    const message = `${quoteValue(variableName)} is no variable of the workflow`;
     return [{ key: `${key}.variableName`, message }];
   }
   if (port.type === "connection" && !before.has(port.nodeId)) {
-    const message = `"${port.nodeId}" is no node that comes before, expected one with an edge here`;
+    const message = `${quoteValue(port.nodeId)} is no node that comes before, expected one with an edge here`;
     return [{ key: `${key}.nodeId`, message }];
   }
   return [];
@@ -104,12 +111,12 @@ function findRepeated<Member extends string>(
   return names.flatMap((name, at) =>
     names.indexOf(name) === at
       ? []
-      : [{ key: `${list}[${at}].${member}`, message: `"${name}" is there already` }],
+      : [{ key: `${list}[${at}].${member}`, message: `${quoteValue(name)} is there already` }],
   );
 }
 
 function findUnknown(ids: ReadonlySet<string>, id: string, key: string): readonly WorkflowFault[] {
-  return ids.has(id) ? [] : [{ key, message: `"${id}" is no node of the workflow` }];
+  return ids.has(id) ? [] : [{ key, message: `${quoteValue(id)} is no node of the workflow` }];
 }
 
 /** Something that is wrong with what a workflow leads to. */
@@ -185,14 +192,14 @@ function faultOf(
   const found = workflows.get(child)?.definition;
   if (found === undefined) return OF_AGENT.test(child) ? undefined : missing(child);
   if (found.tenantId !== undefined && found.tenantId !== tenantId) {
-    return `"${child}" is another tenant's workflow`;
+    return `${quoteValue(child)} is another tenant's workflow`;
   }
   const isBack = circles.get(child) === circles.get(id);
-  return isBack ? `"${child}" leads back to this workflow` : undefined;
+  return isBack ? `${quoteValue(child)} leads back to this workflow` : undefined;
 }
 
 function missing(child: string): string {
-  return `"${child}" is no workflow of this server`;
+  return `${quoteValue(child)} is no workflow of this server`;
 }
 
 /** A number for each workflow, the same for those of which each leads to the others.   Tarjan 1972 */

@@ -101,6 +101,17 @@ describe("loadWorkflows", () => {
       'nodes[0].inputs.x.variableName: "z" is no variable',
     ],
     [
+      "an unknown variable by a name that would take over a terminal",
+      change({
+        nodes: [
+          node("a", "core.identity", {
+            inputs: { "x\u001b[2J": { type: "variable", variableName: "z\u001b[2J" } },
+          }),
+        ],
+      }),
+      String.raw`nodes[0].inputs."x\u001b[2J".variableName: "z\u001b[2J" is no variable`,
+    ],
+    [
       "an expression, which nobody evaluates",
       change({
         nodes: [
