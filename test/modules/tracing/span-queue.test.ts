@@ -6,6 +6,8 @@ import { traceRequest } from "../../../src/modules/tracing/span-octets.ts";
 import { SpanQueue } from "../../../src/modules/tracing/span-queue.ts";
 import { SPAN_KINDS, SpanRecord } from "../../../src/modules/tracing/span-record.ts";
 import type { SpanBatch, SpanSender } from "../../../src/modules/tracing/thread-sender.ts";
+import { RecordDraft } from "../../../src/state/records/record.ts";
+import { createRecordSigner, createSealer } from "../../../src/state/records/sealer.ts";
 import { readTraces } from "../../support/collector.ts";
 import { PATIENCE } from "../../support/patience.ts";
 
@@ -36,17 +38,24 @@ function openQueue() {
   return { queue, sent, dropped };
 }
 
-function add(queue: SpanQueue, count: number, name = "QUERY /rooms"): void {
+/** A record that is not sealed yet. */
+function draft(): RecordDraft {
+  return new RecordDraft({ before: "", after: "" }, createSealer(createRecordSigner()), undefined);
+}
+
+function add(queue: SpanQueue, count: number, name = "QUERY /rooms", late?: RecordDraft): void {
   for (let at = 0; at < count; at += 1) {
     const options = { name, kind: SPAN_KINDS.server, at: 1 };
-    queue.add(new SpanRecord("1".repeat(16), "a".repeat(32), options), undefined);
+    queue.add(new SpanRecord("1".repeat(16), "a".repeat(32), options), late);
   }
 }
 
-function namesIn({ batch: { octets } }: Sent): readonly string[] {
-  return readTraces(traceRequest(SOURCE, octets)).flatMap(({ spans }) =>
-    spans.map(({ name }) => name),
-  );
+function tracesIn({ batch: { octets } }: Sent): ReturnType<typeof readTraces> {
+  return readTraces(traceRequest(SOURCE, octets));
+}
+
+function namesIn(sent: Sent): readonly string[] {
+  return tracesIn(sent).flatMap(({ spans }) => spans.map(({ name }) => name));
 }
 
 describe("SpanQueue", () => {
@@ -96,6 +105,25 @@ describe("SpanQueue", () => {
     sent[0]?.answer(0);
     sent[1]?.answer(3);
     expect(await closed).toBe(3);
+  });
+
+  it("waits a second for the record that a span is to name, and no longer", async () => {
+    const { queue, sent } = openQueue();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [kept, lost] = [draft(), draft()];
+    add(queue, 1, "kept", kept);
+    add(queue, 1, "lost", lost);
+    await vi.advanceTimersByTimeAsync(900);
+    kept.seal("jws", "b".repeat(64));
+    // A batch waits for others as well.
+    await vi.advanceTimersByTimeAsync(1_200);
+    expect(sent).toHaveLength(1);
+    const [{ spans } = { spans: [] }] = sent.flatMap(tracesIn);
+    expect(spans.map(({ name, attributes }) => [name, attributes["agtp.audit_id"]])).toEqual([
+      ["kept", "b".repeat(64)],
+      ["lost", undefined],
+    ]);
   });
 
   it("sends long spans in smaller batches", () => {
