@@ -212,6 +212,16 @@ describe("a document of thousands of operations", () => {
   });
 });
 
+describe("the doubts of a pair", () => {
+  it("name the segments that are called otherwise, and nothing where none is", () => {
+    const [renamed, kept] = assign({ "DELETE /apps/{id}/grant": "x", "DELETE /apps/{id}": "y" });
+    expect(renamed).toMatchObject({
+      pathDoubt: "grant is grants here, because a method has that name",
+    });
+    expect(kept).not.toHaveProperty("pathDoubt");
+  });
+});
+
 describe("paths that are alike in thousands", () => {
   it("are told apart in seconds, by the number behind", () => {
     const alike = Array.from({ length: 2000 }, (_, index) => `GET /a/{p${index}}`);

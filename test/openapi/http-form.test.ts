@@ -1,7 +1,7 @@
 /** The rule that the sidecar and the import have in common. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { liftVerb, methodReader } from "../../src/openapi/http-form.ts";
+import { liftVerb, methodReader, readManifestEndpoint } from "../../src/openapi/http-form.ts";
 import { loadShippedCatalog } from "../../src/openapi/import-files.ts";
 
 const { catalog } = loadShippedCatalog();
@@ -52,5 +52,40 @@ describe("liftVerb", () => {
         expect(lifted.path === "/" || path.startsWith(lifted.path)).toBe(true);
       }),
     );
+  });
+});
+
+describe("readManifestEndpoint", () => {
+  const entry = {
+    ...{ method: "BOOK", path: "/room", description: "Books.", namespace: "stays" },
+    semantic: {
+      ...{ intent: "Book a room.", actor: "agent", outcome: "It is booked." },
+      ...{ capability: "transaction", confidence: 0.9, impact: "reversible", is_idempotent: false },
+    },
+    ...{ input_schema: { type: "object" }, output_schema: {}, errors: ["full", 7] },
+  };
+
+  it("has what an entry says, and the pair where it says nothing", () => {
+    expect(readManifestEndpoint(entry)).toMatchObject({
+      ...{ method: "BOOK", path: "/room", description: "Books.", namespace: "stays" },
+      ...{ semantic: { intent: "Book a room." }, errors: ["full"], requiredScopes: [] },
+    });
+    const { description: _, namespace: __, ...bare } = entry;
+    const read = readManifestEndpoint(bare);
+    expect(read).toMatchObject({ description: "BOOK /room" });
+    expect(read).not.toHaveProperty("namespace");
+  });
+
+  it.each([
+    null,
+    "BOOK /room",
+    { ...entry, method: 7 },
+    { ...entry, path: undefined },
+    { ...entry, semantic: {} },
+    { ...entry, semantic: null },
+    { ...entry, input_schema: "object" },
+    { ...entry, output_schema: [] },
+  ])("is nothing for %j", (other) => {
+    expect(readManifestEndpoint(other)).toBeUndefined();
   });
 });
