@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { appendFileSync, chmodSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -376,6 +376,17 @@ describe("agtp-keys verify, of a key", () => {
     });
     expect((await program.run("verify", "p256.pem")).out).toContain("ECDSA of prime256v1");
     expect((await program.run("verify", "rsa.pem")).out).toContain("RSA of 2048 bits");
+  });
+
+  it("computes with no RSA key that is longer than one of 8192 bits", async () => {
+    const { n = "" } = generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({
+      format: "jwk",
+    });
+    const e = Buffer.alloc(60_000, 0xff).toString("base64url");
+    const key = createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" });
+    const pem = key.export({ type: "spki", format: "pem" }).toString();
+    const { out } = await makeKeysProgram({ "long.pem": pem }).run("verify", "long.pem");
+    expect(out).toContain("RSA, longer than one of 8192 bits\n");
   });
 
   it("warns of one that others can read, and fails one that is encrypted or damaged", async () => {
