@@ -74,6 +74,8 @@ export interface Subject {
   readonly openwop: readonly Problem[];
   readonly problems: readonly Problem[];
   readonly machine: Machine;
+  /** The daemon's variables, those of the deployment's `.env` among them. */
+  readonly environment: Environment;
   /** Undefined: it has none, or it is not asked. */
   readonly database?: DatabaseAnswer | undefined;
 }
@@ -115,6 +117,7 @@ export function loadSubject(options: {
     agents,
     problems,
     machine,
+    environment,
   };
   return { subject };
 }

@@ -180,6 +180,17 @@ export const servedCases: readonly Case[] = [
     found: { severity: "warning", key: "mcp.servers[0].url" },
   },
   {
+    title: "an MCP server whose program is not there",
+    id: "mcp-programs",
+    site: {
+      tables: { mcp: { servers: [{ name: "tools", command: "tools-server" }] } },
+      environment: { PATH: "/nowhere:bin" },
+      files: { "bin/other-server": "" },
+      modes: { "bin/other-server": 0o755 },
+    },
+    found: { severity: "warning", key: "mcp.servers[0].command" },
+  },
+  {
     title: "webhooks that nobody signs",
     id: "webhook-secret",
     site: { tables: { webhooks: { escalations: "https://ops.acme.example/" } } },

@@ -71,6 +71,46 @@ async function find(id: string, site: PatientOptions): Promise<readonly FindingJ
   return findings.filter((finding) => finding.id === id);
 }
 
+describe("mcp-programs", () => {
+  const keysOf = async (
+    servers: readonly object[],
+    environment = {},
+  ): Promise<readonly string[]> => {
+    const named = servers.map((server, index) => ({ name: `s${index}`, ...server }));
+    const found = await find("mcp-programs", {
+      ...{ tables: { mcp: { servers: named } }, environment },
+      files: { "bin/serve": "", "bin/read": "", "bin/deep/serve": "" },
+      modes: { "bin/serve": 0o755, "bin/read": 0o644 },
+    });
+    return found.map(({ key }) => key);
+  };
+
+  it("finds programs as a start would: by a path, or along PATH", async () => {
+    const commands = [
+      "serve",
+      "./bin/serve",
+      "read",
+      "./bin/read",
+      "deep",
+      "./serve",
+      process.execPath,
+    ];
+    const servers = commands.map((command) => ({ command }));
+    const missing = [2, 3, 4, 5].map((index) => `mcp.servers[${index}].command`);
+    expect(await keysOf(servers, { PATH: "nowhere:bin" })).toEqual(missing);
+  });
+
+  it("has a server's own PATH and directory in place of the daemon's", async () => {
+    const own = { command: "serve", env: { PATH: "." }, cwd: "bin" };
+    const lost = { command: "serve", env: { PATH: "nowhere" } };
+    expect(await keysOf([own, lost], { PATH: "bin" })).toEqual(["mcp.servers[1].command"]);
+  });
+
+  it("asks nothing where no PATH is known", async () => {
+    expect(await keysOf([{ command: "nobody-has-this" }])).toEqual([]);
+  });
+});
+
 describe("review-marks", () => {
   const marked = (text: string): PatientOptions => ({
     files: { ...endpoint(), "endpoints/facts.toml": text },

@@ -1,7 +1,9 @@
-/** The machine: its clock and its runtime. */
+/** The machine: its clock, its runtime, and the programs that the daemon starts. */
+import { delimiter, resolve } from "node:path";
 import semver from "semver";
+import type { McpServerConfig } from "../../../handlers/mcp/read-settings.ts";
 import { stateDirectory } from "../../../state/state-directory.ts";
-import { type Check, nameOf, type Observation } from "../check.ts";
+import { type Check, nameOf, type Observation, type Subject } from "../check.ts";
 import { listTree } from "../deployment-paths.ts";
 
 /** No clock that is right shows an earlier time than this program was written at. */
@@ -60,7 +62,38 @@ export const MACHINE_CHECKS: readonly Check[] = [
       return [judgeRuntime("note", `Node.js ${version.major} has no long-term support`)];
     },
   },
+  // An MCP server that cannot be started: its tools fail, and the daemon goes on without them.
+  {
+    id: "mcp-programs",
+    asks: "are the programs of MCP servers there?",
+    look: (subject) =>
+      subject.config.mcp.servers.flatMap((server, index): readonly Observation[] => {
+        const { command } = server;
+        if (command === undefined || isStartable({ ...server, command }, subject)) return [];
+        const message = `"${command}" is no program that the daemon's user may start`;
+        const hint = "install it, or name it by its whole path; it is started again and again";
+        const place = { file: subject.configFile, key: `mcp.servers[${index}].command` };
+        return [{ severity: "warning", ...place, message, hint }];
+      }),
+  },
 ];
+
+/** True also where nobody can tell: without modes, or without a PATH. */
+function isStartable(
+  { command, cwd, env }: { readonly command: string } & Pick<McpServerConfig, "cwd" | "env">,
+  { machine, environment }: Subject,
+): boolean {
+  if (machine.uid === undefined) return true;
+  if (command.includes("/")) return isProgram(resolve(cwd, command), machine);
+  const path = env["PATH"] ?? environment["PATH"];
+  const places = path?.split(delimiter).map((place) => resolve(cwd, place, command));
+  return places === undefined || places.some((place) => isProgram(place, machine));
+}
+
+function isProgram(path: string, { status }: Subject["machine"]): boolean {
+  const found = status(path);
+  return found !== undefined && !found.isDirectory && (found.mode & 0o111) !== 0;
+}
 
 function fromTheFuture(
   file: string,
