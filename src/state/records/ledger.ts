@@ -2,7 +2,7 @@
  * The chains of all agents of this server: which record comes last for each, and that no reply
  * leaves before its record is in the journal. Drafts of one turn of the event loop are sealed and
  * written together. A head moves only when its record is written, so that a chain never names a
- * record that was lost.   AGTP-IDENTIFIERS "Attribution Chain"
+ * record that was lost. And who drafts the record of a response.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { Turns } from "../../base/turns.ts";
 import type { LateFields } from "../../wire/message.ts";
