@@ -14,11 +14,10 @@ import { onceRecorded, type Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
 import type { Request, Response, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
-import type { LostWrites } from "./accepted-socket.ts";
 import type { SendBudget, TlsOverhead } from "./connection-limits.ts";
 import { Inbox } from "./inbox.ts";
+import { type LostWrites, readShared, releaseSocket } from "./node-sockets.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
-import { readShared, releaseSocket } from "./shared-reading.ts";
 
 /** The parts that every connection of a listener shares. */
 interface ConnectionContext {

@@ -11,6 +11,8 @@ import { LoopTurns } from "../base/loop-turns.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Recording } from "../dispatch/recorded.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
+import { Connection } from "./connection.ts";
+import { ConnectionCaps, type SendBudget, TlsOverhead } from "./connection-limits.ts";
 import {
   type Accepted,
   discard,
@@ -19,9 +21,7 @@ import {
   type RawConnection,
   secureHandle,
   takeHandles,
-} from "./accepted-socket.ts";
-import { Connection } from "./connection.ts";
-import { ConnectionCaps, type SendBudget, TlsOverhead } from "./connection-limits.ts";
+} from "./node-sockets.ts";
 import { WriteBatcher } from "./outbox.ts";
 import {
   createPeerCheck,

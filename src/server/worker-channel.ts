@@ -1,8 +1,8 @@
 /** The ends of a worker's link and channel within the worker itself. */
 import { Socket } from "node:net";
 import { type FaultCodec, Link } from "../base/link.ts";
+import { emitShared } from "./node-sockets.ts";
 import type { Passing, PortHandle } from "./shared-port.ts";
-import { emitShared } from "./shared-reading.ts";
 import { WorkerPort, type WorkerPortOptions } from "./worker-port.ts";
 import { LINK_DESCRIPTOR, stopReading } from "./worker-process.ts";
 

@@ -16,7 +16,7 @@ import {
   type RawConnection,
   socketOf,
   takeHandles,
-} from "./accepted-socket.ts";
+} from "./node-sockets.ts";
 import type { Passing, PortHandle } from "./shared-port.ts";
 import { ToldCount } from "./told-count.ts";
 

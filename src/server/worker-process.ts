@@ -8,8 +8,8 @@ import type { Readable } from "node:stream";
 import type { Environment } from "../base/environment.ts";
 import { type FaultCodec, Link } from "../base/link.ts";
 import { OrphanWatch } from "../base/orphan-watch.ts";
+import { emitShared } from "./node-sockets.ts";
 import type { Passing, PortHandle, PortWorker } from "./shared-port.ts";
-import { emitShared } from "./shared-reading.ts";
 
 /** Takes a connection that a worker passes on. */
 export type OnPassed = (socket: Socket, passing: Passing) => void;

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import tls from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { readShared, releaseSocket } from "../../src/server/shared-reading.ts";
+import { readShared, releaseSocket } from "../../src/server/node-sockets.ts";
 import { makeCertificate } from "../support/certificate.ts";
 
 /** Two ends of a connection; the server's is read, and says what it has heard. */

@@ -9,7 +9,7 @@ import {
   secureHandle,
   socketOf,
   takeHandles,
-} from "../../src/server/accepted-socket.ts";
+} from "../../src/server/node-sockets.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { closeOf } from "../support/daemon.ts";
 
