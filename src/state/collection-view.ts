@@ -136,11 +136,15 @@ export class CollectionView<Item> {
     size: Pick<Wanted, "characters" | "growing"> = { characters: this.#sizeOf(item) },
   ): readonly string[] | undefined {
     const wanted = { owner: this.#ownerOf(item, key), rank: this.#rankOf(item, key), ...size };
+    const now = this.now();
+    const { rankOf, forgottenAt } = this.#options;
     return this.#holdings.surplus(wanted, (other) => {
       const held = this.#held.get(other);
       if (held === undefined) return undefined;
+      const rank = rankOf === undefined ? 0 : rankOf(held.item, now, other);
+      if (rank === 0 || forgottenAt === undefined) return rank;
       // What nobody needs any more may not be swept yet.
-      return this.isForgotten(held.item, other) ? 0 : this.#rankOf(held.item, other);
+      return forgottenAt(held.item, other) < now ? 0 : rank;
     });
   }
 
