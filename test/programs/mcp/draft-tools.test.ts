@@ -103,6 +103,44 @@ describe("draftTools", () => {
     expect(leftOut).toEqual([{ tool: "work", reason: expect.stringContaining("arguments") }]);
   });
 
+  /** What is to be reviewed of a tool, and the file that it goes to. */
+  function drafted(name: string, inputSchema: object, annotations: object = {}) {
+    const definition = readTool({ name, inputSchema, annotations })?.definition;
+    if (definition === undefined) throw new Error("this is no tool");
+    const [tool] = draftTools([definition], DRAFTING).tools;
+    if (tool === undefined) throw new Error("the tool is left out");
+    return tool;
+  }
+
+  it.each([
+    ["the server says that it changes nothing", { readOnlyHint: true }],
+    ["the server says that it destroys nothing", { destructiveHint: false }],
+    ["the strictest there is, the server does not say", {}],
+  ])("has the impact reviewed once, by who said it: %s", (message, annotations) => {
+    const { reviews } = drafted("work", { type: "object" }, annotations);
+    expect(reviews.filter(({ key }) => key === "endpoint.semantic.impact")).toEqual([
+      { key: "endpoint.semantic.impact", message },
+    ]);
+  });
+
+  it.each([
+    [true, { type: "object", additionalProperties: { type: "number" } }],
+    [true, { type: "object", additionalProperties: true }],
+    [false, { type: "object" }],
+    [false, { type: "object", properties: { a: {} }, additionalProperties: true }],
+  ])("says whether arguments of any name are refused: %s for %j", (isTold, schema) => {
+    const messages = drafted("work", schema).reviews.map(({ message }) => message);
+    const message = "it takes arguments of any name, which are refused here";
+    expect(messages.includes(message)).toBe(isTold);
+  });
+
+  it.each([
+    ["createIssue", "create-issue.toml"],
+    ["日本", "tool.toml"],
+  ])("writes %s to %s", (name, file) => {
+    expect(drafted(name, { type: "object" }).file).toBe(file);
+  });
+
   it("tells of a tool that it leaves out because its name is a blank", () => {
     const definitions = [" ", "work"].flatMap(
       (name) => readTool({ name, inputSchema: { type: "object" } })?.definition ?? [],
