@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { JwksKeys, openTokenVerifier, type VerifierOptions } from "../../../src/app/jwks/keys.ts";
@@ -324,6 +324,21 @@ describe("openTokenVerifier with a file", () => {
       expect(await judge(young)).toBe("ada");
       expect(log.at(-1)).toContain("cannot be renewed");
     }
+  });
+
+  it("follows a rotation by a key that is as long, written over the other one", async () => {
+    const [first, second] = await Promise.all([makeIssuerKey(), makeIssuerKey()]);
+    const directory = makeDirectory({ "jwks.json": JSON.stringify({ keys: [first.jwk] }) });
+    const jwksFile = join(directory, "jwks.json");
+    utimesSync(jwksFile, 1, 1);
+    const { judge, clock } = await openVerifier({ jwksFile });
+    expect(await judge(await signToken(first))).toBe("ada");
+    const { ino, size } = statSync(jwksFile);
+    writeFileSync(jwksFile, JSON.stringify({ keys: [second.jwk] }));
+    utimesSync(jwksFile, 1, 1.001);
+    expect(statSync(jwksFile)).toMatchObject({ ino, size });
+    clock.now += 1_000;
+    expect(await judge(await signToken(second))).toBe("ada");
   });
 
   it("has no verifier when the file has no usable key", async () => {
