@@ -32,6 +32,11 @@ describe("what is assumed", () => {
     expect(assumeServerId(directory)).toBe(serverId);
   });
 
+  it("is short enough for a label of a host name, and for a line, whatever it is made of", () => {
+    expect(assumeServerId(`/srv/${"a".repeat(64)}`)).toBe(`${"a".repeat(63)}.localhost`);
+    expect(findTextFault(assumeOperator("a".repeat(253)))).toBeUndefined();
+  });
+
   it("is always an answer that would be taken", () => {
     fc.assert(
       fc.property(anyText, (name) => {
@@ -65,6 +70,10 @@ describe("an answer", () => {
 
   it.each(["", "0", "65536", "-1", "1e3", " 80", "eighty"])("is no port: %j", (text) => {
     expect(readPort(text)).toBeUndefined();
+  });
+
+  it.each(["1", "4480", "65535"])("is the port %s", (text) => {
+    expect(readPort(text)).toBe(Number(text));
   });
 
   it("stands in the configuration as it was given", () => {
