@@ -174,6 +174,18 @@ describe("judgeVersion", () => {
     ]);
   });
 
+  it("notes a deprecation that is yet to come, and none of a release for its candidate", () => {
+    const deprecatedIn = (version: string) =>
+      diff(
+        nothing,
+        to("2.0.0-rc.1", (catalog) => {
+          catalog.verbs["SELL"] = makeVerb("Sells.", { deprecated_in: version });
+        }),
+      ).verdict?.notes;
+    expect(deprecatedIn("2.0.0")).toEqual([]);
+    expect(deprecatedIn("2.1.0")).toEqual(["SELL is deprecated in 2.1.0, which is yet to come"]);
+  });
+
   it("gives no verdict on what only looks like a version", () => {
     expect(diff(nothing, to("1.0.0-01")).verdict).toBeUndefined();
     expect(diff(nothing, to("99999999999999999999.0.0")).verdict).toBeUndefined();

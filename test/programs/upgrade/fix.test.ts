@@ -43,6 +43,20 @@ description = "BOOK a room; caf\u00e9 \u{1f600}"`;
 
 // AGTP-API §4.7
 describe("--fix", () => {
+  it("writes the successor into aliases and redirects that nothing stands in the way of", async () => {
+    const redirect = { from_method: "BOOK", from_path: "/x", to_method: "FETCH", to_path: "/y" };
+    const { directory, report } = program(
+      policy({ aliases: { HIRE: "BOOK" }, redirects: [redirect] }),
+    );
+    const config = readFileSync(join(directory, "site/agtp-server.toml"), "utf8");
+    const { exitCode, deployment } = await report("--fix");
+    expect(exitCode).toBe(0);
+    expect(deployment.fix?.written).toEqual(["agtp-server.toml"]);
+    expect(readFileSync(join(directory, "site/agtp-server.toml"), "utf8")).toBe(
+      config.replaceAll('"BOOK"', '"RESERVE"'),
+    );
+  });
+
   it("writes the successor, and leaves every other byte as it was", async () => {
     const { directory, report } = program({
       "endpoints/a.toml": ENDPOINT,
