@@ -1,7 +1,7 @@
 /**
  * The insides of Node's sockets, where its API does not reach. Connections are secured as they were accepted: without
  * a `net.Socket` under each, which would never be read or written, and takes a twentieth of a connection. And sockets
- * are read into one buffer of the process, as by the `onread` of `net.Socket`, which neither `tls.Server` nor
+ * are read into buffers of the process, as by the `onread` of `net.Socket`, which neither `tls.Server` nor
  * `node:child_process` passes on to those that they make. Where a Node keeps the parts elsewhere, sockets are accepted
  * and read as usual.
  */
@@ -128,26 +128,28 @@ export class LostWrites {
   }
 }
 
-/** As much as a socket pair holds by default; TLS hands over 16 KiB at once. */
-const SHARED = Buffer.allocUnsafeSlow(256 * 1024);
+/** TLS hands over 16 KiB at once. */
+const COPIED = Buffer.allocUnsafeSlow(64 * 1024);
+/** As much as a socket pair holds by default. While a part of it is read, TLS may hand over octets into the other. */
+const EMITTED = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Calls back with each chunk, which is the callee's; the socket flows, until it is paused. Each is copied out of the
+ * Calls back with each chunk, which is the callee's; the socket flows, until it is paused. Each is copied out of one
  * buffer: Node makes an ArrayBuffer for each reading instead, which the collector has to sweep: without, the raw echo
  * takes 11 % less CPU at 16 x 1.
  */
 export function readShared(socket: Socket, onChunk: (chunk: Buffer) => void): void {
-  readInto(socket, (length) => {
-    onChunk(Buffer.from(SHARED.subarray(0, length)));
+  readInto(socket, COPIED, (length) => {
+    onChunk(Buffer.from(COPIED.subarray(0, length)));
     return true;
   });
   socket.on("data", onChunk);
 }
 
-/** Makes a socket emit what it reads as parts of the buffer, each of which holds until the event is over. */
+/** Makes a socket emit what it reads as parts of one buffer, each of which holds until the event is over. */
 export function emitShared(socket: Socket): void {
-  readInto(socket, (length) => {
-    socket.emit("data", SHARED.subarray(0, length));
+  readInto(socket, EMITTED, (length) => {
+    socket.emit("data", EMITTED.subarray(0, length));
     return true;
   });
 }
@@ -159,10 +161,10 @@ interface UserBufferHandle {
 type Slots = Record<symbol, unknown> & { readonly _handle?: UserBufferHandle | null };
 
 /**
- * Makes a socket read into the buffer; `onRead` is told how many octets of it were filled, and pauses it by false. Where
+ * Makes a socket read into a buffer; `onRead` is told how many octets of it were filled, and pauses it by false. Where
  * a Node keeps the option elsewhere, nothing changes, and octets arrive as "data".
  */
-function readInto(socket: Socket, onRead: (length: number) => boolean): void {
+function readInto(socket: Socket, buffer: Buffer, onRead: (length: number) => boolean): void {
   const slotted = socket as unknown as Slots;
   const { _handle: handle } = slotted;
   slots ??= findSlots(slotted);
@@ -170,9 +172,9 @@ function readInto(socket: Socket, onRead: (length: number) => boolean): void {
   if (bufferSlot === undefined || callbackSlot === undefined) return;
   if (slotted[bufferSlot] !== null || slotted[callbackSlot] !== null) return;
   if (typeof handle?.useUserBuffer !== "function") return;
-  slotted[bufferSlot] = SHARED;
+  slotted[bufferSlot] = buffer;
   slotted[callbackSlot] = onRead;
-  handle.useUserBuffer(SHARED);
+  handle.useUserBuffer(buffer);
 }
 
 /** The places of the two options in a socket that was made without them; Node has one for all sockets. */
