@@ -125,7 +125,7 @@ export class Connection implements BatchedWriter {
     const { pipelined, first, firstOfSlow } = this.#context.turns;
     let now = performance.now();
     for (let isFirst = true; this.#mayAnswer(); isFirst = false) {
-      if (!isFirst && !pipelined.begin(now)) {
+      if (!pipelined.begin(now) && !isFirst) {
         this.#yield();
         break;
       }
