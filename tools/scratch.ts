@@ -3,13 +3,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureCertificate } from "../src/server/certificate.ts";
+import { removeAtEnd } from "./leftovers.ts";
 
 /** Runs something in a directory of its own, which is removed afterwards. */
 export async function inScratch<T>(run: (directory: string) => T | Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), "agtpd-scratch-"));
+  const removed = removeAtEnd(directory);
   try {
     return await run(directory);
   } finally {
+    removed();
     rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,10 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { createInterface } from "node:readline";
+import { describe, expect, it, vi } from "vitest";
+import { makeDirectory } from "../support/directory.ts";
 import { describeWherePostgresIs } from "../support/postgres.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/torture.js");
@@ -48,4 +52,38 @@ describeWherePostgresIs("npm run torture for a cluster", () => {
     expect(text).toMatch(/^cluster {2}2 faults, \d{3,} requests, \d{2,} records {2}held$/m);
     expect(code).toBe(0);
   }, 120_000);
+
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)("leaves nothing behind when %s ends it", async (signal, code) => {
+    const directory = makeDirectory();
+    // The server's user passes through it.
+    chmodSync(directory, 0o711);
+    const child = spawn(process.execPath, [PROGRAM, "--only", "cluster", "--seconds", "60"], {
+      env: { ...process.env, TMPDIR: directory },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    for await (const line of createInterface({ input: child.stdout })) {
+      if (/^ +1 /.test(line)) break;
+    }
+    expect(processesNaming(directory).length).toBeGreaterThan(3);
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([code, null]);
+    expect(readdirSync(directory)).toEqual([]);
+    await vi.waitFor(() => expect(processesNaming(directory)).toEqual([]), 20_000);
+  });
 });
+
+/** The command lines of processes in which a directory is named. */
+function processesNaming(directory: string): readonly string[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const lines = pids.map((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+    } catch {
+      return "";
+    }
+  });
+  return lines.filter((line) => line.includes(directory));
+}

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findPostgres } from "../find-postgres.ts";
+import { removeAtEnd } from "../leftovers.ts";
 import { Database } from "../torture/cluster/database.ts";
 import { type Commits, openCommits } from "./commits.ts";
 import { ONE_IN_FLIGHT, PIPELINED } from "./load-scenarios.ts";
@@ -45,10 +46,12 @@ export async function measureNodes(pool: ServerPool, timing: Timing): Promise<Ro
     return [];
   }
   const directory = mkdtempSync(join(tmpdir(), "agtpd-bench-postgres-"));
+  const removed = removeAtEnd(directory);
   const database = new Database(programs, directory);
   // Behind the daemons, which use it until they end.
   pool.defer(async () => {
     await database.stop();
+    removed();
     rmSync(directory, { recursive: true, force: true });
   });
   await database.make();

@@ -9,6 +9,7 @@ import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { daemonFlags } from "../daemon-flags.ts";
+import { endWithThis } from "../leftovers.ts";
 import type { Usage } from "./usage-probe.ts";
 
 /** A server that listens. */
@@ -43,9 +44,11 @@ export async function startServer(
   const flags = ["--import", probe.href, ...daemonFlags(program)];
   const log = openSync(logFile, "w");
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...flags, program, ...args], {
-    stdio: ["ignore", log, "inherit", "ipc"],
-  });
+  const child = endWithThis(
+    spawn(process.execPath, [...flags, program, ...args], {
+      stdio: ["ignore", log, "inherit", "ipc"],
+    }),
+  );
   closeSync(log);
   const ports = await listeningPorts(child, logFile, startedAt + START_LIMIT_MS);
   const startMs = performance.now() - startedAt;

@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Usage } from "../bench/usage-probe.ts";
 import { daemonFlags } from "../daemon-flags.ts";
+import { endWithThis } from "../leftovers.ts";
 import type { Pulse } from "./heartbeat.ts";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -47,7 +48,9 @@ export class Victim {
     const daemon = [here("../agtpd.js"), "--config", this.#config, "--log-level", "error", ...port];
     const limit = descriptors === undefined ? "true" : `ulimit -n ${descriptors}`;
     const command = ["-c", `${limit}; exec "$@"`, "sh", process.execPath, ...flags, ...daemon];
-    const child = spawn("/bin/sh", command, { stdio: ["ignore", "pipe", "ignore", "ipc"] });
+    const child = endWithThis(
+      spawn("/bin/sh", command, { stdio: ["ignore", "pipe", "ignore", "ipc"] }),
+    );
     this.#child = child;
     const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
     for await (const line of createInterface({ input: child.stdout as Readable })) {
@@ -98,7 +101,7 @@ export class Victim {
 
 /** The process that asks a daemon how it is. */
 export class Heart {
-  readonly #child: ChildProcess = fork(here("heartbeat.js"));
+  readonly #child: ChildProcess = endWithThis(fork(here("heartbeat.js")));
 
   async watch(port: number): Promise<void> {
     this.#child.send({ port });

@@ -6,6 +6,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, createWriteStream, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeAtEnd } from "../../leftovers.ts";
 import { makeCertificate } from "../../scratch.ts";
 import { STEPPING_CLOCK } from "../stepping-clock.ts";
 import { Database } from "./database.ts";
@@ -52,17 +53,22 @@ const NODES = ["a", "b", "c"];
 /** Runs the whole, and removes what it made unless something is wrong. */
 export async function tortureCluster(options: ClusterOptions): Promise<ClusterOutcome> {
   const directory = mkdtempSync(join(tmpdir(), "agtpd-torture-"));
+  const removed = removeAtEnd(directory);
+  const scratch = join(directory, "postgres");
+  mkdirSync(scratch);
+  const database = new Database(options.postgres, scratch);
   let scene: Scene | undefined;
   let outcome: ClusterOutcome | undefined;
   try {
-    const made = await build(directory, options);
+    const made = await build(directory, database, options);
     scene = made.scene;
     outcome = await run(made, directory, options);
     return outcome;
   } finally {
     for (const { link } of scene?.nodes ?? []) link.close();
     await Promise.all((scene?.nodes ?? []).map((node) => node.end("SIGKILL")));
-    await scene?.database.stop();
+    await database.stop();
+    removed();
     if (outcome?.contradictions.length === 0) rmSync(directory, { recursive: true, force: true });
     else options.say(`history and logs are in ${directory}`);
   }
@@ -75,10 +81,11 @@ interface Made {
   readonly operator: Operator;
 }
 
-async function build(directory: string, { postgres, program }: ClusterOptions): Promise<Made> {
-  const scratch = join(directory, "postgres");
-  mkdirSync(scratch);
-  const database = new Database(postgres, scratch);
+async function build(
+  directory: string,
+  database: Database,
+  { program }: ClusterOptions,
+): Promise<Made> {
   // Its user passes through here.
   chmodSync(directory, 0o711);
   await database.make();

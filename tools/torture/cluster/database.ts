@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { POSTGRES_USER } from "../../find-postgres.ts";
+import { undoAtEnd } from "../../leftovers.ts";
 import { Link } from "./link.ts";
 
 const FIRST_PORT = 5432;
@@ -19,11 +20,14 @@ export class Database {
   #number = 0;
   #isRunning = false;
   #replication: Link | undefined;
+  /** Said once no server is left. */
+  readonly #ended: () => void;
 
   constructor(programs: string, directory: string) {
     this.#programs = programs;
     this.#directory = directory;
     chmodSync(directory, 0o777);
+    this.#ended = undoAtEnd(() => this.#kill());
   }
 
   /** Makes the first server, with a database. */
@@ -48,10 +52,7 @@ export class Database {
 
   /** The process of the primary that has started all others. */
   get pid(): number {
-    return Number.parseInt(
-      readFileSync(join(this.#data(this.#number), "postmaster.pid"), "utf8"),
-      10,
-    );
+    return this.#pid(this.#number);
   }
 
   async start(): Promise<void> {
@@ -117,6 +118,18 @@ export class Database {
     if (this.#isRunning) await this.crash().catch(() => undefined);
     const standby = ["-D", this.#data(this.#number + 1), "-m", "immediate", "-s", "stop"];
     await this.#run("pg_ctl", ...standby).catch(() => undefined);
+    this.#ended();
+  }
+
+  /** Ends the primary and its standby, when there is no time to wait. */
+  #kill(): void {
+    for (const number of [this.#number, this.#number + 1]) {
+      try {
+        process.kill(this.#pid(number), "SIGQUIT");
+      } catch {
+        // It is not there, or not any more.
+      }
+    }
   }
 
   async #start(number: number): Promise<void> {
@@ -126,6 +139,10 @@ export class Database {
     ].join(" ");
     const log = join(this.#directory, `log-${number}`);
     await this.#run("pg_ctl", "-D", this.#data(number), "-w", "-o", options, "-l", log, "start");
+  }
+
+  #pid(number: number): number {
+    return Number.parseInt(readFileSync(join(this.#data(number), "postmaster.pid"), "utf8"), 10);
   }
 
   #data(number: number): string {

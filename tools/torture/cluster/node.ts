@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { reasonOf } from "../../../src/base/thrown.ts";
 import { daemonFlags } from "../../daemon-flags.ts";
+import { endWithThis } from "../../leftovers.ts";
 import type { Link } from "./link.ts";
 import { impatient, type Passed } from "./patience.ts";
 
@@ -53,7 +54,7 @@ export class Node {
     const flags = [...daemonFlags(program), "--import", preload];
     const args = [program, "--config", config, "--log-level", "warn", "--port", String(this.port)];
     const stdio = ["ignore", "pipe", "pipe", "ipc"] as const;
-    const child = spawn(process.execPath, [...flags, ...args], { stdio: [...stdio] });
+    const child = endWithThis(spawn(process.execPath, [...flags, ...args], { stdio: [...stdio] }));
     this.#child = child;
     this.wentBack = false;
     this.#isWanted = true;

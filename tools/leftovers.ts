@@ -1,0 +1,54 @@
+/**
+ * Processes and directories that a tool leaves nowhere, whichever way it ends: interrupted (SIGINT, SIGTERM), by a
+ * fault, or done.
+ */
+import type { ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
+
+const CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+const undone = new Set<() => void>();
+
+/** Has something undone when this process ends, after what was begun later; what is answered says that it is done. */
+export function undoAtEnd(undo: () => void): () => void {
+  if (undone.size === 0) listen("on");
+  undone.add(undo);
+  return () => {
+    undone.delete(undo);
+    if (undone.size === 0) listen("off");
+  };
+}
+
+/** A child does not outlive this process. */
+export function endWithThis<Child extends ChildProcess>(child: Child): Child {
+  child.once(
+    "exit",
+    undoAtEnd(() => void child.kill("SIGKILL")),
+  );
+  return child;
+}
+
+/** A directory goes with this process; what is answered has it stay. */
+export function removeAtEnd(directory: string): () => void {
+  // Processes in it may still be dying.
+  const patient = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 };
+  return undoAtEnd(() => rmSync(directory, patient));
+}
+
+function listen(change: "on" | "off"): void {
+  process[change]("exit", undoAll);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process[change](signal, leave);
+}
+
+function leave(signal: keyof typeof CODES): void {
+  process.exit(CODES[signal]);
+}
+
+function undoAll(): void {
+  for (const undo of [...undone].reverse()) {
+    try {
+      undo();
+    } catch (error) {
+      process.stderr.write(`${String(error)}\n`);
+    }
+  }
+}
