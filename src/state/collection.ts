@@ -5,7 +5,7 @@
  * index, quota, expiry, sweep and the undoing of a failed write are its own, once for all.
  */
 import { hash } from "node:crypto";
-import { inSlices } from "../base/paced.ts";
+import { atOnce, inSlices } from "../base/paced.ts";
 import { KeyedTurns } from "../base/turns.ts";
 import { CollectionFeed } from "./collection-feed.ts";
 import type { CollectionOptions } from "./collection-options.ts";
@@ -140,14 +140,16 @@ export class Collection<Item> extends CollectionView<Item> {
     await this.#delete(keys, {});
   }
 
-  /**
-   * Deletes items, here at once, and waits until no node serves from them any more; answers the keys of those
-   * there were.
-   */
+  /** Deletes items, here at once, until no node serves from them any more; answers the keys of those there were. */
   async deleteEverywhere(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const { revision, known } = await this.#delete(keys, { isEarly: true });
     if (revision !== undefined) await this.#store.everywhere?.(revision);
     return known;
+  }
+
+  /** The same for all that nobody needs as of now, where the rules that say so change next. */
+  async deleteOverdue(): Promise<void> {
+    await this.deleteEverywhere(atOnce(this.overdue.all(() => false)));
   }
 
   #delete(

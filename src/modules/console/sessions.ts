@@ -99,7 +99,7 @@ export class Sessions {
 
   /** Ends for good those that the rules end, which other rules could let stand again. */
   async sweep(): Promise<void> {
-    await this.#kept.sweep();
+    await this.#kept.deleteOverdue();
   }
 }
 
