@@ -3,7 +3,7 @@
  * fault, or done.
  */
 import type { ChildProcess } from "node:child_process";
-import { rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 const undone = new Set<() => void>();
@@ -25,6 +25,24 @@ export function endWithThis<Child extends ChildProcess>(child: Child): Child {
     undoAtEnd(() => void child.kill("SIGKILL")),
   );
   return child;
+}
+
+/** A server that is told to end at once gives its processes five seconds. */
+const QUIT_MS = 8_000;
+const LOOK_MS = 20;
+const NOBODY = new Int32Array(new SharedArrayBuffer(4));
+
+/** Ends a PostgreSQL by its `postmaster.pid`, and waits until it writes no more: nothing else is left to do. */
+export function quitServer(pidFile: string): void {
+  try {
+    const pid = Number.parseInt(readFileSync(pidFile, "utf8"), 10);
+    process.kill(pid, "SIGQUIT");
+    for (let waited = 0; waited < QUIT_MS && existsSync(pidFile); waited += LOOK_MS) {
+      Atomics.wait(NOBODY, 0, 0, LOOK_MS);
+    }
+  } catch {
+    // It is not there, or not any more.
+  }
 }
 
 /** A directory goes with this process; what is answered has it stay. */

@@ -8,10 +8,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { POSTGRES_USER } from "../../find-postgres.ts";
-import { undoAtEnd } from "../../leftovers.ts";
+import { quitServer, undoAtEnd } from "../../leftovers.ts";
 import { Link } from "./link.ts";
 
 const FIRST_PORT = 5432;
+const PID_FILE = "postmaster.pid";
 
 export class Database {
   readonly #programs: string;
@@ -20,14 +21,11 @@ export class Database {
   #number = 0;
   #isRunning = false;
   #replication: Link | undefined;
-  /** Said once no server is left. */
-  readonly #ended: () => void;
 
   constructor(programs: string, directory: string) {
     this.#programs = programs;
     this.#directory = directory;
     chmodSync(directory, 0o777);
-    this.#ended = undoAtEnd(() => this.#kill());
   }
 
   /** Makes the first server, with a database. */
@@ -52,7 +50,7 @@ export class Database {
 
   /** The process of the primary that has started all others. */
   get pid(): number {
-    return this.#pid(this.#number);
+    return Number.parseInt(readFileSync(this.#data(this.#number, PID_FILE), "utf8"), 10);
   }
 
   async start(): Promise<void> {
@@ -118,21 +116,10 @@ export class Database {
     if (this.#isRunning) await this.crash().catch(() => undefined);
     const standby = ["-D", this.#data(this.#number + 1), "-m", "immediate", "-s", "stop"];
     await this.#run("pg_ctl", ...standby).catch(() => undefined);
-    this.#ended();
-  }
-
-  /** Ends the primary and its standby, when there is no time to wait. */
-  #kill(): void {
-    for (const number of [this.#number, this.#number + 1]) {
-      try {
-        process.kill(this.#pid(number), "SIGQUIT");
-      } catch {
-        // It is not there, or not any more.
-      }
-    }
   }
 
   async #start(number: number): Promise<void> {
+    undoAtEnd(() => quitServer(this.#data(number, PID_FILE)));
     const options = [
       ...[`-k ${this.#directory}`, `-p ${FIRST_PORT + number}`, "-c listen_addresses=''"],
       ...["-c max_connections=100", "-c wal_sender_timeout=60s", "-c autovacuum=off"],
@@ -141,12 +128,8 @@ export class Database {
     await this.#run("pg_ctl", "-D", this.#data(number), "-w", "-o", options, "-l", log, "start");
   }
 
-  #pid(number: number): number {
-    return Number.parseInt(readFileSync(join(this.#data(number), "postmaster.pid"), "utf8"), 10);
-  }
-
-  #data(number: number): string {
-    return join(this.#directory, `data-${number}`);
+  #data(number: number, file: string = ""): string {
+    return join(this.#directory, `data-${number}`, file);
   }
 
   #socket(number: number): string {
