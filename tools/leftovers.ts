@@ -8,7 +8,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 const undone = new Set<() => void>();
 
-/** Has something undone when this process ends, after what was begun later; what is answered says that it is done. */
+/** Undoes something when this process ends, the latest first; calling the answer takes that back. */
 export function undoAtEnd(undo: () => void): () => void {
   if (undone.size === 0) listen("on");
   undone.add(undo);
@@ -45,7 +45,7 @@ export function quitServer(pidFile: string): void {
   }
 }
 
-/** A directory goes with this process; what is answered has it stay. */
+/** Removes a directory when this process ends; calling the answer takes that back. */
 export function removeAtEnd(directory: string): () => void {
   // Processes in it may still be dying.
   const patient = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 };

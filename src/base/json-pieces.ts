@@ -48,7 +48,7 @@ function* writingMembers(writer: PieceWriter, record: JsonRecord): Paced<void> {
       yield* writingJson(writer, item);
     } else {
       const members = JSON.stringify(Object.fromEntries(part.small)).slice(1, -1);
-      // All of them may be such as have no place in JSON.
+      // Undefined members have no place in JSON.
       if (members === "") continue;
       writer.add(before + members);
     }
@@ -89,7 +89,7 @@ function isLarge(value: object): boolean {
   return roomAfter(value, PART) < 0;
 }
 
-/** What is left of so much room behind a value; less than nothing where it is too large. */
+/** The room that is left behind a value; negative where it is too large. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === "string") return room - SHORT - value.length;
   if (typeof value !== "object" || value === null) return room - SHORT;

@@ -194,7 +194,7 @@ function findSlots(socket: Slots): OptionSlots {
 }
 
 /**
- * Has a socket that is closed hold none of those that listened. V8 keeps the parts below a socket, and so the
+ * Frees those that listened to a socket that is closed. V8 keeps the parts below a socket, and so the
  * socket, until its next full collection: half of what each connection left behind.
  */
 export function releaseSocket(socket: Socket): void {

@@ -143,7 +143,7 @@ export class CollectionView<Item> {
       if (held === undefined) return undefined;
       const rank = rankOf === undefined ? 0 : rankOf(held.item, now, other);
       if (rank === 0 || forgottenAt === undefined) return rank;
-      // What nobody needs any more may not be swept yet.
+      // An item that nobody needs any more may not be swept yet.
       return forgottenAt(held.item, other) < now ? 0 : rank;
     });
   }

@@ -53,7 +53,7 @@ export class Overdue<Item> {
     return some;
   }
 
-  /** All of them, and those that something is to become of. */
+  /** Every such key, and those of items that are due for something. */
   *all(isDue: (item: Item) => boolean): Paced<readonly string[]> {
     this.#begunAt = this.#looked.now();
     const all: string[] = [];

@@ -200,16 +200,11 @@ function notingClient(driver: typeof import("pg")): new (config?: ClientConfig) 
   };
 }
 
-/** The parts of a client that hear the server. */
-interface Hearing {
-  readonly connection: { attachListeners(stream: Heard): void };
-}
-
 type Heard = Pick<Duplex, "on">;
 
 /** The driver throws for what it cannot read in the listener of the socket, where nobody could catch it. */
 function endByMalformed(client: Client): void {
-  const { connection } = client as unknown as Hearing;
+  const { connection } = client as unknown as { connection: { attachListeners(on: Heard): void } };
   const attach = connection.attachListeners.bind(connection);
   connection.attachListeners = (stream) => {
     attach({
