@@ -163,13 +163,20 @@ describe("a connection", () => {
     const { connect } = await openDaemon(serverFiles());
     const client = await connect();
     let pieces = 0;
-    // One TLS record, of at most 16 KiB, is one piece: 64 writes would be 64 of them. A turn of a busy machine ends early.
+    // One TLS record, of at most 16 KiB, is one piece: 64 writes would be 64 of them.
     client.socket.on("data", () => {
       pieces += 1;
     });
-    client.write(Buffer.concat(range(64).map((number) => (number % 2 ? echo : soon)(number))));
-    await client.replies(64);
-    expect(pieces).toBeLessThanOrEqual(24);
+    const batch = Buffer.concat(range(64).map((number) => (number % 2 ? echo : soon)(number)));
+    const counts: number[] = [];
+    // A busy machine takes the processor away in the middle of a turn, and not of every one.
+    for (const round of range(5)) {
+      pieces = 0;
+      client.write(batch);
+      await client.replies(64 * (round + 1));
+      counts.push(pieces);
+    }
+    expect(Math.min(...counts)).toBeLessThanOrEqual(8);
   });
 });
 

@@ -103,7 +103,7 @@ describe("draftTools", () => {
     expect(leftOut).toEqual([{ tool: "work", reason: expect.stringContaining("arguments") }]);
   });
 
-  /** What is to be reviewed of a tool, and the file that it goes to. */
+  /** The marks for a reviewer, and the file, of a tool. */
   function drafted(name: string, inputSchema: object, annotations: object = {}) {
     const definition = readTool({ name, inputSchema, annotations })?.definition;
     if (definition === undefined) throw new Error("this is no tool");
