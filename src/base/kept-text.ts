@@ -74,7 +74,8 @@ function markOf(left: string, right: string): number {
   let mark = end * 31 + right.length;
   for (let at = 0; at < 4; at += 1) mark = Math.imul(mark, 31) + left.charCodeAt(at);
   for (let at = end - 4; at < end; at += 1) mark = Math.imul(mark, 31) + left.charCodeAt(at);
-  return (Math.imul(mark, 31) + right.charCodeAt(right.length - 1)) | 0;
+  // The last character of none counts as 0.
+  return (Math.imul(mark, 31) + (right.charCodeAt(right.length - 1) | 0)) | 0;
 }
 
 /** A longer one is a buffer, as it leaves in pieces that are views of it. */
