@@ -107,7 +107,7 @@ function openingOf({ agentId, ownerId, requestId }: RecordFacts, serverId: strin
 function openingsOf(serverId: string, end: string): RepeatedTexts {
   const rest = `","server_id":${jsonText(serverId)},"request_id":${end}`;
   return new RepeatedTexts(
-    4096,
+    16_384,
     (agentId, ownerId) =>
       `{"audit_record_version":"1","agent_id":"${agentId}","owner_id":"${ownerId}${rest}`,
   );
