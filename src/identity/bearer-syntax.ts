@@ -64,6 +64,7 @@ export type TokenFault =
   | "the token names no usable principal"
   | "the token is bound to a key that only other protocols prove"
   | "the token is bound to another client certificate"
+  | "the token is another agent's"
   | "too many tokens are being verified"
   | "keys unavailable";
 
@@ -77,6 +78,15 @@ export function bindingFault(
 ): TokenFault | undefined {
   if (certificate === undefined || certificate === presented?.fingerprint) return undefined;
   return "the token is bound to another client certificate";
+}
+
+/** The fault of a token whose `agent_claim` names another agent than asks, or none that there can be. */
+export function agentFault(
+  { agentId }: TokenClaims,
+  asking: string | undefined,
+): TokenFault | undefined {
+  if (agentId === undefined || asking === undefined || agentId === asking) return undefined;
+  return "the token is another agent's";
 }
 
 /** A token's header: how it was signed. */

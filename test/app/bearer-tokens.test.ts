@@ -137,6 +137,23 @@ describe("a bearer token", () => {
     ]);
   });
 
+  it("that names an agent holds for that one alone", async () => {
+    const oauth = { jwks_file: "jwks.json", agent_claim: "agent", required_on_methods: ["BOOK"] };
+    const daemon = await openDaemon(files(oauth));
+    const replies = [];
+    for (const agent of [ALICE, "b".repeat(64), "alice", 7, undefined]) {
+      const token = await signToken(key, freshClaims({ agent }));
+      const { status, body } = await askOnce(daemon, booking(`Bearer ${token}`));
+      replies.push([status, body["reason"] ?? body["principal_id"]]);
+    }
+    expect(replies).toEqual([
+      [200, "ada"],
+      ...[1, 2, 3].map(() => [401, "oauth-invalid"]),
+      // It says nothing of agents: it is a principal's.
+      [200, "ada"],
+    ]);
+  });
+
   it("is not asked for where it is optional, and must hold where it is given", async () => {
     const server = await openServer(files({ jwks_file: "jwks.json" }));
     expect((await server.send(booking())).body).toMatchObject({ principal_id: null });

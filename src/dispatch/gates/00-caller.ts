@@ -7,6 +7,7 @@
  */
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import {
+  agentFault,
   bindingFault,
   type TokenVerdict,
   type TokenVerifier,
@@ -66,7 +67,10 @@ function adopt(exchange: Exchange, verdict: TokenVerdict): void {
     exchange.tokenFault = verdict.reason;
     return;
   }
-  exchange.tokenFault = bindingFault(verdict, exchange.peer.certificate);
+  const { certificate, speaksAs } = exchange.peer;
+  // The HTTP side speaks as its own agent for whoever a token names.
+  const asking = speaksAs === undefined ? exchange.header("agent-id") : undefined;
+  exchange.tokenFault = bindingFault(verdict, certificate) ?? agentFault(verdict, asking);
   if (exchange.tokenFault !== undefined) return;
   exchange.principalId = verdict.principalId;
   exchange.tokenScopes = verdict.scopes;
