@@ -372,6 +372,17 @@ describe("DELEGATE to a hosted agent", () => {
     expect(nested.body["sub_agent"]?.["status"]).toBe(457);
   });
 
+  it("stays in it where EXECUTE names it", async () => {
+    const statuses = [];
+    for (const zone of ["zone:eu", "zone:us"]) {
+      const action = { method: "DELEGATE", path: "/" };
+      const headers = { "Agent-ID": ALICE, "AGTP-Zone-ID": zone };
+      const body = { action, parameters: delegation({ target: ZOE }) };
+      statuses.push((await shared().send({ method: "EXECUTE", headers, body })).status);
+    }
+    expect(statuses).toEqual([200, 457]);
+  });
+
   it.each([202, 261])("tells of what goes on as such, %i", async (status) => {
     const server = await openServer(files);
     const task = { method: "EXECUTE", path: "/tickets", parameters: { status } };
