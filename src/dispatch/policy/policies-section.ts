@@ -227,7 +227,12 @@ const oauth = optional(
       jwks_uri: optional(safeUrl("Where the issuer publishes its keys; or jwks_file")),
       jwks_file: optional(path("", "The issuer's keys as a file; or jwks_uri")),
       principal_claim: text("sub", "The claim that names the principal"),
-      agent_claim: optional(text("", "The claim that holds the Agent-ID of an MCP client, and over AGTP that of who asks")),
+      agent_claim: optional(
+        text(
+          "",
+          "The claim that holds the Agent-ID of an MCP client, and over AGTP that of who asks",
+        ),
+      ),
       required_on_methods: list(methodName(""), "Methods that need a token"),
     },
     ["issuer"],
