@@ -3,14 +3,16 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { makeOperator } from "../support/approval-ways.ts";
+import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
   configFile,
   type DeploymentFiles,
   endpointFile,
 } from "../support/deployment.ts";
-import { encodeRequest, type TestReply } from "../support/dispatch.ts";
+import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { agentExtensions, CLIENT_EXTENSIONS } from "../support/openssl-pki.ts";
 import { packFiles } from "../support/openwop.ts";
 import { node, workflow } from "../support/openwop-workflows.ts";
 
@@ -52,11 +54,15 @@ interface Standing {
   readonly agents?: object;
 }
 
-function config({ api_keys = [LENT_KEY, OTHER_KEY], agents = GRANTS }: Standing = {}): string {
+function config(
+  { api_keys = [LENT_KEY, OTHER_KEY], agents = GRANTS }: Standing = {},
+  identity?: object,
+): string {
   const runtime = { kind: "function", function: "turns.turn" };
   return configFile({
     gateway: { enabled: true, port: 0 },
-    policies: { identity: { lifecycle_auth: "open" } },
+    policies: { identity: { lifecycle_auth: "open", ...identity } },
+    ...(identity && { tls: { client_auth: "optional", client_ca: "ca.pem" } }),
     openwop: { runtime, api_keys, agents },
   });
 }
@@ -265,6 +271,53 @@ describe("a run with a node to come", () => {
     const { run, text } = await endOf(server, String(started.body["runId"]));
     expect([run["status"], held.rooms.booked]).toEqual(["completed", 1]);
     expect(text).toContain("do not both hold what the tool requires");
+  });
+});
+
+// AGTP-CERT "Revocation"
+describe("a run that was begun with a certificate", () => {
+  const { pki, ca, fingerprint, connection } = makeOperator();
+  const { cert, key, x509 } = pki.make("alice", {
+    issuer: "ca",
+    extensions: [...CLIENT_EXTENSIONS, ...agentExtensions(ALICE)],
+  });
+  const execution = { method: "EXECUTE", path: `/agents/${AGENT}` };
+  const content = {
+    ...{ event_type: "certificate_revoked", agent_id: ALICE },
+    ...{ certificate_serial: x509.serialNumber, revocation_reason: "key-compromise" },
+  };
+
+  it.each<[string, TestRequest]>([
+    ["by itself", { ...execution, body: { task: {} } }],
+    [
+      "through another agent",
+      {
+        method: "DELEGATE",
+        body: {
+          target_agent_id: BOB,
+          authority_scope: ["runs:create", "booking:room"],
+          task: { ...execution, parameters: { task: {} } },
+        },
+      },
+    ],
+  ])("calls nothing more once that is revoked: %s", async (_, request) => {
+    const server = await openDaemon({
+      ...files(),
+      "ca.pem": ca,
+      "agtp-server.toml": config({}, { operator_certificates: [fingerprint] }),
+    });
+    const turn = holdTurns();
+    const headers = { "Agent-ID": ALICE };
+    const begun = await askOnce(server, { ...request, headers }, { cert, key });
+    const [, runId = ""] = /"runId":"([^"]+)"/.exec(begun.text) ?? [];
+    const goOn = await turn.reached("begun");
+    const body = { recipient: "infrastructure:broadcast", content };
+    expect((await askOnce(server, { method: "NOTIFY", body }, connection)).status).toBe(200);
+    goOn();
+    (await turn.reached("called"))();
+    const { run } = await endOf(server, runId);
+    expect(run).toMatchObject({ status: "failed", error: { code: "agent_unavailable" } });
+    expect(turn.rooms.booked).toBe(0);
   });
 });
 

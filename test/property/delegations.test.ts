@@ -131,6 +131,7 @@ class World {
       ...{ register, runs, actAs, tasks: new Map(), outcomes: new Map() },
       log: { info: () => undefined, warn: () => undefined },
       findAgent: (agentId) => ({ agentId, scopes: [], trustTier: 2 }) as unknown as AgentDocument,
+      certificates: { isRevoked: () => false },
     });
     background.start();
     return { register, runs, background };

@@ -24,6 +24,7 @@ import {
 } from "../caller/caller-resolver.ts";
 import type { CallerState } from "../caller/caller-state.ts";
 import type { Delegation, DelegationReader } from "../caller/delegation.ts";
+import { isOneRevoked, shownCertificates } from "../caller/shown-certificates.ts";
 import type { Exchange } from "../exchange.ts";
 import type { IdentityConfig } from "../policy/policies-section.ts";
 import {
@@ -103,13 +104,10 @@ export function callerGate({ directory, policy, certificates }: CallerGateOption
 
 /** Asks again about the certificate of a caller that was let in with it, and of those that handed its task on. */
 export function revocationGate(certificates: CallerState["certificates"]): Gate {
-  return (exchange) => {
-    for (const { certificate, agentId } of exchange.caller.delegation?.links ?? []) {
-      if (certificate === undefined) continue;
-      if (certificates.isRevoked(certificate, agentId)) return certificateRevoked();
-    }
-    return refuseRevoked(exchange, certificates);
-  };
+  return (exchange) =>
+    isOneRevoked(shownCertificates(exchange), certificates)
+      ? certificateRevoked()
+      : refuseRevoked(exchange, certificates);
 }
 
 /** A certificate of an agent is revoked for it also where the request names nobody: it may be an operator's as well. */

@@ -6,6 +6,7 @@
 import { pause } from "../../base/back-off.ts";
 import { allowManyListeners } from "../../base/deadline.ts";
 import { given } from "../../base/json-value.ts";
+import { isOneRevoked } from "../../dispatch/caller/shown-certificates.ts";
 import { type ActAs, actingCaller } from "../../dispatch/handling/acting.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { refusalBody } from "../../dispatch/refusals/refusal.ts";
@@ -13,6 +14,7 @@ import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { commonScopes } from "../../identity/authority-scope.ts";
 import type { RunExecutor } from "../../runs/run-schedule.ts";
+import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
 import { isDone, isSuccess } from "../../wire/message.ts";
 import { failed, type Outcome, outcomeNews } from "./outcome.ts";
 import type { RecentRuns } from "./recent-runs.ts";
@@ -28,6 +30,7 @@ export interface BackgroundOptions {
   readonly outcomes: Map<string, KeptOutcome>;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
+  readonly certificates: Pick<CertificateRegister, "isRevoked">;
   findAgent(agentId: string): AgentDocument | undefined;
 }
 
@@ -183,7 +186,11 @@ export class Background implements RunExecutor {
     delegation: KeptDelegation,
     outcome: KeptOutcome,
   ): Promise<number> {
-    const { status } = await this.#options.actAs({
+    const { actAs, certificates } = this.#options;
+    const { callback, shown } = delegation;
+    // News come to the inbox of an agent whatever became of its certificate.
+    if (callback.kind === "endpoint" && isOneRevoked(shown, certificates)) return 401;
+    const { status } = await actAs({
       // Scopes that it had then and still has.
       caller: actingCaller(agent, commonScopes(agent.scopes, delegation.scopes)),
       ...messageFor(delegation, outcome),

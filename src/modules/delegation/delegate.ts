@@ -7,6 +7,7 @@
 import { makeAround } from "../../base/exact-numbers.ts";
 import { given, recordIn } from "../../base/json-value.ts";
 import { linkEntry } from "../../dispatch/caller/delegation.ts";
+import { shownCertificates } from "../../dispatch/caller/shown-certificates.ts";
 import { delegationFailed } from "../../dispatch/refusals/delegation-refusals.ts";
 import { carryMore, type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
@@ -106,6 +107,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
     id: uuidv7(),
     agentId,
     scopes: authority.scopes,
+    shown: shownCertificates(exchange),
     handedOn: hop.delegation.links.at(-1)?.scopes ?? [],
     target: nameOf(hop),
     action: describeTask(request.task),

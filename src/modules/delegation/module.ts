@@ -108,7 +108,7 @@ async function provisionDelegate(
   };
   const actAs: ActAs = (acting) => context.deployment().actAs(acting);
   const background = new Background({
-    ...{ register, runs, tasks, outcomes, log, actAs },
+    ...{ register, runs, tasks, outcomes, log, actAs, certificates: state.certificates },
     findAgent: (agentId) => context.directory.find(agentId),
   });
   const perform = (performance: Performance): Promise<Outcome> => {

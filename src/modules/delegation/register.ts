@@ -17,6 +17,7 @@ import type { RunKind } from "../../runs/run-kind.ts";
 import { openRegister, type RunRegister } from "../../runs/run-register.ts";
 import type { Holders } from "../../state/holders.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
+import type { ShownCertificate } from "../../state/registers/certificate-register.ts";
 import type { ServerState } from "../../state/state.ts";
 import type { Store } from "../../state/store.ts";
 import { isDone } from "../../wire/message.ts";
@@ -32,7 +33,8 @@ export interface KeptDelegation {
   /** The principal of the token that it was handed on with. */
   readonly principalId?: string;
   readonly scopes: readonly string[];
-  /** Absent in what an earlier version kept. */
+  /** The certificate that it was handed on with. Absent in what an earlier version kept, as is the next. */
+  readonly shown?: readonly ShownCertificate[];
   readonly handedOn?: readonly string[];
   readonly target: string;
   readonly action: string;

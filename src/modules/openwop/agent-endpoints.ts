@@ -8,6 +8,7 @@
 
 import { given, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Redactor } from "../../base/redaction.ts";
+import { shownCertificates } from "../../dispatch/caller/shown-certificates.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
@@ -245,12 +246,20 @@ async function dispatchAgent(
 export function agtpOwner(
   { tenant, serverId }: Pick<DispatchOptions, "tenant" | "serverId">,
   { agentId, scopes }: Call,
-  { caller: { delegation } }: Pick<ExchangeView, "caller">,
+  asker: Pick<ExchangeView, "caller" | "peer">,
 ): RunOwner {
+  const { delegation } = asker.caller;
+  const shown = shownCertificates(asker);
   const principal = `agtp:${agentId ?? "nobody"}`;
   const own = delegation?.links.filter((link) => link.serverId === serverId) ?? [];
   const lent = delegation && { by: own.map((link) => link.agentId), until: delegation.deadline };
-  return { tenant, principal, scopes, ...given({ agentId, lent }) };
+  return {
+    tenant,
+    principal,
+    scopes,
+    ...given({ agentId, lent }),
+    ...(shown.length > 0 && { shown }),
+  };
 }
 
 /** An error that the endpoint does not declare is told inside one that it does. */

@@ -4,6 +4,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { ShownCertificate } from "../../state/registers/certificate-register.ts";
 
 /** The agent.* events of a turn, and nothing else. */
 export type AgentEventType =
@@ -33,6 +34,8 @@ export interface RunOwner {
   readonly scopes: readonly string[];
   /** Set where these were handed on to it. */
   readonly lent?: LentAuthority;
+  /** The certificates that it was started with; absent in runs of earlier versions. */
+  readonly shown?: readonly ShownCertificate[];
 }
 
 /** Authority that was handed on, as long as it is good.   AGTP "DELEGATE" */

@@ -76,6 +76,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
         ...{ keys, directory: context.deployment().directory },
         unknownAgents: policies.identity.unknownAgents,
         findInactive: (document) => findInactive(context.state, document),
+        certificates: context.state.certificates,
         grantsOf: (agentId) => grantsOf(settings, agentId),
       });
       kept.toolRates.limit(runtime.toolCallsPerMinute);

@@ -1,14 +1,16 @@
 /**
  * The authority of runs at the moment of each act: no more than its owner had when the run was begun, and no more
  * than the owner has now. An API key that is gone, an agent that may not act or may begin no runs any more,
- * and authority that was lent and is over leave a run nothing to act with. Who is known and what is granted is
- * asked of the deployment that is served, whichever of them executes the run.
+ * a certificate that was revoked, and authority that was lent and is over leave a run nothing to act with. Who is known
+ * and what is granted is asked of the deployment that is served, whichever of them executes the run.
  * OpenWOP RFC 0072 §D, AGTP "Agent Lifecycle", "DELEGATE"
  */
+import { isOneRevoked } from "../../dispatch/caller/shown-certificates.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { commonScopes, covers } from "../../identity/authority-scope.ts";
+import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
 import type { RunOwner } from "./agent-executor.ts";
 import type { ApiKeys, ApiScope } from "./http/api-keys.ts";
 
@@ -18,6 +20,7 @@ interface Served {
   readonly unknownAgents: IdentityConfig["unknownAgents"];
   /** Why an agent may not act, in words. */
   findInactive(document: AgentDocument): string | undefined;
+  readonly certificates: Pick<CertificateRegister, "isRevoked">;
   /** The scopes that the operator grants to an agent's tool calls. */
   grantsOf(agentId: string): readonly string[];
 }
@@ -55,8 +58,10 @@ export class RunAuthority {
     return this.#served?.grantsOf(agentId) ?? [];
   }
 
-  #ofAgent({ scopes, lent }: RunOwner, agentId: string, served: Served): Authority {
-    const { directory, unknownAgents, findInactive } = served;
+  #ofAgent({ scopes, lent, shown }: RunOwner, agentId: string, served: Served): Authority {
+    const { directory, unknownAgents, findInactive, certificates } = served;
+    if (isOneRevoked(shown, certificates))
+      return "a certificate that it was begun with was revoked";
     if (lent !== undefined && lent.until <= this.#now()) return "what was lent to it is over";
     const own = directory.find(agentId);
     const inactive = own && findInactive(own);

@@ -8,6 +8,11 @@ import { Collection } from "../collection.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
+/** A certificate that an agent showed when work was begun for it, as it is kept with that. */
+export interface ShownCertificate extends Pick<ClientCertificate, "serialNumber"> {
+  readonly agentId: string;
+}
+
 interface Revocation {
   /** Normalized by `normalizeSerial`. */
   readonly serial: string;
@@ -51,7 +56,7 @@ export class CertificateRegister {
   }
 
   /** Tells whether a certificate is revoked for the agent that it speaks for. */
-  isRevoked({ serialNumber }: ClientCertificate, agentId: string): boolean {
+  isRevoked({ serialNumber }: Pick<ClientCertificate, "serialNumber">, agentId: string): boolean {
     if (this.#revoked.size + this.#announced.size === 0) return false;
     const key = keyOf(agentId, serialNumber);
     return this.#announced.has(key) || this.#revoked.get(key) !== undefined;

@@ -43,6 +43,8 @@ interface Rig extends Pick<BackgroundOptions, "tasks" | "outcomes"> {
   readonly warned: readonly object[];
 }
 
+const NONE_REVOKED = { isRevoked: () => false };
+
 /** Deliveries are answered with these statuses, the last one for good. */
 async function rig(
   statuses: readonly number[] = [200],
@@ -50,6 +52,7 @@ async function rig(
     store = createMemoryStore(),
     findAgent,
     holders,
+    certificates = NONE_REVOKED,
   }: Partial<BackgroundOptions> & { store?: Store; holders?: Holders } = {},
 ): Promise<Rig> {
   const acted: Acting[] = [];
@@ -66,6 +69,7 @@ async function rig(
       return { status, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
     },
     findAgent: findAgent ?? ((agentId) => agentOf(agentId)),
+    certificates,
   });
   return { background, register, runs, ...memory, acted, warned };
 }
@@ -101,6 +105,7 @@ describe("Background", () => {
         return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
       },
       findAgent: (agentId) => agentOf(agentId),
+      certificates: NONE_REVOKED,
     });
     next.start();
     await vi.advanceTimersByTimeAsync(60_000);
@@ -120,6 +125,26 @@ describe("Background", () => {
     expect([scopesOf(whole), scopesOf(less)]).toEqual([[["booking:room"]], [["outcomes:write"]]]);
   });
 
+  // AGTP-CERT "Revocation"
+  it("calls no endpoint for an agent whose certificate was revoked, and tells it all the same", async () => {
+    const shown = [{ agentId: ALICE, serialNumber: "1f" }];
+    const revoked: string[] = [];
+    const certificates: BackgroundOptions["certificates"] = {
+      isRevoked: ({ serialNumber }, agentId) => revoked.includes(`${agentId} ${serialNumber}`),
+    };
+    const endpoint = { kind: "endpoint", method: "NOTE", path: "/outcomes" } as const;
+    const told = async (callback?: Callback) => {
+      const one = await rig([200], { certificates });
+      await run(one, { ...kept(callback), shown });
+      await vi.advanceTimersByTimeAsync(0);
+      return [one.acted.map(({ method }) => method), one.register.find("d-1")?.delivery];
+    };
+    expect(await told(endpoint)).toMatchObject([["NOTE"], { isDelivered: true }]);
+    revoked.push(`${ALICE} 1f`);
+    expect(await told(endpoint)).toMatchObject([[], { isDelivered: false }]);
+    expect(await told()).toMatchObject([["NOTIFY"], { isDelivered: true }]);
+  });
+
   it("leaves a task that it is given too late to the next deployment", async () => {
     const { background, register, runs, outcomes, tasks } = await rig();
     background.start();
@@ -132,6 +157,7 @@ describe("Background", () => {
         return { status: 200, body: {}, auditId: undefined, responseId: "", refusedBy: undefined };
       },
       findAgent: (agentId) => agentOf(agentId),
+      certificates: NONE_REVOKED,
     });
     next.start();
     await register.add({ run: kept() });

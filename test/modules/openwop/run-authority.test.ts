@@ -21,11 +21,13 @@ const documents = [
 interface Served {
   readonly unknownAgents?: "accept" | "reject";
   readonly inactive?: string;
+  /** The agent and the serial number of a certificate. */
+  readonly revoked?: string;
 }
 
 function authorityOf(
   owner: Partial<RunOwner>,
-  { unknownAgents = "reject", inactive }: Served = {},
+  { unknownAgents = "reject", inactive, revoked }: Served = {},
 ) {
   const authority = new RunAuthority(() => NOW);
   authority.serve({
@@ -35,6 +37,9 @@ function authorityOf(
     directory: atOnce(creatingAgentDirectory(documents)),
     unknownAgents,
     findInactive: ({ agentId }) => (agentId === inactive ? "the agent is suspended" : undefined),
+    certificates: {
+      isRevoked: ({ serialNumber }, agentId) => `${agentId} ${serialNumber}` === revoked,
+    },
     grantsOf: () => [],
   });
   const begun = { tenant: "acme", principal: "somebody", scopes: ["runs:create", "booking:room"] };
@@ -62,6 +67,12 @@ it.each<[string, Partial<RunOwner>, Served, readonly string[]]>([
     "of what was lent what its lender holds",
     { agentId: BOB, lent: lent([ALICE]) },
     {},
+    ["runs:create", "booking:room"],
+  ],
+  [
+    "of an agent that began it with a certificate which holds",
+    { agentId: ALICE, shown: [{ agentId: ALICE, serialNumber: "1f" }] },
+    { revoked: `${BOB} 1f` },
     ["runs:create", "booking:room"],
   ],
   [
@@ -94,6 +105,11 @@ it.each<[string, Partial<RunOwner>, Served]>([
   ],
   ["an agent whose lender is not known any more", { agentId: BOB, lent: lent([STRANGER]) }, {}],
   ["an agent whose lender may begin no runs", { agentId: ALICE, lent: lent([ALICE, BOB]) }, {}],
+  [
+    "an agent that began it with a certificate which was revoked",
+    { agentId: ALICE, shown: [{ agentId: ALICE, serialNumber: "1f" }] },
+    { revoked: `${ALICE} 1f` },
+  ],
   ["what was lent until now", { agentId: BOB, lent: lent([ALICE], NOW) }, {}],
 ])("is none for %s", (_, owner, served) => {
   expect(authorityOf(owner, served)).toBeTypeOf("string");

@@ -1,0 +1,29 @@
+/**
+ * The certificates that the authority of a request rests on. What goes on behind its answer keeps them, and does
+ * nothing more in anybody's name once one of them was revoked.   AGTP-CERT "Revocation"
+ */
+import type {
+  CertificateRegister,
+  ShownCertificate,
+} from "../../state/registers/certificate-register.ts";
+import type { QueryCaller } from "../module/query-source.ts";
+
+/** The caller's own, and those of the agents of this server that handed its task on. */
+export function shownCertificates({
+  caller: { agentId, delegation },
+  peer: { certificate },
+}: Pick<QueryCaller, "caller" | "peer">): readonly ShownCertificate[] {
+  const links = delegation?.links ?? [];
+  const all = agentId === undefined ? links : [...links, { agentId, certificate }];
+  return all.flatMap(({ agentId: shownBy, certificate: shown }) =>
+    shown === undefined ? [] : [{ agentId: shownBy, serialNumber: shown.serialNumber }],
+  );
+}
+
+/** Tells whether one of them was revoked; earlier versions kept none. */
+export function isOneRevoked(
+  shown: readonly ShownCertificate[] = [],
+  certificates: Pick<CertificateRegister, "isRevoked">,
+): boolean {
+  return shown.some((one) => certificates.isRevoked(one, one.agentId));
+}
