@@ -442,32 +442,40 @@ describe("a run", () => {
     ]);
   });
 
-  it.each(["DEACTIVATE", "REVOKE"])("brings about none after %s of its agent", async (method) => {
-    const fifo = join(makeDirectory({}), "go");
-    execFileSync("mkfifo", [fifo]);
-    const manifest = manifestOf([
-      shellTask("cat", [fifo]),
-      shellTask("echo", ["next"], {
-        ...{ id: "next", schedule: undefined },
-        trigger: { parent: "t1", on: "success" },
-      }),
-    ]);
-    const identity = { lifecycle_auth: "open" };
-    const server = await openServer(files(manifest, {}, { policies: { identity } }), {
-      ...{ env: ENV, isClean: false },
-    });
-    const answered = run(server);
-    // It opens once the program reads.
-    const go = await openFile(fifo, "w");
-    const headers = { "Agent-ID": BOB };
-    const body = { agent_id: ALICE, reason: "it was stolen" };
-    expect((await server.send({ method, headers, body })).status).toBe(200);
-    await go.close();
-    const reply = await answered;
-    expect(reply.body["children"]).toMatchObject([
-      { task_id: "next", ran: false, error: "authorization_denied" },
-    ]);
-  });
+  it.each(["DEACTIVATE", "REVOKE", "NOTIFY"])(
+    "brings about none after %s of its agent",
+    async (method) => {
+      const fifo = join(makeDirectory({}), "go");
+      execFileSync("mkfifo", [fifo]);
+      const manifest = manifestOf([
+        shellTask("cat", [fifo]),
+        shellTask("echo", ["next"], {
+          ...{ id: "next", schedule: undefined },
+          trigger: { parent: "t1", on: "success" },
+        }),
+      ]);
+      const server = await openServer(files(manifest), { env: ENV, isClean: false });
+      const certificate = makeCertificate({ serialNumber: "77" });
+      const request = { method: "EXECUTE", path: "/workflows/wf:w1/task:t1" };
+      const answered = server.send({ ...request, headers: { "Agent-ID": ALICE } }, { certificate });
+      // It opens once the program reads.
+      const go = await openFile(fifo, "w");
+      const content = {
+        ...{ event_type: "certificate_revoked", agent_id: ALICE },
+        ...{ certificate_serial: "77", revocation_reason: "key-compromise" },
+      };
+      const body =
+        method === "NOTIFY"
+          ? { recipient: "infrastructure:broadcast", content }
+          : { agent_id: ALICE, reason: "it was stolen" };
+      expect((await server.send({ method, body }, { certificate: operator })).status).toBe(200);
+      await go.close();
+      const reply = await answered;
+      expect(reply.body["children"]).toMatchObject([
+        { task_id: "next", ran: false, error: "authorization_denied" },
+      ]);
+    },
+  );
 
   it("ends a circle of triggers", async () => {
     const next = (id: string, parent: string) =>

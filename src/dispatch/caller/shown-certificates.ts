@@ -12,7 +12,7 @@ import type { QueryCaller } from "../module/query-source.ts";
 export function shownCertificates({
   caller: { agentId, delegation },
   peer: { certificate },
-}: Pick<QueryCaller, "caller" | "peer">): readonly ShownCertificate[] {
+}: QueryCaller): readonly ShownCertificate[] {
   const links = delegation?.links ?? [];
   const all = agentId === undefined ? links : [...links, { agentId, certificate }];
   return all.flatMap(({ agentId: shownBy, certificate: shown }) =>

@@ -7,6 +7,7 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
+import { isOneRevoked, shownCertificates } from "../../dispatch/caller/shown-certificates.ts";
 import { refuseInactiveCaller } from "../../dispatch/gates/03-lifecycle.ts";
 import { identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
@@ -75,10 +76,12 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
       operator: `agtpd@${config.server.serverId}`,
     },
     runtime: promptRuntime(context, settings),
-    findInactive: (caller) => {
-      const { lifecycle } = context.state;
+    findInactive: (asker) => {
+      const { lifecycle, certificates } = context.state;
       const { directory } = context.deployment();
-      return refuseInactiveCaller(caller, { directory, lifecycle })?.message;
+      const isRevoked = isOneRevoked(shownCertificates(asker), certificates);
+      if (isRevoked) return "the client certificate was revoked";
+      return refuseInactiveCaller(asker.caller, { directory, lifecycle })?.message;
     },
     trustOf: (tier) => trustOf(settings, tier),
     usualTimeoutMs: Math.max(1, config.limits.handlerTimeoutMs - ANSWER_MARGIN_MS),
@@ -212,7 +215,7 @@ function taskRoute(
   const found = { manifest, workflow, task, plan };
   const handler: RouteHandler = async (call, exchange) => {
     const isKnown = exchange.caller.document !== undefined;
-    const findInactive = (): string | undefined => executor.findInactive(exchange.caller);
+    const findInactive = (): string | undefined => executor.findInactive(exchange);
     const caller = { call, isKnown, payer: payerOf(exchange), findInactive };
     const outcome = await runTask(found, caller, executor);
     if (outcome.kind === "report" && outcome.status === 202) exchange.markAwaiting();

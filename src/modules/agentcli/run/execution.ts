@@ -3,7 +3,7 @@
 import { given } from "../../../base/json-value.ts";
 import type { ProcessGroups } from "../../../base/process-groups.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
-import type { Caller } from "../../../dispatch/caller/caller.ts";
+import type { QueryCaller } from "../../../dispatch/module/query-source.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { RunError } from "../compile/endpoints.ts";
@@ -23,7 +23,7 @@ export interface Executor {
   /** Undefined: prompts have nobody to go to. */
   readonly runtime: PromptRuntime | undefined;
   /** Why a caller may not act at this moment, in words. */
-  findInactive(caller: Caller): string | undefined;
+  findInactive(asker: QueryCaller): string | undefined;
   /** The trust in a caller of a tier; undefined where the operator maps no tier at all. */
   trustOf(tier: number | undefined): TrustLevel | undefined;
   /** Milliseconds that a task may take which does not say. */
