@@ -5,7 +5,8 @@
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { hashing, joining, lengthOf, PieceWriter } from "./octet-pieces.ts";
+import { encodingJson } from "./json-pieces.ts";
+import { hashing } from "./octet-pieces.ts";
 import type { Paced } from "./paced.ts";
 
 /**
@@ -143,22 +144,18 @@ export function shareHashed(octets: Uint8Array, sha256: string): Uint8Array {
   return shareBody(octets);
 }
 
-/** Shares a list, encoded and hashed an item a step. */
-export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
-  const writer = new PieceWriter();
-  let before = "[";
-  for (const item of list) {
-    writer.add(before + JSON.stringify(item));
-    before = ",";
-    yield;
+/** Tells whether a body is shared already. */
+export function isShared(body: object): boolean {
+  return encodings.has(body);
+}
+
+/** Shares a JSON value of any length, encoded and hashed a part a step. */
+export function* sharingBody<T extends object>(body: T): Paced<T> {
+  const octets = yield* encodingJson(body);
+  if (octets.length > MAX_TEXT_LENGTH) {
+    encodings.set(body, shareHashed(octets, yield* hashing([octets])));
   }
-  writer.add(list.length === 0 ? "[]" : "]");
-  const pieces = writer.end();
-  if (lengthOf(pieces) > MAX_TEXT_LENGTH) {
-    const octets = yield* joining(pieces);
-    encodings.set(list, shareHashed(octets, yield* hashing([octets])));
-  }
-  return shareBody(list);
+  return shareBody(body);
 }
 
 /** SHA-256 of octets, in hex; of shared ones it is made once. */

@@ -46,9 +46,33 @@ describe("encodingJson", () => {
   it("encodes a small part of a long value in each step, however it is put together", () => {
     const texts = Array.from({ length: 20_000 }, (_, at) => `text ${at}`);
     const members = Object.fromEntries(texts.map((text) => [text, { text }]));
-    for (const value of [texts, members, { deep: [{ texts }, { members }] }]) {
+    const text = "é😀\n".repeat(100_000);
+    for (const value of [texts, members, { deep: [{ texts }, { members }, [text]] }]) {
       const work = encodingJson(value);
       expect(longestStep(work)).toBeLessThan(100_000);
     }
+  });
+
+  it("writes a long text as a whole has it, wherever it is cut", () => {
+    for (const piece of ["😀", "a😀", "ab😀", "\ud800\udc00\ud800", "\udc00", '"\n']) {
+      const text = piece.repeat(40_000);
+      expect(atOnce(encodingJson(text)).toString()).toBe(JSON.stringify(text));
+    }
+  });
+
+  it("looks at no more of a long list than a part of it, before it is begun", () => {
+    const list = Array.from({ length: 100_000 }, (_, at) => at);
+    let looked = 0;
+    const watched = new Proxy(list, {
+      get: (target, name) => {
+        looked += 1;
+        return Reflect.get(target, name);
+      },
+      ownKeys: () => {
+        throw new Error("the names of all items are made");
+      },
+    });
+    encodingJson(watched).next();
+    expect(looked).toBeLessThan(list.length / 2);
   });
 });

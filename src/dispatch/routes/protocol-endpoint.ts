@@ -4,10 +4,12 @@
  * AGTP-API §5.8, §6.1
  */
 import { filterPaced, type Paced } from "../../base/paced.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { compileOwn } from "../../schema/schema.ts";
 import type { ViewLease } from "../../state/state.ts";
+import { withLongAnswers } from "../handling/long-answers.ts";
 import { createRoute, type Route, type RouteHandler, type RouteOptions } from "./route.ts";
 import { withSecondLook } from "./second-look.ts";
 
@@ -62,15 +64,20 @@ function protocolDefinition(from: ProtocolEndpoint, isReading: boolean): Endpoin
 
 /** The surroundings of protocol endpoints. */
 interface ProtocolContext {
+  readonly work?: Pick<TaskQueue, "pace">;
   readonly state?: { readonly view: Pick<ViewLease, "catchUp"> };
 }
 
 /** The route of a protocol endpoint. */
-export function protocolRoute(from: ProtocolEndpoint, { state }: ProtocolContext = {}): Route {
+export function protocolRoute(
+  from: ProtocolEndpoint,
+  { state, work }: ProtocolContext = {},
+): Route {
   const isReading = from.impact === "informational";
   const definition = protocolDefinition(from, isReading);
   const input = compileOwn(from.inputSchema);
-  const handler = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
+  const looking = withSecondLook(from.handler, from.looksUp ?? [], state?.view ?? {});
+  const handler = work === undefined ? looking : withLongAnswers(looking, work);
   const isFindable = from.isListed || (from.isFindable ?? true);
   const rest = { tier: "A", input, isReading, isFindable } as const;
   return createRoute(definition, handler, { ...from, ...rest });

@@ -1,6 +1,6 @@
 /** The inventory of the reserved DISCOVER built-ins, decided at start-up.   AGTP-API §5.8 */
 
-import { sharingList } from "../../base/kept-text.ts";
+import { sharingBody } from "../../base/kept-text.ts";
 import { Latest } from "../../base/latest.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { whileServing } from "../../dispatch/process-state.ts";
@@ -98,5 +98,5 @@ const FEW = 100;
 
 /** Makes a list and encodes it for all who are answered with it, in steps. */
 export function* sharing(making: Paced<Listed>): Paced<Listed> {
-  return yield* sharingList(yield* making);
+  return yield* sharingBody(yield* making);
 }

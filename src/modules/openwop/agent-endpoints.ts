@@ -8,8 +8,10 @@
 
 import { given, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
 import type { Redactor } from "../../base/redaction.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
 import { shownCertificates } from "../../dispatch/caller/shown-certificates.ts";
 import type { Concealment } from "../../dispatch/concealment.ts";
+import { withLongAnswers } from "../../dispatch/handling/long-answers.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusals/refusal.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
 import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.ts";
@@ -116,6 +118,7 @@ function refuseErrors(result: HandlerResult): HandlerResult | Refusal {
 
 /** The parts that the agents' endpoints are bound to. */
 export interface AgentRoutesOptions extends DispatchOptions {
+  readonly work: TaskQueue;
   readonly redactor: Redactor;
 }
 
@@ -134,7 +137,7 @@ export function agentRoutes(
     };
     const handler: RouteHandler = (call, exchange) =>
       dispatchAgent(options, agent.agentId, { call, exchange });
-    return createRoute(definition, handler, {
+    return createRoute(definition, withLongAnswers(handler, options.work), {
       ...{ tier: "B", input, output },
       startsWork: true,
       idempotencyMember: "idempotency_key",

@@ -50,7 +50,8 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   const { tenant, runtime, apiKeys } = settings;
   let forgetGone = (): void => undefined;
   const maxWaitMs = longestWaitMs(context.config.limits);
-  const dispatching = { host, tenant, serverId: server.serverId, maxWaitMs, redactor };
+  const { work } = context;
+  const dispatching = { host, tenant, serverId: server.serverId, maxWaitMs, redactor, work };
   return {
     routes: [
       ...agentRoutes(registry.list(tenant), dispatching),

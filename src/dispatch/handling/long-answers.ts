@@ -1,0 +1,32 @@
+/**
+ * Long answers of the protocol's own handlers: a run or a list may be megabytes of JSON, and encoding and
+ * hashing it at once would hold up everybody else. The caller pays for the turns that it takes.
+ */
+import { isLongJson } from "../../base/json-pieces.ts";
+import { isStructure } from "../../base/json-value.ts";
+import { isShared, sharingBody } from "../../base/kept-text.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
+import { payerOf } from "../rates/rates.ts";
+import type { Outcome, RouteHandler } from "../routes/route.ts";
+
+/** The handler, whose answers that come later and are long are encoded in turns before they are given. */
+export function withLongAnswers(
+  handler: RouteHandler,
+  work: Pick<TaskQueue, "pace">,
+): RouteHandler {
+  return (call, exchange) => {
+    const outcome = handler(call, exchange);
+    if (!(outcome instanceof Promise)) return outcome;
+    return outcome.then((given) => {
+      const body = longBody(given);
+      if (body === undefined) return given;
+      return work.pace(sharingBody(body), payerOf(exchange), call.signal).then(() => given);
+    });
+  };
+}
+
+function longBody(outcome: Outcome): object | undefined {
+  const body = "body" in outcome ? outcome.body : undefined;
+  if (!isStructure(body) || body instanceof Uint8Array || isShared(body)) return undefined;
+  return isLongJson(body) ? body : undefined;
+}
