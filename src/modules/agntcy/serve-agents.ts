@@ -150,10 +150,10 @@ function routesOf(
   agent: ConnectedAgent,
   document: AgentDocument,
   hosted: HostedRuns | undefined,
-  { methodPolicy, state: { view } }: AgntcyContext,
+  { methodPolicy, state: { view }, work }: AgntcyContext,
 ): readonly Route[] {
   const { manifest, settings } = agent.declared;
-  const context = { manifest, settings, view };
+  const context = { manifest, settings, view, work };
   const own =
     hosted === undefined
       ? []

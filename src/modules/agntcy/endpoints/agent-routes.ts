@@ -5,7 +5,9 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { TaskQueue } from "../../../base/task-queue.ts";
 import type { Pair } from "../../../catalog/pair.ts";
+import { withLongAnswers } from "../../../dispatch/handling/long-answers.ts";
 import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
 import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
@@ -41,6 +43,7 @@ interface RouteContext {
   readonly manifest: AgentManifest;
   readonly settings: AgntcyConfig;
   readonly view: Pick<ViewLease, "catchUp">;
+  readonly work: Pick<TaskQueue, "pace">;
 }
 
 interface AgentEndpoint {
@@ -188,7 +191,7 @@ const LOOKING: ReadonlySet<string> = new Set(["QUERY", "DESCRIBE"]);
 /** The paths of what another node may just have made. */
 const LOOKED_UP: readonly string[] = ["/runs/", "/threads/"];
 
-function toRoute({ manifest, settings, view }: RouteContext, endpoint: AgentEndpoint): Route {
+function toRoute({ manifest, settings, view, work }: RouteContext, endpoint: AgentEndpoint): Route {
   const { method, capability, impact, intent, outcome, inputSchema } = endpoint;
   const path = settings.base + endpoint.path;
   const isOpen = endpoint.isOpen === true;
@@ -208,7 +211,7 @@ function toRoute({ manifest, settings, view }: RouteContext, endpoint: AgentEndp
   };
   const isAbout = LOOKED_UP.some((below) => endpoint.path.startsWith(below));
   const handler = withSecondLook(endpoint.handler, isAbout ? ["run_id", "thread_id"] : [], view);
-  return createRoute(definition, handler, {
+  return createRoute(definition, withLongAnswers(handler, work), {
     tier: "B",
     startsWork: !LOOKING.has(method),
     input: meteredSchema(endpoint.judged ?? inputSchema),
