@@ -11,6 +11,7 @@ import {
   readCut,
 } from "../journal/cut-record.ts";
 import type { RecordPlace } from "../journal/journal.ts";
+import { segmentName } from "../journal/segment.ts";
 import { CHAIN_CHECKPOINTS, CHAIN_HEADS, readHead } from "../records/known-chains.ts";
 import type { ChainHead } from "../records/record-store.ts";
 import type { Change } from "../store.ts";
@@ -55,7 +56,7 @@ export async function importLines(
   for await (const one of readStateFile(octets)) {
     if (one.kind === "header") {
       ({ header } = one);
-      importing = new Importing(await begin(header));
+      importing = new Importing(await begin(header), header.first_segment);
     } else if (one.kind !== "end") await importing?.add(one);
     else if (header !== undefined) {
       const { entries, records, chains } = one;
@@ -69,6 +70,7 @@ export async function importLines(
 
 class Importing {
   readonly #target: ImportTarget;
+  readonly #firstSegment: number;
   /** By agent, where its chain ends by the lines so far. */
   readonly #heads = new Map<string, ChainHead>();
   readonly #cutHeads: CutHead[] = [];
@@ -78,8 +80,9 @@ class Importing {
   #lines = 0;
   #characters = 0;
 
-  constructor(target: ImportTarget) {
+  constructor(target: ImportTarget, firstSegment: number) {
     this.#target = target;
+    this.#firstSegment = firstSegment;
   }
 
   /** Takes a line between the header and the end. @throws StateFileError */
@@ -119,6 +122,10 @@ class Importing {
     const fault = cut === undefined ? "is none" : findCutFault(cut, this.#cut);
     if (cut === undefined || fault !== undefined) {
       throw new StateFileError(`has a checkpoint that ${fault}`);
+    }
+    if (cut.through >= this.#firstSegment) {
+      const through = segmentName(cut.through);
+      throw new StateFileError(`has a checkpoint through ${through}, behind where its journal begins`);
     }
     this.#cut = cut;
     await this.#target.addCut(cut);

@@ -1,4 +1,5 @@
 /** What retention takes away is signed for first: what is left starts, goes on, and verifies. */
+import { hash } from "node:crypto";
 import {
   appendFileSync,
   mkdirSync,
@@ -330,6 +331,15 @@ async function linesOf(state: ServerState): Promise<readonly string[]> {
   return lines;
 }
 
+/** The lines of an export that says it begins with another segment, and adds up. */
+function beginningAt(lines: readonly string[], segment: number): readonly string[] {
+  const header = { ...JSON.parse(lines[0] ?? ""), first_segment: segment };
+  const others = [`${JSON.stringify(header)}\n`, ...lines.slice(1, -1)];
+  const { end } = JSON.parse(lines.at(-1) ?? "");
+  const sha256 = hash("sha256", others.join(""));
+  return [...others, `${JSON.stringify({ end: { ...end, sha256 } })}\n`];
+}
+
 /** Imports an export; answers the directory of its journal. */
 async function importLines(lines: readonly string[]): Promise<string> {
   const directory = join(makeDirectory(), "journal");
@@ -413,6 +423,18 @@ describe("a journal that was cut", () => {
     const imported = await verifyIn(await importLines(lines), ALICE);
     expect(imported).toMatchObject({ broken: undefined });
     expect(imported).toEqual(await house.verify(ALICE));
+  });
+
+  it("is not imported where it would begin before its checkpoint", async () => {
+    const { house, state } = await grown(40);
+    await house.retain(state, { bytes: 12_000 });
+    const lines = await linesOf(state);
+    await state.close();
+    const first = Number(JSON.parse(lines[0] ?? "")["first_segment"]);
+    for (const wrong of [1, first - 1]) {
+      const error = await importLines(beginningAt(lines, wrong)).catch((fault: unknown) => fault);
+      expect(String(error)).toContain(`has a checkpoint through ${segmentName(first - 1)}, behind`);
+    }
   });
 
   it.each<[string, string, (house: House) => void]>([
