@@ -63,8 +63,8 @@ type ImportResult =
   | { readonly kind: "imported"; readonly imported: ImportedDocument }
   | { readonly kind: "fault"; readonly message: string };
 
-/** Nobody has an API of more operations; a hostile document may. */
-const MAX_OPERATIONS = 5000;
+/** As many as an export of 10,000 endpoints has; a hostile document may have more. */
+const MAX_OPERATIONS = 10_000;
 const UNSENT = `its HTTP method is none that an external service has: ${UPSTREAM_METHODS.join(", ")}`;
 /** A version that a header can carry. */
 const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;

@@ -578,6 +578,17 @@ describe("an operation's own words about AGTP", () => {
 });
 
 describe("the document", () => {
+  it("has as many operations as an export of 10,000 endpoints, and no more", () => {
+    const pathsOf = (count: number): object =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`/t${at}`, { get: { responses: OK } }]),
+      );
+    // Their servers are looked at next.
+    const importMany = (count: number) => () => importAll({ paths: pathsOf(count), servers: [] });
+    expect(importMany(10_000)).toThrow(/server/);
+    expect(importMany(10_001)).toThrow("has 10001 operations, expected at most 10000");
+  });
+
   it("may have servers for a path or an operation, each of which is an API", () => {
     const paths = {
       "/a": { get: { responses: OK } },
