@@ -119,7 +119,7 @@ describe("agtpd state", () => {
     const args = ["state", "export", file, "--config", configPath];
     const outcome = await runProgram({ args });
     expect(outcome).toMatchObject({ code: 0, stderr: "" });
-    expect(outcome.stdout).toMatch(/^\d+ entries, \d+ records in 1 chains in /);
+    expect(outcome.stdout).toMatch(/^\d+ entries, \d+ records in 1 chain in /);
     const after = await asking;
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await state(configPath, "import", file)).toMatchObject({ exitCode: 1 });

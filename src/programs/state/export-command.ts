@@ -65,7 +65,10 @@ export const exportCommand: Command = command({
 
 /** How much a file holds, for people. */
 export function summary({ entries, records, chains }: Omit<Totals, "kind">): string {
-  return `${entries} entries, ${records} records in ${chains} chains`;
+  const counted = (count: number, one: string, many: string): string =>
+    `${count} ${count === 1 ? one : many}`;
+  const recorded = counted(records, "record", "records");
+  return `${counted(entries, "entry", "entries")}, ${recorded} in ${counted(chains, "chain", "chains")}`;
 }
 
 /** Writes what the daemon of a directory says, or without one what its configuration names. */
