@@ -67,6 +67,7 @@ export function firstCall(calls: readonly DraftedCall[], place: FirstCallPlace):
       "agtpd --check && agtpd doctor",
     ],
     beside: [
+      ...(place.port === 0 ? [noted("PORT=", "of its line that says it listens")] : []),
       `GUIDE=$(node -p ${shown(`require(${document}).agent_id`)})`,
       ...calls
         .toSorted((one, other) => weight(one) - weight(other))
@@ -123,7 +124,9 @@ function callOf({ method, path, table }: DraftedCall, { port }: FirstCallPlace):
     return encodeURIComponent(String(value).replace(/\p{Surrogate}/gu, "\ufffd"));
   });
   const rest = input.size === 0 ? "" : ` -d ${shown(JSON.stringify(Object.fromEntries(input)))}`;
-  const server = urlAuthority("localhost", port ?? AGTP_PORT, AGTP_PORT);
+  // The port is chosen at the start.
+  const server =
+    port === 0 ? "localhost:$PORT" : urlAuthority("localhost", port ?? AGTP_PORT, AGTP_PORT);
   return `agtp agtp://${server} ${method} ${shown(filled)} --agent-id $GUIDE${rest}`;
 }
 
