@@ -1,4 +1,5 @@
 /** The terminal of this process, as the programs take it, and the way to run one of them on it. */
+import { given } from "../src/base/json-value.ts";
 import { codeOf, reasonOf } from "../src/base/thrown.ts";
 import { AgtpClientError } from "../src/client/client-error.ts";
 import type { Command } from "../src/programs/shell/command.ts";
@@ -19,6 +20,7 @@ export function processTerminal(): Terminal {
     err: output(process.stderr),
     directory: process.cwd(),
     environment: process.env,
+    ...given({ script: scriptOf(process.argv[1]) }),
     readInput,
     streams: {
       // Making it takes milliseconds, and few programs read it.
@@ -30,6 +32,11 @@ export function processTerminal(): Terminal {
       },
     },
   };
+}
+
+/** A command on the path is a link by its own name, or lies where packages are installed. */
+function scriptOf(path = ""): string | undefined {
+  return path.endsWith(".js") && !path.includes("/node_modules/") ? path : undefined;
 }
 
 /** Results that cannot be written end the process; a daemon writes past it. What is said beside them may be lost. */

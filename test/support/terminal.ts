@@ -14,6 +14,7 @@ export interface Written {
 /** The world of a program, where it differs from an empty one that nobody sits at. */
 export interface World {
   readonly environment?: Environment;
+  readonly script?: string;
   readonly input?: string;
   readonly isTerminal?: boolean;
 }
@@ -28,7 +29,7 @@ export interface ProgramRun {
 /** A terminal in a directory. */
 export function keepingTerminal(
   directory: string,
-  { environment = {}, input = "", isTerminal = false }: World = {},
+  { environment = {}, input = "", isTerminal = false, ...place }: World = {},
 ): Terminal & { readonly written: Written } {
   const written: Written = { out: "", err: "" };
   const output = (name: keyof Written) => ({
@@ -46,7 +47,7 @@ export function keepingTerminal(
     },
   });
   return {
-    ...{ out, err: output("err"), directory, environment, written },
+    ...{ out, err: output("err"), directory, environment, written, ...place },
     readInput: async () => input,
     streams: { input: Readable.from(input === "" ? [] : [Buffer.from(input)]), output: stream },
   };

@@ -2,7 +2,7 @@
  * `agtpd init`: a new deployment that starts at once. The exit code is 0 when it was made, 2 when it
  * was not, and then nothing is left of it.
  */
-import { resolve } from "node:path";
+import { join, parse, resolve } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
 import { AGTP_PORT } from "../../client/uri.ts";
 import { type Command, command, type Line, usage } from "../shell/command.ts";
@@ -131,8 +131,16 @@ function asDocument({ path, answers, deployment: { files, agentId }, losses }: M
   };
 }
 
-/** By npx where init was: what is not installed is on no path, and "npx agtp" may be another package. */
-function wayOfCalling({ environment }: Terminal): (command: string) => string {
+/**
+ * By npx or from a checkout where init was: what is not installed is on no path, and "npx agtp" may be another
+ * package.
+ */
+function wayOfCalling({ environment, script }: Terminal): (command: string) => string {
+  if (script !== undefined) {
+    const { dir, ext } = parse(script);
+    return (command) =>
+      command.replace(/^\S+/, (name) => `node ${shellWord(defuse(join(dir, name + ext)))}`);
+  }
   if (environment["npm_command"] !== "exec") return (command) => command;
   return (command) => `npx ${command.replace(/^agtp /, "agtpd client ")}`;
 }

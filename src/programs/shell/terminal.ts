@@ -21,6 +21,8 @@ export interface Terminal {
   /** Relative paths start here. */
   readonly directory: string;
   readonly environment: Environment;
+  /** The file of the program that Node was given by its path, such as that of a checkout; undefined: a command ran it. */
+  readonly script?: string;
   /** Reads all of standard input, or throws ERR_AGTP_REQUEST when that is absurdly much. */
   readInput(maxBytes?: number): Promise<string>;
   /** Standard input and output as they are, for programs that hold a conversation over them. */

@@ -74,6 +74,15 @@ describe("the steps that are told", () => {
     expect(out).toContain("\n  npx agtpd client agtp://localhost\n");
     expect(out).not.toMatch(/^ {2}(?:npx )?agtp /m);
   });
+
+  it("go by the files of a checkout where init did, whose programs are on no path", async () => {
+    const world = { script: "/src/their agtpd/dist/tools/agtpd.js" };
+    const { out } = await runIn(makeDirectory(), initCommand(), ["shop", "--yes"], world);
+    const tools = "/src/their agtpd/dist/tools";
+    expect(out).toContain(`\n  node '${tools}/agtpd.js' --config agtp-server.toml\n`);
+    expect(out).toContain(`\n  node '${tools}/agtp.js' agtp://localhost\n`);
+    expect(out).not.toMatch(/^ {2}agtpd? /m);
+  });
 });
 
 describe("agtpd init", () => {
