@@ -1,4 +1,5 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
+import { relative } from "node:path";
 import { atOnce } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { whileServing } from "../dispatch/process-state.ts";
@@ -6,6 +7,7 @@ import { pushesMetrics } from "../modules/tracing/config.ts";
 import type { PushedMetrics } from "../modules/tracing/push-metrics.ts";
 import type { ControlCommand } from "../server/control-socket.ts";
 import type { Metrics } from "../server/metrics.ts";
+import { judgeStore } from "../state/open-store.ts";
 import type { ServerState, ViewLease } from "../state/state.ts";
 import {
   type Built,
@@ -15,6 +17,7 @@ import {
   type Refused,
 } from "./build-daemon.ts";
 import type { Config } from "./config/config.ts";
+import type { LoadedConfig } from "./config/load.ts";
 import { countWorkers, listNodes, nodeName, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 import { type Daemon, RunningDaemon, type StartResult } from "./running-daemon.ts";
@@ -23,14 +26,21 @@ import { announce, reportingProblems, reportingTrust } from "./start-report.ts";
 
 export type { Daemon, StartResult };
 
-/** Loads everything without starting anything. Writes nothing. */
+/** Loads everything without starting anything. Writes nothing, and opens nothing that a daemon may have open. */
 export async function checkDeployment(options: DaemonOptions): Promise<readonly Problem[]> {
-  const built = await buildDaemon(options, { isPersistent: false });
+  const loaded = loadFor(options);
+  const built = await buildDaemon(options, { isPersistent: false, loaded });
   if (built.kind === "built") {
     await built.deployment.close();
     await built.kept.state.close();
   }
-  return built.problems;
+  return [...built.problems, ...storeProblems(loaded)];
+}
+
+function storeProblems({ config }: LoadedConfig): readonly Problem[] {
+  if (config === undefined) return [];
+  const { store, directory, file } = config;
+  return judgeStore(store, relative(directory, file));
 }
 
 /** Starts a daemon, or says everything that is in the way. */

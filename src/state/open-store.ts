@@ -11,6 +11,7 @@ import { createMemoryStore } from "./memory-store.ts";
 import { openPostgres } from "./postgres/open.ts";
 import { loadSqliteDriver } from "./sqlite/driver.ts";
 import { openSqliteFile } from "./sqlite/file.ts";
+import { findSqliteFault } from "./sqlite/header.ts";
 import { createSqliteStore } from "./sqlite/store.ts";
 import type { StoreConfig } from "./state-sections.ts";
 import type { Store } from "./store.ts";
@@ -65,6 +66,18 @@ async function openSqliteStore(
   if (opened.logDamage === undefined) return { problems: [problem] };
   const hint = `put back a copy of both, or go on without: agtp-keys repair --config ${shellWord(configPath)}`;
   return { problems: [{ ...problem, hint }] };
+}
+
+/** The reasons why a store could not be opened, as far as its file says them without being opened. */
+export function judgeStore({ driver, path }: StoreLocation, file: string): readonly Problem[] {
+  if (driver !== "sqlite" || !existsSync(path)) return [];
+  try {
+    const fault = findSqliteFault(path);
+    return fault === undefined ? [] : [{ file, key: "store.path", message: `"${path}" ${fault}` }];
+  } catch {
+    // It may be for the daemon's own user alone to read.
+    return [];
+  }
 }
 
 const DEFAULT_SCHEMA = "agtp";

@@ -1,12 +1,17 @@
 /** One check of a deployment names everything that is wrong with it, wherever that is, once. */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDeployment } from "../../src/app/daemon.ts";
 import { createLog } from "../../src/base/log.ts";
 import { isError, type Problem } from "../../src/base/problem.ts";
 import { initCommand } from "../../src/programs/init/command.ts";
-import { type DeploymentFiles, endpointFile, makeDeployment } from "../support/deployment.ts";
+import {
+  configFile,
+  type DeploymentFiles,
+  endpointFile,
+  makeDeployment,
+} from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { runIn } from "../support/terminal.ts";
 import {
@@ -308,6 +313,18 @@ describe("one check", () => {
     const mistakes = [DOUBTFUL[name] ?? { told: [] }];
     const found = await check(mistakes);
     expect(found.map(placeOf)).toEqual(toldOf(mistakes));
+  });
+
+  it("tells that the store is no database, which it does not open", async () => {
+    const files = {
+      "agtp-server.toml": configFile({ store: { driver: "sqlite", path: "state.db" } }),
+      "state.db": "octets of something else ".repeat(20),
+    };
+    const { configPath, directory } = makeDeployment(files);
+    const [problem] = (await checkDeployment({ configPath, env: {}, log: SILENT })).filter(isError);
+    const message = `"${join(directory, "state.db")}" is not a database`;
+    expect(problem).toEqual({ file: CONFIG, key: "store.path", message });
+    expect(readdirSync(directory)).not.toContain("state.db-wal");
   });
 
   it("tells nothing of whom is trusted without the key that makes the server an issuer", async () => {
