@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { valueAt } from "../base/json-value.ts";
 import type { Log } from "../base/log.ts";
 import type { Paced } from "../base/paced.ts";
-import { formatProblem, isError, type Problem } from "../base/problem.ts";
+import { boundedProblem, formatProblem, isError, type Problem } from "../base/problem.ts";
 import { createRedactor } from "../base/redaction.ts";
 import { codeOf, reasonOf, traceOf } from "../base/thrown.ts";
 import { environmentSecrets } from "../modules/openwop/host-agents.ts";
@@ -62,7 +62,7 @@ function portHint(key: string, code: string): { readonly hint?: string } {
 /** One line a problem, a problem a step. */
 export function* reportingProblems({ logger }: Log, problems: readonly Problem[]): Paced<void> {
   for (const problem of problems) {
-    const { file, key, message, hint } = problem;
+    const { file, key, message, hint } = boundedProblem(problem);
     const line = { event: "problem", file, key, problem: message, hint };
     if (isError(problem)) logger.error(line, formatProblem(problem));
     else logger.warn(line, formatProblem(problem));

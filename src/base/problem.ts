@@ -2,6 +2,7 @@
  * A start-up problem: something an operator wrote that cannot be served. Loaders collect all of
  * them and never throw for what is in a file.   AGTP-API "Validation Timing"
  */
+import { clip } from "./json-value.ts";
 
 /** One thing that is wrong with a file. */
 export interface Problem {
@@ -18,8 +19,20 @@ export interface Problem {
   readonly isPassing?: boolean;
 }
 
+const MAX_KEY_LENGTH = 256;
+const MAX_MESSAGE_LENGTH = 4_096;
+
+/** A problem that can be told: names in a file may be as long as the file. */
+export function boundedProblem(problem: Problem): Problem {
+  const { key, message } = problem;
+  if (key.length <= MAX_KEY_LENGTH && message.length <= MAX_MESSAGE_LENGTH) return problem;
+  const told = { key: clip(key, MAX_KEY_LENGTH), message: clip(message, MAX_MESSAGE_LENGTH) };
+  return { ...problem, ...told };
+}
+
 /** `endpoints/book_room.toml: endpoint.handler.url: must use https (hint)` */
-export function formatProblem(problem: Problem): string {
+export function formatProblem(written: Problem): string {
+  const problem = boundedProblem(written);
   const hint = problem.hint === undefined ? "" : ` (${problem.hint})`;
   // One of no file has no place: a worker that is gone, a machine.
   const words = [problem.file, problem.key, problem.message].filter((one) => one !== "");

@@ -13,4 +13,11 @@ describe("formatProblem", () => {
     expect(formatProblem(problem)).toBe(line);
     expect(describeProblem({ ...problem, severity: "warning" })).toBe(`warning: ${line}`);
   });
+
+  it("tells no more than the beginning of a name as long as its file", () => {
+    const long = "x".repeat(1_000_000);
+    const line = formatProblem({ file: "a.toml", key: long, message: `unknown key "${long}"` });
+    expect(line).toMatch(/^a\.toml: x{256}…: unknown key "x+…$/);
+    expect(line.length).toBeLessThan(5_000);
+  });
 });
