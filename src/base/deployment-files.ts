@@ -4,7 +4,7 @@
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
 import { type Dir, type Dirent, opendirSync, realpathSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced, sortPaced } from "./paced.ts";
 import { isWithin, realPath, relativePath } from "./paths.ts";
@@ -56,7 +56,7 @@ export function readDeploymentFiles(location: FilesLocation): DeploymentFiles {
 /** Reads files, one a step. */
 export function* readingFiles(location: FilesLocation): Paced<DeploymentFiles> {
   const listing = new Listing(location);
-  yield* listing.walk(resolve(location.directory, location.dir));
+  yield* listing.walkAll();
   const files: DeploymentFile[] = [];
   const problems = [...listing.problems];
   for (const path of yield* sortPaced(listing.paths, byCodeUnits)) {
@@ -93,6 +93,13 @@ class Listing {
   /** Relative to the deployment directory. */
   nameOf(path: string): string {
     return relativePath(this.#location.directory, path);
+  }
+
+  /** Adds the files of the directory that is asked for; not of the whole file system, which takes long. */
+  *walkAll(): Paced<void> {
+    const start = this.#start;
+    if (!this.#location.recursive || dirname(start) !== start) yield* this.walk(start);
+    else this.problems.push(this.#problem(start, "must be a directory of its own, is the root"));
   }
 
   /** Adds the files of a directory, and of those below it. */

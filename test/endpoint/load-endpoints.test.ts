@@ -206,6 +206,13 @@ describe("loadEndpoints", () => {
     expect(loaded.endpoints).toHaveLength(1);
   });
 
+  it("does not look through the whole file system", () => {
+    const { endpoints, problems } = load(makeDirectory({}), { endpointsDir: "/" });
+    expect(endpoints).toEqual([]);
+    const message = "must be a directory of its own, is the root";
+    expect(problems.map((one) => one.message)).toEqual([message]);
+  });
+
   it("warns of a missing directory, and refuses a missing one that was configured", () => {
     const directory = makeDirectory({});
     expect(load(directory).problems).toEqual([
