@@ -47,7 +47,7 @@ export function readResult(result: unknown): HandlerResult {
     };
   }
   if (!isAbsentOr("number", status)) throw new ProcessFault("the function's status is no number");
-  if (headers !== undefined && headers !== null && !isRecord(headers)) {
+  if (headers !== undefined && headers !== null && !isRecord(headers) && !isEmptyList(headers)) {
     throw new ProcessFault("the function's headers are no object");
   }
   return {
@@ -55,6 +55,11 @@ export function readResult(result: unknown): HandlerResult {
     ...(typeof status === "number" ? { status } : {}),
     ...(isRecord(headers) ? { headers: headers as Readonly<Record<string, string>> } : {}),
   };
+}
+
+/** An object without members is that in PHP and Lua, whose tables and lists are one. */
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 function isAbsentOr(type: string, value: unknown): boolean {
