@@ -87,6 +87,7 @@ const NO_CONTRACTS: AssembledDeployment["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],
   activeFor: () => undefined,
+  *eachOpen() {},
   openOf: () => [],
   ofAgent: () => [],
   revisionOf: () => 0,

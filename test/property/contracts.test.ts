@@ -220,7 +220,7 @@ class World {
       for (const id of this.#gone) {
         if (registers.find(id) !== undefined) this.wrong.push(`${id} is known at ${own}`);
       }
-      const open = registers.openOnes().map(({ synthesisId }) => synthesisId);
+      const open = [...registers.eachOpen()].map(({ synthesisId }) => synthesisId);
       const wanted = stored.filter((one) => isOpen(one) && one.expiresAt > this.clock.at);
       if (
         String(open.toSorted()) !== String(wanted.map(({ synthesisId }) => synthesisId).toSorted())

@@ -120,7 +120,7 @@ export interface AssembledDeployment {
   /** Contracts that can be called. */
   readonly contracts: Pick<
     ContractRegister,
-    "active" | "activeFor" | "present" | "openOf" | "ofAgent" | "revisionOf"
+    "active" | "activeFor" | "eachOpen" | "present" | "openOf" | "ofAgent" | "revisionOf"
   >;
   readonly negotiation: Negotiation;
   readonly directory: AgentDirectory;

@@ -4,17 +4,18 @@
  */
 
 import { shareBody } from "../../base/kept-text.ts";
-import { mapPaced, type Paced } from "../../base/paced.ts";
+import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
+import { whileServing } from "../../dispatch/process-state.ts";
 import { notFound } from "../../dispatch/refusals/refusal.ts";
 import { listingTools, toolEntry } from "../../dispatch/tools/tool.ts";
-import { contractEntry } from "../../endpoint/contract.ts";
+import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 import { patternEntry } from "../../endpoint/project.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { DiscoveryContext } from "./config.ts";
-import { answerWith, arrayOf, type Builtin, Listing } from "./inventory.ts";
+import { answerWith, arrayOf, type Builtin, Listing, sharing } from "./inventory.ts";
 
 /** A bare array of contracts. */
 export function contractsBuiltin(context: DiscoveryContext): Builtin {
@@ -27,11 +28,20 @@ export function contractsBuiltin(context: DiscoveryContext): Builtin {
     ]),
     handler: ({ agentId }, { caller }) => {
       const { contracts } = context.deployment();
-      if (seesAll(caller)) return answerWith(contracts.active(), contractEntry, context);
+      if (seesAll(caller)) {
+        const listing = sharing(listingActive(contracts.eachOpen()));
+        return Promise.resolve(whileServing(context)(listing)).then((body) => ({ body }));
+      }
       const own = agentId === undefined ? [] : contracts.active(agentId);
       return answerWith(own, contractEntry, context);
     },
   };
+}
+
+/** Of everybody, the newest first, in steps: there may be very many. */
+function* listingActive(open: Iterable<Contract>): Paced<readonly object[]> {
+  const active = yield* filterPaced(open, ({ state }) => state === "active");
+  return yield* mapPaced(active.reverse(), contractEntry);
 }
 
 /**

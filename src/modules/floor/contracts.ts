@@ -3,6 +3,9 @@
  * operator, the operator's sweep of stale ones, and INSPECT of a contract or of an attempt.
  * 400 malformed · 403 somebody else's · 404 no such contract or attempt.   AGTP-API §10.1.4
  */
+import { inGroups } from "../../base/groups.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { Paced } from "../../base/paced.ts";
 import { INSPECT_ALL, seesAll } from "../../dispatch/caller/caller.ts";
 import {
   actorOf,
@@ -13,7 +16,14 @@ import {
 import { endContract } from "../../dispatch/contracts/end-contracts.ts";
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
-import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
+import { payerOf } from "../../dispatch/rates/rates.ts";
+import {
+  badRequest,
+  forbidden,
+  notFound,
+  type Refusal,
+  rateLimited,
+} from "../../dispatch/refusals/refusal.ts";
 import { floorResult } from "../../dispatch/routes/floor.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import { type Contract, contractDetails } from "../../endpoint/contract.ts";
@@ -87,7 +97,7 @@ export async function sweepContracts(
   call: Call,
   exchange: ExchangeView,
 ): Promise<Answer> {
-  const { config, state, recipes } = context;
+  const { config, state, recipes, work } = context;
   if (!seesAll(exchange.caller)) {
     return forbidden("operator-scope-required", `the sweep needs the scope ${INSPECT_ALL}`, {
       scope: INSPECT_ALL,
@@ -98,28 +108,26 @@ export async function sweepContracts(
     const message = 'mode must be "grandfather" or "invalidate"';
     return badRequest("invalid-sweep-mode", message, { parameter: "mode" });
   }
-  const examined = state.contracts
-    .openOnes()
-    .map((contract) => ({ contract, disposition: dispositionOf(contract, recipes, mode) }));
-  const stale = examined.flatMap(({ contract, disposition }) =>
-    disposition === "evicted" ? [contract] : [],
-  );
-  // At once, whatever is running: no step of theirs is taken after this.
-  const evicted = await state.contracts.evict(stale.map(({ synthesisId }) => synthesisId));
+  const owner = payerOf(exchange);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const sweeping = sweepingOver(state.contracts.eachOpen(), recipes, mode);
+  const { entries, staleCount, stale } = await work.pace(sweeping, owner, call.signal);
+  const record = createContractRecorder(context);
   const actor = actorOf(call, exchange);
-  const events = stale
-    .filter(({ synthesisId }) => evicted.has(synthesisId))
-    .map((contract) => ({ type: "rcns_release", contract, ...STALE, ...actor }) as const);
-  const auditIds =
-    events.length === 0 ? [] : await createContractRecorder(context)(events, { call, exchange });
+  const auditIds = await inGroups(stale, async (group) => {
+    // Whatever is running: no step of theirs is taken after this.
+    const evicted = await state.contracts.evict(group.map(({ synthesisId }) => synthesisId));
+    const events = group
+      .filter(({ synthesisId }) => evicted.has(synthesisId))
+      .map((contract) => ({ type: "rcns_release", contract, ...STALE, ...actor }) as const);
+    return events.length === 0 ? [] : record(events, { call, exchange });
+  });
   return floorResult(call, {
     mode,
     swept_at: new Date().toISOString(),
-    examined_count: examined.length,
-    stale_count: examined.filter(({ disposition }) => disposition !== "unchanged").length,
-    contracts: examined.map(({ contract, disposition }) =>
-      sweepEntry(contract, recipes, disposition),
-    ),
+    examined_count: entries.length,
+    stale_count: staleCount,
+    contracts: entries,
     audit_ids: auditIds,
   });
 }
@@ -128,11 +136,40 @@ const STALE = { reason: "policy-change-invalidation" };
 
 type Disposition = "unchanged" | "grandfathered" | "evicted";
 
+type Mode = "grandfather" | "invalidate";
+
+interface Sweep {
+  /** Of all contracts, as they are told. */
+  readonly entries: readonly JsonRecord[];
+  readonly staleCount: number;
+  /** The contracts that go. */
+  readonly stale: readonly Contract[];
+}
+
+/** Looks at contracts, one a step. */
+function* sweepingOver(
+  contracts: Iterable<Contract>,
+  recipes: ReadonlyMap<string, Recipe>,
+  mode: Mode,
+): Paced<Sweep> {
+  const entries: JsonRecord[] = [];
+  const stale: Contract[] = [];
+  let staleCount = 0;
+  for (const contract of contracts) {
+    const disposition = dispositionOf(contract, recipes, mode);
+    entries.push(sweepEntry(contract, recipes, disposition));
+    if (disposition !== "unchanged") staleCount += 1;
+    if (disposition === "evicted") stale.push(contract);
+    yield;
+  }
+  return { entries, staleCount, stale };
+}
+
 /** A contract without a lineage has no version to compare. */
 function dispositionOf(
   { lineage }: Contract,
   recipes: ReadonlyMap<string, Recipe>,
-  mode: "grandfather" | "invalidate",
+  mode: Mode,
 ): Disposition {
   if (lineage === undefined) return "unchanged";
   if (recipes.get(lineage.recipe_name)?.version === lineage.recipe_version) return "unchanged";
@@ -143,7 +180,7 @@ function sweepEntry(
   { synthesisId, agentId, endpoint, lineage }: Contract,
   recipes: ReadonlyMap<string, Recipe>,
   disposition: Disposition,
-): Record<string, unknown> {
+): JsonRecord {
   const current = lineage === undefined ? null : recipes.get(lineage.recipe_name)?.version;
   return {
     synthesis_id: synthesisId,

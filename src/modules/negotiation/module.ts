@@ -3,6 +3,8 @@
  * that negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
  * AGTP-API §10
  */
+import { inGroups } from "../../base/groups.ts";
+import { inSlices, mapPaced } from "../../base/paced.ts";
 import {
   createContractRecorder,
   recordAccepted,
@@ -119,9 +121,8 @@ async function endLeftContracts({ context, record }: NegotiationParts): Promise<
     const explanation = `the catalog has no method ${gone.method} any more`;
     return [{ contract, state: "revoked", reason: "catalog-method-removed", explanation }];
   };
-  const ends: ContractEnd[] = [];
-  for (const contract of register.eachOpen()) ends.push(...endOf(contract));
-  const ended = await endContracts({ register, record }, ends);
+  const ends = (await inSlices(mapPaced(register.eachOpen(), endOf))).flat();
+  const ended = await inGroups(ends, (group) => endContracts({ register, record }, group));
   for (const { contract, state, explanation } of ended) {
     if (state !== "revoked") continue;
     const { synthesisId, agentId } = contract;

@@ -89,23 +89,16 @@ export class ContractRegister {
     return isOpen(contract) ? { kind: "usable", contract } : { kind: "over", contract };
   }
 
-  /** Every contract that can be called or accepted; the oldest first. */
-  openOnes(): readonly Contract[] {
-    return [...this.eachOpen()];
-  }
-
-  /** Each of them in its turn, as there may be very many. */
+  /** Each contract that can be called or accepted, in its turn, as there may be very many; the oldest first. */
   *eachOpen(): Generator<Contract> {
     for (const contract of this.#contracts.each()) {
       if (isOpen(asItIs(contract, this.now()))) yield contract;
     }
   }
 
-  /** The active contracts of an agent, or of all of them; the newest first. */
-  active(agentId?: string): readonly Contract[] {
-    const contracts =
-      agentId === undefined ? this.#contracts.values() : this.#contracts.ofOwner(agentId);
-    return this.#asTheyAre(contracts)
+  /** The active contracts of an agent, the newest first. */
+  active(agentId: string): readonly Contract[] {
+    return this.#asTheyAre(this.#contracts.ofOwner(agentId))
       .filter(({ state }) => state === "active")
       .reverse();
   }

@@ -163,7 +163,7 @@ describe("a contract that two nodes end in the same moment", () => {
     const files = { "catalog/methods.json": JSON.stringify(catalog) };
     const nodes = await Promise.all([openNode(store, { files }), openNode(store, { files })]);
     await vi.waitFor(async () => {
-      expect(nodes.map(({ state }) => state.contracts.openOnes())).toEqual([[], []]);
+      expect(nodes.map(({ state }) => [...state.contracts.eachOpen()])).toEqual([[], []]);
       expect(await eventsOf(nodes[0])).toContain("rcns_release");
     }, PATIENCE);
     await Promise.all(nodes.map(({ state }) => state.ledger.settled()));

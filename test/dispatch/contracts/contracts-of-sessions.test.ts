@@ -45,7 +45,7 @@ async function openEnding(tables: Readonly<Record<string, object>> = {}): Promis
 }
 
 function openContracts({ state }: TestServer): readonly unknown[] {
-  return state.contracts.openOnes();
+  return [...state.contracts.eachOpen()];
 }
 
 // AGTP-API §10.8

@@ -79,7 +79,7 @@ describe("ContractRegister", () => {
     await register.change("syn-1", state, "because");
     expect(register.present("syn-1", "alice").kind).toBe("over");
     expect(register.find("syn-1")).toMatchObject({ state, reason: "because" });
-    expect(register.active()).toEqual([]);
+    expect(register.active("alice")).toEqual([]);
   });
 
   it("is over when its time is, and forgotten when its tombstone's is", async () => {
@@ -127,15 +127,15 @@ describe("ContractRegister", () => {
     await evicting;
   });
 
-  it("lists the newest first, of one agent or of all", async () => {
+  it("lists the newest of an agent first, and gives all in their order", async () => {
     const { register } = await open();
     await register.add(contract("syn-1"));
     await register.add(contract("syn-2", { agentId: "bob", issuedAt: 1 }));
     await register.add(contract("syn-3", { issuedAt: 2 }));
-    const ids = (agentId?: string) =>
-      register.active(agentId).map(({ synthesisId }) => synthesisId);
-    expect(ids("alice")).toEqual(["syn-3", "syn-1"]);
-    expect(ids()).toEqual(["syn-3", "syn-2", "syn-1"]);
+    const ids = (contracts: Iterable<Contract>) =>
+      Array.from(contracts, ({ synthesisId }) => synthesisId);
+    expect(ids(register.active("alice"))).toEqual(["syn-3", "syn-1"]);
+    expect(ids(register.eachOpen())).toEqual(["syn-1", "syn-2", "syn-3"]);
   });
 
   // AGTP-API §10.1.1
