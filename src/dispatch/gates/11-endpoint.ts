@@ -7,6 +7,8 @@
  */
 import { isExemptFromLifecycle } from "../../catalog/catalog.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import type { Caller } from "../caller/caller.ts";
+import type { Peer } from "../caller/peer.ts";
 import type { Exchange } from "../exchange.ts";
 import {
   agentUnauthenticated,
@@ -36,7 +38,7 @@ export function endpointGate({
     const presented = exchange.route;
     // Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5
     if (presented === undefined) resolveRoute(exchange, registry);
-    if (tokenMethods.has(method) && caller.principalId === undefined) {
+    if (lacksToken(method, caller, tokenMethods)) {
       return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
     }
     const { inactiveRefusal } = exchange;
@@ -49,6 +51,15 @@ export function endpointGate({
   };
 }
 
+/** Tells whether a method needs a principal, and the caller has none. */
+export function lacksToken(
+  method: string,
+  { principalId }: Caller,
+  tokenMethods: ReadonlySet<string>,
+): boolean {
+  return principalId === undefined && tokenMethods.has(method);
+}
+
 /** Finds the route of the pair; without one, that of an earlier pair is none either. */
 export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
   const match = registry.find(exchange.method, exchange.path);
@@ -57,9 +68,16 @@ export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Rout
 }
 
 /** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */
+export function isWithheld(
+  { startsWork }: Pick<Route, "startsWork">,
+  { principalId }: Caller,
+  { isAnybody }: Pick<Peer, "isAnybody">,
+): boolean {
+  return startsWork === true && isAnybody === true && principalId === undefined;
+}
+
 function refuseAnybody({ peer, caller }: Exchange, route: Route): Refusal | undefined {
-  if (route.startsWork !== true || peer.isAnybody !== true) return undefined;
-  if (caller.principalId !== undefined) return undefined;
+  if (!isWithheld(route, caller, peer)) return undefined;
   const message = "agents and tasks are not started for HTTP clients that nobody vouches for";
   return authorizationRequired("credentials-missing", message);
 }

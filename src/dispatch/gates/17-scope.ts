@@ -3,6 +3,7 @@
  * 262 `scope-required` with neither a claim nor a document · 455 the missing scopes · 403 for what is an
  * agent's own affair, and is not delegated.   AGTP-API §6.4 "required_scopes", §8.7
  */
+import type { Caller } from "../caller/caller.ts";
 import { delegationForbidden } from "../refusals/delegation-refusals.ts";
 import {
   authorizationRequired,
@@ -23,9 +24,8 @@ export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
       return delegationForbidden("not-delegable", message);
     }
     const { requiredScopes } = route;
-    if (route.tier === "A" && requiredScopes.length === 0) return undefined;
     const { authority } = caller;
-    if (scopeRequiredForInvocation && authority.source === "none") {
+    if (scopeRequiredForInvocation && lacksClaim(route, caller)) {
       const message = "this endpoint needs an Authority-Scope header";
       return authorizationRequired("scope-required", message, {
         details: { required_scopes: requiredScopes },
@@ -35,6 +35,14 @@ export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
     const missing = requiredScopes.filter((scope) => !authority.covers(scope));
     return missing.length === 0 ? undefined : refuse(requiredScopes, missing);
   };
+}
+
+/** Tells whether a route is for claimed scopes, and the caller has neither a claim nor a document. */
+export function lacksClaim(
+  { tier, requiredScopes }: Pick<Route, "tier" | "requiredScopes">,
+  { authority }: Caller,
+): boolean {
+  return authority.source === "none" && (tier !== "A" || requiredScopes.length > 0);
 }
 
 interface LastMissing {

@@ -4,6 +4,8 @@
  */
 import type { Caller } from "../caller/caller.ts";
 import type { Peer } from "../caller/peer.ts";
+import { isWithheld, lacksToken } from "../gates/11-endpoint.ts";
+import { lacksClaim } from "../gates/17-scope.ts";
 import type { Route } from "./route.ts";
 
 /** The caller of a list, and its connection. */
@@ -24,12 +26,9 @@ type Callable = Pick<Route, "method" | "tier" | "startsWork" | "requiredScopes">
 
 /** Looks at what is known of a caller before it asks; its input and its standing are not. */
 export function mayCall(route: Callable, { caller, peer }: Candidate, rules: CallRules): boolean {
-  const { authority, principalId } = caller;
-  if (principalId === undefined) {
-    if (rules.tokenMethods.has(route.method)) return false;
-    if (route.startsWork && peer.isAnybody === true) return false;
-  }
-  const needsClaim = route.tier !== "A" || route.requiredScopes.length > 0;
-  if (needsClaim && rules.scopeRequiredForInvocation && authority.source === "none") return false;
-  return route.requiredScopes.every((scope) => authority.covers(scope));
+  const { tokenMethods, scopeRequiredForInvocation } = rules;
+  if (lacksToken(route.method, caller, tokenMethods) || isWithheld(route, caller, peer))
+    return false;
+  if (scopeRequiredForInvocation && lacksClaim(route, caller)) return false;
+  return route.requiredScopes.every((scope) => caller.authority.covers(scope));
 }
