@@ -60,6 +60,11 @@ export interface PlanFailure {
   readonly log: readonly LogEntry[];
 }
 
+/** Explains why more scopes would be needed. */
+export function explainScopes(missing: readonly string[]): string {
+  return `the composed behaviour needs ${missing.join(", ")}, which the agent does not hold`;
+}
+
 export interface PlanLimits {
   /** The most steps that it may have; never more than the policy allows. */
   readonly maxSteps?: number;

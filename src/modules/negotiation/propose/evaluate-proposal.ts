@@ -20,12 +20,13 @@ import { methodViolation } from "../../../dispatch/refusals/refuse-method.ts";
 import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
 import { checkReservation } from "../../../endpoint/method-rule.ts";
 import { readProposedSemantic } from "../../../endpoint/semantic-block.ts";
-import type {
-  PlanFailure,
-  Proposal,
-  ScopeCheck,
-  SynthesisPlan,
-  Synthesizer,
+import {
+  explainScopes,
+  type PlanFailure,
+  type Proposal,
+  type ScopeCheck,
+  type SynthesisPlan,
+  type Synthesizer,
 } from "../../../endpoint/synthesis-plan.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { NegotiationContext } from "../config.ts";
@@ -146,9 +147,8 @@ function synthesize(
 
 /** 262: the scopes that the steps need and the agent does not hold, of which there is one at least. */
 export function scopeRequired(missing: readonly string[]): Refusal {
-  const message = `the composed behaviour needs ${missing.join(", ")}, which the agent does not hold`;
   const [scope = ""] = missing;
-  return authorizationRequired("scope-required", message, {
+  return authorizationRequired("scope-required", explainScopes(missing), {
     scope,
     details: { missing_scopes: missing },
   });

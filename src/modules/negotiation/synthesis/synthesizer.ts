@@ -8,6 +8,7 @@ import { type Paced, sortPaced } from "../../../base/paced.ts";
 import type { EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
 import {
+  explainScopes,
   type MissingParts,
   type PlanFailure,
   type PlanLimits,
@@ -175,7 +176,7 @@ function scopeRequired(
   log: PlanFailure["log"],
 ): PlanFailure {
   const scopes = requiredScopes.filter((scope) => !authority.covers(scope));
-  const explanation = `the composed behaviour needs ${scopes.join(", ")}, which the agent does not hold`;
+  const explanation = explainScopes(scopes);
   const missing = { ...NOTHING_MISSING, scopes };
   return { kind: "failure", reason: "scope-required", explanation, missing, log };
 }
