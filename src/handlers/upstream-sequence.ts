@@ -3,6 +3,7 @@
  * stream. An item that is cut off, or none, spoils the answer: nobody is given a part of it for the whole.
  * RFC 7464, HTML "Server-sent events", OAS 3.2.0 §4.14.2.1
  */
+import { EventReader, type StreamEvent } from "../base/event-stream.ts";
 import { ANSWER_BOUNDS, excessInWords } from "../base/json-bounds.ts";
 import { CLOSE_BRACKET, COMMA, mayBeJson, OPEN_BRACKET } from "../base/json-octets.ts";
 
@@ -43,61 +44,15 @@ function isBlank(octet: number): boolean {
   return octet === 0x20 || octet === 0x0a || octet === 0x0d || octet === 0x09;
 }
 
-/** An event with the fields that it was sent with. */
-interface StreamEvent {
-  readonly event?: string;
-  readonly data?: string;
-  readonly id?: string;
-  readonly retry?: number;
-}
-
-/** The events of a stream that has ended; one without data is none, nor is one that no empty line ends. */
+/** The events of a stream that has ended; one that no empty line ends is none. */
 export function readEvents(text: string): Sequence<readonly StreamEvent[]> {
   const list: StreamEvent[] = [];
-  let event: StreamEvent = {};
   let fields = 0;
-  for (const line of linesOf(text)) {
-    if (line !== "") {
-      event = withField(event, line);
-      continue;
-    }
-    if (event.data !== undefined) {
-      list.push(event);
-      fields += Object.keys(event).length;
-      const isMore = fields > ANSWER_BOUNDS.members;
-      if (isMore) return { fault: excessInWords("members", ANSWER_BOUNDS) ?? "" };
-    }
-    event = {};
+  for (const event of new EventReader().push(text)) {
+    list.push(event);
+    fields += Object.keys(event).length;
+    const isMore = fields > ANSWER_BOUNDS.members;
+    if (isMore) return { fault: excessInWords("members", ANSWER_BOUNDS) ?? "" };
   }
   return { list };
-}
-
-/** The lines that have ended. */
-function* linesOf(text: string): Generator<string> {
-  const ending = /\r\n|\n|\r/g;
-  let from = 0;
-  for (let found = ending.exec(text); found !== null; found = ending.exec(text)) {
-    yield text.slice(from, found.index);
-    from = ending.lastIndex;
-  }
-}
-
-const RETRY = /^\d{1,15}$/;
-
-function withField(event: StreamEvent, line: string): StreamEvent {
-  const colon = line.indexOf(":");
-  const name = colon === -1 ? line : line.slice(0, colon);
-  const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
-  switch (name) {
-    case "data":
-      return { ...event, data: event.data === undefined ? value : `${event.data}\n${value}` };
-    case "event":
-      return { ...event, event: value };
-    case "id":
-      return value.includes("\0") ? event : { ...event, id: value };
-    case "retry":
-      return RETRY.test(value) ? { ...event, retry: Number(value) } : event;
-    default:
-      return event;
-  }
 }

@@ -3,6 +3,7 @@
  * stream that is not there, breaks off, says nothing or never ends is all the same to the run. What is
  * heard before the run is known here waits until it is.   Agent Connect Protocol "RunOutputStream"
  */
+import { EventReader, type StreamEvent } from "../../../base/event-stream.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { octetSlices } from "../../../base/octet-slices.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
@@ -14,8 +15,13 @@ import type { RunEvent } from "./run.ts";
 type RecordEvents = (events: readonly RunEvent[]) => Promise<void>;
 
 const MAX_STREAM_BYTES = 16_777_216;
+/** An event beyond this ends the reading. */
+const MAX_EVENT_LENGTH = 262_144;
 /** More than is ever kept of a run. */
 const MAX_WAITING = 1_000;
+
+/** The keep-alive of ACP servers is a colon without an end of line, which sticks to the line that follows. */
+const STUCK_KEEP_ALIVE = /^:+(?=(?:id|event|data|retry):)/;
 
 /** A stream that is listened to. No promise of it rejects. */
 export class RunStream {
@@ -65,16 +71,16 @@ export class RunStream {
 
   /** Tells whether all of it was heard. */
   async #listen({ body }: AcpResponse): Promise<boolean> {
-    const parser = new EventStreamParser();
+    const reader = new EventReader((line) => line.replace(STUCK_KEEP_ALIVE, ""));
     const decoder = new TextDecoder("utf-8");
     let length = 0;
     for await (const chunk of octetSlices(body as AsyncIterable<Buffer>)) {
       length += chunk.length;
-      const frames = parser.push(decoder.decode(chunk, { stream: true }));
-      const events = frames.flatMap(({ event, data }) => this.#read(event, data) ?? []);
+      const told = [...reader.push(decoder.decode(chunk, { stream: true }))];
+      const events = told.flatMap((event) => this.#read(event) ?? []);
       if (events.length > 0) await this.#take(events);
       // Leaving the loop destroys the body, and the connection with it.
-      if (parser.isOverlong || length > MAX_STREAM_BYTES) return false;
+      if (reader.length > MAX_EVENT_LENGTH || length > MAX_STREAM_BYTES) return false;
     }
     return !this.#isOverflown;
   }
@@ -86,8 +92,8 @@ export class RunStream {
     this.#waiting.push(...events.slice(0, room));
   }
 
-  /** The events of a frame; how a run ended is found out by asking. */
-  #read(name: string, data: string): RunEvent | undefined {
+  /** The event that is told of a run; how it ended is found out by asking. */
+  #read({ event: name, data = "" }: StreamEvent): RunEvent | undefined {
     const { value } = parseBoundedJson(this.#client.shield(data)) as { readonly value?: unknown };
     if (!isRecord(value)) return undefined;
     const { run_id: runId } = value;
@@ -105,82 +111,3 @@ export class RunStream {
 }
 
 function ignore(): void {}
-
-interface StreamFrame {
-  /** `message` unless the server named it. */
-  readonly event: string;
-  readonly data: string;
-}
-
-/** A frame beyond this ends the reading. */
-export const MAX_FRAME_LENGTH = 262_144;
-
-const STUCK_KEEP_ALIVE = /^:+(?=(?:id|event|data|retry):)/;
-
-/**
- * Reads `text/event-stream` as ACP servers write it, in any chunks. Their keep-alive is a colon without
- * an end of line, which sticks to the line that follows; it is taken off. Nothing is kept beyond one
- * frame of bounded length.   HTML "Server-sent events"
- */
-export class EventStreamParser {
-  /** The beginning of a line. */
-  #rest = "";
-  /** A CR has ended a line; the LF that may follow is its other half. */
-  #isBehindCr = false;
-  #data: string[] = [];
-  #length = 0;
-  #event = "";
-  #isOverlong = false;
-
-  /** A frame was too long, and nothing is read any more. */
-  get isOverlong(): boolean {
-    return this.#isOverlong;
-  }
-
-  /** The frames that are complete with this chunk. */
-  push(chunk: string): readonly StreamFrame[] {
-    if (this.#isOverlong || chunk === "") return [];
-    const text = this.#isBehindCr && chunk.startsWith("\n") ? chunk.slice(1) : chunk;
-    this.#isBehindCr = chunk.endsWith("\r");
-    const frames = this.#takeLines(text);
-    if (this.#rest.length + this.#length > MAX_FRAME_LENGTH) this.#isOverlong = true;
-    return frames;
-  }
-
-  #takeLines(text: string): readonly StreamFrame[] {
-    const frames: StreamFrame[] = [];
-    // The rest of earlier chunks, which may be of one character each, is not looked at again.
-    const lines = /[\r\n]/.test(text) ? text.split(/\r\n|\n|\r/) : [text];
-    const rest = lines.pop() ?? "";
-    for (const line of lines) {
-      const frame = this.#take(this.#rest + line);
-      if (frame !== undefined) frames.push(frame);
-      this.#rest = "";
-    }
-    this.#rest += rest;
-    return frames;
-  }
-
-  #take(written: string): StreamFrame | undefined {
-    if (written === "") return this.#finish();
-    const line = written.replace(STUCK_KEEP_ALIVE, "");
-    const colon = line.indexOf(":");
-    if (colon === 0) return undefined;
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    if (field === "event") this.#event = value.slice(0, 128);
-    if (field !== "data" || this.#length > MAX_FRAME_LENGTH) return undefined;
-    this.#data.push(value);
-    this.#length += value.length + 1;
-    return undefined;
-  }
-
-  #finish(): StreamFrame | undefined {
-    const [data, event] = [this.#data, this.#event];
-    this.#data = [];
-    this.#event = "";
-    this.#length = 0;
-    if (data.length === 0) return undefined;
-    return { event: event === "" ? "message" : event, data: data.join("\n") };
-  }
-}

@@ -1,0 +1,79 @@
+/** Events of `text/event-stream`, in any chunks.   HTML "Server-sent events" */
+
+/** An event with the fields that it was sent with. */
+export interface StreamEvent {
+  readonly event?: string;
+  readonly data?: string;
+  readonly id?: string;
+  readonly retry?: number;
+}
+
+/** Nothing is kept but the event that is not complete. */
+export class EventReader {
+  readonly #mend: (line: string) => string;
+  /** The beginning of a line. */
+  #rest = "";
+  /** A CR has ended a line; the LF that may follow is its other half. */
+  #isBehindCr = false;
+  #event: StreamEvent = {};
+
+  /** Lines are mended before they are read. */
+  constructor(mend: (line: string) => string = (line) => line) {
+    this.#mend = mend;
+  }
+
+  /** The characters that are kept. */
+  get length(): number {
+    const { event = "", data = "" } = this.#event;
+    return this.#rest.length + event.length + data.length;
+  }
+
+  /** The events that are complete with a chunk, to be taken to the last one; one without data is none. */
+  push(chunk: string): Iterable<StreamEvent> {
+    if (chunk === "") return [];
+    const text = this.#isBehindCr && chunk.startsWith("\n") ? chunk.slice(1) : chunk;
+    this.#isBehindCr = chunk.endsWith("\r");
+    // The rest of earlier chunks, which may be of one character each, is not looked at again.
+    if (/[\r\n]/.test(text)) return this.#take(text);
+    this.#rest += text;
+    return [];
+  }
+
+  *#take(text: string): Generator<StreamEvent> {
+    const ending = /\r\n|\n|\r/g;
+    let from = 0;
+    for (let found = ending.exec(text); found !== null; found = ending.exec(text)) {
+      const line = this.#rest + text.slice(from, found.index);
+      this.#rest = "";
+      from = ending.lastIndex;
+      if (line !== "") {
+        this.#event = withField(this.#event, this.#mend(line));
+        continue;
+      }
+      const event = this.#event;
+      this.#event = {};
+      if (event.data !== undefined) yield event;
+    }
+    this.#rest = text.slice(from);
+  }
+}
+
+const RETRY = /^\d{1,15}$/;
+
+function withField(event: StreamEvent, line: string): StreamEvent {
+  const colon = line.indexOf(":");
+  const name = colon === -1 ? line : line.slice(0, colon);
+  const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+  switch (name) {
+    case "data":
+      return { ...event, data: event.data === undefined ? value : `${event.data}\n${value}` };
+    case "event":
+      return { ...event, event: value };
+    case "id":
+      return value.includes("\0") ? event : { ...event, id: value };
+    case "retry":
+      return RETRY.test(value) ? { ...event, retry: Number(value) } : event;
+    default:
+      return event;
+  }
+}

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { EventReader } from "../../src/base/event-stream.ts";
+import { cpuMs } from "../support/cpu-time.ts";
+
+describe("EventReader", () => {
+  const stream =
+    'id: 1\nevent: agent_event\ndata: {"a":1}\n\n:id: 2\r\nevent: b\r\ndata: x\r\ndata: y\r\n\r\n';
+
+  it("reads events in whatever pieces they come, in lines that are mended", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (cuts) => {
+        const reader = new EventReader((line) => line.replace(/^:/, ""));
+        const at = [0, ...cuts.toSorted((a, b) => a - b), stream.length];
+        const events = at
+          .slice(1)
+          .flatMap((end, index) => [...reader.push(stream.slice(at[index], end))]);
+        expect(events).toEqual([
+          { id: "1", event: "agent_event", data: '{"a":1}' },
+          { id: "2", event: "b", data: "x\ny" },
+        ]);
+        expect(reader.length).toBe(0);
+      }),
+    );
+  });
+
+  // HTML §9.2.6: a CR ends a line by itself
+  it.each([
+    ["data:test\r\ndata\ndata:test\r\n\r", ["test\n\ntest"]],
+    ["data: x\r\rdata: y\r\r", ["x", "y"]],
+    [" data: x\rdata:  y\r: z\r\r", [" y"]],
+    ["data\r\r", [""]],
+    ["data: x\r", []],
+  ])(
+    "has the events of %j as soon as they are there, in one piece and by characters",
+    (text, told) => {
+      for (const pieces of [[text], [...text]]) {
+        const reader = new EventReader();
+        const events = pieces.flatMap((piece) => [...reader.push(piece)]);
+        expect(events.map(({ data }) => data)).toEqual(told);
+        expect([...reader.push("\n")]).toEqual([]);
+      }
+    },
+  );
+
+  it("says how much it keeps of an event", () => {
+    const reader = new EventReader();
+    for (const chunk of ["data: ab", "c\nevent: d\n", "da"])
+      expect([...reader.push(chunk)]).toEqual([]);
+    expect(reader.length).toBe("abc".length + "d".length + "da".length);
+  });
+
+  it("takes as long for an event of single characters as for its length", () => {
+    const quickest = (length: number): number => {
+      const times = Array.from({ length: 3 }, () => {
+        const reader = new EventReader();
+        const startedAt = cpuMs();
+        for (let at = 0; at < length; at += 1) [...reader.push("x")];
+        return cpuMs() - startedAt;
+      });
+      return Math.min(...times);
+    };
+    quickest(2_000);
+    expect(quickest(512_000)).toBeLessThan(4 * 8 * quickest(64_000));
+  });
+
+  it("never throws", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: fc.constantFrom(":", "\n", "\r", "data", " ", "x") })),
+        (chunks) => {
+          const reader = new EventReader();
+          for (const chunk of chunks) [...reader.push(chunk)];
+        },
+      ),
+    );
+  });
+});
