@@ -1,7 +1,6 @@
 /**
- * Writes and signs certificates. The library that writes the server's own cannot write these: it
- * cuts off an object identifier with a number above 2^53, which every extension of AGTP has.
- * RFC 5280 §4
+ * Writes and signs certificates. The libraries that could cut off an object identifier with a number above
+ * 2^53, which every extension of AGTP has.   RFC 5280 §4
  */
 import {
   createHash,
@@ -25,6 +24,9 @@ import {
 } from "./certificate-der.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
 
+/** A server's own certificate is its CA, too. */
+type Role = "authority" | "client" | "server";
+
 interface CertificateContent {
   readonly issuer: CertificateIssuer;
   /** A Name in DER. */
@@ -33,7 +35,7 @@ interface CertificateContent {
   /** Milliseconds since the epoch. */
   readonly notBefore: number;
   readonly notAfter: number;
-  readonly role: "authority" | "client";
+  readonly role: Role;
   /** Beside those of the role. */
   readonly extensions: readonly EncodedExtension[];
 }
@@ -52,9 +54,10 @@ const KEY_IDENTIFIER_TAG = 0x80;
 const TRUE = Buffer.from([DerTag.boolean, 1, 0xff]);
 const VERSION_3 = encodeElement(DerTag.context0, Buffer.from([DerTag.integer, 1, 2]));
 const NO_PATH_BELOW = Buffer.from([DerTag.integer, 1, 0]);
-/** BIT STRINGs: keyCertSign and cRLSign; digitalSignature. */
+/** BIT STRINGs: keyCertSign and cRLSign; digitalSignature; digitalSignature and keyCertSign. */
 const SIGNS_CERTIFICATES = Buffer.from([DerTag.bitString, 2, 1, 0x06]);
 const SIGNS = Buffer.from([DerTag.bitString, 2, 7, 0x80]);
+const SIGNS_BOTH = Buffer.from([DerTag.bitString, 2, 2, 0x84]);
 
 const SET = 0x31;
 const NAME_ATTRIBUTES = { CN: "2.5.4.3", O: "2.5.4.10", OU: "2.5.4.11" } as const;
@@ -110,10 +113,9 @@ function extensionsOf({
   extensions,
 }: CertificateContent): readonly EncodedExtension[] {
   const subjectKey = encodeElement(DerTag.octetString, keyIdentifierOf(publicKey));
-  const standard = role === "authority" ? AUTHORITY_EXTENSIONS : CLIENT_EXTENSIONS;
   const { keyIdentifier } = issuer;
   return [
-    ...standard,
+    ...ROLE_EXTENSIONS[role],
     ...extensions,
     { oid: "2.5.29.14", isCritical: false, value: subjectKey },
     ...(keyIdentifier === undefined ? [] : [authorityKey(keyIdentifier)]),
@@ -125,20 +127,26 @@ function authorityKey(identifier: Buffer): EncodedExtension {
   return { oid: "2.5.29.35", isCritical: false, value };
 }
 
-const AUTHORITY_EXTENSIONS: readonly EncodedExtension[] = [
-  { oid: "2.5.29.19", isCritical: true, value: encodeSequence(TRUE, NO_PATH_BELOW) },
-  { oid: "2.5.29.15", isCritical: true, value: SIGNS_CERTIFICATES },
-];
+const CONSTRAINTS = "2.5.29.19";
+const KEY_USAGE = "2.5.29.15";
+const PURPOSES = "2.5.29.37";
 
-const CLIENT_EXTENSIONS: readonly EncodedExtension[] = [
-  { oid: "2.5.29.19", isCritical: true, value: encodeSequence() },
-  { oid: "2.5.29.15", isCritical: true, value: SIGNS },
-  {
-    oid: "2.5.29.37",
-    isCritical: false,
-    value: encodeSequence(encodeOid("1.3.6.1.5.5.7.3.2")),
-  },
-];
+const ROLE_EXTENSIONS: Readonly<Record<Role, readonly EncodedExtension[]>> = {
+  authority: [
+    { oid: CONSTRAINTS, isCritical: true, value: encodeSequence(TRUE, NO_PATH_BELOW) },
+    { oid: KEY_USAGE, isCritical: true, value: SIGNS_CERTIFICATES },
+  ],
+  client: [
+    { oid: CONSTRAINTS, isCritical: true, value: encodeSequence() },
+    { oid: KEY_USAGE, isCritical: true, value: SIGNS },
+    { oid: PURPOSES, isCritical: false, value: encodeSequence(encodeOid("1.3.6.1.5.5.7.3.2")) },
+  ],
+  server: [
+    { oid: CONSTRAINTS, isCritical: true, value: encodeSequence(TRUE, NO_PATH_BELOW) },
+    { oid: KEY_USAGE, isCritical: true, value: SIGNS_BOTH },
+    { oid: PURPOSES, isCritical: false, value: encodeSequence(encodeOid("1.3.6.1.5.5.7.3.1")) },
+  ],
+};
 
 function encodeExtension({ oid, isCritical, value }: EncodedExtension): Buffer {
   const octets = encodeElement(DerTag.octetString, value);

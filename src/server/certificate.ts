@@ -3,15 +3,7 @@
  * made once and kept in the deployment, so that a first start needs no preparation. Clients trust
  * the made one by its file or its fingerprint.   AGTP "Transport"
  */
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomUUID,
-  webcrypto,
-  type X509Certificate,
-} from "node:crypto";
+import { createPublicKey, randomUUID, type X509Certificate } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
@@ -19,8 +11,16 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import { makeDirectory } from "../base/paths.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
+import type { EncodedExtension } from "../identity/certificate-agent-extensions.ts";
+import { encodeElement, encodeSequence } from "../identity/certificate-der.ts";
 import { readPair } from "../identity/certificate-pair.ts";
-import { parsePrivateKey } from "../identity/certificate-writer.ts";
+import {
+  createSigner,
+  encodeName,
+  makeKey,
+  parsePrivateKey,
+  writeCertificate,
+} from "../identity/certificate-writer.ts";
 
 /** A certificate with its key, as `tls.createServer` takes them. */
 export interface ServerCertificate {
@@ -84,7 +84,7 @@ export async function ensureCertificate(
   if (kept.problems === undefined) return kept;
   makeDirectory(directory, 0o700);
   for (let attempt = 1; ; attempt += 1) {
-    const made = await makeSelfSigned(await ensureKey(paths.key), now);
+    const made = makeSelfSigned(await ensureKey(paths.key), now);
     await place(paths.cert, made, { mode: 0o644, isUsable: () => isUsable(paths, now) });
     const result = readKept(paths, now);
     // The certificate on the disk counts: another daemon of this deployment may have been quicker.
@@ -113,7 +113,7 @@ async function ensureKey(path: string): Promise<string> {
     const { text } = readBoundedFile(path, MAX_BYTES);
     return text !== undefined && isOwnPrivateKey(text);
   };
-  if (!isUsableKey()) await place(path, makePrivateKey(), { mode: 0o600, isUsable: isUsableKey });
+  if (!isUsableKey()) await place(path, makeKey("p256"), { mode: 0o600, isUsable: isUsableKey });
   return readFile(path, "utf8");
 }
 
@@ -170,61 +170,38 @@ function describeFailure(problems: readonly Problem[]): string {
 
 /** The longest life that widely used TLS clients accept. */
 const LIFETIME_DAYS = 825;
-const NAMES = [
-  { type: "dns", value: "localhost" },
-  { type: "ip", value: "127.0.0.1" },
-  { type: "ip", value: "::1" },
-] as const;
-const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+/** Tags of general names. */
+const DNS_NAME = 0x82;
+const IP_ADDRESS = 0x87;
+/** DNS:localhost, IP:127.0.0.1 and IP:::1.   RFC 5280 §4.2.1.6 */
+const NAMES: EncodedExtension = {
+  oid: "2.5.29.17",
+  isCritical: false,
+  value: encodeSequence(
+    encodeElement(DNS_NAME, Buffer.from("localhost")),
+    encodeElement(IP_ADDRESS, Buffer.from([127, 0, 0, 1])),
+    encodeElement(IP_ADDRESS, Buffer.from([...Array(15).fill(0), 1])),
+  ),
+};
 
-/** A new P-256 private key as PKCS #8 PEM. */
-function makePrivateKey(): string {
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-}
-
-/** Tells whether a text is a private key that `makeSelfSigned` can sign with. */
+/** Tells whether a text is a private key of the kind that is made here. */
 function isOwnPrivateKey(pem: string): boolean {
   return parsePrivateKey(pem)?.asymmetricKeyDetails?.namedCurve === "prime256v1";
 }
 
 /** A certificate in PEM for localhost, 127.0.0.1 and ::1, valid from an hour before `now`. */
-async function makeSelfSigned(keyPem: string, now: number): Promise<string> {
-  // A start that finds its certificate does not pay for the library, and it needs this polyfill.
-  await import("reflect-metadata");
-  const x509 = await import("@peculiar/x509");
-  const { KeyUsageFlags } = x509;
-  const keys = await importKeys(createPrivateKey(keyPem));
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
-    {
-      name: "CN=agtpd",
-      // An hour covers the clocks of clients that run a little behind.
-      notBefore: new Date(now - 3_600_000),
-      notAfter: new Date(now + LIFETIME_DAYS * DAY_MS),
-      signingAlgorithm: ALGORITHM,
-      keys,
-      extensions: [
-        new x509.BasicConstraintsExtension(true, 0, true),
-        new x509.KeyUsagesExtension(
-          KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign,
-          true,
-        ),
-        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-        new x509.SubjectAlternativeNameExtension([...NAMES]),
-        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
-      ],
-    },
-    webcrypto,
-  );
-  return `${certificate.toString("pem")}\n`;
-}
-
-async function importKeys(privateKey: KeyObject): Promise<webcrypto.CryptoKeyPair> {
-  const { subtle } = webcrypto;
-  const pkcs8 = privateKey.export({ type: "pkcs8", format: "der" });
-  const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" });
-  return {
-    privateKey: await subtle.importKey("pkcs8", pkcs8, ALGORITHM, false, ["sign"]),
-    publicKey: await subtle.importKey("spki", spki, ALGORITHM, true, ["verify"]),
-  };
+function makeSelfSigned(keyPem: string, now: number): string {
+  const signer = createSigner(keyPem);
+  if ("fault" in signer) throw new Error(signer.fault);
+  const subject = encodeName([["CN", "agtpd"]]);
+  return writeCertificate({
+    subject,
+    publicKey: createPublicKey(keyPem),
+    issuer: { signer, name: subject, keyIdentifier: undefined },
+    // An hour covers the clocks of clients that run a little behind.
+    notBefore: now - 3_600_000,
+    notAfter: now + LIFETIME_DAYS * DAY_MS,
+    role: "server",
+    extensions: [NAMES],
+  }).toString();
 }
