@@ -2,7 +2,7 @@
  * A contract: an endpoint that did not exist, negotiated by one agent and bound to it, to the recipe
  * version captured when it was made, and to its expiry.   AGTP-API §10.1.4, §10.5
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { EndpointDefinition, SemanticBlock } from "./endpoint.ts";
@@ -65,9 +65,7 @@ export function hashContract(
   lineage: RecipeLineage | undefined,
 ): string {
   const definition = { endpoint, recipe_lineage: lineage ?? null };
-  return createHash("sha256")
-    .update(canonicalize(definition) ?? "")
-    .digest("hex");
+  return hash("sha256", canonicalize(definition) ?? "");
 }
 
 /** A contract as DISCOVER /contracts lists it.   AGTP-API §5.8.7 */

@@ -3,7 +3,7 @@
  * key serves the algorithms that its type and its own `alg` allow and no other; a symmetric key, a
  * private one and a weak one serve none.   RFC 7517, RFC 7518 §3, RFC 8037, RFC 8725 §3.1
  */
-import { createPublicKey, type KeyObject } from "node:crypto";
+import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import { readBoundedFile } from "../base/bounded-file.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
@@ -12,7 +12,6 @@ import {
   type SignatureAlgorithm,
   type TokenHeader,
 } from "./bearer-syntax.ts";
-import { sha256Hex } from "./canonical-form.ts";
 import { parseBoundedJson } from "./json-document.ts";
 import { isOversizedRsa, RSA_BITS } from "./rsa-size.ts";
 
@@ -75,7 +74,7 @@ function createKeySet(keys: readonly IssuerKey[]): KeySet {
   const kids = new Set(keys.map(({ kid }) => kid));
   return {
     size: keys.length,
-    fingerprint: sha256Hex(keys.map(describeKey).toSorted().join("\n")),
+    fingerprint: hash("sha256", keys.map(describeKey).toSorted().join("\n")),
     has: (kid) => kids.has(kid),
     candidates: ({ alg, kid }) =>
       keys

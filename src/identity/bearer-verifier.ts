@@ -6,6 +6,7 @@
  */
 
 import type { KeyObject } from "node:crypto";
+import { hash } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { memberOf, recordIn } from "../base/json-value.ts";
 import { recentlyUsed } from "../base/recently-used.ts";
@@ -20,7 +21,6 @@ import {
   type TokenVerdict,
   type TokenVerifier,
 } from "./bearer-syntax.ts";
-import { sha256Hex } from "./canonical-form.ts";
 import { isAgentId } from "./identifiers.ts";
 
 interface TokenVerifierParts {
@@ -53,18 +53,20 @@ class Verifier implements TokenVerifier {
 
   recall(authorization: string): TokenVerdict | undefined {
     const read = readAuthorization(authorization);
-    return "fault" in read ? invalid(read.fault) : this.#recallHash(sha256Hex(read.token));
+    return "fault" in read ? invalid(read.fault) : this.#recallHash(hash("sha256", read.token));
   }
 
   async verify(authorization: string): Promise<TokenVerdict> {
     const read = readAuthorization(authorization);
     if ("fault" in read) return invalid(read.fault);
-    const hash = sha256Hex(read.token);
-    const known = this.#recallHash(hash) ?? this.#inFlight.get(hash);
+    const tokenHash = hash("sha256", read.token);
+    const known = this.#recallHash(tokenHash) ?? this.#inFlight.get(tokenHash);
     if (known !== undefined) return known;
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return invalid("too many tokens are being verified");
-    const verdict = this.#judge(read.token, hash).finally(() => this.#inFlight.delete(hash));
-    this.#inFlight.set(hash, verdict);
+    const verdict = this.#judge(read.token, tokenHash).finally(() =>
+      this.#inFlight.delete(tokenHash),
+    );
+    this.#inFlight.set(tokenHash, verdict);
     return verdict;
   }
 
@@ -72,15 +74,15 @@ class Verifier implements TokenVerifier {
     return this.#keys.close();
   }
 
-  #recallHash(hash: string): TokenVerdict | undefined {
-    return this.#memory.recall(hash, this.#keys.generation, this.#now());
+  #recallHash(tokenHash: string): TokenVerdict | undefined {
+    return this.#memory.recall(tokenHash, this.#keys.generation, this.#now());
   }
 
-  async #judge(token: string, hash: string): Promise<TokenVerdict> {
+  async #judge(token: string, tokenHash: string): Promise<TokenVerdict> {
     const inspected = inspectToken(token);
     if ("fault" in inspected) {
       const verdict = invalid(inspected.fault);
-      this.#memory.remember(hash, verdict, this.#now());
+      this.#memory.remember(tokenHash, verdict, this.#now());
       return verdict;
     }
     const { header } = inspected;
@@ -95,7 +97,8 @@ class Verifier implements TokenVerifier {
     const verdict: TokenVerdict =
       typeof claims === "string" ? invalid(claims) : { kind: "valid", ...claims };
     // A rotation since then may have taken the key away that made it valid.
-    if (generation === this.#keys.generation) this.#memory.remember(hash, verdict, this.#now());
+    if (generation === this.#keys.generation)
+      this.#memory.remember(tokenHash, verdict, this.#now());
     return verdict;
   }
 }

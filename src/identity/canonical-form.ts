@@ -2,7 +2,7 @@
  * The canonical form that signatures and Agent-IDs are taken over: RFC 8785, some members left out.
  * AGTP "Agent Genesis", RFC 8785
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { JsonRecord } from "../base/json-value.ts";
 
@@ -31,12 +31,7 @@ export function canonicalTextOf(value: unknown): string | undefined {
   }
 }
 
-/** SHA-256 in lower-case hex. */
-export function sha256Hex(octets: Uint8Array | string): string {
-  return createHash("sha256").update(octets).digest("hex");
-}
-
 /** `sha256:` and the hash of a document's canonical form; throws for what JCS rejects. */
 export function canonicalDigest(document: JsonRecord): string {
-  return `sha256:${sha256Hex(canonicalForm(document))}`;
+  return `sha256:${hash("sha256", canonicalForm(document))}`;
 }

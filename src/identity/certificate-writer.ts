@@ -3,9 +3,9 @@
  * 2^53, which every extension of AGTP has.   RFC 5280 §4
  */
 import {
-  createHash,
   createPrivateKey,
   generateKeyPairSync,
+  hash,
   type KeyObject,
   randomBytes,
   sign,
@@ -79,7 +79,7 @@ export function keyIdentifierOf(publicKey: KeyObject): Buffer {
   const spki = readElement(publicKey.export({ type: "spki", format: "der" }));
   const [, bits] = childrenOf(spki, DerTag.sequence) ?? [];
   const octets = bits?.content.subarray(1) ?? Buffer.alloc(0);
-  return createHash("sha256").update(octets).digest().subarray(0, KEY_IDENTIFIER_OCTETS);
+  return hash("sha256", octets, "buffer").subarray(0, KEY_IDENTIFIER_OCTETS);
 }
 
 /** Writes and signs a certificate. */

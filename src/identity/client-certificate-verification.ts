@@ -3,8 +3,7 @@
  * proves then. Looks at nothing but the certificates and the time; that the client holds the key is for
  * TLS to find out.   AGTP-CERT "Agent Certificate Profile", RFC 5280 §6
  */
-import { X509Certificate } from "node:crypto";
-import { sha256Hex } from "./canonical-form.ts";
+import { hash, X509Certificate } from "node:crypto";
 import { readAgentExtensions } from "./certificate-agent-extensions.ts";
 import { findPath, isSelfSigned, parseCertificate, pemBlocks } from "./certificate-chain.ts";
 import { type CertificateFault, MAX_CERTIFICATE_BYTES } from "./certificate-fields.ts";
@@ -47,10 +46,10 @@ function readClientCertificate(
   if (agent !== undefined && "fault" in agent) return agent;
   const { publicKey } = certificate;
   const spki = publicKey.export({ type: "spki", format: "der" });
-  const spkiFingerprint = sha256Hex(spki);
+  const spkiFingerprint = hash("sha256", spki);
   return {
     serialNumber: fields.serialNumber,
-    fingerprint: sha256Hex(certificate.raw),
+    fingerprint: hash("sha256", certificate.raw),
     keyFingerprint: publicKeyOf(publicKey)?.fingerprint ?? spkiFingerprint,
     spkiFingerprint,
     notAfter,

@@ -3,14 +3,7 @@
  * as PEM, detached signatures as base64url of 64 octets, and a key's fingerprint as the SHA-256 of
  * its raw octets in lower-case hex.   AGTP "Agent Genesis", RFC 8032
  */
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  sign,
-  verify,
-} from "node:crypto";
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 
 /** A public key, in every form that somebody compares it in. */
 export interface Ed25519PublicKey {
@@ -66,7 +59,7 @@ export function publicKeyOf(key: KeyObject): Ed25519PublicKey | undefined {
   if (text === undefined) return undefined;
   const raw = Buffer.from(text, "base64url");
   if (isOfSmallOrder(raw)) return undefined;
-  const fingerprint = createHash("sha256").update(raw).digest("hex");
+  const fingerprint = hash("sha256", raw);
   return { key: publicKey, text, fingerprint };
 }
 

@@ -4,11 +4,12 @@
  * what can only be known afterwards.   AGTP "Agent Genesis", AGTP-API §5.8.1
  */
 
+import { hash } from "node:crypto";
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { parseAuthorityScope } from "./authority-scope.ts";
-import { canonicalForm, sha256Hex } from "./canonical-form.ts";
+import { canonicalForm } from "./canonical-form.ts";
 import { checkTime, failWith, openDocument, readKey, readScopeTokens } from "./document-members.ts";
 import { type Ed25519PublicKey, verifyDetached } from "./ed25519.ts";
 import { isOwnerId } from "./identifiers.ts";
@@ -92,7 +93,7 @@ function verify(source: DocumentPlace): Verified | undefined {
   const { members: document } = source;
   const octets = signedOctets(document);
   checkSignature(source.at("signature"), issuerKey, octets);
-  const agentId = sha256Hex(octets);
+  const agentId = hash("sha256", octets);
   const declared = source.at("agent_id");
   if (!declared.isAbsent && declared.value !== agentId) {
     failWith(declared, `must be "${agentId}", the hash of this Genesis`);

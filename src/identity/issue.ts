@@ -3,12 +3,13 @@
  * goes with it, both in the drafts' style and signed with one key. What was issued is read back like
  * any file, so that what would not load is known before it is written.   AGTP "Agent Genesis"
  */
+
 import type { KeyObject } from "node:crypto";
+import { hash } from "node:crypto";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import { documentOctets, readAgentFile } from "./agent-file.ts";
-import { sha256Hex } from "./canonical-form.ts";
 import { type Ed25519PublicKey, publicKeyOf, signDetached } from "./ed25519.ts";
 import { type Archetype, readGenesisFile, signedOctets } from "./genesis.ts";
 
@@ -135,7 +136,7 @@ function signGenesis(options: GenesisOptions) {
     verification_path: options.verificationPath ?? "org-asserted",
   };
   const octets = signedOctets(unsigned);
-  const agentId = sha256Hex(octets);
+  const agentId = hash("sha256", octets);
   const signature = signDetached(issuerKey, octets);
   return { agentId, genesis: { agent_id: agentId, ...unsigned, signature }, issuer };
 }

@@ -3,7 +3,7 @@
  * challenge is a hash over the decision, and the public key stands beside the signature.
  * docs/approvals.md, Web Authentication §7.2
  */
-import { createHash, createPublicKey, type JsonWebKey, verify } from "node:crypto";
+import { createPublicKey, hash, type JsonWebKey, verify } from "node:crypto";
 import { given, isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { canonicalText, canonicalTextOf } from "./canonical-form.ts";
 
@@ -50,7 +50,7 @@ export function challengeOf(subject: SignedDecision | JsonRecord, nonce: string)
 }
 
 function challengeOfText(canonical: string): string {
-  return createHash("sha256").update(canonical).digest("base64url");
+  return hash("sha256", canonical, "base64url");
 }
 
 /** Reads the attestation of a decision; undefined: no passkey made it. */
@@ -93,10 +93,7 @@ export function passkeyFault(
   const authenticatorData = Buffer.from(attestation.authenticator_data, "base64url");
   if (((authenticatorData[FLAGS_AT] ?? 0) & USER_PRESENT) === 0)
     return "was made with nobody there";
-  const signed = Buffer.concat([
-    authenticatorData,
-    createHash("sha256").update(clientData).digest(),
-  ]);
+  const signed = Buffer.concat([authenticatorData, hash("sha256", clientData, "buffer")]);
   const signature = Buffer.from(attestation.signature, "base64url");
   return isSigned(jwk, signed, signature) ? undefined : "has a signature that its key did not make";
 }

@@ -4,12 +4,12 @@
  * whoever gave it and wherever. Where there is no room for one, it is opened once there is.
  * AGTP "ESCALATE", "CONFIRM"
  */
+import { hash } from "node:crypto";
 import { type BackOff, pauseAfter } from "../base/back-off.ts";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { Turns } from "../base/turns.ts";
 import { escalationEvent } from "../dispatch/approvals/escalation-events.ts";
 import type { CausingRequest, RecordStreamEvents } from "../dispatch/stream-events.ts";
-import { sha256Hex } from "../identity/canonical-form.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import {
   type Decision,
@@ -267,5 +267,5 @@ export function subjectOf<Subject>(
 
 /** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
 function markOf(kind: Pick<QuestionKind<unknown>, "name">, name: string): string {
-  return sha256Hex(`${kind.name} interrupt ${name}`);
+  return hash("sha256", `${kind.name} interrupt ${name}`);
 }

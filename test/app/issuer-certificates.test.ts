@@ -1,7 +1,6 @@
 /** What issuers and agents can do by their certificates, over TLS. */
-import { createPrivateKey } from "node:crypto";
+import { createPrivateKey, hash } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
-import { sha256Hex } from "../../src/identity/canonical-form.ts";
 import { publicKeyOf } from "../../src/identity/ed25519.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
@@ -30,7 +29,7 @@ const DANAS = pki.make("dana", {
 });
 
 /** The key of a certificate, as operators list it. */
-const DANAS_KEY = sha256Hex(DANAS.x509.publicKey.export({ type: "spki", format: "der" }));
+const DANAS_KEY = hash("sha256", DANAS.x509.publicKey.export({ type: "spki", format: "der" }));
 
 function keyOf({ key }: OpensslCertificate): TestKey {
   const privateKey = createPrivateKey(key);

@@ -1,9 +1,9 @@
 /** Two daemons that hand tasks on to each other, over TLS. */
 
+import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { sha256Hex } from "../../src/identity/canonical-form.ts";
 import { taskHash } from "../../src/modules/delegation/request.ts";
 import { signToken, type TokenClaims } from "../../src/modules/delegation/token.ts";
 import { createRecordSigner } from "../../src/state/records/sealer.ts";
@@ -446,8 +446,8 @@ describe("a peer that misbehaves", () => {
       const payload = {
         ...{ agent_id: ALICE, server_id: "away.example", method: "DELEGATE", status: 200 },
         ...{
-          request_hash: `sha256:${sha256Hex(request)}`,
-          result_hash: `sha256:${sha256Hex(body)}`,
+          request_hash: `sha256:${hash("sha256", request)}`,
+          result_hash: `sha256:${hash("sha256", body)}`,
         },
         prior_actions: [ERIN, BOB].map((agent_id) => ({ agent_id, audit_id: "0".repeat(64) })),
       };
@@ -455,7 +455,7 @@ describe("a peer that misbehaves", () => {
       return peerReply(
         body,
         "200 OK",
-        `Attribution-Record: ${record}\r\nAudit-ID: ${sha256Hex(record)}\r\n`,
+        `Attribution-Record: ${record}\r\nAudit-ID: ${hash("sha256", record)}\r\n`,
       );
     };
     const claimed = JSON.stringify({ status: 200, result: { result: { booked: 2 } } });
@@ -701,7 +701,7 @@ describe("the token of a task that arrives", () => {
     const earlier = (changes: Partial<TokenClaims>, key = HOME_KEY) =>
       signToken({ ...first, scopes: ["booking:*"], ...changes }, key.privateKey, now());
     const behind = async (token: string, changes: Partial<TokenClaims> = {}) => {
-      const chain = { chain: [sha256Hex(token)], deadline: now() + 15_000, ...changes };
+      const chain = { chain: [hash("sha256", token)], deadline: now() + 15_000, ...changes };
       return arrive(chain, { body: { delegation_chain: [token] } });
     };
     expect((await behind(await earlier({}))).status).toBe(200);

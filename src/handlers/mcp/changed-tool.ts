@@ -2,8 +2,8 @@
  * A tool whose definition is another than its pin, as operators are asked about it: an escalation of
  * this server's own. An agent may write one in the same words, which is about no tool.
  */
+import { hash } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { PinnedTool } from "./tool-pins.ts";
 
@@ -15,7 +15,7 @@ export interface ChangedTool extends PinnedTool {
 
 /** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
 export function changeFingerprint({ server, tool, definition, offered }: ChangedTool): string {
-  return sha256Hex(`mcp definition ${JSON.stringify([server, tool, definition, offered])}`);
+  return hash("sha256", `mcp definition ${JSON.stringify([server, tool, definition, offered])}`);
 }
 
 /** The tool that an escalation is about, where it was this server that opened it. */

@@ -3,10 +3,11 @@
  * accepted another one in its place. A file that names a third pin was written later, and counts.
  * A pinned definition is kept whole, so that a change can be shown word by word.
  */
+import { hash } from "node:crypto";
 import { escapeToken } from "../../base/dotted-key.ts";
 import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
-import { canonicalText, canonicalTextOf, sha256Hex } from "../../identity/canonical-form.ts";
+import { canonicalText, canonicalTextOf } from "../../identity/canonical-form.ts";
 import { Collection } from "../../state/collection.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
@@ -166,7 +167,7 @@ export function definitionPin(definition: ToolDefinition): string {
 }
 
 function pinOfText(canonical: string): string {
-  return `sha256:${sha256Hex(canonical)}`;
+  return `sha256:${hash("sha256", canonical)}`;
 }
 
 /** The places in which a definition has become another one, in the order of the pinned members. */

@@ -3,7 +3,7 @@
  * the console and its own origin, under a challenge that was made for this one purpose.
  * 403 `passkey-refused` for what is not so.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type AuthenticationResponseJSON,
   generateAuthenticationOptions,
@@ -57,7 +57,7 @@ export async function beginRegistration(
 
 /** A name of 64 octets at most, which says nothing of the person.   Web Authentication §5.4.3, §14.6.1 */
 function userHandleOf({ id }: SignedIn["person"]): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(createHash("sha256").update(id).digest());
+  return new Uint8Array(hash("sha256", id, "buffer"));
 }
 
 /** The passkey that the browser made. @throws ConsoleFault */

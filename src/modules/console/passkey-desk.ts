@@ -3,10 +3,11 @@
  * approving takes its signature, and so does having another or one less: a session that somebody
  * took is not enough. The library is loaded for whoever uses one.
  */
+import { hash } from "node:crypto";
 import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { loadLate } from "../../base/late-load.ts";
 import { createStreamRecorder } from "../../dispatch/stream-events.ts";
-import { canonicalDigest, canonicalTextOf, sha256Hex } from "../../identity/canonical-form.ts";
+import { canonicalDigest, canonicalTextOf } from "../../identity/canonical-form.ts";
 import type { PasskeyAttestation, SignedDecision } from "../../identity/passkey-attestation.ts";
 import { serverChainId } from "../../state/records/record.ts";
 import type { Escalation, Verdict } from "../../state/registers/escalation.ts";
@@ -69,7 +70,7 @@ export function signedDecision(
 function answerDigest(name: string, value: unknown): string {
   const text = canonicalTextOf(value);
   if (text === undefined) throw malformed(`${name} has half of a character, or no bottom`);
-  return `sha256:${sha256Hex(text)}`;
+  return `sha256:${hash("sha256", text)}`;
 }
 
 const ANSWERS = ["content", "resume_value"] as const;

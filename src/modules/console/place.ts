@@ -1,7 +1,7 @@
 /** The place of the console: the link that signs somebody in, and the names it answers to. */
+import { hash } from "node:crypto";
 import { urlAuthority, urlHost } from "../../base/addresses.ts";
 import type { DaemonFacts } from "../../dispatch/module/http-gateway.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { ConsoleSections } from "./config.ts";
 
 /** Hosts that listen where `localhost` leads: to the IPv4 address alone on many machines. */
@@ -84,7 +84,7 @@ class Cookies {
   /** The processes and nodes of one server have them in common. */
   constructor(place: { readonly isSecure: boolean }, serverId: string) {
     this.#place = place;
-    this.#name = `${EARLIER_NAME}_${sha256Hex(serverId).slice(0, TAG_LENGTH)}`;
+    this.#name = `${EARLIER_NAME}_${hash("sha256", serverId).slice(0, TAG_LENGTH)}`;
   }
 
   /** The values of the cookie: another program on the host may have set one of the same name. */

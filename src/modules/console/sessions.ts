@@ -3,11 +3,10 @@
  * not used for `session_minutes`, at once when somebody logs out, and when nobody may have it any more.
  * With them the links that begin one.
  */
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
 import { recentlyUsed } from "../../base/recently-used.ts";
 import type { ProcessState } from "../../dispatch/process-state.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Collection } from "../../state/collection.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import type { ConsoleConfig } from "./config.ts";
@@ -63,7 +62,7 @@ export class Sessions {
     const token = randomBytes(32).toString("base64url");
     const csrf = randomBytes(32).toString("base64url");
     const session = { person, csrf, usedAt: Date.now(), ...(grant && { grant }) };
-    const key = sha256Hex(token);
+    const key = hash("sha256", token);
     await this.#kept.add(key, session);
     await this.#kept.everywhere(key);
     return token;
@@ -71,7 +70,7 @@ export class Sessions {
 
   /** The session of a cookie; undefined: it is over, or never was. */
   find(token: string): Session | undefined {
-    const session = this.#kept.get(sha256Hex(token));
+    const session = this.#kept.get(hash("sha256", token));
     const isOver = session === undefined || overAt(session, this.#rules) <= Date.now();
     return isOver ? undefined : session;
   }
@@ -84,7 +83,7 @@ export class Sessions {
     const notedEvery = Math.min(NOTED_EVERY_MS, unusedMs(this.#rules) / NOTES);
     if (now - session.usedAt < notedEvery) return;
     await this.#kept
-      .change(sha256Hex(token), (known) => ({ ...known, usedAt: now }))
+      .change(hash("sha256", token), (known) => ({ ...known, usedAt: now }))
       .catch(
         exceptStoreFaults((error) => {
           throw error;
@@ -94,7 +93,7 @@ export class Sessions {
 
   /** Ends it; no node has it any more then. */
   async end(token: string): Promise<void> {
-    await this.#kept.deleteEverywhere([sha256Hex(token)]);
+    await this.#kept.deleteEverywhere([hash("sha256", token)]);
   }
 
   /** Ends for good those that the rules end, which other rules could let stand again. */
@@ -162,19 +161,19 @@ export class LoginLinks {
   /** The secret of a new link. */
   create(person: Person): string {
     const token = randomBytes(32).toString("base64url");
-    this.#links.set(sha256Hex(token), person);
+    this.#links.set(hash("sha256", token), person);
     return token;
   }
 
   /** The person that a link signs in; it uses nothing up. */
   find(token: string): Person | undefined {
-    return this.#links.peek(sha256Hex(token));
+    return this.#links.peek(hash("sha256", token));
   }
 
   /** Finds the person of a link, and uses the link up. */
   redeem(token: string): Person | undefined {
     const person = this.find(token);
-    this.#links.delete(sha256Hex(token));
+    this.#links.delete(hash("sha256", token));
     return person;
   }
 }

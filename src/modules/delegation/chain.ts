@@ -3,11 +3,11 @@
  * the agent in it, each by the agent that the one before handed on to, each narrower, none twice. The first link that
  * does not hold is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
+import { hash } from "node:crypto";
 import type { DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
 import { chainBroken, type FailingLink } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { compileGrants } from "../../identity/authority-scope.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
@@ -93,7 +93,7 @@ function checkLink(
   tokens: readonly string[],
 ): Refusal | undefined {
   const link = linkOf(index, claims);
-  const hashes = tokens.slice(0, index).map((token) => sha256Hex(token));
+  const hashes = tokens.slice(0, index).map((token) => hash("sha256", token));
   if (claims.chain.length !== index || claims.chain.some((one, at) => one !== hashes[at])) {
     return chainBroken("chain", "the link does not name the links before it", link);
   }

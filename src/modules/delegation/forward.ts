@@ -4,7 +4,9 @@
  * answer, or its agent failed, and what is known of the work · 551 where a link or the record does
  * not hold.   AGTP "DELEGATE"
  */
+
 import type { KeyObject } from "node:crypto";
+import { hash } from "node:crypto";
 import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Delegation, DelegationLink, PriorAction } from "../../dispatch/caller/delegation.ts";
 import {
@@ -13,7 +15,6 @@ import {
   type WorkOutcome,
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { verifyRecord } from "../../state/records/verify-record.ts";
@@ -43,13 +44,13 @@ export async function forward(
 ): Promise<Outcome> {
   const { taskId, escalationId, time, request } = task;
   const { delegation } = task.hop;
-  const hash = taskHash(request.written);
+  const digest = taskHash(request.written);
   const { key } = options;
-  if (hash === undefined || key === undefined) {
+  if (digest === undefined || key === undefined) {
     const explanation = "the task cannot be signed, and is not handed on without a signature";
     return failed(delegationFailed("peer-untrusted", explanation, "not-begun"));
   }
-  const tokens = await signLinks({ ...options, key }, peer, delegation, hash);
+  const tokens = await signLinks({ ...options, key }, peer, delegation, digest);
   const link = delegation.links.at(-1);
   const message: PeerMessage = {
     agentId: link?.agentId ?? "",
@@ -71,7 +72,7 @@ async function signLinks(
   { vouching: { serverId }, key }: ForwardOptions & { readonly key: KeyObject },
   peer: PeerServer,
   { links, deadline, zone }: Delegation,
-  hash: string,
+  digest: string,
 ): Promise<readonly string[]> {
   const tokens: string[] = [];
   for (const [index, { agentId, target, scopes, token }] of links.entries()) {
@@ -82,10 +83,10 @@ async function signLinks(
       audience: isLast ? peer.serverId : serverId,
       target,
       scopes,
-      chain: tokens.map((one) => sha256Hex(one)),
+      chain: tokens.map((one) => hash("sha256", one)),
       deadline,
       id: uuidv7(),
-      taskHash: hash,
+      taskHash: digest,
       ...given({ zone }),
     };
     tokens.push(token ?? (await signToken(claims, key, Date.now())));
@@ -228,7 +229,7 @@ export function verifyPeerRecord(
   { serverId, publicKey }: PeerServer,
 ): PeerRecord {
   if (record === undefined || auditId === undefined) return "the answer has no record";
-  if (sha256Hex(record) !== auditId) return "the Audit-ID is not the record's hash";
+  if (hash("sha256", record) !== auditId) return "the Audit-ID is not the record's hash";
   const verdict = verifyRecord(record, [publicKey]);
   if (verdict.kind === "unsigned") return "the record is not signed";
   if (verdict.kind !== "verified") return "the record is not signed by the peer's key";
@@ -242,8 +243,8 @@ export function verifyPeerRecord(
     server_id: serverId,
     method: "DELEGATE",
     status,
-    request_hash: `sha256:${sha256Hex(body)}`,
-    result_hash: `sha256:${sha256Hex(text)}`,
+    request_hash: `sha256:${hash("sha256", body)}`,
+    result_hash: `sha256:${hash("sha256", text)}`,
   };
   const wrong = Object.entries(expected).find(([name, value]) => payload[name] !== value);
   if (wrong !== undefined) return `the record is about another answer: its ${wrong[0]} differs`;

@@ -2,12 +2,13 @@
  * A request of DELEGATE: whom, what, with which scopes, until when. 422 for a parameter that
  * is missing or malformed.   AGTP "DELEGATE"
  */
+import { hash } from "node:crypto";
 import { MOMENT_FORMS, readMoment } from "../../base/duration.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { canonicalPair } from "../../dispatch/policy/method-policy.ts";
 import { type Refusal, violationAt } from "../../dispatch/refusals/refusal.ts";
 import { creatingRegistry } from "../../endpoint/endpoint-registry.ts";
-import { canonicalForm, sha256Hex } from "../../identity/canonical-form.ts";
+import { canonicalForm } from "../../identity/canonical-form.ts";
 import { splitTarget } from "../../wire/message.ts";
 import type { DelegationContext } from "./config.ts";
 import {
@@ -142,7 +143,7 @@ export function describeTask({ steps }: Task): string {
 /** `sha256:` and the hash of the task's canonical form; undefined for what has none. */
 export function taskHash(task: unknown): string | undefined {
   try {
-    return `sha256:${sha256Hex(canonicalForm({ task } satisfies JsonRecord))}`;
+    return `sha256:${hash("sha256", canonicalForm({ task } satisfies JsonRecord))}`;
   } catch {
     // Numbers that are not finite and lone surrogates have no canonical form.
     return undefined;

@@ -4,7 +4,7 @@
  * restarts. An agent that negotiated endpoints to stay gets its variant with these in it.
  * AGTP-API §8.3, §8.5, §10.8
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { Latest } from "../../base/latest.ts";
 import type { Paced } from "../../base/paced.ts";
@@ -103,9 +103,7 @@ function latestOf(times: readonly string[]): string {
 }
 
 function nameOf(isDisclosed: boolean, own: readonly EndpointDefinition[]): string {
-  return createHash("sha256")
-    .update(JSON.stringify([isDisclosed, own]))
-    .digest("hex");
+  return hash("sha256", JSON.stringify([isDisclosed, own]));
 }
 
 const MANIFESTS = 16;

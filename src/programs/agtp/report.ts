@@ -3,7 +3,7 @@
  * person; warnings and the reason of a refusal on standard error.
  */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import pc from "picocolors";
 import { memberAt } from "../../base/dotted-key.ts";
 import { rewriteExactly } from "../../base/exact-numbers.ts";
@@ -104,7 +104,7 @@ function auditDoubts({ headers }: ClientResponse): readonly string[] {
   const record = headers.get("attribution-record");
   const auditId = headers.get("audit-id");
   if (record === undefined || auditId === undefined) return [];
-  const derived = createHash("sha256").update(record, "latin1").digest("hex");
+  const derived = hash("sha256", Buffer.from(record, "latin1"));
   return derived === auditId ? [] : ["the Audit-ID is not that of the Attribution-Record"];
 }
 

@@ -8,6 +8,7 @@
  * that was tried.
  */
 
+import { hash } from "node:crypto";
 import {
   isFraction,
   isRecord,
@@ -18,7 +19,6 @@ import {
 } from "../../base/json-value.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import { signedOctets } from "../../identity/genesis.ts";
 import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
@@ -193,7 +193,7 @@ function checkGenesis(value: unknown): string | undefined {
 
 function hashOf(genesis: Readonly<Record<string, unknown>>): string | undefined {
   try {
-    return sha256Hex(signedOctets(genesis));
+    return hash("sha256", signedOctets(genesis));
   } catch {
     // It has no canonical form: nested too deeply, or a number that JCS does not know.
     return undefined;

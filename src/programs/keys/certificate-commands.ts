@@ -3,7 +3,7 @@
  * agent's Genesis says what the command line leaves out of a certificate.
  * AGTP-CERT "Agent Certificate Profile"
  */
-import { createHash, X509Certificate } from "node:crypto";
+import { hash, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { textIn } from "../../base/json-value.ts";
 import { isError } from "../../base/problem.ts";
@@ -128,7 +128,7 @@ function finish(
     serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ""),
     fingerprint: fingerprint256,
     // The one that [policies.identity] operator_certificates lists.
-    public_key_sha256: agentId && createHash("sha256").update(spki).digest("hex"),
+    public_key_sha256: agentId && hash("sha256", spki),
     valid_to: new Date(validTo).toISOString(),
   };
   printFacts(facts, json, terminal);

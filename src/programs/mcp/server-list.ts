@@ -2,7 +2,7 @@
  * The tools of a server as they are now: its list, its manifest and the scopes of the caller, asked for
  * again once they are old. Who has been shown a list hears when it has become another one.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isRecord, textIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
@@ -182,7 +182,7 @@ function noList(response: ClientResponse): AgtpClientError {
 
 function digestOf({ sorted }: ServerTools): string {
   const described = sorted.map(({ description }) => description.current);
-  return createHash("sha256").update(JSON.stringify(described)).digest("hex");
+  return hash("sha256", JSON.stringify(described));
 }
 
 /** The part of a manifest that tools are described by. */

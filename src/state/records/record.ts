@@ -4,9 +4,9 @@
  * Every record names the one before it in its agent's chain. Fields stand at top level.
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
  */
+import { hash } from "node:crypto";
 import { jsonMembers, jsonText } from "../../base/json-value.ts";
 import { bodySha256, flatText, RepeatedTexts } from "../../base/kept-text.ts";
-import { sha256Hex } from "../../identity/canonical-form.ts";
 import type { LateFields } from "../../wire/message.ts";
 import type { JournalRecord } from "../journal/journal.ts";
 
@@ -159,7 +159,7 @@ function issuedAt(now: number): string {
  * that is about no agent.   docs/attribution.md
  */
 export function serverChainId(serverId: string): string {
-  return sha256Hex(`agtp://${serverId}`);
+  return hash("sha256", `agtp://${serverId}`);
 }
 
 export interface Chain {

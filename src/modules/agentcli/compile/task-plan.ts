@@ -2,7 +2,7 @@
  * A task with every default filled in and everything inherited: what both targets are made from, and
  * what is executed.   agentcli spec "Normalized plan"
  */
-import { sha256Hex } from "../../../identity/canonical-form.ts";
+import { hash } from "node:crypto";
 import type {
   Approval,
   FailureHandler,
@@ -160,7 +160,7 @@ function verifyOf(workflow: Governed, task: Governed): PlannedVerify | null {
 
 /** The first 32 hex digits over both ids. */
 export function compiledId(workflowId: string, taskId: string): string {
-  return sha256Hex(`${workflowId}:${taskId}`).slice(0, 32);
+  return hash("sha256", `${workflowId}:${taskId}`).slice(0, 32);
 }
 
 type Block<Name extends keyof Task> = NonNullable<Task[Name]>;

@@ -3,9 +3,10 @@
  * by OpenSSH in a namespace of its own.   agentcli execution identity "Evidence"
  */
 
+import { hash } from "node:crypto";
 import { resolve } from "node:path";
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
-import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalForm } from "../../../identity/canonical-form.ts";
 import type { EffectiveEvidence } from "../compile/merge.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { ProfileFault } from "../manifest/finding.ts";
@@ -88,7 +89,7 @@ export async function giveEvidence(
     principal,
     namespace: NAMESPACE,
     payload_format: "canonical-json",
-    payload_digest: `sha256:${sha256Hex(octets)}`,
+    payload_digest: `sha256:${hash("sha256", octets)}`,
     signed_payload: octets.toString(),
     signature,
   };

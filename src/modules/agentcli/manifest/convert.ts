@@ -3,8 +3,8 @@
  * verify, become proofs that claim no more than that.   agentcli protocol "agentcli.convert"
  */
 
+import { hash } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { type Failure, invalidArgument, invalidManifest } from "../failure.ts";
 import type { FailureHandler, Identity, Manifest, Task, Workflow } from "./manifest.ts";
 import { isStructuredIdentity } from "./tables.ts";
@@ -134,5 +134,5 @@ function slug(text: string | null | undefined, fallback: string): string {
 }
 
 function shortHash(text: string): string {
-  return sha256Hex(text).slice(0, 10);
+  return hash("sha256", text).slice(0, 10);
 }

@@ -2,9 +2,10 @@
  * Runs the program of a task that may run, and reports on it: its result capped and redacted, the
  * check that follows it, and the evidence.   agentcli spec "Execution result"
  */
+import { hash } from "node:crypto";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { turnOfLong } from "../../../handlers/paced-answers.ts";
-import { canonicalDigest, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { applyEvidenceProfile } from "../compile/merge.ts";
 import type { ShellPayload, TaskPlan } from "../compile/task-plan.ts";
 import { isFailure } from "../failure.ts";
@@ -209,5 +210,5 @@ function describeCommand({ program, args, env, stdin }: ShellPayload): JsonRecor
 }
 
 function hashText(text: string): string {
-  return `sha256:${sha256Hex(text)}`;
+  return `sha256:${hash("sha256", text)}`;
 }

@@ -2,9 +2,9 @@
  * The turns of tasks that must not overlap, where several nodes run them: one of a task at once among
  * all of them. The turn of a node that is gone is free.   agentcli spec "Overlap"
  */
+import { hash } from "node:crypto";
 import { type BackOff, pauseAfter } from "../../../base/back-off.ts";
 import { type Ends, within } from "../../../base/deadline.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { Collection } from "../../../state/collection.ts";
 import { type Holders, holding, isLeft } from "../../../state/holders.ts";
@@ -54,7 +54,7 @@ export class TaskTurns {
 
   /** Takes the turn of a task where nobody has it; undefined: somebody has. */
   async take(taskId: string): Promise<TakenTurn | undefined> {
-    const key = sha256Hex(taskId);
+    const key = hash("sha256", taskId);
     await this.#turns.take(key, (turn) => isLeft(this.#holders, turn));
     const turn = holding(this.#holders, { turnId: uuidv7() });
     try {
@@ -81,7 +81,7 @@ export class TaskTurns {
 
   /** Takes it as soon as nobody has it; undefined: nobody waits for it any longer. */
   async await(taskId: string, ends: Ends): Promise<TakenTurn | undefined> {
-    const key = sha256Hex(taskId);
+    const key = hash("sha256", taskId);
     return within(ends, async (signal) => {
       while (!signal.aborted) {
         const taken = await this.take(taskId);

@@ -3,6 +3,7 @@
  * It calls nothing and keeps nothing: the same request by the same agent has the same plan. 422
  * `no-plan` where there is none.   AGTP "PLAN"
  */
+import { hash } from "node:crypto";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { mapPaced, type Paced } from "../../../base/paced.ts";
 import type { TaskQueue } from "../../../base/task-queue.ts";
@@ -17,7 +18,6 @@ import type { RouteHandler } from "../../../dispatch/routes/route.ts";
 import { creatingRegistry } from "../../../endpoint/endpoint-registry.ts";
 import type { Recipe } from "../../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../../handlers/handler.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { sortedText } from "../../../schema/keywords-and-formats.ts";
 import type { NegotiationContext } from "../config.ts";
@@ -79,7 +79,7 @@ function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
   const isHeld = request.notApplied.length === 0;
   const sure = steps.reduce((product, { confidence }) => product * confidence, found.share);
   return {
-    plan_id: sha256Hex(sortedText({ steps, aggregation })),
+    plan_id: hash("sha256", sortedText({ steps, aggregation })),
     ordered_steps: steps,
     steps,
     aggregation: typeof aggregation === "string" ? { mode: aggregation } : aggregation,

@@ -3,7 +3,7 @@
  * tenant.   OpenWOP "auth"
  */
 
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { Tally } from "../../../base/tally.ts";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { RunOwner } from "../agent-executor.ts";
@@ -54,7 +54,7 @@ export class ApiKeys {
   find(authorization: string | undefined): ApiKey | undefined {
     const [, presented = ""] = BEARER.exec(authorization ?? "") ?? [];
     if (presented === "" || presented.length > MAX_KEY_LENGTH) return undefined;
-    const digest = createHash("sha256").update(presented).digest();
+    const digest = hash("sha256", presented, "buffer");
     let found: ApiKey | undefined;
     // Every key is looked at: how long that takes says nothing about any.
     for (const [sha256, key] of this.#keys) {

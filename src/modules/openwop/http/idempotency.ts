@@ -4,7 +4,7 @@
  * OpenWOP "idempotency"
  */
 
-import { sha256Hex } from "../../../identity/canonical-form.ts";
+import { hash } from "node:crypto";
 import { Collection } from "../../../state/collection.ts";
 import { type AlsoChange, AlsoTakenError, type Draft } from "../../../state/collection-write.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
@@ -172,7 +172,7 @@ function readKey(value: unknown): KeptKey | undefined {
 
 /** Keys are their owners' secrets: only a digest is kept. */
 function idOf({ tenant, operation, key }: KeyedRequest): string {
-  return sha256Hex(`${tenant}\0${operation}\0${key}`);
+  return hash("sha256", `${tenant}\0${operation}\0${key}`);
 }
 
 /** Tells whether asking again brings the same; what can be mended or tried later is not kept. */

@@ -4,6 +4,7 @@
  * OpenWOP "rest-endpoints", "auth", "error-envelope"
  */
 
+import { hash } from "node:crypto";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { encodingJson } from "../../../base/json-pieces.ts";
 import { type JsonRecord, recordIn } from "../../../base/json-value.ts";
@@ -14,7 +15,7 @@ import type { HttpRoute } from "../../../dispatch/module/http-route.ts";
 import { networkOwner } from "../../../dispatch/rates/rates.ts";
 import { lookTwice } from "../../../dispatch/routes/second-look.ts";
 import { findLost, parseBody } from "../../../endpoint/input.ts";
-import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import {
@@ -199,7 +200,7 @@ function sendDiscovery(
 ): FastifyReply {
   const limits = { ...recordIn(discovery["limits"]), maxRequestBodyBytes };
   const body = { ...discovery, limits };
-  const etag = `"${sha256Hex(JSON.stringify(body)).slice(0, 32)}"`;
+  const etag = `"${hash("sha256", JSON.stringify(body)).slice(0, 32)}"`;
   reply.headers({ "Cache-Control": "public, max-age=60", ETag: etag, "Capabilities-Etag": etag });
   const known = String(headers["if-none-match"] ?? "").split(",");
   const isKnown = known.some((tag) => [etag, `W/${etag}`, "*"].includes(tag.trim()));
@@ -270,6 +271,6 @@ async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswe
   }
   const { tenant } = call.key;
   const operation = `${route.method} ${route.path}`;
-  const request = { tenant, operation, key, digest: sha256Hex(asked) };
+  const request = { tenant, operation, key, digest: hash("sha256", asked) };
   return parts.state.idempotency.run(request, (keep) => handle({ ...call, keep }), parts.view);
 }

@@ -2,8 +2,9 @@
  * The seams that the public suite drives a host through: one turn of an agent, and one tool call
  * judged. They are there only where conformance is asked for.   OpenWOP "host-sample-test-seams"
  */
+import { hash } from "node:crypto";
 import { given, isRecord, type JsonRecord, listIn } from "../../../base/json-value.ts";
-import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
 import { isRefused } from "../runs/run.ts";
@@ -123,7 +124,7 @@ function invoke({ parts, key, body }: ApiCall): ApiAnswer {
   if (canonical === undefined) {
     return refuse(400, "validation_error", "/args has no canonical form");
   }
-  const argsHash = sha256Hex(canonical);
+  const argsHash = hash("sha256", canonical);
   const named = { agentId: "core.system", toolName, callId: uuidv7() };
   const held = principal === key.name ? key.agtpScopes : [];
   const isCovered =

@@ -3,7 +3,7 @@
  * turn, and waits for an answer where it is not sure. For the public suite alone.   OpenWOP RFC 0023
  */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
@@ -241,5 +241,5 @@ export class EffectLedger {
 
 function idOf(parts: readonly string[]): string {
   const text = ["openwop:activity:v2", ...parts, "ledger"].join("\0");
-  return createHash("sha256").update(text).digest("base64url");
+  return hash("sha256", text, "base64url");
 }

@@ -3,8 +3,8 @@
  * them than the deployment allows. Which run an execution began follows from the execution, so
  * that whoever takes the parent up finds it again.   OpenWOP "node-packs" core.subWorkflow
  */
+import { hash } from "node:crypto";
 import { given, type JsonRecord } from "../../../base/json-value.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { RunError } from "../agent-executor.ts";
 import type { ChildRequest } from "../nodes/node-type.ts";
 import { makeRun, RESERVED_OPTIONS } from "./make-run.ts";
@@ -93,6 +93,6 @@ function rootOf({ runId, parent }: Run): string {
 
 /** A UUID of version 8: what it is made of is nobody else's business. */
 function childIdOf({ run, nodeId, startedSequence }: NodeExecution): string {
-  const hex = sha256Hex(`openwop child ${run.runId} ${nodeId} ${startedSequence}`);
+  const hex = hash("sha256", `openwop child ${run.runId} ${nodeId} ${startedSequence}`);
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");
 }

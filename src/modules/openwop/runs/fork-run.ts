@@ -2,6 +2,7 @@
  * From a run and a request's body to the fork that is asked for: a replay of its log, or a branch off
  * it.   OpenWOP "rest-endpoints" POST /v1/runs/{runId}:fork, "replay"
  */
+import { hash } from "node:crypto";
 import {
   describeValue,
   given,
@@ -9,7 +10,6 @@ import {
   type JsonRecord,
   quoteValue,
 } from "../../../base/json-value.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { compileOwn, type SchemaViolation } from "../../../schema/schema.ts";
 import type { Change } from "../../../state/store.ts";
@@ -216,5 +216,5 @@ function copyOf(
 
 /** Tells without a table which event stands for which. */
 function copiedId(runId: string, eventId: string): string {
-  return sha256Hex(`${runId} ${eventId}`).slice(0, 32);
+  return hash("sha256", `${runId} ${eventId}`).slice(0, 32);
 }

@@ -3,9 +3,9 @@
  * and options checked against what the workflow declares; what looks like a secret taken out.
  * OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
+import { hash } from "node:crypto";
 import { escapeToken } from "../../../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { compileOwn, type SchemaViolation } from "../../../schema/schema.ts";
@@ -159,7 +159,7 @@ function agentWorkflow(
 /** Two agents whose ids differ in what cannot stand in an id are told apart by a digest. */
 function agentWorkflowId(agentId: string): string {
   const readable = agentId.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, "-");
-  return `agent-${readable.slice(0, 96)}-${sha256Hex(agentId).slice(0, 8)}`;
+  return `agent-${readable.slice(0, 96)}-${hash("sha256", agentId).slice(0, 8)}`;
 }
 
 function checkVariables(

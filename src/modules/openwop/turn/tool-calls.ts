@@ -5,6 +5,7 @@
  * given and no others.   OpenWOP RFC 0002 §A14, RFC 0072 §D, AGTP "Authority Scope"
  */
 
+import { hash } from "node:crypto";
 import { raceAbort } from "../../../base/deadline.ts";
 import { given, isRecord, type JsonRecord, recordIn, textIn } from "../../../base/json-value.ts";
 import type { Redactor } from "../../../base/redaction.ts";
@@ -14,7 +15,7 @@ import { fillPath } from "../../../endpoint/path-template.ts";
 import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { compileGrants } from "../../../identity/authority-scope.ts";
-import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { type AgentTurn, failed, type RunError } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
@@ -177,7 +178,7 @@ export class ToolCalls {
     if (this.#made === 1) await this.#stage.beforeFirst(tool);
     const { agent, turn } = this.#taker;
     const called = { agentId: agent.agentId, toolName: toolId, callId: uuidv7() };
-    const asked = { inputs: input, argsHash: sha256Hex(canonical) };
+    const asked = { inputs: input, argsHash: hash("sha256", canonical) };
     const { principal } = turn.owner;
     const causationId = await this.#stage.emit({
       type: "agent.toolCalled",

@@ -4,12 +4,13 @@
  * asked for in vain · 262, 401, 403 and 455 as the source itself answers them.   AGTP "SUMMARIZE"
  */
 
+import { hash } from "node:crypto";
 import { isRecord, quoteValue, recordIn } from "../../../base/json-value.ts";
 import type { Drive, Paced } from "../../../base/paced.ts";
 import { sourceRefused, sourceUnreadable } from "../../../dispatch/refusals/floor-refusals.ts";
 import { type Refusal, refusal } from "../../../dispatch/refusals/refusal.ts";
 import type { Call, DispatchResult } from "../../../handlers/handler.ts";
-import { canonicalTextOf, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalTextOf } from "../../../identity/canonical-form.ts";
 import type { IsOwnAddress } from "../../../identity/own-address.ts";
 import { isStatus, isSuccess } from "../../../wire/message.ts";
 import {
@@ -112,8 +113,8 @@ function* takeSources(
     sources.push({ ...source, reference });
   }
   // Item by item, as the canonical form of the list has them.
-  const hash = isList ? sha256Hex(`[${texts.join(",")}]`) : (sources[0]?.hash ?? "");
-  return { kind: "sources", sources, hash };
+  const whole = isList ? hash("sha256", `[${texts.join(",")}]`) : (sources[0]?.hash ?? "");
+  return { kind: "sources", sources, hash: whole };
 }
 
 interface Taken extends Omit<ReadSource, "reference"> {
@@ -135,14 +136,20 @@ function* takeContent(content: unknown, room: number): Paced<Taken | Refusal> {
   const canonical = canonicalTextOf(copy);
   if (canonical === undefined) return notCanonical();
   yield;
-  const hash = sha256Hex(canonical);
-  return { kind: "content", content: copy, length: text.length, hash, canonical };
+  const { length } = text;
+  return { kind: "content", content: copy, length, hash: hash("sha256", canonical), canonical };
 }
 
 function takeText(text: string, room: number): Taken | Refusal {
   if (text.length > room) return tooLong();
   const canonical = canonicalTextOf(text);
-  return { kind: "content", content: text, length: text.length, hash: sha256Hex(text), canonical };
+  return {
+    kind: "content",
+    content: text,
+    length: text.length,
+    hash: hash("sha256", text),
+    canonical,
+  };
 }
 
 /** Undefined for what JSON cannot say. */

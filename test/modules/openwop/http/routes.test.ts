@@ -1,6 +1,6 @@
 /** Agents over HTTP: the inventory, dispatch by the shortcut and by a pinned node, the suite's seams. */
+import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { sha256Hex } from "../../../../src/identity/canonical-form.ts";
 import type { AgentOutcome } from "../../../../src/modules/openwop/agent-executor.ts";
 import {
   BOOKER,
@@ -283,7 +283,7 @@ describe("the suite's seams", () => {
     const ok = await invoke({});
     expect(ok.body).toMatchObject({
       // RFC 0064: of the arguments themselves, in canonical form.
-      toolCalled: { argsHash: sha256Hex('{"q":"boats"}'), principal: "core.system" },
+      toolCalled: { argsHash: hash("sha256", '{"q":"boats"}'), principal: "core.system" },
       toolReturned: { status: "ok", durationMs: 0 },
     });
     const forbidden = (await invoke({ requiredScopes: ["db:write"] })).body;

@@ -1,6 +1,7 @@
 /** An agent's turn: its events in order, its tools, its confidence, and what it comes to. */
+import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { canonicalForm, sha256Hex } from "../../../../src/identity/canonical-form.ts";
+import { canonicalForm } from "../../../../src/identity/canonical-form.ts";
 import type {
   RuntimeAnswer,
   RuntimeTurn,
@@ -170,7 +171,7 @@ describe("a tool call", () => {
       toolName: BOOK,
       callId: expect.any(String),
       inputs: { nights: 2, guest: "bob" },
-      argsHash: sha256Hex(canonicalForm({ guest: "bob", nights: 2 })),
+      argsHash: hash("sha256", canonicalForm({ guest: "bob", nights: 2 })),
       principal: "agtp:caller",
       transport: "native",
     });
