@@ -79,6 +79,7 @@ export const UPSTREAM_ERRORS = [
   "upstream_authentication_failed",
   "upstream_error",
 ] as const;
+export type UpstreamError = (typeof UPSTREAM_ERRORS)[number];
 
 /** An external service as loaded: `${VAR}` replaced, the CA read. */
 export interface ExternalServiceBinding {

@@ -15,7 +15,7 @@ import {
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import { type Refusal, refusalBody } from "../../dispatch/refusals/refusal.ts";
 import type { RefusalCode } from "../../dispatch/refusals/refusal-code.ts";
-import type { UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
+import type { UpstreamError } from "../../endpoint/endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isDone } from "../../wire/message.ts";
 import type { Performance } from "./delegate.ts";
@@ -113,8 +113,6 @@ function stepFailed(
   const outcome = outcomeOf(answer);
   return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
 }
-
-type UpstreamError = (typeof UPSTREAM_ERRORS)[number];
 
 /** Refusals and errors that leave open if it was done. */
 const OPEN_ENDS: ReadonlySet<string> = new Set([

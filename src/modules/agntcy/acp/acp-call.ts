@@ -7,19 +7,12 @@ import { Deadline } from "../../../base/deadline.ts";
 import { ANSWER_BOUNDS, jsonExcess } from "../../../base/json-bounds.ts";
 import { isRecord, parseJson } from "../../../base/json-value.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
+import type { UpstreamError } from "../../../endpoint/endpoint.ts";
 import { discardBody, readBoundedBody } from "../../../handlers/connection-options.ts";
 import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
 import { upstreamFailure } from "../../../handlers/upstream-response.ts";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import type { UpstreamAddress } from "../upstream.ts";
-
-/** The errors of AGTP-API's Table 8. */
-export type UpstreamError =
-  | "upstream_timeout"
-  | "upstream_connection_error"
-  | "upstream_malformed_response"
-  | "upstream_authentication_failed"
-  | "upstream_error";
 
 /** A call that came to nothing. */
 export interface AcpFailure {

@@ -5,9 +5,9 @@
  * Agent Connect Protocol "Run"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { UpstreamError } from "../../../endpoint/endpoint.ts";
 import type { EventRules, RunKind, StatusMachine } from "../../../runs/run-kind.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
-import type { UpstreamError } from "../acp/acp-call.ts";
 import type { RunAddress } from "../acp/acp-client.ts";
 
 /** The status of a run. `timeout`: it took longer than the operator allows. */
