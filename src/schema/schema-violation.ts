@@ -183,6 +183,18 @@ function list(values: unknown): string {
   return clip(texts.join(", "), MAX_LISTED_LENGTH);
 }
 
+/** A value that is kept, and is not to be too much: a rule beyond the schema. */
+export function checkOctets(
+  path: string,
+  value: unknown,
+  most: number,
+): readonly SchemaViolation[] {
+  const octets = Buffer.byteLength(JSON.stringify(value) ?? "");
+  if (octets <= most) return [];
+  const message = `must be at most ${most} octets of JSON, has ${octets}`;
+  return [{ path, keyword: "maxLength", message }];
+}
+
 /** The verdict on a value that is nested more deeply than a check can follow. */
 export const TOO_DEEP: readonly SchemaViolation[] = [
   { path: "", keyword: "depth", message: "is nested too deeply" },

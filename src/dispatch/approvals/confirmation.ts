@@ -6,8 +6,9 @@
 import { isRecord, type JsonRecord, textIn } from "../../base/json-value.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import { checkOctets } from "../../schema/schema-violation.ts";
 import { VERDICTS, type Verdict } from "../../state/registers/escalation.ts";
-import { type Refusal, violationAt } from "../refusals/refusal.ts";
+import { type Refusal, schemaViolation, violationAt } from "../refusals/refusal.ts";
 import type { CausingRequest } from "../stream-events.ts";
 
 export interface Confirmation {
@@ -65,22 +66,17 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
     return violationAt("/status", "enum", message);
   }
   const { rationale, note, notes, content } = input;
-  const excess =
-    excessOf("/attestation", attestation, MAX_ATTESTATION_BYTES) ??
-    excessOf("/content", content, MAX_CONTENT_BYTES);
-  if (excess !== undefined) return excess;
+  const [excess] = [
+    ...checkOctets("/attestation", attestation, MAX_ATTESTATION_BYTES),
+    ...checkOctets("/content", content, MAX_CONTENT_BYTES),
+  ];
+  if (excess !== undefined) return schemaViolation([excess]);
   const reason = input["reason"] ?? rationale ?? note ?? notes;
   return {
     ...{ targetId, status, attestation },
     reason: textIn(reason),
     content: isRecord(content) ? content : undefined,
   };
-}
-
-function excessOf(path: string, value: unknown, most: number): Refusal | undefined {
-  const octets = Buffer.byteLength(JSON.stringify(value) ?? "");
-  if (octets <= most) return undefined;
-  return violationAt(path, "maxLength", `must be at most ${most} octets of JSON, has ${octets}`);
 }
 
 function isText(value: unknown): value is string {

@@ -19,7 +19,7 @@ import { type FloorMethod, floorResult } from "../../dispatch/routes/floor.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { SchemaViolation } from "../../schema/schema.ts";
+import { checkOctets, type SchemaViolation } from "../../schema/schema-violation.ts";
 import {
   ESCALATION_REASONS,
   type Escalation,
@@ -101,18 +101,6 @@ function violationsOf(call: Call, now: number): readonly SchemaViolation[] {
 export function checkGiven([name, value]: readonly [string, unknown]): readonly SchemaViolation[] {
   if (value !== undefined) return [];
   return [{ path: `/${name}`, keyword: "required", message: "is required" }];
-}
-
-/** A value that is kept, and is not to be too much. */
-export function checkOctets(
-  path: string,
-  value: unknown,
-  most: number,
-): readonly SchemaViolation[] {
-  const octets = Buffer.byteLength(JSON.stringify(value) ?? "");
-  if (octets <= most) return [];
-  const message = `must be at most ${most} octets of JSON, has ${octets}`;
-  return [{ path, keyword: "maxLength", message }];
 }
 
 /** A moment or a duration, where one is given. */

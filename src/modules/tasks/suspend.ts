@@ -27,12 +27,12 @@ import type { ProtocolEndpoint } from "../../dispatch/routes/protocol-endpoint.t
 import type { ExchangeView, RouteHandler } from "../../dispatch/routes/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { SchemaViolation } from "../../schema/schema.ts";
+import { checkOctets, type SchemaViolation } from "../../schema/schema-violation.ts";
 import type { ContractRegister } from "../../state/registers/contract-register.ts";
 import type { SessionRegister } from "../../state/registers/session-register.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../../state/registers/suspension.ts";
 import type { SuspensionRegister } from "../../state/registers/suspension-register.ts";
-import { checkFuture, checkGiven, checkOctets } from "./escalate.ts";
+import { checkFuture, checkGiven } from "./escalate.ts";
 import { isOwnSession } from "./own-session.ts";
 
 interface SuspendOptions {
