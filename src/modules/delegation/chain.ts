@@ -223,7 +223,7 @@ async function findUnlisted(
 ): Promise<string | undefined> {
   if (peer.agents.length === 0 && peer.address === undefined) return undefined;
   // An Agent-ID that is not in a list of Agent-IDs is answered without asking anybody.
-  const named = peer.agents.filter((one) => !/^[0-9a-f]{64}$/.test(one));
+  const named = peer.agents.filter((one) => !isAgentId(one));
   const isListed = peer.agents.length > 0;
   const unlisted = "the agent is none that the configuration lists for the peer";
   if ((isListed && named.length === 0) || peer.address === undefined) return unlisted;

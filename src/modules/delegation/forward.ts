@@ -15,7 +15,7 @@ import {
   type WorkOutcome,
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import type { Refusal } from "../../dispatch/refusals/refusal.ts";
-import { isAgentId } from "../../identity/identifiers.ts";
+import { isAgentId, isSha256 } from "../../identity/identifiers.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { verifyRecord } from "../../state/records/verify-record.ts";
 import { isDone, isStatus, isSuccess, type Status } from "../../wire/message.ts";
@@ -166,7 +166,7 @@ function taskOf(status: Status, body: JsonRecord): { readonly status: Status; re
 function isProved(priorActions: readonly PriorAction[], { links }: Delegation): boolean {
   const target = links.at(-1)?.target;
   // A name is resolved over there, and the record has the Agent-ID.
-  const isNamed = target !== undefined && !/^[0-9a-f]{64}$/.test(target);
+  const isNamed = target !== undefined && !isAgentId(target);
   return priorActions.some(({ agent_id: agentId }) => isNamed || agentId === target);
 }
 
@@ -251,7 +251,6 @@ export function verifyPeerRecord(
   return { auditId, jws: record, payload };
 }
 
-const AUDIT_ID = /^[0-9a-f]{64}$/;
 const MAX_ACTIONS = 32;
 const MAX_URI_LENGTH = 512;
 
@@ -266,7 +265,7 @@ function readAction(written: unknown, { address }: PeerServer): PriorAction | un
   if (!isRecord(written)) return undefined;
   const { agent_id: agentId, audit_id: auditId, agent_uri: uri } = written;
   if (typeof agentId !== "string" || !isAgentId(agentId)) return undefined;
-  if (typeof auditId !== "string" || !AUDIT_ID.test(auditId)) return undefined;
+  if (typeof auditId !== "string" || !isSha256(auditId)) return undefined;
   const isUri = typeof uri === "string" && uri.length <= MAX_URI_LENGTH && /^agtp:\/\//.test(uri);
   if (isUri) return { agent_id: agentId, audit_id: auditId, agent_uri: uri };
   const host = address?.host.includes(":") ? `[${address.host}]` : address?.host;

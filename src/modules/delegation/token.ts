@@ -7,7 +7,7 @@ import { given, isRecord } from "../../base/json-value.ts";
 import { type LateLoad, loadLate } from "../../base/late-load.ts";
 import { inspectHeader, takeApart } from "../../identity/bearer-syntax.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
-import { isAgentId, isOpaqueId } from "../../identity/identifiers.ts";
+import { isAgentId, isOpaqueId, isSha256 } from "../../identity/identifiers.ts";
 import { keyId } from "../../identity/jws.ts";
 import { Collection } from "../../state/collection.ts";
 import { MAX_NAME_BYTES } from "../../state/entry-limits.ts";
@@ -117,7 +117,6 @@ export async function verifyToken(
 }
 
 const MALFORMED = "its header or claims are not those of a delegation token";
-const HASH = /^[0-9a-f]{64}$/;
 const MAX_HOPS = 16;
 
 function readClaims(
@@ -154,7 +153,7 @@ function isKeepable(issuer: string, id: string): boolean {
 
 function isHashList(value: unknown): value is readonly string[] {
   if (!Array.isArray(value) || value.length >= MAX_HOPS) return false;
-  return value.every((one) => typeof one === "string" && HASH.test(one));
+  return value.every((one) => typeof one === "string" && isSha256(one));
 }
 
 /** Tells whether a verdict is a fault. */

@@ -10,6 +10,7 @@ import type { Refusal } from "../../dispatch/refusals/refusal.ts";
 import { agentNotInstalled } from "../../dispatch/refusals/task-refusals.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
 import { type AgentRoutesOptions, agentRoutes, inventoryEndpoints } from "./agent-endpoints.ts";
 import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { grantsOf, hostAgents, type OpenwopAgents } from "./host-agents.ts";
@@ -171,7 +172,6 @@ function runSource(
 
 /** A name of the form that OpenWOP's are of, which nobody else's is meant to be. */
 const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
-const AGENT_ID = /^[0-9a-f]{64}$/;
 
 /** The agents of the tenant that AGTP callers belong to. */
 function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): HostedInventory {
@@ -180,7 +180,7 @@ function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): Hoste
   const isEmpty = catalog.inventory(tenant).length === 0;
   const find = (name: string, callerId: string | undefined): object | Refusal | undefined => {
     // Where there is an inventory, a name that is nobody's is no name in it.
-    if (!OPENWOP_NAME.test(name) && (isEmpty || AGENT_ID.test(name))) return undefined;
+    if (!OPENWOP_NAME.test(name) && (isEmpty || isAgentId(name))) return undefined;
     const isShown = isDisclosedTo(context, callerId);
     const entry = isShown ? catalog.find(name, tenant) : undefined;
     if (entry !== undefined) return entry;
