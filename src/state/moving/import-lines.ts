@@ -125,7 +125,9 @@ class Importing {
     }
     if (cut.through >= this.#firstSegment) {
       const through = segmentName(cut.through);
-      throw new StateFileError(`has a checkpoint through ${through}, behind where its journal begins`);
+      throw new StateFileError(
+        `has a checkpoint through ${through}, behind where its journal begins`,
+      );
     }
     this.#cut = cut;
     await this.#target.addCut(cut);
