@@ -75,8 +75,8 @@ function report(
   isValid: boolean,
 ): object {
   return {
-    ok: isValid,
     file,
+    valid: isValid,
     ...(manifest === undefined ? {} : summary(manifest)),
     problems: problems.map(({ file: where, key: pointer, message, hint, severity = "error" }) => ({
       ...{ file: where, pointer, message, hint, severity },

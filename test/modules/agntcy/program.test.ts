@@ -55,7 +55,7 @@ describe("agtp-agntcy validate", () => {
     const json = await run("validate", "m.json", "--json");
     expect(json.code).toBe(1);
     expect(JSON.parse(json.out)).toMatchObject({
-      ok: false,
+      valid: false,
       problems: [{ pointer: "/specs/config" }, { pointer: "/specs/interrupts" }],
     });
   });
@@ -64,7 +64,7 @@ describe("agtp-agntcy validate", () => {
     const manifest = oasfRecord({ options: [remote("https://a.example"), SOURCE] });
     const { run } = program({ "m.json": JSON.stringify(manifest) });
     expect(JSON.parse((await run("validate", "m.json", "--json")).out)).toMatchObject({
-      ...{ ok: true, shape: "oasf-record", callable: true, problems: [] },
+      ...{ valid: true, shape: "oasf-record", callable: true, problems: [] },
       interrupts: ["mail_send_approval"],
       options: [
         { type: "remote_service", callable: true },
