@@ -20,6 +20,8 @@ import { exportLines, type RecordLine } from "./export-state.ts";
 import { headerLine, stateLine } from "./state-file.ts";
 
 const PAGE = 500;
+/** Each may be megabytes. */
+const ENTRY_PAGE = 100;
 
 /** The lines of an export. */
 export function exportPostgres(store: PostgresStore, serverId: string): AsyncIterable<string> {
@@ -44,10 +46,10 @@ function linesOf(
 
 async function* entriesOf(client: PoolClient, name: string): AsyncGenerator<Change> {
   type Row = Record<"collection" | "key" | "value", string>;
-  const rows = pagesOf<Row>(PAGE, (last) =>
+  const rows = pagesOf<Row>(ENTRY_PAGE, (last) =>
     client.query(
       `SELECT collection, key, value FROM ${name}.entries
-        WHERE (collection, key) > ($1, $2) ORDER BY collection, key LIMIT ${PAGE}`,
+        WHERE (collection, key) > ($1, $2) ORDER BY collection, key LIMIT ${ENTRY_PAGE}`,
       [last?.collection ?? "", last?.key ?? ""],
     ),
   );

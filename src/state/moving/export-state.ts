@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { SLICE_MS } from "../../base/paced.ts";
 import { readCutLines, readLastCut } from "../journal/cut-file.ts";
 import { readCutHeads } from "../journal/cut-heads.ts";
 import { type JournalCut, readCut } from "../journal/cut-record.ts";
@@ -46,7 +47,14 @@ export class ExportRefusal extends Error {
   override readonly name = "ExportRefusal";
 }
 
-const PAGE = 500;
+/** So many entries are read at once, at most: each may be megabytes. */
+const MOST = 100;
+
+/** The entries of the next page, by how long those of one took: no more than a slice of the loop is for. */
+function nextLimit(limit: number, tookMs: number): number {
+  const fitting = Math.floor((limit * SLICE_MS) / Math.max(tookMs, 0.1));
+  return Math.max(1, Math.min(fitting, 4 * limit, MOST));
+}
 
 /** The lines of an export. */
 export async function* exportState(source: ExportSource): AsyncGenerator<string> {
@@ -101,10 +109,13 @@ async function* exportEntries(store: Store, onCut: () => void): AsyncGenerator<C
   let { upTo } = await store.changes(Number.MAX_SAFE_INTEGER);
   for (const collection of await store.collections()) {
     let after: string | undefined = "";
-    while (after !== undefined) {
-      const page = await store.list(collection, { limit: PAGE, ...(after && { after }) });
+    for (let limit = 1; after !== undefined; ) {
+      const began = performance.now();
+      const page = await store.list(collection, { limit, ...(after && { after }) });
+      const tookMs = performance.now() - began;
       for (const { key, value } of page) yield { kind: "put", collection, key, value };
-      after = page.length < PAGE ? undefined : page.at(-1)?.key;
+      after = page.length < limit ? undefined : page.at(-1)?.key;
+      limit = nextLimit(limit, tookMs);
       const feed = await store.changes(upTo);
       upTo = feed.upTo;
       yield* changeLines(feed.changed);
