@@ -9,7 +9,12 @@ import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import type { CertificateRegister } from "../../state/registers/certificate-register.ts";
 import type { Operator } from "../../state/registers/operator.ts";
 import type { IdentityConfig } from "../policy/policies-section.ts";
-import { agentUnauthenticated, forbidden, type Refusal } from "../refusals/refusal.ts";
+import {
+  agentUnauthenticated,
+  certificateRevoked,
+  forbidden,
+  type Refusal,
+} from "../refusals/refusal.ts";
 import type { ExchangeView } from "../routes/route.ts";
 import type { Peer } from "./peer.ts";
 
@@ -63,5 +68,5 @@ export function refuseAuthority(
   }
   // An agent that issued itself shares its key with its issuer. The gate of callers saw no Agent-ID to look up.
   if (!certificates.isRevoked(certificate, agent.agentId)) return undefined;
-  return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
+  return certificateRevoked();
 }

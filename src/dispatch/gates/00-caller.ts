@@ -30,6 +30,7 @@ import type { IdentityConfig } from "../policy/policies-section.ts";
 import {
   agentUnauthenticated,
   badRequest,
+  certificateRevoked,
   notImplemented,
   type Refusal,
 } from "../refusals/refusal.ts";
@@ -118,10 +119,6 @@ function refuseRevoked(
   const { agentId = caller.certifiedAs } = caller;
   if (certificate === undefined || agentId === undefined) return undefined;
   return certificates.isRevoked(certificate, agentId) ? certificateRevoked() : undefined;
-}
-
-function certificateRevoked(): Refusal {
-  return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
 }
 
 interface Context extends Pick<CallerGateOptions, "certificates"> {

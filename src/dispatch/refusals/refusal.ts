@@ -110,6 +110,11 @@ export function agentUnauthenticated(
   return refusal(401, code, message, { carried: { reason, ...carried } });
 }
 
+/** 401: the certificate that the caller comes with is no longer good for it. */
+export function certificateRevoked(): Refusal {
+  return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
+}
+
 /** 403: the caller is known, and may not do this.   AGTP "Status Codes" */
 export function forbidden(
   code:
@@ -196,6 +201,11 @@ export function notFound(
   message: string,
 ): Refusal {
   return refusal(404, code, message);
+}
+
+/** 404: in the same words whether an agent is not there or not to be seen. */
+export function agentNotFound(): Refusal {
+  return notFound("agent-not-found", "this server hosts no such agent");
 }
 
 /** 422: the merged input does not satisfy the input schema.   AGTP-API §13.2 */

@@ -13,8 +13,8 @@ import {
   delegationForbidden,
 } from "../../dispatch/refusals/delegation-refusals.ts";
 import {
+  agentNotFound,
   authorizationRequired,
-  notFound,
   type Refusal,
   zoneViolation,
 } from "../../dispatch/refusals/refusal.ts";
@@ -101,7 +101,7 @@ function takeArriving(
   const link = links.at(-1);
   const agent = targets.findHosted(link?.target ?? "", undefined);
   if (link === undefined || agent === undefined) {
-    return notFound("agent-not-found", "this server hosts no such agent");
+    return agentNotFound();
   }
   if (!isDelegationPermitted(agent))
     return delegationForbidden("delegation-not-permitted", "the agent takes no delegated tasks");

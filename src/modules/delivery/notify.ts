@@ -17,6 +17,7 @@ import {
   tooManyUnread,
 } from "../../dispatch/refusals/floor-refusals.ts";
 import {
+  agentNotFound,
   agentRetired,
   agentUnauthenticated,
   authorizationRequired,
@@ -159,7 +160,7 @@ async function revokeCertificate(
     call.log.warn({ code: refusal.code, serial }, "the revocation of a certificate was refused");
     return refusal;
   }
-  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
+  if (agent === undefined) return agentNotFound();
   exchange.addressed = agent;
   const isOperator = operatorOf(exchange.peer, policy) !== undefined;
   if (!isOperator && !certificates.hasRoom({ serial, agentId })) return tooManyRevocations();

@@ -10,7 +10,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { refuseInactive } from "../../dispatch/gates/03-lifecycle.ts";
-import { notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
+import { agentNotFound, notFound, type Refusal } from "../../dispatch/refusals/refusal.ts";
 import {
   type DescribeMethod,
   describeBy,
@@ -229,11 +229,6 @@ function resolveTarget(
   const agent = findAgent(agents, named, call.agentId);
   if (agent !== undefined) exchange.addressed = agent;
   return agent === undefined && named !== undefined ? agentNotFound() : agent;
-}
-
-/** 404: in the same words whether it is not there or not to be seen. */
-function agentNotFound(): Refusal {
-  return notFound("agent-not-found", "this server hosts no such agent");
 }
 
 function findAgent(

@@ -11,6 +11,7 @@ import { operatorOf } from "../../dispatch/caller/operator.ts";
 import type { IdentityConfig } from "../../dispatch/policy/policies-section.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
 import {
+  agentNotFound,
   agentUnauthenticated,
   badRequest,
   forbidden,
@@ -133,7 +134,7 @@ async function inspectLifecycle(
   const { work } = context;
   const { lifecycle: register } = context.state;
   const agent = context.directory.find(agentId);
-  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
+  if (agent === undefined) return agentNotFound();
   exchange.addressed = agent;
   const { limit = USUAL_EVENTS } = call.input;
   const owner = payerOf(exchange);

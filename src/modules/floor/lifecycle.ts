@@ -7,10 +7,10 @@
 import { given, textIn } from "../../base/json-value.ts";
 import { operatorOf, refuseAuthority } from "../../dispatch/caller/operator.ts";
 import {
+  agentNotFound,
   badRequest,
   lifecycleConflict,
   lifecycleInvalid,
-  notFound,
   violationAt,
 } from "../../dispatch/refusals/refusal.ts";
 import { recordsUnavailable } from "../../dispatch/refusals/store-refusals.ts";
@@ -93,7 +93,7 @@ export async function changeLifecycle(
   if (isOfAnother(call, named, directory)) {
     return violationAt("/agent_id", "const", "must be the agent that the path names");
   }
-  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
+  if (agent === undefined) return agentNotFound();
   exchange.addressed = agent;
   if (!attributor.isWritable) return recordsUnavailable(attributor);
   const outcome = await state.lifecycle.apply({
