@@ -5,9 +5,9 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { appendCut, readLastCut } from "./cut-file.ts";
-import { type CutHead, writeCutHeads } from "./cut-heads.ts";
+import { type CutHead, removeOldHeads, writeCutHeads } from "./cut-heads.ts";
 import type { CutSegment, JournalCut } from "./cut-record.ts";
-import { digestOf } from "./cut-survey.ts";
+import { refuseAnother } from "./cut-survey.ts";
 import type { JournalRecord } from "./journal.ts";
 import { DISK, isThere, writeLines } from "./journal-disk.ts";
 import { RecordPlaces } from "./record-places.ts";
@@ -22,10 +22,7 @@ export async function archiveSegment(
   onStep: (step: "part-written" | "segment-archived") => void,
 ): Promise<void> {
   const path = join(archive, file);
-  if (await isThere(path)) {
-    if ((await digestOf(path)).sha256 === sha256) return;
-    throw new Error(`the archive has another ${file} already, which is not written over`);
-  }
+  if (await isThere(path)) return refuseAnother(path, sha256);
   // Another process may be at it, if it does not know yet that it should not be.
   const part = `${path}.${process.pid}.part`;
   const places = new RecordPlaces();
@@ -68,9 +65,9 @@ export async function archiveCuts(
   if (sha256 !== last.heads.sha256) {
     throw new Error(`${file} is not the file that was signed with the cut`);
   }
+  await removeOldHeads(archive, file);
   for (const name of await readdir(archive)) {
-    const isOld = /^\d{8}\.heads(\.tmp)?$/.test(name) && name !== file;
-    if (isOld || /^\d{8}\.jws\.\d+\.part$/.test(name)) await rm(join(archive, name));
+    if (/^\d{8}\.jws\.\d+\.part$/.test(name)) await rm(join(archive, name));
   }
   await DISK.syncDirectory(archive);
 }

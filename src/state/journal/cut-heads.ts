@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { given, isRecord, type JsonRecord, parseJson } from "../../base/json-value.ts";
 import { OctetLines } from "../../base/line-reader.ts";
@@ -83,6 +83,13 @@ export async function writeCutHeads(
   const sha256 = await writeLines(temporary, "wx", lines());
   await rename(temporary, path);
   return { file, sha256, chains };
+}
+
+/** Removes the heads of earlier cuts, and those that were not written to the end. */
+export async function removeOldHeads(directory: string, file: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (/^\d{8}\.heads(\.tmp)?$/.test(name) && name !== file) await rm(join(directory, name));
+  }
 }
 
 /** A head as the file has it. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { isRecord } from "../../base/json-value.ts";
 import { SpreadMap } from "../../base/spread-map.ts";
 import { decodeJws } from "../../identity/jws.ts";
@@ -117,6 +117,12 @@ export async function digestOf(path: string): Promise<Pick<CutSegment, "bytes" |
     bytes += chunk.length;
   }
   return { bytes, sha256: digest.digest("hex") };
+}
+
+/** Throws where the file in an archive is another than the one that goes there. */
+export async function refuseAnother(path: string, sha256: string): Promise<void> {
+  if ((await digestOf(path)).sha256 === sha256) return;
+  throw new Error(`the archive has another ${basename(path)} already, which is not written over`);
 }
 
 function hasStatus(jws: string): boolean {

@@ -11,9 +11,15 @@ import { makeDirectory } from "../../base/paths.ts";
 import { codeOf } from "../../base/thrown.ts";
 import type { RecordSigner } from "../records/sealer.ts";
 import { appendCut, readLastCut } from "./cut-file.ts";
-import { headsName, readCutHeads, writeCutHeads } from "./cut-heads.ts";
+import { headsName, readCutHeads, removeOldHeads, writeCutHeads } from "./cut-heads.ts";
 import { type JournalCut, signAfter } from "./cut-record.ts";
-import { digestOf, headsAfter, journalSegment, surveySegments } from "./cut-survey.ts";
+import {
+  digestOf,
+  headsAfter,
+  journalSegment,
+  refuseAnother,
+  surveySegments,
+} from "./cut-survey.ts";
 import { isThere, type JournalDisk } from "./journal-disk.ts";
 import { readPlaces } from "./record-places.ts";
 import { listSegments, segmentName, segmentNumber } from "./segment.ts";
@@ -102,7 +108,7 @@ export async function moveSegments(place: CutPlace, cut: JournalCut): Promise<re
   if (archive !== undefined && numbers.length + indexes.length > 0)
     await disk.syncDirectory(archive);
   place.onStep?.("archive-synced");
-  await removeOldHeads(directory, cut);
+  await removeOldHeads(directory, cut.heads.file);
   if (numbers.length > 0) await disk.syncDirectory(directory);
   place.onStep?.("journal-synced");
   return numbers;
@@ -115,7 +121,10 @@ async function moveFile({ directory, archive, disk }: CutPlace, name: string): P
     return;
   }
   const to = join(archive, name);
-  if (await isThere(to)) await refuseAnother(from, to, name);
+  // A copy that a crash left is the same file; anything else is somebody's archive.
+  if (name.endsWith(".jws") && (await isThere(to))) {
+    await refuseAnother(to, (await digestOf(from)).sha256);
+  }
   try {
     await rename(from, to);
   } catch (error) {
@@ -124,14 +133,6 @@ async function moveFile({ directory, archive, disk }: CutPlace, name: string): P
     await disk.syncDirectory(archive);
     await rm(from);
   }
-}
-
-/** A copy that a crash left is the same file; anything else is somebody's archive. */
-async function refuseAnother(from: string, to: string, name: string): Promise<void> {
-  if (!name.endsWith(".jws")) return;
-  const [mine, theirs] = [await digestOf(from), await digestOf(to)];
-  if (mine.sha256 === theirs.sha256) return;
-  throw new Error(`the archive has another ${name} already, which is not written over`);
 }
 
 /** To another file system: under its name it is there whole, or not at all. */
@@ -146,12 +147,6 @@ async function copyDurably(from: string, to: string): Promise<void> {
     await file.close();
   }
   await rename(part, to);
-}
-
-async function removeOldHeads(directory: string, { heads }: JournalCut): Promise<void> {
-  for (const name of await readdir(directory)) {
-    if (/^\d{8}\.heads(\.tmp)?$/.test(name) && name !== heads.file) await rm(join(directory, name));
-  }
 }
 
 function listIndexes(names: readonly string[], through: number): readonly string[] {
