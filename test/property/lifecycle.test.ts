@@ -4,10 +4,11 @@
  */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { FLOOR_GROUPS } from "../../src/catalog/catalog.ts";
 import type { AgentDocument, AgentStatus } from "../../src/identity/agent-document.ts";
 import type { JournalRecord } from "../../src/state/journal/journal.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
-import { LIFECYCLE_METHODS, type LifecycleMethod } from "../../src/state/registers/lifecycle.ts";
+import type { LifecycleMethod } from "../../src/state/registers/lifecycle.ts";
 import { LifecycleRegister } from "../../src/state/registers/lifecycle-register.ts";
 import {
   AT,
@@ -42,7 +43,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       ...{ kind: fc.constant("change" as const), at: AT, fault: FAULT },
-      method: fc.constantFrom(...LIFECYCLE_METHODS, "DEACTIVATE", "REINSTATE", "DEPRECATE"),
+      method: fc.constantFrom(...FLOOR_GROUPS.lifecycle, "DEACTIVATE", "REINSTATE", "DEPRECATE"),
     }),
   },
   {

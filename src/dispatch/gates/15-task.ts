@@ -3,6 +3,7 @@
  * decision. What asks for the decision, brings it, or learns of it is answered, and so is what an agent does
  * to wait in good order. 409 `task-paused` with the escalation.   AGTP "ESCALATE"
  */
+import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
 import type { CallerState } from "../caller/caller-state.ts";
 import { taskPaused } from "../refusals/task-refusals.ts";
 import type { Route } from "../routes/route.ts";
@@ -11,7 +12,7 @@ import type { Gate } from "./gate.ts";
 /** The protocol's own methods that a task which waits may use. */
 const EXEMPT: ReadonlySet<string> = new Set([
   ...["ESCALATE", "CONFIRM", "INSPECT", "SUSPEND", "RESUME"],
-  ...["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
+  ...FLOOR_GROUPS.lifecycle,
 ]);
 
 /** The request by which the decision can be asked for. */

@@ -4,11 +4,10 @@
  */
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Paced } from "../../base/paced.ts";
-import { type Catalog, FLOOR_METHODS } from "../../catalog/catalog.ts";
+import { type Catalog, FLOOR_GROUPS, FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { RESERVED_NAMES } from "../../catalog/path-grammar.ts";
 import { CAPABILITIES, type Capability, type Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";
 import type { Status } from "../../wire/message.ts";
 import type { MethodPolicy } from "../policy/method-policy.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
@@ -111,7 +110,7 @@ export const MAX_NOTIFICATION_BYTES = 65_536;
 
 /** An agent's own path, and the methods that the protocol has there. */
 const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
-const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...LIFECYCLE_METHODS];
+const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...FLOOR_GROUPS.lifecycle];
 
 /** The methods of "/": the floor, and RESUME as the other half of SUSPEND. */
 const ROOT_METHODS: readonly string[] = [...FLOOR_METHODS, "RESUME"];

@@ -1,5 +1,6 @@
 /** INSPECT and the lifecycle of agents: what reads or changes the state of this server.   AGTP "Method Floor" */
 
+import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
 import type { Module } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
@@ -9,7 +10,6 @@ import {
   floorEndpoints,
 } from "../../dispatch/routes/floor.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/routes/protocol-endpoint.ts";
-import { LIFECYCLE_METHODS } from "../../state/registers/lifecycle.ts";
 import type { FloorContext } from "./contracts.ts";
 import { inspectHandler, inspectSchema } from "./inspect.ts";
 import { changeLifecycle, lifecycleSchema } from "./lifecycle.ts";
@@ -36,7 +36,7 @@ export const floorModule: Module<Taking<"agents" | "policies">> = {
 /** The methods that change where an agent stands, by name. */
 function lifecycleMethods(context: FloorContext): ReadonlyMap<string, FloorMethod> {
   return new Map(
-    LIFECYCLE_METHODS.map((method): [string, FloorMethod] => [
+    FLOOR_GROUPS.lifecycle.map((method): [string, FloorMethod] => [
       method,
       {
         inputSchema: lifecycleSchema(method, context),

@@ -3,19 +3,11 @@
  * agent's stream, and what it asks. Changes are decided one after another.
  * AGTP "Agent Lifecycle", AGTP-LOG "Lifecycle Events"
  */
+import type { FLOOR_GROUPS } from "../../catalog/catalog.ts";
 import type { AgentStatus } from "../../identity/agent-document.ts";
 
-/** The five methods that change an agent's state. */
-export type LifecycleMethod = "ACTIVATE" | "DEACTIVATE" | "REINSTATE" | "REVOKE" | "DEPRECATE";
-
-/** The five, in the order of the draft. */
-export const LIFECYCLE_METHODS: readonly LifecycleMethod[] = [
-  "ACTIVATE",
-  "DEACTIVATE",
-  "REINSTATE",
-  "REVOKE",
-  "DEPRECATE",
-];
+/** One of the five methods that change an agent's state. */
+export type LifecycleMethod = (typeof FLOOR_GROUPS)["lifecycle"][number];
 
 /** The result of asking for a change. */
 export type Transition =

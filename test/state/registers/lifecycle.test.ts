@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { FLOOR_GROUPS } from "../../../src/catalog/catalog.ts";
 import type { AgentStatus } from "../../../src/identity/agent-document.ts";
-import { LIFECYCLE_METHODS, transition } from "../../../src/state/registers/lifecycle.ts";
+import { transition } from "../../../src/state/registers/lifecycle.ts";
 
 const ISSUED = "agent-genesis-issued";
 const REVOKED = "agent-genesis-revoked";
@@ -16,7 +17,7 @@ const TABLE: readonly (readonly [AgentStatus, ...(readonly string[])])[] = [
   ["retired", "invalid", "noop", "invalid", "noop", "invalid"],
 ];
 const CELLS = TABLE.flatMap(([status, ...cells]) =>
-  LIFECYCLE_METHODS.map((method, index) => [method, status, cells[index] ?? ""] as const),
+  FLOOR_GROUPS.lifecycle.map((method, index) => [method, status, cells[index] ?? ""] as const),
 );
 const TARGETS: Readonly<Record<string, AgentStatus>> = {
   [ISSUED]: "active",
@@ -47,7 +48,7 @@ describe("transition", () => {
     },
   );
 
-  it.each(LIFECYCLE_METHODS)("lets no %s bring a retired agent back", (method) => {
+  it.each(FLOOR_GROUPS.lifecycle)("lets no %s bring a retired agent back", (method) => {
     for (const hasHistory of [true, false]) {
       expect(transition(method, "retired", hasHistory).kind).not.toBe("change");
     }
