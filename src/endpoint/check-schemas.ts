@@ -7,7 +7,7 @@ import { joinKey } from "../base/dotted-key.ts";
 import { quoteValue, recordIn, textsIn } from "../base/json-value.ts";
 import type { Problem } from "../base/problem.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { ENVELOPE_KEYS } from "./input.ts";
+import { ENVELOPE_KEYS } from "./declared-members.ts";
 import { declaredTypes, propertiesOf } from "./input-shape.ts";
 
 interface ServedSchemas {

@@ -8,11 +8,13 @@ import { type JsonRecord, recordIn } from "../base/json-value.ts";
 import { addUnder } from "../base/listed.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 
-/** Names that mean something in a body whatever its schema says. */
-const RESERVED = [
+/** The members of an envelope around parameters. */
+export const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   ...["method", "task_id", "session_id", "parameters", "context"],
-  ...["endpoint", "name", "action"],
-];
+]);
+
+/** Names that mean something in a body whatever its schema says. */
+const RESERVED = [...ENVELOPE_KEYS, "endpoint", "name", "action"];
 
 /** Keywords beside which the name of a member that is not declared makes no difference to a verdict. */
 const INDIFFERENT: ReadonlySet<string> = new Set([

@@ -19,6 +19,7 @@ import { clip, isRecord, type JsonRecord, parseJson, setMember } from "../base/j
 import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 import type { SchemaViolation } from "../schema/schema-violation.ts";
+import { ENVELOPE_KEYS } from "./declared-members.ts";
 import type { InputShape, ScalarType } from "./input-shape.ts";
 import type { BodyEncoding, UndeclaredMembers } from "./undeclared-members.ts";
 
@@ -55,14 +56,6 @@ export const NO_JSON = "the body is not JSON";
 
 /** A body is cut off where it is too deep wherever its envelope puts it. */
 const BOUNDS: JsonBounds = { ...REQUEST_BOUNDS, cutDepth: REQUEST_BOUNDS.depth + 16 };
-
-export const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
-  "method",
-  "task_id",
-  "session_id",
-  "parameters",
-  "context",
-]);
 
 /**
  * Reads a body: UTF-8, a JSON object, nested at most 64 levels deep, with at most 10,000 members and
