@@ -13,7 +13,7 @@ import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { checkReservation } from "../endpoint/method-rule.ts";
 import { type EndpointPath, makePath, PairSet } from "./endpoint-path.ts";
 import { EXTENSION, readExtension } from "./extension.ts";
-import { canRead, isReading, liftVerb, methodReader } from "./http-form.ts";
+import { canRead, isReading, liftVerb, methodReader, onlyReads } from "./http-form.ts";
 import type { Operation } from "./operations.ts";
 import { kebab, Notes, wordsOf } from "./words.ts";
 
@@ -159,8 +159,6 @@ const BY_HTTP_METHOD: Readonly<Record<UpstreamMethod, readonly string[]>> = {
   PATCH: ["MODIFY", "UPDATE", "ADJUST", "ALTER"],
   DELETE: ["REMOVE", "PURGE", "VOID"],
 };
-/** Methods of these categories alone leave everything as it is. */
-const READING_ONLY: ReadonlySet<string> = new Set(["discovery", "retrieval", "analysis"]);
 
 /** Every choice there is, the best one first; the catalog has all of them. */
 function chooseMethods(
@@ -191,7 +189,7 @@ function suits(method: string, httpMethod: UpstreamMethod, catalog: Catalog): bo
   const verb = catalog.verbs.get(method) ?? { categories: [] };
   if (isReading(httpMethod)) return canRead(verb);
   // Anything may be asked for by POST.
-  return httpMethod === "POST" || !verb.categories.every((category) => READING_ONLY.has(category));
+  return httpMethod === "POST" || !onlyReads(verb);
 }
 
 function firstWordMethod(

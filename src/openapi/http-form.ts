@@ -127,6 +127,11 @@ export function canRead({ categories }: Pick<Verb, "categories">): boolean {
   return categories.some((category) => READING_CATEGORIES.has(category));
 }
 
+/** Tells whether a method is nothing else. */
+export function onlyReads({ categories }: Pick<Verb, "categories">): boolean {
+  return categories.every((category) => READING_CATEGORIES.has(category));
+}
+
 /**
  * Reads words as the path grammar compares them: in any case, without "-" and "_". A link that is
  * followed or fetched ahead must not cancel anything, and `DELETE /apps/7/grant` takes a grant away, so

@@ -11,7 +11,6 @@ import type { SchemaReader } from "./schema-reader.ts";
 
 const PLAIN: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "additionalProperties"],
-  ...["title", "description", "default", "examples", "deprecated"],
 ]);
 
 /** A schema with its `allOf` merged where that can be done, and as it is where it cannot. */
@@ -35,7 +34,8 @@ export function isPlainObject(schema: unknown): schema is JsonSchema {
   const isOpenOrClosed = isRecord(additionalProperties)
     ? Object.keys(additionalProperties).length === 0
     : true;
-  return isObject && isOpenOrClosed && Object.keys(schema).every((keyword) => PLAIN.has(keyword));
+  const isPlain = (keyword: string): boolean => PLAIN.has(keyword) || isAnnotation(keyword);
+  return isObject && isOpenOrClosed && Object.keys(schema).every(isPlain);
 }
 
 function mergeObjects(parts: readonly JsonSchema[]): JsonSchema {
