@@ -658,6 +658,28 @@ describe("approvals", () => {
     expect((await run(server)).status).toBe(200);
   });
 
+  it("are for whom the agent asks, who does not give them itself", async () => {
+    const server = await open([gated({ approver_scope: "ops:approve" })]);
+    const handOn = async () => {
+      const task = { method: "EXECUTE", path: "/workflows/wf:w1/task:t1", parameters: {} };
+      const { body } = await server.send({
+        ...{ method: "DELEGATE", headers: { "Agent-ID": CAROL } },
+        body: { target_agent_id: ALICE, authority_scope: [], task },
+      });
+      return body["result"]?.["result"];
+    };
+    const id = (await handOn())?.["escalation_id"];
+    expect((await confirm(server, id, "accepted", CAROL)).status).toBe(403);
+    expect((await confirm(server, id)).status).toBe(200);
+    // Alice's own is another question.
+    const own = await run(server);
+    expect([own.status, own.body["escalation_id"] === id]).toEqual([202, false]);
+    expect(await handOn()).toMatchObject({ ok: true });
+    expect(count(server)).toBe(1);
+    expect((await confirm(server, own.body["escalation_id"], "accepted", CAROL)).status).toBe(200);
+    expect((await run(server)).status).toBe(200);
+  });
+
   it("are not kept for strangers", async () => {
     const manifest = manifestOf([gated()]);
     const identity = { unknown_agents: "accept" };

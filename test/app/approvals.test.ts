@@ -1,5 +1,6 @@
 /** Approvals on a daemon: raced over TLS, through reloads, over HTTP, and through kill -9. */
 
+import { X509Certificate } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -9,12 +10,15 @@ import {
   ALMA,
   approvedEndpoint,
   approvingFiles,
+  BORIS,
   booking,
+  OLGA,
+  questionOf,
   ranIn,
   under,
 } from "../support/approving.ts";
 import { askOnce, connectRaw, openDaemon, type RawClient } from "../support/daemon.ts";
-import { makeDeployment, type TestDeployment } from "../support/deployment.ts";
+import { agentFile, makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { encodeRequest, type TestRequest } from "../support/dispatch.ts";
 import { openGateway } from "../support/gateway.ts";
 import { askAs, confirmation, refusalOf } from "../support/waiting.ts";
@@ -55,6 +59,28 @@ async function approve(daemon: Listening, request: TestRequest, word = "accepted
   return id;
 }
 
+/** Has Boris book the room for an agent; `id` is that of the question that he is asked. */
+async function handOn(daemon: Listening, agentId: string, escalationId?: string, as?: object) {
+  const { method, path, body: parameters } = booking("7");
+  const asked = await askOnce(
+    daemon,
+    {
+      method: "DELEGATE",
+      headers: {
+        "Agent-ID": agentId,
+        ...(escalationId !== undefined && { "Escalation-ID": escalationId }),
+      },
+      body: {
+        target_agent_id: BORIS,
+        authority_scope: ["booking:room"],
+        task: { method, path, parameters },
+      },
+    },
+    as,
+  );
+  return { asked, id: /esc-[0-9a-f-]{36}/.exec(asked.text)?.[0] ?? "" };
+}
+
 describe("an approval on a daemon", () => {
   it("lets one of 50 connections run the call", async () => {
     const daemon = await openDaemon(await filesWith());
@@ -84,6 +110,52 @@ describe("an approval on a daemon", () => {
     const refused = await askOnce(daemon, confirmation(id, "accepted"), stranger);
     expect(refusalOf(refused)).toEqual([403, "confirmation-forbidden"]);
     expect((await askOnce(daemon, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
+  });
+
+  it("is not given by an agent that has another one ask, though its certificate is an operator's", async () => {
+    const { cert } = AS_OPERATOR;
+    const cert_fingerprint = new X509Certificate(cert).fingerprint256;
+    const alma = agentFile({
+      ...{ agent_id: ALMA, name: "alma", cert_fingerprint },
+      scopes_accepted: ["booking:room", "documents:read"],
+    });
+    const daemon = await openDaemon({
+      ...(await filesWith()),
+      "agents/alma.agent.json": alma,
+      "agents/boris.agent.json": agentFile({ agent_id: BORIS, name: "boris" }),
+    });
+    const { asked, id } = await handOn(daemon, ALMA, undefined, AS_OPERATOR);
+    expect(asked.status).toBe(550);
+    for (const headers of [{ "Agent-ID": ALMA }, {}] as const) {
+      const request = { ...confirmation(id, "accepted"), headers };
+      const refused = await askOnce(daemon, request, AS_OPERATOR);
+      expect(refusalOf(refused)).toEqual([403, "confirmation-forbidden"]);
+    }
+    expect(ranIn(daemon)).toEqual([]);
+  });
+
+  it("is for whom the call is made by another agent, and for nobody else", async () => {
+    const daemon = await openDaemon(await filesWith());
+    const { id } = await handOn(daemon, ALMA);
+    const seen = await askOnce(
+      daemon,
+      { method: "QUERY", path: `/escalations/${id}` },
+      AS_OPERATOR,
+    );
+    expect(seen.body["result"]).toMatchObject({ agent_id: BORIS, delegated_by: [ALMA] });
+    expect((await askOnce(daemon, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
+    const own = await askAs(answering(daemon), BORIS, under(id, booking("7")));
+    expect(refusalOf(own)).toEqual([409, "approval-mismatch"]);
+    const { asked: other } = await handOn(daemon, OLGA, id);
+    expect(other.body["sub_agent"]).toMatchObject({ error: { code: "approval-mismatch" } });
+    // Each is a question of its own.
+    const asking = [
+      (await handOn(daemon, OLGA)).id,
+      await questionOf(answering(daemon), booking("7"), BORIS),
+    ];
+    expect(new Set([id, ...asking]).size).toBe(3);
+    expect((await handOn(daemon, ALMA, id)).asked.status).toBe(200);
+    expect(ranIn(daemon)).toEqual(["book 7 Ada"]);
   });
 
   it("is good through a reload that changes nothing about it", async () => {

@@ -69,6 +69,23 @@ describeInBrowser("an operator at the console", () => {
     expect(ranIn(house)).toEqual(before);
   });
 
+  it("sees for whom another agent makes a call", async () => {
+    const house = opened();
+    const { method, path, body: parameters } = booking("9");
+    const task = { method, path, parameters };
+    const asked = await askHouse(house, ALMA, {
+      method: "DELEGATE",
+      body: { target_agent_id: BORIS, authority_scope: ["booking:room"], task },
+    });
+    const [id] = /esc-[0-9a-f-]{36}/.exec(asked.text) ?? [];
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/approvals/${id}`);
+    const shown = page.locator("dd").filter({ has: page.locator(`a[href="/agents/${ALMA}"]`) });
+    await page.getByText("On behalf of", { exact: true }).waitFor();
+    expect(await shown.count()).toBe(1);
+  });
+
   it("sees all that an agent asks, also where it writes that it is a call", async () => {
     const house = opened();
     const call = { method: "QUERY", path: "/free/7", input: { room: "7" } };

@@ -10,6 +10,8 @@ import type { ApprovalOutcome, ApprovalUse } from "../../state/registers/approva
 import { type Escalation, isUsable } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
+import type { Caller } from "../caller/caller.ts";
+import { delegatorsOf } from "../caller/delegation.ts";
 import type { ApprovalStep, Exchange } from "../exchange.ts";
 import { recordOf } from "../recorded.ts";
 import {
@@ -164,8 +166,9 @@ export class Approvals {
     const versions = policy.versionsOf(route);
     const call = approvedCall(exchange, versions, questionOf(escalation));
     const others = differences(escalation, call, route);
-    // A matter of another principal's is not told about.
-    if (others.includes("principal")) return approvalMismatch(escalationId, []);
+    // A matter of another principal's, or of other agents that the work was done for, is not told about.
+    const isTheirs = others.includes("principal") || !isForSame(escalation, exchange.caller);
+    if (isTheirs) return approvalMismatch(escalationId, []);
     if (!isOutdatedOnly(others)) return approvalMismatch(escalationId, others);
     const refused = this.#refuseUsed(escalation) ?? this.#refuseClosed(escalation);
     if (refused !== undefined) return refused;
@@ -263,6 +266,15 @@ export class Approvals {
     }
     return deadlineAt <= this.#parts.escalations.now() ? approvalExpired(escalation) : undefined;
   }
+}
+
+/** Tells whether a call is done for the agents that handed the work on which the question was asked in. */
+function isForSame({ delegatedBy = [] }: Escalation, caller: Caller): boolean {
+  const delegators = delegatorsOf(caller);
+  return (
+    delegators.length === delegatedBy.length &&
+    delegators.every((agentId, at) => agentId === delegatedBy[at])
+  );
 }
 
 /** Nobody has decided yet. */

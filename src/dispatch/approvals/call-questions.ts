@@ -14,6 +14,7 @@ import {
 } from "../../handlers/call-upstream.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
+import { delegatorsOf } from "../caller/delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import { payerOf, STRANGERS } from "../rates/rates.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
@@ -76,8 +77,10 @@ export async function escalateCall(
   const call = approvedCall(exchange, policy.versionsOf(route), asked);
   const { description, semantic } = route.definition;
   const payer = payerOf(exchange);
+  const delegatedBy = delegatorsOf(caller);
   // Equal for two that ask for the same call; a question's is never that of an approval.
   const lasting = callDigest({ ...call, expires_at: "", nonce: "" });
+  const asking = [...(kind === "approval" ? [] : [kind]), lasting, ...delegatedBy];
   const opening = await escalations.open({
     ...{ agentId: call.agent, deadlineAt, priority: "normal" },
     context: {
@@ -86,7 +89,8 @@ export async function escalateCall(
       call: shownCall(call, route),
     },
     ...given({ taskId, sessionId }),
-    fingerprint: hash("sha256", kind === "approval" ? lasting : `${kind} ${lasting}`),
+    ...(delegatedBy.length > 0 && { delegatedBy }),
+    fingerprint: hash("sha256", asking.join(" ")),
     approval: {
       ...{ digest: callDigest(call), nonce: asked.nonce, ...(question && { question }) },
       payer: payer.isKnown ? payer.key : STRANGERS,

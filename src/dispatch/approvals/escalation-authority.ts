@@ -1,12 +1,13 @@
 /**
  * Judges who may see an escalation and who may decide it: operators, and the agent it was sent to.
- * Never the agent that escalated, whatever it holds: nobody approves of itself. A call that needs an
+ * Never the agent that escalated, nor one that handed the work on to it, whatever it holds: nobody approves of itself. A call that needs an
  * approval, and a tool that has changed, are decided by operators' certificates alone, and by no
  * agent's scope.   AGTP "CONFIRM"
  */
 import { changedToolOf } from "../../handlers/mcp/changed-tool.ts";
 import type { Decision, Escalation } from "../../state/registers/escalation.ts";
 import { INSPECT_ALL, seesAll } from "../caller/caller.ts";
+import { delegatorsOf } from "../caller/delegation.ts";
 import { type OperatorPolicy, operatorOf } from "../caller/operator.ts";
 import { isOwnMatter } from "../caller/own-matter.ts";
 import type { QueryCaller } from "../module/query-source.ts";
@@ -38,11 +39,16 @@ export function authorityOver(
   asker: QueryCaller,
   policy: OperatorPolicy,
 ): Decision["authority"] | Refusal {
-  const { agentId, recipient } = escalation;
+  const { agentId, recipient, delegatedBy = [] } = escalation;
   const own = asker.caller.agentId;
   // Nor with its certificate alone, which may be an operator's as well.
   if ((own ?? asker.caller.certifiedAs) === agentId) {
     return confirmationForbidden("the agent that escalated may not decide its own escalation");
+  }
+  const asking = [agentId, ...delegatedBy];
+  if (speakersOf(asker).some((speaker) => asking.includes(speaker))) {
+    const message = "no agent decides through another one, nor what another one asks for it";
+    return confirmationForbidden(message);
   }
   if (operatorOf(asker.peer, policy) !== undefined) return "operator";
   if (escalation.approval !== undefined) {
@@ -57,6 +63,12 @@ export function authorityOver(
   return confirmationForbidden(
     `this needs an operator's certificate, ${INSPECT_ALL}, or to be the recipient`,
   );
+}
+
+/** The asker, and the agents whose word it was to hand on. */
+function speakersOf({ caller }: QueryCaller): readonly string[] {
+  const { agentId = caller.certifiedAs } = caller;
+  return agentId === undefined ? delegatorsOf(caller) : [agentId, ...delegatorsOf(caller)];
 }
 
 /** Tells whether the asker holds the approver's scope. A stranger's claim grants nothing. */

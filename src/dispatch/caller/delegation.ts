@@ -39,6 +39,15 @@ export interface Delegation {
   readonly zone?: string;
 }
 
+/** The agents that handed on the work of a request, the oldest first; none where its caller asks for itself. */
+export function delegatorsOf({
+  delegation,
+}: {
+  readonly delegation?: Delegation | undefined;
+}): readonly string[] {
+  return delegation?.links.map(({ agentId }) => agentId) ?? [];
+}
+
 /** Reads what a peer vouches for. */
 export interface DelegationReader {
   /** Asked of `DELEGATE /`; undefined: the request brings no token. */

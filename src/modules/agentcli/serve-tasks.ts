@@ -7,6 +7,7 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
+import { delegatorsOf } from "../../dispatch/caller/delegation.ts";
 import { isOneRevoked, shownCertificates } from "../../dispatch/caller/shown-certificates.ts";
 import { refuseInactiveCaller } from "../../dispatch/gates/03-lifecycle.ts";
 import { identifyAgents } from "../../dispatch/module/hosted-agents.ts";
@@ -216,7 +217,8 @@ function taskRoute(
   const handler: RouteHandler = async (call, exchange) => {
     const isKnown = exchange.caller.document !== undefined;
     const findInactive = (): string | undefined => executor.findInactive(exchange);
-    const caller = { call, isKnown, payer: payerOf(exchange), findInactive };
+    const delegatedBy = delegatorsOf(exchange.caller);
+    const caller = { call, isKnown, delegatedBy, payer: payerOf(exchange), findInactive };
     const outcome = await runTask(found, caller, executor);
     if (outcome.kind === "report" && outcome.status === 202) exchange.markAwaiting();
     return toHandlerResult(outcome);

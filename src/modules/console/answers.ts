@@ -79,6 +79,7 @@ export interface Escalation {
   readonly escalation_id: string;
   readonly agent_id: string;
   readonly agent_name?: string;
+  readonly delegated_by?: readonly string[];
   readonly kind?: string;
   readonly reason?: string;
   readonly status: string;

@@ -66,6 +66,8 @@ export interface Escalation {
   readonly escalationId: string;
   /** The agent that escalated. */
   readonly agentId: string;
+  /** The agents that handed on the work in which it did, the oldest first; undefined: it asks for itself. */
+  readonly delegatedBy?: readonly string[];
   /** The task that waits; undefined for a question that no task waits for. */
   readonly taskId?: string;
   readonly sessionId?: string;
@@ -156,10 +158,11 @@ export function closedAt({ decision, deadlineAt }: Escalation): number {
 /** The view of an escalation as it is now, for everybody who may see it; keys are the wire's own. */
 export function escalationView(escalation: Escalation): Record<string, unknown> {
   const { escalationId, agentId, taskId, sessionId, status, reason, decision } = escalation;
-  const { recipient, approval, votes } = escalation;
+  const { recipient, approval, votes, delegatedBy } = escalation;
   return {
     escalation_id: escalationId,
     agent_id: agentId,
+    ...(delegatedBy === undefined ? {} : { delegated_by: delegatedBy }),
     task_id: taskId ?? null,
     ...(sessionId === undefined ? {} : { session_id: sessionId }),
     status,

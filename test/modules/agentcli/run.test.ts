@@ -351,6 +351,8 @@ describe("parseStructured", () => {
   });
 });
 
+const INA = { agentId: "ina", delegatedBy: [] };
+
 describe("Approvals", () => {
   const manifest = manifestOf([
     shellTask("true", [], { approval: { required: true } }),
@@ -395,7 +397,7 @@ describe("Approvals", () => {
     const store = createMemoryStore();
     const escalations = await EscalationRegister.open(store);
     const approvals = await Approvals.open(store, escalations);
-    const ask = () => approvals.ask("ina", foundTask(other, own, asking));
+    const ask = () => approvals.ask(INA, foundTask(other, own, asking));
     const first = await ask();
     vi.advanceTimersByTime(60_000);
     expect((await ask()).kind).toBe("granted");
@@ -419,19 +421,19 @@ describe("Approvals", () => {
     const now = (): number => Date.now() + 7 * 86_400_000;
     const escalations = await EscalationRegister.open(store, { now });
     const approvals = await Approvals.open(store, escalations);
-    const asked = await approvals.ask("ina", found);
-    expect((await approvals.ask("ina", found)).kind).toBe("pending");
+    const asked = await approvals.ask(INA, found);
+    expect((await approvals.ask(INA, found)).kind).toBe("pending");
     if (asked.kind !== "pending") throw new Error(asked.kind);
     const { escalationId } = asked.escalation;
     const decision = { status: "accepted", authority: "operator", attestationId: "a" } as const;
     await escalations.decide(escalationId, { ...decision, at: escalations.now() });
-    expect((await approvals.ask("ina", found)).kind).toBe("granted");
+    expect((await approvals.ask(INA, found)).kind).toBe("granted");
   });
 
   it("are good for one run, also where another process asked for them and another used them", async () => {
     const store = createMemoryStore();
     const escalations = await EscalationRegister.open(store);
-    const asked = await (await Approvals.open(store, escalations)).ask("ina", found);
+    const asked = await (await Approvals.open(store, escalations)).ask(INA, found);
     if (asked.kind !== "pending") throw new Error(asked.kind);
     const { escalationId } = asked.escalation;
     // As earlier versions kept it.
@@ -441,12 +443,12 @@ describe("Approvals", () => {
     const decision = { status: "accepted", authority: "operator", attestationId: "a" } as const;
     await escalations.decide(escalationId, { ...decision, at: Date.now() });
     const approvals = await Approvals.open(store, escalations);
-    const [first, second] = [await approvals.ask("ina", found), await approvals.ask("ina", found)];
+    const [first, second] = [await approvals.ask(INA, found), await approvals.ask(INA, found)];
     if (first.kind !== "granted" || second.kind !== "granted") throw new Error("not granted");
     expect([await first.consume(), await second.consume()]).toEqual([true, false]);
-    expect(await approvals.ask("ina", found)).toMatchObject({ kind: "pending" });
+    expect(await approvals.ask(INA, found)).toMatchObject({ kind: "pending" });
     const next = await Approvals.open(store, escalations);
-    const again = await next.ask("ina", found);
+    const again = await next.ask(INA, found);
     expect(again).toMatchObject({ kind: "pending" });
     expect(again).not.toMatchObject({ escalation: { escalationId } });
   });

@@ -20,6 +20,7 @@ import {
   remote,
 } from "../../support/agntcy.ts";
 import { agentFile, configFile } from "../../support/deployment.ts";
+import type { TestBody, TestRequest } from "../../support/dispatch.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
 const [APPROVAL] = MAIL_SPECS["interrupts"] as readonly Record<string, unknown>[];
@@ -186,6 +187,43 @@ describe("a run that asks", () => {
     const done = await ask(agent_id, confirm(runId, { ...YES, wait_seconds: 10 }));
     expect([done.status, done.body["status"]], done.text).toEqual([200, "success"]);
     expect((await ask(agent_id, confirm(runId, YES))).status).toBe(404);
+  });
+
+  it("is answered by nobody through another agent: neither who began the run nor who had it begun", async () => {
+    const settings = { approver_scope: "mail:approve" };
+    const agent_id = "6".repeat(64);
+    const scopes_accepted = ["mail:approve", "mailcomposer:execute", "mail:read"];
+    const files = {
+      "agents/ada.agent.json": agentFile({ agent_id, name: "ada", scopes_accepted }),
+    };
+    const { ask } = await openAsking(asksFirst, { settings, files });
+    const handOn = ({ method, path, body }: TestRequest) =>
+      ask(agent_id, {
+        method: "DELEGATE",
+        body: {
+          target_agent_id: LEO,
+          authority_scope: ["mail:approve", "mailcomposer:execute"],
+          task: { method, path, parameters: body },
+        },
+      });
+    const own = (await ask(agent_id, execute())).body;
+    const through = await handOn(confirm(own["run_id"], YES));
+    expect([through.status, through.body["sub_agent"]?.["error"]?.["code"]]).toEqual([
+      // To whom it may not be answered, it is not there.
+      ...[550, "run_not_found"],
+    ]);
+    const begun = (await handOn(execute())).body["result"]?.["result"];
+    const { run_id: runId, escalation_id: escalationId } = begun as unknown as TestBody;
+    const refused = [
+      await ask(agent_id, confirm(runId, YES)),
+      await ask(agent_id, decide(escalationId, YES)),
+    ];
+    expect(refused.map(refusalOf)).toEqual([
+      [404, "run_not_found"],
+      [403, "confirmation-forbidden"],
+    ]);
+    const decided = await ask(OLGA, decide(escalationId, YES));
+    expect(decided.body["result"], decided.text).toMatchObject({ authority: "operator" });
   });
 
   it.each<[string, object, string]>([

@@ -1,10 +1,13 @@
 /**
  * Approvals of tasks: a person is asked through an escalation, and a yes is good for one run of exactly
- * the task that was asked about, by the agent that asked, for as long as the answer might have taken.
+ * the task that was asked about, by the agent that asked and for those that had it ask, for as long as the answer might
+ * have taken.
  * An approval that was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 
+import { hash } from "node:crypto";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
 import {
@@ -23,7 +26,13 @@ type ApprovalAnswer =
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
 
-/** A question about exactly one task; an agent has one at a time about a task of this name. */
+/** The agent that asks, and those that had it ask, the oldest first. */
+interface Asker {
+  readonly agentId: string;
+  readonly delegatedBy: readonly string[];
+}
+
+/** A question about exactly one task; an agent has one at a time about a task of this name, for whomever it works. */
 interface AskedTask {
   readonly escalationId: string;
   readonly taskHash: string;
@@ -60,23 +69,23 @@ export class Approvals {
   }
 
   /** Tells whether the agent may run the task now; asks for it where nobody has been asked. */
-  async ask(agentId: string, task: FoundTask): Promise<ApprovalAnswer> {
+  async ask(asker: Asker, task: FoundTask): Promise<ApprovalAnswer> {
     const { plan } = task;
     const hash = taskHash(task);
-    const key = keyOf(agentId, plan);
+    const key = keyOf(asker, plan);
     const asked = this.#asked.get(key);
     const escalation =
       asked?.taskHash === hash ? this.#escalations.find(asked.escalationId) : undefined;
-    if (escalation === undefined) return this.#open(agentId, key, plan, hash);
+    if (escalation === undefined) return this.#open(asker, key, plan, hash);
     const { escalationId, decision, status } = escalation;
     // The second caller has to ask anew.
     const reject = async (message: string): Promise<ApprovalAnswer> => {
       const isFirst = await this.#spend(key, escalationId);
-      return isFirst ? { kind: "rejected", message } : this.ask(agentId, task);
+      return isFirst ? { kind: "rejected", message } : this.ask(asker, task);
     };
     const grant = (): ApprovalAnswer | Promise<ApprovalAnswer> =>
       this.#escalations.now() > closedAt(escalation) + waitOf(plan)
-        ? this.#open(agentId, key, plan, hash)
+        ? this.#open(asker, key, plan, hash)
         : { kind: "granted", consume: () => this.#spend(key, escalationId) };
     switch (status) {
       case "accepted":
@@ -92,12 +101,20 @@ export class Approvals {
     }
   }
 
-  async #open(agentId: string, key: string, plan: TaskPlan, hash: string): Promise<ApprovalAnswer> {
+  async #open(
+    { agentId, delegatedBy }: Asker,
+    key: string,
+    plan: TaskPlan,
+    hash: string,
+  ): Promise<ApprovalAnswer> {
     const { approval, source, name } = plan;
+    const isDelegated = delegatedBy.length > 0;
+    const question = isDelegated ? canonicalDigest({ hash, delegatedBy }) : hash;
     const opening = await this.#escalations.open({
       agentId,
-      // Another manifest is another question.
-      taskId: `wf:${source.workflow_id}/task:${source.task_id}@${hash.slice(7, 23)}`,
+      ...(isDelegated && { delegatedBy }),
+      // Another manifest is another question, and so is what is asked for others.
+      taskId: `wf:${source.workflow_id}/task:${source.task_id}@${question.slice(7, 23)}`,
       reason: "scope_limit",
       context: {
         kind: "agentcli.approval",
@@ -109,7 +126,7 @@ export class Approvals {
       },
       priority: approval.risk_level === "high" ? "urgent" : "normal",
       deadlineAt: Math.min(this.#escalations.now() + waitOf(plan), LAST_MOMENT),
-      fingerprint: hash,
+      fingerprint: question,
       ...(approval.approver_scope === null ? {} : { approverScope: approval.approver_scope }),
     });
     if (opening.kind === "full" || opening.kind === "waiting") return { kind: "full" };
@@ -136,6 +153,7 @@ function waitOf({ approval }: TaskPlan): number {
   return (approval.timeout_s ?? 3600) * 1000;
 }
 
-function keyOf(agentId: string, { source }: TaskPlan): string {
-  return `${agentId}/${source.workflow_id}/${source.task_id}`;
+function keyOf({ agentId, delegatedBy }: Asker, { source }: TaskPlan): string {
+  const key = `${agentId}/${source.workflow_id}/${source.task_id}`;
+  return delegatedBy.length === 0 ? key : `${key} for ${hash("sha256", delegatedBy.join(" "))}`;
 }

@@ -44,6 +44,8 @@ export interface RunCaller {
   readonly call: Call;
   /** True if this server has the agent's document: for nobody else does it keep anything. */
   readonly isKnown: boolean;
+  /** The agents that had it call, the oldest first; none where it calls for itself. */
+  readonly delegatedBy: readonly string[];
   /** The owner of the places that its runs take. */
   readonly payer: TaskOwner;
   /** Why the caller may not act any more, in words. */

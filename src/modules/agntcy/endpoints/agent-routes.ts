@@ -8,7 +8,6 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { TaskQueue } from "../../../base/task-queue.ts";
 import type { Pair } from "../../../catalog/pair.ts";
 import { withLongAnswers } from "../../../dispatch/handling/long-answers.ts";
-import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/routes/route.ts";
 import { withSecondLook } from "../../../dispatch/routes/second-look.ts";
 import {
@@ -113,7 +112,7 @@ function runEndpoints(
       capability: "domain_spanning",
       impact: settings.impact,
       inputSchema: executeSchema(specs),
-      handler: (call, exchange) => executeAgent(hosted, call, payerOf(exchange)),
+      handler: (call, exchange) => executeAgent(hosted, call, exchange),
     },
     {
       ...{ method: "QUERY", path: "/runs/{run_id}", ...reading, outputSchema },

@@ -5,8 +5,10 @@
  */
 
 import { given, recordIn } from "../../../base/json-value.ts";
-import type { TaskOwner } from "../../../base/task-queue.ts";
+import { delegatorsOf } from "../../../dispatch/caller/delegation.ts";
+import { payerOf } from "../../../dispatch/rates/rates.ts";
 import { refusal } from "../../../dispatch/refusals/refusal.ts";
+import type { ExchangeView } from "../../../dispatch/routes/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AcpOutcome } from "../acp/acp-answers.ts";
@@ -32,7 +34,7 @@ import {
 export async function executeAgent(
   hosted: HostedRuns,
   call: Call,
-  payer: TaskOwner,
+  exchange: ExchangeView,
 ): Promise<HandlerResult> {
   const startedAt = performance.now();
   const { agent, register, threads, findInactive } = hosted;
@@ -45,10 +47,13 @@ export async function executeAgent(
     if (thread?.owner !== owner || thread.base !== agent.base) return threadNotFound();
   }
   const { base, timeoutMs } = agent;
+  const payer = payerOf(exchange);
+  const delegatedBy = delegatorsOf(exchange.caller);
   const wanted: WantedRun = {
     ...{ runId: uuidv7(), base, owner, deadlineAt: Date.now() + timeoutMs },
     ...(payer.isKnown ? {} : { stranger: payer.key }),
     ...given({ principalId: call.principalId }),
+    ...(delegatedBy.length > 0 && { delegatedBy }),
     ...(thread && { threadId: thread.threadId, upstreamThreadId: thread.upstreamThreadId }),
   };
   const place = await register.take(wanted);

@@ -103,7 +103,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
     { manifest, agentAnswers }: Pick<RemoteAgent, "manifest" | "agentAnswers">,
     asker: QueryCaller,
   ): Decision["authority"] | Refusal {
-    const { owner, interrupt } = run;
+    const { owner, delegatedBy, interrupt } = run;
     if (asker.caller.agentId === owner) {
       const asked = manifest.specs.interrupts.find(({ type }) => type === interrupt?.type);
       const isAsked = agentAnswers && asked?.asksAgent === true;
@@ -113,7 +113,7 @@ export class InterruptDesk implements InterruptSource<InterruptSubject> {
       );
     }
     const escalation = interrupt && this.#queue.find(interrupt.interruptId);
-    const asIfOpened = { agentId: owner } as Escalation;
+    const asIfOpened = { agentId: owner, ...given({ delegatedBy }) } as Escalation;
     return authorityOver(escalation ?? asIfOpened, asker, this.#options.policy);
   }
 
@@ -220,7 +220,7 @@ function questionOf(
   { manifest, approverScope }: Pick<RemoteAgent, "manifest" | "approverScope">,
   now: number,
 ): InterruptQuestion | undefined {
-  const { runId, base, owner, principalId, interrupt } = run;
+  const { runId, base, owner, principalId, delegatedBy, interrupt } = run;
   if (run.status !== "interrupted" || interrupt === undefined) return undefined;
   const { interruptId, type } = interrupt;
   const asked = manifest.specs.interrupts.find((one) => one.type === type);
@@ -238,7 +238,7 @@ function questionOf(
         ...boundedParts({ payload: payload ?? null, resume_schema: asked?.resume.schema ?? {} }),
       },
       deadlineAt: now + DEADLINE_MS,
-      ...given({ approverScope, principalId }),
+      ...given({ approverScope, principalId, delegatedBy }),
     },
   };
 }

@@ -35,6 +35,7 @@ export type WantedRun = Pick<
   | "base"
   | "owner"
   | "principalId"
+  | "delegatedBy"
   | "stranger"
   | "deadlineAt"
   | "threadId"

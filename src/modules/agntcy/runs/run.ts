@@ -37,6 +37,8 @@ export interface AgentRun {
   readonly base: string;
   /** The Agent-ID that started it. */
   readonly owner: string;
+  /** The agents that had the owner start it, the oldest first; undefined: it did so for itself. */
+  readonly delegatedBy?: readonly string[];
   /** The principal of the token that it was started with. */
   readonly principalId?: string;
   /** The origin of the owner's request, if this server does not know the owner. */

@@ -141,12 +141,16 @@ function factsOf(escalation: Escalation, isOpen: boolean): readonly Fact[] {
 }
 
 /** The agent that asks, with its standing. */
-function askerOf({ agent_id, agent_name }: Escalation, agent: ApprovalDetail["agent"]): Fact[] {
+function askerOf(escalation: Escalation, agent: ApprovalDetail["agent"]): Fact[] {
+  const { agent_id, agent_name, delegated_by = [] } = escalation;
   const name = agent?.name ?? agent_name;
-  const asks: Fact = ["Asked by", html`<${AgentLink} id=${agent_id} name=${name} />`];
-  if (agent === null) return [asks, ["Standing", "not an agent of this server"]];
+  const asks: Fact[] = [
+    ["Asked by", html`<${AgentLink} id=${agent_id} name=${name} />`],
+    ...delegated_by.map((id): Fact => ["On behalf of", html`<${AgentLink} id=${id} />`]),
+  ];
+  if (agent === null) return [...asks, ["Standing", "not an agent of this server"]];
   const tier = agent.trust_tier === null ? "" : `, trust tier ${visible(agent.trust_tier)}`;
-  return [asks, ["Standing", html`<${Badge} word=${agent.status} />${tier}`]];
+  return [...asks, ["Standing", html`<${Badge} word=${agent.status} />${tier}`]];
 }
 
 /** The words of others, of whom it waits for more. */
