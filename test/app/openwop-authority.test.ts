@@ -323,6 +323,24 @@ describe("a run that was begun with a certificate", () => {
 
 // AGTP "DELEGATE"
 describe("a run that was begun with authority that was handed on", () => {
+  it("is that of who handed it on, also under another's idempotency_key", async () => {
+    const server = await openDaemon(files());
+    const turn = holdTurns();
+    const runs: (string | undefined)[] = [];
+    for (const agentId of [ALICE, CAROL, ALICE]) {
+      const parameters = { task: {}, idempotency_key: "k-1" };
+      const delegated = await (await callerOf(server, agentId))("DELEGATE", "/", {
+        ...{ target_agent_id: BOB, authority_scope: ["runs:create"] },
+        task: { method: "EXECUTE", path: `/agents/${AGENT}`, parameters },
+      });
+      runs.push(/"runId":"([^"]+)"/.exec(delegated.text)?.[1]);
+    }
+    (await turn.reached("begun"))();
+    (await turn.reached("called"))();
+    expect(runs[2]).toBe(runs[0]);
+    expect(new Set(runs).size).toBe(2);
+  });
+
   it.each(["DEACTIVATE", "REVOKE"])(
     "calls nothing more after %s of who handed it on",
     async (method) => {

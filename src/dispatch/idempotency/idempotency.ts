@@ -16,6 +16,7 @@ import type {
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import type { ViewLease } from "../../state/state.ts";
 import type { Status } from "../../wire/message.ts";
+import { delegatorsOf } from "../caller/delegation.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
 import {
@@ -124,8 +125,9 @@ async function answerOnce(
  * Accepting what a 461 offered is the original request once more, with its key: it is a second turn
  * under that key, and has a response of its own.   AGTP-API §10.1.3
  */
-function claimFor({ register }: IdempotencyParts, exchange: Exchange, key: string): Claim {
+function claimFor({ register }: IdempotencyParts, exchange: Exchange, written: string): Claim {
   const agentId = exchange.caller.agentId ?? "";
+  const key = keyFor(exchange, written);
   const fingerprint = fingerprintOf(exchange);
   const claim = register.claim({ agentId, key, fingerprint });
   const presented = presentedContract(exchange);
@@ -140,6 +142,12 @@ function claimFor({ register }: IdempotencyParts, exchange: Exchange, key: strin
 }
 
 const OFFERED: Status = 461;
+
+/** The key as it is kept: of what an agent does for others, they have keys of their own. */
+function keyFor({ caller }: Exchange, key: string): string {
+  const delegators = delegatorsOf(caller);
+  return delegators.length === 0 ? key : `${key} for ${hash("sha256", delegators.join(" "))}`;
+}
 
 async function execute(
   { services, callHandler }: IdempotencyParts,
