@@ -16,7 +16,7 @@ export function withLongAnswers(
 ): RouteHandler {
   return (call, exchange) => {
     const outcome = handler(call, exchange);
-    if (!(outcome instanceof Promise)) return outcome;
+    if (!(outcome instanceof Promise) || exchange.inner !== undefined) return outcome;
     return outcome.then((given) => {
       const body = longBody(given);
       if (body === undefined) return given;

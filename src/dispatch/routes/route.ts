@@ -7,7 +7,11 @@ import type { Pair } from "../../catalog/pair.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { type InputShape, inputShape } from "../../endpoint/input-shape.ts";
 import type { RecipeStep } from "../../endpoint/recipe.ts";
-import type { AwaitedAnswer, CallUpstream } from "../../handlers/call-upstream.ts";
+import type {
+  AwaitedAnswer,
+  CallSurroundings,
+  CallUpstream,
+} from "../../handlers/call-upstream.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { CompiledSchema, SchemaViolation } from "../../schema/schema.ts";
@@ -38,6 +42,8 @@ export interface ExchangeView {
   readonly request: Pick<Request, "body">;
   readonly peer: Peer;
   readonly caller: Caller;
+  /** Set where a handler has dispatched it: its answer is that handler's, and leaves nowhere. */
+  readonly inner?: CallSurroundings["inner"];
   /** The person whom records name beside the agent. */
   readonly person?: Operator | undefined;
   /** The contract that is run; undefined: none is. */

@@ -33,6 +33,13 @@ describe("withLongAnswers", () => {
     expect(textOf(LONG)).toBe(JSON.stringify(LONG));
   });
 
+  it("leaves the answer as it is where a handler has dispatched the request", async () => {
+    const body = { ...LONG };
+    const handler = withLongAnswers(() => Promise.resolve({ body }), new TaskQueue({ sliceMs: 1 }));
+    expect(await handler(CALL, { ...EXCHANGE, inner: { parent: EXCHANGE } })).toEqual({ body });
+    expect(isShared(body)).toBe(false);
+  });
+
   it.each([{ list: ["short"] }, "a text", null, new Uint8Array(100_000)])(
     "gives any other answer as it is",
     async (body) => {
