@@ -75,13 +75,12 @@ interface EventSource<Event> {
 
 const PAGE = 500;
 
-/** The events behind a number, in order. */
+/** The events of a run, in order. */
 export async function* readEvents<Event extends NumberedEvent>(
   source: EventSource<Event>,
   runId: string,
-  after: number,
 ): AsyncGenerator<Event> {
-  for (let last = after; ; ) {
+  for (let last = -1; ; ) {
     const page = await source.events(runId, last, PAGE);
     yield* page;
     if (page.length < PAGE) return;

@@ -61,7 +61,7 @@ describe.each(["memory", "sqlite"] as const)("runs in a store of driver %s", (dr
     const drafts = Array.from({ length: 1203 }, (_, at) => ({ said: String(at) }));
     await runs.add(numberEvents(draftRun("a"), drafts, UNBOUNDED));
     const said: string[] = [];
-    for await (const event of readEvents(runs, "a", -1)) said.push(event.said);
+    for await (const event of readEvents(runs, "a")) said.push(event.said);
     expect(said).toEqual(drafts.map((draft) => draft.said));
   });
 

@@ -78,9 +78,8 @@ export function readPeers({ peers: written, directory, file }: DelegationSection
   const problems: Problem[] = [];
   for (const [index, peer] of written.entries()) {
     const keyOf = (key: string): string => `peers[${index}].${key}`;
-    const report: Report = (key, message, hint) => {
-      const place = { file: relative(directory, file), key: keyOf(key) };
-      problems.push({ ...place, message, ...(hint === undefined ? {} : { hint }) });
+    const report: Report = (key, message) => {
+      problems.push({ file: relative(directory, file), key: keyOf(key), message });
     };
     const publicKey = readPublicKey(peer.publicKey);
     if (publicKey === undefined) report("public_key", "must be an Ed25519 public key");
@@ -99,7 +98,7 @@ export function readPeers({ peers: written, directory, file }: DelegationSection
   return { peers, problems };
 }
 
-type Report = (key: string, message: string, hint?: string) => void;
+type Report = (key: string, message: string) => void;
 
 function readAddress(
   uri: string,

@@ -240,7 +240,7 @@ async function countOldLogs(runs: RunRegister<RunEntry, RunEvent>): Promise<void
   for (const { runId, eventCount } of runs.inPhase("active", "waiting")) {
     if (eventCount !== undefined) continue;
     const counts = { eventCount: 0, eventBytes: 0 };
-    for await (const event of readEvents(runs, runId, -1)) {
+    for await (const event of readEvents(runs, runId)) {
       counts.eventCount += 1;
       counts.eventBytes += Buffer.byteLength(JSON.stringify(event));
     }
