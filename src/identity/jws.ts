@@ -40,7 +40,7 @@ export function compactHeader(key: KeyObject): string {
   if (publicKey === undefined) throw new TypeError("a JWS is signed with Ed25519 keys only");
   const jwk = { kty: "OKP", crv: "Ed25519", x: publicKey.text };
   const header = JSON.stringify({ alg: "EdDSA", kid: keyId(publicKey), typ: "JWT", jwk });
-  return encode(Buffer.from(header));
+  return Buffer.from(header).toString("base64url");
 }
 
 /** The key that a header brings; it proves that nothing was altered, not who signed. */
@@ -58,10 +58,6 @@ export function isSignedBy(
   const { alg } = header;
   if ((alg !== "EdDSA" && alg !== "Ed25519") || "crit" in header) return false;
   return verifyDetached(key, Buffer.from(input, "latin1"), signature);
-}
-
-function encode(octets: Buffer): string {
-  return octets.toString("base64url");
 }
 
 function decodeObject(segment: string): JsonRecord | undefined {

@@ -97,7 +97,9 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   }
 
   phaseOf(run: Run): RunPhase {
-    return phaseIn(this.#kind, run);
+    const { statuses, statusOf } = this.#kind;
+    // A status that another build wrote is nothing that this one goes on with.
+    return statuses[statusOf(run)]?.phase ?? "over";
   }
 
   /** Lists the runs in one of these phases, the oldest first. */
@@ -292,11 +294,6 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     if (from === to || statuses[from]?.next.includes(to) === true) return;
     throw new Error(`a run that is "${from}" cannot become "${to}"`);
   }
-}
-
-function phaseIn<Run extends object>({ statuses, statusOf }: RunKind<Run>, run: Run): RunPhase {
-  // A status that another build wrote is nothing that this one goes on with.
-  return statuses[statusOf(run)]?.phase ?? "over";
 }
 
 /** The clock of a register, and the processes that hold its runs. */

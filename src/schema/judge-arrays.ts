@@ -18,7 +18,7 @@ export function judgeUnevaluatedItems(value: unknown, { judgeOf }: JudgeSurround
   const judge = value === false ? undefined : judgeOf(value);
   return ofArrays((items, at) => {
     const { evaluated } = at;
-    const indexes = range(evaluated?.items ?? 0, items.length);
+    const indexes = [evaluated?.items ?? 0, items.length] as const;
     const isValid = judgeItems(items, indexes, at, (item, index) => {
       if (evaluated?.indexes.has(index)) return true;
       if (judge !== undefined) return judge(item, at.child(index));
@@ -50,10 +50,6 @@ function judgeItems(
     if (at.isSettled) break;
   }
   return isValid;
-}
-
-function range(from: number, to: number): readonly [number, number] {
-  return [from, to];
 }
 
 function atLeast(limit: number): Judge {

@@ -95,7 +95,7 @@ export class Outbox {
     const kept = keptReply(reply);
     if (isLong(kept) && !this.#socket.destroyed) this.#account.hold(kept.body);
     this.#replies.push(kept);
-    this.#bytes += weigh(kept);
+    this.#bytes += HEAD_BYTES + kept.body.length;
   }
 
   /** The replies to be sent next, as soon as it is known what became of their records. */
@@ -218,10 +218,6 @@ function keptReply(reply: Response): Response {
   const { body, status, fields, responseId, lateFields } = reply;
   if (typeof body !== "string" || body.length <= BATCH_BYTES) return reply;
   return { status, fields, responseId, lateFields, body: Buffer.from(body) };
-}
-
-function weigh({ body }: Response): number {
-  return HEAD_BYTES + body.length;
 }
 
 /** A connection whose replies wait. */

@@ -53,7 +53,7 @@ export async function lockStateDirectory(
   } catch (error) {
     const code = codeOf(error);
     return code === "SQLITE_BUSY"
-      ? { kind: "taken", message: describeHolder(directory) }
+      ? { kind: "taken", message: findHolder(directory) ?? "is in use by another process" }
       : { kind: "impossible", message: describeSqliteError(error), code };
   }
 }
@@ -76,10 +76,6 @@ function hold(database: Database, directory: string, program: string): StateLock
       releaseDatabase(database);
     },
   };
-}
-
-function describeHolder(directory: string): string {
-  return findHolder(directory) ?? "is in use by another process";
 }
 
 /** Tells who has said to have a state directory, and runs; undefined: nobody, or it is not known. */

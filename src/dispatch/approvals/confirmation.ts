@@ -3,7 +3,7 @@
  * notifications, runs. 422 without a target or without one of three verdicts.   AGTP "CONFIRM"
  */
 
-import { isRecord, type JsonRecord, textIn } from "../../base/json-value.ts";
+import { isRecord, type JsonRecord, textIn, textsIn } from "../../base/json-value.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { checkOctets } from "../../schema/schema-violation.ts";
@@ -54,7 +54,7 @@ const WORDS: Readonly<Record<Verdict, readonly string[]>> = {
 export function readConfirmation({ input }: Pick<Call, "input">): Confirmation | Refusal {
   const { target_id, escalation_id, notification_id, attestation_target, attestation } = input;
   const names = [target_id, escalation_id, notification_id, attestation_target];
-  const [targetId, ...rest] = [...new Set(names)].filter(isText);
+  const [targetId, ...rest] = textsIn([...new Set(names)]);
   if (targetId === undefined || rest.length > 0) {
     const message =
       targetId === undefined ? "is required" : "must be the one that is named elsewhere";
@@ -77,10 +77,6 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
     reason: textIn(reason),
     content: isRecord(content) ? content : undefined,
   };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }
 
 function verdictOf(written: unknown): Verdict | undefined {

@@ -7,7 +7,7 @@
 import { isRecord, recordIn } from "../../base/json-value.ts";
 import type { Pair } from "../../catalog/pair.ts";
 import type { PriorAction } from "../../dispatch/caller/delegation.ts";
-import { type ActAs, type Acted, actingCaller } from "../../dispatch/handling/acting.ts";
+import { type ActAs, actingCaller } from "../../dispatch/handling/acting.ts";
 import {
   chainBroken,
   delegationFailed,
@@ -78,13 +78,9 @@ async function takeStep(
   const caller = actingCaller(agent, scopes, delegation);
   const { signal } = time;
   const asked = { caller, method, target, input, taskId, escalationId, waitedForBy, signal };
-  const acted = await actAs(asked);
-  const { auditId, awaitsAnswer } = acted;
-  return { pair, answer: answerOf(acted, isFloor(pair)), auditId, awaitsAnswer };
-}
-
-function answerOf({ status, body }: Acted, isWrapped: boolean): InnerAnswer {
-  return readInnerAnswer({ status, headers: {}, body }, isWrapped);
+  const { status, body, auditId, awaitsAnswer } = await actAs(asked);
+  const answer = readInnerAnswer({ status, headers: {}, body }, isFloor(pair));
+  return { pair, answer, auditId, awaitsAnswer };
 }
 
 /** The answer to the agent is told in the answer's own words. */

@@ -109,7 +109,8 @@ export const NOTIFICATION_COLLECTION: CollectionOptions<Notification> = {
   sizeOf: ({ deliveries }) => deliveries.length,
   changesOnDelete: ({ serial, sender, id, isNamed, deliveries }) => {
     const changes = deliveries.flatMap((delivery) => changesWith(serial, delivery));
-    return isNamed ? [...changes, deleteName(nameOf(sender, id))] : changes;
+    const key = nameOf(sender, id);
+    return isNamed ? [...changes, { kind: "delete", collection: NAMES, key }] : changes;
   },
 };
 
@@ -152,10 +153,6 @@ export function confirmationKey(serial: string, agentId: string): string {
 export function readConfirmationKey(key: string): readonly [serial: string, agentId: string] {
   const [serial = "", agentId = ""] = key.split("/");
   return [serial, agentId];
-}
-
-function deleteName(key: string): Change {
-  return { kind: "delete", collection: NAMES, key };
 }
 
 /** Entries of a delivery that go with its notification. */

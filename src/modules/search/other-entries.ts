@@ -67,12 +67,8 @@ function agentSummary(agent: AgentDocument, status: AgentStatus): Record<string,
     ...given({ trust_warning: trustWarning, owner_id: ownerId, governance_zone: governanceZone }),
     skills: agentTags(agent),
     methods: methodsOf(agent),
-    example: describeRequest(agent),
+    example: { method: "DESCRIBE", path: `/agents/${agentId}`, body: {} },
   };
-}
-
-function describeRequest({ agentId }: AgentDocument) {
-  return { method: "DESCRIBE", path: `/agents/${agentId}`, body: {} };
 }
 
 function agentInWords(agent: AgentDocument, status: AgentStatus): string {

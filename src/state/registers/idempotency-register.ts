@@ -125,7 +125,8 @@ export class IdempotencyRegister {
     const { status } = response;
     const weight = weighResponse(response);
     const bytes = isKept && weight <= MAX_RESPONSE_BYTES ? weight : 0;
-    const also = bytes === 0 ? [] : [putResponse(id, response)];
+    const put: Change = { kind: "put", collection: RESPONSES, key: id, value: response };
+    const also = bytes === 0 ? [] : [put];
     const answered = (key: KnownKey): KnownKey | undefined =>
       isOf(begun, key) ? { ...key, state: "answered", status, bytes } : undefined;
     try {
@@ -201,11 +202,6 @@ const RESPONSES = "idempotency-responses";
 /** The id of a key: `AGENT_ID/KEY`. No Agent-ID has a slash. */
 function idOf(agentId: string, key: string): string {
   return `${agentId}/${key}`;
-}
-
-/** Writes the response of a key. */
-function putResponse(id: string, value: KeptResponse): Change {
-  return { kind: "put", collection: RESPONSES, key: id, value };
 }
 
 /**

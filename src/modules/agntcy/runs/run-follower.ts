@@ -9,7 +9,6 @@ import type { CallLog } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import type { Verdict } from "../acp/acp-answers.ts";
-import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpSpecs, Interrupt } from "../manifest/manifest.ts";
 import { type RemoteAgent, streams } from "../remote-agent.ts";
 import type { AgentRuns, RunChange } from "./agent-runs.ts";
@@ -177,10 +176,10 @@ async function obtainOutcome(
     const hasEnded = stream && (await atMost(STREAM_GRACE_MS, stream.ended, signal));
     const isWhole = begun !== undefined && hasEnded === true;
     if (verdict.kind !== "failed") return withWhole(takeVerdict(verdict, manifest.specs), isWhole);
-    const { error, detail, hint } = verdict;
+    const { error, message, detail, hint } = verdict;
     const { runId, base } = run;
     log.warn({ run_id: runId, base, error, detail, hint }, "a run's server does not answer");
-    return takeFailure(verdict);
+    return failed({ code: error, message });
   } finally {
     stream?.close();
   }
@@ -242,11 +241,6 @@ function takeVerdict(
       return failed({ code: "agent_run_failed", message, ...more });
     }
   }
-}
-
-/** The outcome of a call that came to nothing. */
-function takeFailure({ error, message }: AcpFailure): RunOutcome {
-  return failed({ code: error, message });
 }
 
 function failed(error: RunError): RunOutcome {
