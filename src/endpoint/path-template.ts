@@ -8,6 +8,7 @@ import { lossOf } from "../base/exact-numbers.ts";
 import { hasLoneSurrogate } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 import { fillTemplate, templateNames } from "../base/template.ts";
+import type { SchemaViolation } from "../schema/schema-violation.ts";
 
 /** The segments of a path template. */
 export interface Template {
@@ -52,13 +53,22 @@ export function fillPath(template: string, values: ReadonlyMap<string, unknown>)
 
 function pathValueFault(value: unknown): string | undefined {
   if (value === undefined) return "has no value";
+  const fault = segmentFault(value);
+  if (fault !== undefined) return fault.message;
+  return typeof value === "number" ? lossOf(value) : undefined;
+}
+
+/** The reason why a value is no part of a segment, with the keyword of a schema that would say so. */
+export function segmentFault(value: unknown): Omit<SchemaViolation, "path"> | undefined {
   if (!["string", "number", "boolean"].includes(typeof value)) {
-    return "must be a string, a number or a boolean";
+    return { keyword: "type", message: "must be a string, a number or a boolean" };
   }
-  if (value === "") return "must not be empty";
-  if (value === "." || value === "..") return 'must not be "." or ".."';
-  if (typeof value === "number") return lossOf(value);
-  return hasLoneSurrogate(String(value)) ? "must be well-formed text" : undefined;
+  if (value === "") return { keyword: "minLength", message: "must not be empty" };
+  if (value === "." || value === "..") {
+    return { keyword: "not", message: 'must not be "." or ".."' };
+  }
+  if (!hasLoneSurrogate(String(value))) return undefined;
+  return { keyword: "format", message: "must be well-formed text" };
 }
 
 /** The value that the decoded text of a segment is read as. */

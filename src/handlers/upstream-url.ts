@@ -5,8 +5,9 @@
  * answered with 422.   AGTP-API §12.3
  */
 import { escapeToken } from "../base/dotted-key.ts";
-import { hasLoneSurrogate, type JsonRecord } from "../base/json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
+import { segmentFault } from "../endpoint/path-template.ts";
 import type { ValueStyle } from "../endpoint/upstream-format.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 
@@ -67,23 +68,12 @@ function checkValue(name: string, input: JsonRecord): SchemaViolation[] {
   if (!Object.hasOwn(input, name)) {
     return [violation(name, "required", "is required, it is part of the upstream's URL")];
   }
-  const value = input[name];
-  if (!isScalar(value)) {
-    return [violation(name, "type", "must be a string, a number or a boolean")];
-  }
-  if (value === "") return [violation(name, "minLength", "must not be empty")];
-  if (value === "." || value === "..") return [violation(name, "not", 'must not be "." or ".."')];
-  return hasLoneSurrogate(String(value))
-    ? [violation(name, "format", "must be well-formed text")]
-    : [];
+  const fault = segmentFault(input[name]);
+  return fault === undefined ? [] : [violation(name, fault.keyword, fault.message)];
 }
 
 function violation(name: string, keyword: string, message: string): SchemaViolation {
   return { path: `/${escapeToken(name)}`, keyword, message };
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
 /** Tells whether dots stand alone in a segment, also where a proxy decodes it before it resolves them. */
