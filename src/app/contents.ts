@@ -9,9 +9,11 @@ import { relative } from "node:path";
 import type { Environment } from "../base/environment.ts";
 import { type Drive, mapPaced, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
+import type { TaskQueue } from "../base/task-queue.ts";
 import { UNREAD_CATALOG } from "../catalog/catalog.ts";
 import { loadCatalog, shippedCatalogPath } from "../catalog/catalog-file.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
+import { withLongAnswers } from "../dispatch/handling/long-answers.ts";
 import type { ModuleContext, ServerVocabulary } from "../dispatch/module/module.ts";
 import {
   canonicalPair,
@@ -157,6 +159,7 @@ interface OperatorParts {
   readonly mcpServers: McpServers | undefined;
   readonly handlerTimeoutMs: number;
   readonly drive: Drive;
+  readonly work: Pick<TaskQueue, "pace">;
 }
 
 /** Binds every endpoint that can be bound. */
@@ -182,10 +185,13 @@ export async function bindOperatorRoutes(
 function operatorRoute(
   { definition, input, output, shape }: LoadedEndpoint,
   { handler, precheck, steps }: BoundHandler,
-  { handlerTimeoutMs, mcpServers }: OperatorParts,
+  { handlerTimeoutMs, mcpServers, work }: OperatorParts,
 ): Route {
-  const isTool = definition.handler.type === "mcp_tool";
-  return createRoute(definition, isTool ? promisingOutput(handler, output) : handler, {
+  const { type } = definition.handler;
+  const promising = type === "mcp_tool" ? promisingOutput(handler, output) : handler;
+  // A function may have other plans with its body.
+  const isOurs = type === "external_service" || type === "mcp_tool";
+  return createRoute(definition, isOurs ? withLongAnswers(promising, work) : promising, {
     ...{ tier: "B", input, output, shape, precheck, steps },
     // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
     endsInTime: upstreamTimeout(definition.handler, mcpServers) <= handlerTimeoutMs,

@@ -150,6 +150,7 @@ export async function layFoundation(
       ? withEveryServer(mcpServers, [...endpoints.map(({ definition }) => definition), ...unserved])
       : mcpServers,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
+    work: kept.work,
   });
   problems.push(...bound.problems);
   return {

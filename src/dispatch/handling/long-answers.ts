@@ -1,6 +1,6 @@
 /**
- * Long answers of the protocol's own handlers: a run or a list may be megabytes of JSON, and encoding and
- * hashing it at once would hold up everybody else. The caller pays for the turns that it takes.
+ * Long answers: a run, a list or what an upstream says may be megabytes of JSON, and encoding and hashing it
+ * at once would hold up everybody else. The caller pays for the turns that it takes.
  */
 import { isLongJson } from "../../base/json-pieces.ts";
 import { isStructure } from "../../base/json-value.ts";

@@ -5,8 +5,10 @@
  */
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { rewriteExactly } from "../../base/exact-numbers.ts";
+import { encodingJson, isLongJson } from "../../base/json-pieces.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { sourceOf } from "../../base/kept-text.ts";
+import { inSlices } from "../../base/paced.ts";
 import { VERSION } from "../../base/version.ts";
 import type { ToolCall } from "./ask.ts";
 import type { McpRequest } from "./front.ts";
@@ -52,7 +54,7 @@ export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | 
     if (plain.kind === "list") return await answerList(asked, plain);
     const result: JsonRecord = await callTool(request, callOf(asked, plain));
     if (result["resultType"] === undefined) {
-      return writeResult(result, (one) => ({
+      return await writeResult(result, (one) => ({
         ...{ result: completed(one, serverId), jsonrpc: "2.0", id },
       }));
     }
@@ -71,10 +73,16 @@ export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | 
   }
 }
 
-/** Writes a result within its message, with numbers as the tool has them. */
-function writeResult(result: JsonRecord, messageOf: (result: JsonRecord) => JsonRecord): string {
+/** Writes a result within its message, a long one in turns, with numbers as the tool has them. */
+function writeResult(
+  result: JsonRecord,
+  messageOf: (result: JsonRecord) => JsonRecord,
+): string | Promise<Buffer> {
   const json = sourceOf(result["structuredContent"]);
-  if (json === undefined) return JSON.stringify(messageOf(result));
+  if (json === undefined) {
+    const message = messageOf(result);
+    return isLongJson(message) ? inSlices(encodingJson(message)) : JSON.stringify(message);
+  }
   return rewriteExactly(Buffer.from(json), (structuredContent) =>
     messageOf({ ...result, structuredContent }),
   );
