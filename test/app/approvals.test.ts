@@ -21,6 +21,7 @@ import { askOnce, connectRaw, openDaemon, type RawClient } from "../support/daem
 import { agentFile, makeDeployment, type TestDeployment } from "../support/deployment.ts";
 import { encodeRequest, type TestRequest } from "../support/dispatch.ts";
 import { openGateway } from "../support/gateway.ts";
+import { ISSUER, makeIssuerKey, signToken } from "../support/token-issuer.ts";
 import { askAs, confirmation, refusalOf } from "../support/waiting.ts";
 
 const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR, pki } = makeOperator();
@@ -60,7 +61,13 @@ async function approve(daemon: Listening, request: TestRequest, word = "accepted
 }
 
 /** Has Boris book the room for an agent; `id` is that of the question that he is asked. */
-async function handOn(daemon: Listening, agentId: string, escalationId?: string, as?: object) {
+async function handOn(
+  daemon: Listening,
+  agentId: string,
+  escalationId?: string,
+  as?: object,
+  token?: string,
+) {
   const { method, path, body: parameters } = booking("7");
   const asked = await askOnce(
     daemon,
@@ -69,6 +76,7 @@ async function handOn(daemon: Listening, agentId: string, escalationId?: string,
       headers: {
         "Agent-ID": agentId,
         ...(escalationId !== undefined && { "Escalation-ID": escalationId }),
+        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
       },
       body: {
         target_agent_id: BORIS,
@@ -156,6 +164,25 @@ describe("an approval on a daemon", () => {
     expect(new Set([id, ...asking]).size).toBe(3);
     expect((await handOn(daemon, ALMA, id)).asked.status).toBe(200);
     expect(ranIn(daemon)).toEqual(["book 7 Ada"]);
+  });
+
+  it("is for the principal of the agent that another one makes the call for", async () => {
+    const key = await makeIssuerKey();
+    const identity = { operator_certificates: [FINGERPRINT] };
+    const oauth = { issuer: ISSUER, jwks_file: "jwks.json" };
+    const daemon = await openDaemon({
+      ...(await filesWith([], { policies: { identity, oauth } })),
+      "jwks.json": JSON.stringify({ keys: [key.jwk] }),
+    });
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: ISSUER, iat: now, exp: now + 60 };
+    const tokenOf = (sub: string) => signToken(key, { ...claims, sub });
+    const [ada, ben] = [await tokenOf("ada"), await tokenOf("ben")];
+    const { id } = await handOn(daemon, ALMA, undefined, undefined, ada);
+    expect((await handOn(daemon, ALMA, undefined, undefined, ben)).id).not.toBe(id);
+    expect((await askOnce(daemon, confirmation(id, "accepted"), AS_OPERATOR)).status).toBe(200);
+    expect((await handOn(daemon, ALMA, id, undefined, ben)).asked.status).toBe(550);
+    expect((await handOn(daemon, ALMA, id, undefined, ada)).asked.status).toBe(200);
   });
 
   it("is good through a reload that changes nothing about it", async () => {

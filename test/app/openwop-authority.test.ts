@@ -15,6 +15,7 @@ import { encodeRequest, type TestReply, type TestRequest } from "../support/disp
 import { agentExtensions, CLIENT_EXTENSIONS } from "../support/openssl-pki.ts";
 import { packFiles } from "../support/openwop.ts";
 import { node, workflow } from "../support/openwop-workflows.ts";
+import { ISSUER, makeIssuerKey, signToken } from "../support/token-issuer.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -57,11 +58,12 @@ interface Standing {
 function config(
   { api_keys = [LENT_KEY, OTHER_KEY], agents = GRANTS }: Standing = {},
   identity?: object,
+  policies: object = {},
 ): string {
   const runtime = { kind: "function", function: "turns.turn" };
   return configFile({
     gateway: { enabled: true, port: 0 },
-    policies: { identity: { lifecycle_auth: "open", ...identity } },
+    policies: { ...policies, identity: { lifecycle_auth: "open", ...identity } },
     ...(identity && { tls: { client_auth: "optional", client_ca: "ca.pem" } }),
     openwop: { runtime, api_keys, agents },
   });
@@ -323,22 +325,43 @@ describe("a run that was begun with a certificate", () => {
 
 // AGTP "DELEGATE"
 describe("a run that was begun with authority that was handed on", () => {
-  it("is that of who handed it on, also under another's idempotency_key", async () => {
-    const server = await openDaemon(files());
+  it("is that of who handed it on, and for whom, also under another's idempotency_key", async () => {
+    const key = await makeIssuerKey();
+    const oauth = { issuer: ISSUER, jwks_file: "jwks.json" };
+    const server = await openDaemon({
+      ...files(),
+      "jwks.json": JSON.stringify({ keys: [key.jwk] }),
+      "agtp-server.toml": config({}, undefined, { oauth }),
+    });
     const turn = holdTurns();
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: ISSUER, iat: now, exp: now + 60 };
+    const [ada, ben] = [
+      await signToken(key, { ...claims, sub: "ada" }),
+      await signToken(key, { ...claims, sub: "ben" }),
+    ];
     const runs: (string | undefined)[] = [];
-    for (const agentId of [ALICE, CAROL, ALICE]) {
+    for (const [agentId, token] of [
+      [ALICE, ada],
+      [ALICE, ben],
+      [CAROL, ada],
+      [ALICE, ada],
+    ] as const) {
       const parameters = { task: {}, idempotency_key: "k-1" };
-      const delegated = await (await callerOf(server, agentId))("DELEGATE", "/", {
-        ...{ target_agent_id: BOB, authority_scope: ["runs:create"] },
-        task: { method: "EXECUTE", path: `/agents/${AGENT}`, parameters },
+      const delegated = await askOnce(server, {
+        method: "DELEGATE",
+        headers: { "Agent-ID": agentId, Authorization: `Bearer ${token}` },
+        body: {
+          ...{ target_agent_id: BOB, authority_scope: ["runs:create"] },
+          task: { method: "EXECUTE", path: `/agents/${AGENT}`, parameters },
+        },
       });
       runs.push(/"runId":"([^"]+)"/.exec(delegated.text)?.[1]);
     }
     (await turn.reached("begun"))();
     (await turn.reached("called"))();
-    expect(runs[2]).toBe(runs[0]);
-    expect(new Set(runs).size).toBe(2);
+    expect(runs[3]).toBe(runs[0]);
+    expect(new Set(runs).size).toBe(3);
   });
 
   it.each(["DEACTIVATE", "REVOKE"])(

@@ -11,7 +11,7 @@ import { type Escalation, isUsable } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 import type { Response } from "../../wire/message.ts";
 import type { Caller } from "../caller/caller.ts";
-import { delegatorsOf } from "../caller/delegation.ts";
+import { behalfOf } from "../caller/delegation.ts";
 import type { ApprovalStep, Exchange } from "../exchange.ts";
 import { recordOf } from "../recorded.ts";
 import {
@@ -268,13 +268,9 @@ export class Approvals {
   }
 }
 
-/** Tells whether a call is done for the agents that handed the work on which the question was asked in. */
-function isForSame({ delegatedBy = [] }: Escalation, caller: Caller): boolean {
-  const delegators = delegatorsOf(caller);
-  return (
-    delegators.length === delegatedBy.length &&
-    delegators.every((agentId, at) => agentId === delegatedBy[at])
-  );
+/** Tells whether a call is made for those for whom its approval was asked. */
+function isForSame({ approval }: Escalation, caller: Caller): boolean {
+  return approval?.behalf === behalfOf(caller);
 }
 
 /** Nobody has decided yet. */

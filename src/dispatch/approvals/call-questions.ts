@@ -14,7 +14,7 @@ import {
 } from "../../handlers/call-upstream.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
-import { delegatorsOf } from "../caller/delegation.ts";
+import { behalfOf, delegatorsOf } from "../caller/delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import { payerOf, STRANGERS } from "../rates/rates.ts";
 import { namedError, type Refusal } from "../refusals/refusal.ts";
@@ -80,7 +80,8 @@ export async function escalateCall(
   const delegatedBy = delegatorsOf(caller);
   // Equal for two that ask for the same call; a question's is never that of an approval.
   const lasting = callDigest({ ...call, expires_at: "", nonce: "" });
-  const asking = [...(kind === "approval" ? [] : [kind]), lasting, ...delegatedBy];
+  const behalf = behalfOf(caller);
+  const asking = [...(kind === "approval" ? [] : [kind]), lasting, ...(behalf ? [behalf] : [])];
   const opening = await escalations.open({
     ...{ agentId: call.agent, deadlineAt, priority: "normal" },
     context: {
@@ -92,7 +93,7 @@ export async function escalateCall(
     ...(delegatedBy.length > 0 && { delegatedBy }),
     fingerprint: hash("sha256", asking.join(" ")),
     approval: {
-      ...{ digest: callDigest(call), nonce: asked.nonce, ...(question && { question }) },
+      ...{ digest: callDigest(call), nonce: asked.nonce, ...given({ question, behalf }) },
       payer: payer.isKnown ? payer.key : STRANGERS,
     },
   });

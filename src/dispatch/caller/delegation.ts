@@ -3,6 +3,7 @@
  * scopes and its deadline. A token that a peer signed is read before the gates, since it says who is
  * asking.   AGTP "DELEGATE"
  */
+import { hash } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import type { Request } from "../../wire/message.ts";
@@ -20,6 +21,8 @@ export interface DelegationLink {
   readonly scopes: readonly string[];
   /** Undefined for a hop within this server, until it has to be shown to another one. */
   readonly token: string | undefined;
+  /** The principal of the token that it was handed on with, here. */
+  readonly principalId?: string | undefined;
   /** The certificate that the agent handed on with, here; undefined: none, or at another server. */
   readonly certificate?: ClientCertificate | undefined;
 }
@@ -46,6 +49,20 @@ export function delegatorsOf({
   readonly delegation?: Delegation | undefined;
 }): readonly string[] {
   return delegation?.links.map(({ agentId }) => agentId) ?? [];
+}
+
+/**
+ * A digest of those, and of the principals that they did so for: equal for work that is done for the same;
+ * undefined where the caller asks for itself.
+ */
+export function behalfOf({
+  delegation,
+}: {
+  readonly delegation?: Delegation | undefined;
+}): string | undefined {
+  if (delegation === undefined) return undefined;
+  const others = delegation.links.map(({ agentId, principalId = "" }) => [agentId, principalId]);
+  return hash("sha256", JSON.stringify(others));
 }
 
 /** Reads what a peer vouches for. */

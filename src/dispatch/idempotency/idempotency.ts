@@ -16,7 +16,7 @@ import type {
 import type { KeptResponse } from "../../state/registers/kept-response.ts";
 import type { ViewLease } from "../../state/state.ts";
 import type { Status } from "../../wire/message.ts";
-import { delegatorsOf } from "../caller/delegation.ts";
+import { behalfOf } from "../caller/delegation.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import { type CallHandler, faultReply, type InvokeServices } from "../handling/invoke.ts";
 import {
@@ -145,8 +145,8 @@ const OFFERED: Status = 461;
 
 /** The key as it is kept: of what an agent does for others, they have keys of their own. */
 function keyFor({ caller }: Exchange, key: string): string {
-  const delegators = delegatorsOf(caller);
-  return delegators.length === 0 ? key : `${key} for ${hash("sha256", delegators.join(" "))}`;
+  const behalf = behalfOf(caller);
+  return behalf === undefined ? key : `${key} for ${behalf}`;
 }
 
 async function execute(

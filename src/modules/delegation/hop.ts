@@ -63,6 +63,7 @@ export function prepareHop(
     serverId: rules.serverId,
     scopes: request.scopes,
     token: undefined,
+    principalId: caller.principalId,
     certificate: exchange.peer.certificate,
   };
   const links = [...(before?.links ?? []), link];

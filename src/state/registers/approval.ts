@@ -28,6 +28,8 @@ export interface Approval {
   /** `sha256:` over the canonical form of the call. */
   readonly digest: string;
   readonly nonce: string;
+  /** A digest of those for whom its agent makes the call; undefined: for itself. */
+  readonly behalf?: string;
   /** Whose share of open questions it counts for. */
   readonly payer: string;
   readonly use?: ApprovalUse;
