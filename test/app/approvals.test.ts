@@ -60,7 +60,7 @@ async function approve(daemon: Listening, request: TestRequest, word = "accepted
   return id;
 }
 
-/** Has Boris book the room for an agent; `id` is that of the question that he is asked. */
+/** Delegates the booking of the room to Boris, for an agent; `id` is that of the question that he is asked. */
 async function handOn(
   daemon: Listening,
   agentId: string,

@@ -1,8 +1,8 @@
 /**
  * Judges who may see an escalation and who may decide it: operators, and the agent it was sent to.
- * Never the agent that escalated, nor one that handed the work on to it, whatever it holds: nobody approves of itself. A call that needs an
- * approval, and a tool that has changed, are decided by operators' certificates alone, and by no
- * agent's scope.   AGTP "CONFIRM"
+ * Never the agent that escalated, nor one that handed the work on to it, whatever it holds: nobody
+ * approves of itself. A call that needs an approval, and a tool that has changed, are decided by
+ * operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
  */
 import { changedToolOf } from "../../handlers/mcp/changed-tool.ts";
 import type { Decision, Escalation } from "../../state/registers/escalation.ts";

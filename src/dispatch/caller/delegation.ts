@@ -42,12 +42,13 @@ export interface Delegation {
   readonly zone?: string;
 }
 
-/** The agents that handed on the work of a request, the oldest first; none where its caller asks for itself. */
-export function delegatorsOf({
-  delegation,
-}: {
+/** A caller, as far as it asks for others. */
+interface Delegate {
   readonly delegation?: Delegation | undefined;
-}): readonly string[] {
+}
+
+/** The agents that handed on the work of a request, the oldest first; none where its caller asks for itself. */
+export function delegatorsOf({ delegation }: Delegate): readonly string[] {
   return delegation?.links.map(({ agentId }) => agentId) ?? [];
 }
 
@@ -55,11 +56,7 @@ export function delegatorsOf({
  * A digest of those, and of the principals that they did so for: equal for work that is done for the same;
  * undefined where the caller asks for itself.
  */
-export function behalfOf({
-  delegation,
-}: {
-  readonly delegation?: Delegation | undefined;
-}): string | undefined {
+export function behalfOf({ delegation }: Delegate): string | undefined {
   if (delegation === undefined) return undefined;
   const others = delegation.links.map(({ agentId, principalId = "" }) => [agentId, principalId]);
   return hash("sha256", JSON.stringify(others));

@@ -16,7 +16,7 @@ import type { Route } from "../routes/route.ts";
 
 const CARRIED_FIELDS = [
   ...["agent-id", "owner-id", "request-id", "session-id", "task-id"],
-  // What is dispatched stays in the zone of its caller.
+  // The inner request stays in the zone of its caller.
   "agtp-zone-id",
   // The inner request may be the one that was approved, as with EXECUTE.
   "escalation-id",

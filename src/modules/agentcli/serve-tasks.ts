@@ -7,12 +7,13 @@ import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { Problem } from "../../base/problem.ts";
 import { ProcessGroups } from "../../base/process-groups.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
-import { delegatorsOf } from "../../dispatch/caller/delegation.ts";
+import { behalfOf, delegatorsOf } from "../../dispatch/caller/delegation.ts";
 import { isOneRevoked, shownCertificates } from "../../dispatch/caller/shown-certificates.ts";
 import { refuseInactiveCaller } from "../../dispatch/gates/03-lifecycle.ts";
 import { identifyAgents } from "../../dispatch/module/hosted-agents.ts";
 import type { Contribution } from "../../dispatch/module/module.ts";
 import { payerOf } from "../../dispatch/rates/rates.ts";
+import { certificateRevoked } from "../../dispatch/refusals/refusal.ts";
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/routes/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { compileOwn } from "../../schema/schema.ts";
@@ -81,7 +82,7 @@ async function executorOf(context: AgentcliContext, settings: AgentcliConfig): P
       const { lifecycle, certificates } = context.state;
       const { directory } = context.deployment();
       const isRevoked = isOneRevoked(shownCertificates(asker), certificates);
-      if (isRevoked) return "the client certificate was revoked";
+      if (isRevoked) return certificateRevoked().message;
       return refuseInactiveCaller(asker.caller, { directory, lifecycle })?.message;
     },
     trustOf: (tier) => trustOf(settings, tier),
@@ -217,8 +218,11 @@ function taskRoute(
   const handler: RouteHandler = async (call, exchange) => {
     const isKnown = exchange.caller.document !== undefined;
     const findInactive = (): string | undefined => executor.findInactive(exchange);
-    const delegatedBy = delegatorsOf(exchange.caller);
-    const caller = { call, isKnown, delegatedBy, payer: payerOf(exchange), findInactive };
+    const delegators = {
+      delegatedBy: delegatorsOf(exchange.caller),
+      behalf: behalfOf(exchange.caller),
+    };
+    const caller = { call, isKnown, delegators, payer: payerOf(exchange), findInactive };
     const outcome = await runTask(found, caller, executor);
     if (outcome.kind === "report" && outcome.status === 202) exchange.markAwaiting();
     return toHandlerResult(outcome);

@@ -115,7 +115,7 @@ export async function sweepContracts(
   const record = createContractRecorder(context);
   const actor = actorOf(call, exchange);
   const auditIds = await inGroups(stale, async (group) => {
-    // Whatever is running: no step of theirs is taken after this.
+    // A call that runs under one of them takes no further step.
     const evicted = await state.contracts.evict(group.map(({ synthesisId }) => synthesisId));
     const events = group
       .filter(({ synthesisId }) => evicted.has(synthesisId))

@@ -351,7 +351,7 @@ describe("parseStructured", () => {
   });
 });
 
-const INA = { agentId: "ina", delegatedBy: [] };
+const INA = { agentId: "ina", delegatedBy: [], behalf: undefined };
 
 describe("Approvals", () => {
   const manifest = manifestOf([

@@ -1,12 +1,10 @@
 /**
  * Approvals of tasks: a person is asked through an escalation, and a yes is good for one run of exactly
- * the task that was asked about, by the agent that asked and for those that had it ask, for as long as the answer might
- * have taken.
- * An approval that was used up stays so through restarts.
+ * the task that was asked about, by the agent that asked and for those that had it ask, for as long as the
+ * answer might have taken. An approval that was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 
-import { hash } from "node:crypto";
 import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { Collection } from "../../../state/collection.ts";
 import { recordReader } from "../../../state/records/stored-record.ts";
@@ -26,13 +24,19 @@ type ApprovalAnswer =
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
 
-/** The agent that asks, and those that had it ask, the oldest first. */
-interface Asker {
-  readonly agentId: string;
+/** The agents that had another one ask. */
+export interface Delegators {
+  /** The oldest first; none where it asks for itself. */
   readonly delegatedBy: readonly string[];
+  /** A digest of those, and of the principals that they did so for; undefined: there are none. */
+  readonly behalf: string | undefined;
 }
 
-/** A question about exactly one task; an agent has one at a time about a task of this name, for whomever it works. */
+interface Asker extends Delegators {
+  readonly agentId: string;
+}
+
+/** A question about exactly one task; an agent has one at a time about a task of this name, for each that it works for. */
 interface AskedTask {
   readonly escalationId: string;
   readonly taskHash: string;
@@ -102,17 +106,16 @@ export class Approvals {
   }
 
   async #open(
-    { agentId, delegatedBy }: Asker,
+    { agentId, delegatedBy, behalf }: Asker,
     key: string,
     plan: TaskPlan,
     hash: string,
   ): Promise<ApprovalAnswer> {
     const { approval, source, name } = plan;
-    const isDelegated = delegatedBy.length > 0;
-    const question = isDelegated ? canonicalDigest({ hash, delegatedBy }) : hash;
+    const question = behalf === undefined ? hash : canonicalDigest({ hash, behalf });
     const opening = await this.#escalations.open({
       agentId,
-      ...(isDelegated && { delegatedBy }),
+      ...(delegatedBy.length > 0 && { delegatedBy }),
       // Another manifest is another question, and so is what is asked for others.
       taskId: `wf:${source.workflow_id}/task:${source.task_id}@${question.slice(7, 23)}`,
       reason: "scope_limit",
@@ -153,7 +156,7 @@ function waitOf({ approval }: TaskPlan): number {
   return (approval.timeout_s ?? 3600) * 1000;
 }
 
-function keyOf({ agentId, delegatedBy }: Asker, { source }: TaskPlan): string {
+function keyOf({ agentId, behalf }: Asker, { source }: TaskPlan): string {
   const key = `${agentId}/${source.workflow_id}/${source.task_id}`;
-  return delegatedBy.length === 0 ? key : `${key} for ${hash("sha256", delegatedBy.join(" "))}`;
+  return behalf === undefined ? key : `${key} for ${behalf}`;
 }

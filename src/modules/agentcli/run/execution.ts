@@ -11,7 +11,7 @@ import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/find-task.ts";
 import type { TrustLevel } from "../manifest/fields.ts";
 import type { World } from "../world.ts";
-import type { Approvals } from "./approvals.ts";
+import type { Approvals, Delegators } from "./approvals.ts";
 import type { TaskRuns } from "./task-runs.ts";
 
 /** The parts that all runs of a deployment share. */
@@ -44,8 +44,7 @@ export interface RunCaller {
   readonly call: Call;
   /** True if this server has the agent's document: for nobody else does it keep anything. */
   readonly isKnown: boolean;
-  /** The agents that had it call, the oldest first; none where it calls for itself. */
-  readonly delegatedBy: readonly string[];
+  readonly delegators: Delegators;
   /** The owner of the places that its runs take. */
   readonly payer: TaskOwner;
   /** Why the caller may not act any more, in words. */

@@ -92,7 +92,7 @@ interface Approved {
 }
 
 async function askApproval(
-  { found, call, isKnown, delegatedBy }: Run,
+  { found, call, isKnown, delegators }: Run,
   { approvals }: Executor,
 ): Promise<Approved | RunReport | RunRefusal> {
   const { approval, source } = found.plan;
@@ -106,7 +106,7 @@ async function askApproval(
     const message = "the task needs an approval, which only agents that this server knows can get";
     return refuseRun("approval_required", message);
   }
-  const answer = await approvals.ask({ agentId: call.agentId, delegatedBy }, found);
+  const answer = await approvals.ask({ agentId: call.agentId, ...delegators }, found);
   switch (answer.kind) {
     case "granted":
       return { kind: "approved", consume: answer.consume };
