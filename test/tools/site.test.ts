@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { HOME } from "../../tools/site/layout.ts";
 import { renderPages } from "../../tools/site/pages.ts";
 import { writeSite } from "../../tools/site/write-site.ts";
-import { describeInBrowser, openPage } from "../support/browser.ts";
+import { describeInBrowser, holdBack, openPage } from "../support/browser.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { ROOT } from "../support/source-tree.ts";
 
@@ -75,5 +76,16 @@ describeInBrowser("the site in a browser", () => {
     expect(asked.length).toBeGreaterThan(5);
     expect(asked.filter((url) => !url.startsWith("file:"))).toEqual([]);
     expect(page.faults).toEqual([]);
+  });
+
+  it("finds what was typed before the search was there", async () => {
+    const directory = makeDirectory();
+    writeSite(ROOT, directory);
+    const page = await openPage();
+    const release = await holdBack(page, "**/search.js");
+    await page.goto(pathToFileURL(join(directory, HOME)).href, { waitUntil: "commit" });
+    await page.getByRole("searchbox").fill("passkey");
+    release();
+    await page.getByRole("link", { name: "The operator's console: Passkeys" }).waitFor();
   });
 });

@@ -95,11 +95,14 @@ input.form.addEventListener("submit", (event) => {
   event.preventDefault();
   found.querySelector("a")?.click();
 });
-input.addEventListener("input", () => {
+input.addEventListener("input", search);
+// Readers type before a slow page is there, too.
+search();
+function search() {
   const results = index.search(input.value, options).slice(0, 12);
   found.hidden = input.value.trim() === "";
   found.replaceChildren(...(results.length === 0 ? [entry("Nothing was found.")] : results.map(link)));
-});
+}
 function link({ id, title, heading }) {
   const anchor = document.createElement("a");
   anchor.href = document.body.dataset.up + id;
