@@ -22,7 +22,7 @@ export function shownCertificates({
 
 /** Tells whether one of them was revoked; earlier versions kept none. */
 export function isOneRevoked(
-  shown: readonly ShownCertificate[] = [],
+  shown: readonly ShownCertificate[] | undefined = [],
   certificates: Pick<CertificateRegister, "isRevoked">,
 ): boolean {
   return shown.some((one) => certificates.isRevoked(one, one.agentId));

@@ -63,7 +63,7 @@ export function nameServer(
     refuseVariables(variables);
     return { settings: known, entry: undefined };
   }
-  const named = name ?? (kebab(args.findLast((one) => !one.startsWith("-")) ?? target) || "server");
+  const named = name ?? (kebab(programName([target, ...args])) || "server");
   const { directory: cwd, environment } = terminal;
   const env = readVariables(variables, environment);
   const place = { kind: "command", command: target, args, env, cwd } as const;
@@ -73,6 +73,20 @@ export function nameServer(
     ...(variables.length === 0 ? {} : { env: Object.fromEntries(references) }),
   };
   return { settings: { name: named, place, ...limits }, entry };
+}
+
+/** A package with its scope, a word that says MCP, or a file of source. */
+const PROGRAM = /^@[^/]+\/|mcp|\.(?:[cm]?[jt]s|jar|php|pl|py|rb|sh)$/i;
+/** Names that many servers have, of which their folder or scope says more. */
+const USUAL =
+  /^(?:bin|build|cli|dist|http|index|lib|main|mcp|mcp[-_]server|out|server|src|stdio|\.{0,2})$/i;
+
+/** The program among the words of a command, without version and ending. */
+function programName(words: readonly string[]): string {
+  const named = words.filter((word) => !word.startsWith("-"));
+  const program = named.find((word) => PROGRAM.test(word)) ?? named.at(-1) ?? "";
+  const parts = program.split("/").map((part) => part.replace(/(?!^)(?:[@:].*|\.[a-z]+)$/i, ""));
+  return parts.findLast((part) => !USUAL.test(part)) ?? parts.at(-1) ?? "";
 }
 
 function refuseVariables(variables: readonly string[]): void {

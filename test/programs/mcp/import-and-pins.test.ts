@@ -212,6 +212,25 @@ describe("agtp-mcp import", () => {
     expect(() => nameOf("https://mcp.example/mcp", "my tools")).toThrow("--name");
   });
 
+  it.each([
+    ["npx -y @modelcontextprotocol/server-filesystem@2026.8.31 /srv/files", "server-filesystem"],
+    ["npx @playwright/mcp@latest --headless", "playwright"],
+    ["npx some-mcp-server ./data", "some-mcp-server"],
+    ["uvx mcp-server-git --repository path/to/repository", "mcp-server-git"],
+    ["python3 -m mcp_server_time", "mcp-server-time"],
+    ["docker run -i --rm -e TOKEN ghcr.io/github/github-mcp-server:v1.2", "github-mcp-server"],
+    ["node endpoints/city/calendar.mjs", "calendar"],
+    ["node --import tsx /srv/weather/dist/index.js", "weather"],
+    ["node server.mjs", "server"],
+    ["/usr/local/bin/notes", "notes"],
+    ["./serve --all", "serve"],
+  ])("names the server of %j %s", (line, name) => {
+    const [command = "", ...args] = line.split(" ");
+    const usual = { config: "agtp-server.toml", variables: [] };
+    const { entry } = nameServer(command, args, usual, keepingTerminal(makeDirectory()));
+    expect(entry).toMatchObject({ name, command, args });
+  });
+
   it("says that a server cannot be asked", async () => {
     const desk = makeDesk();
     const { exitCode, err } = await desk.run("import", "-o", "made", "--", "/no/such/program", "x");
