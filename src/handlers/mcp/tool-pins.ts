@@ -151,6 +151,8 @@ export function readTool(listed: unknown): OfferedTool | undefined {
   if (!isRecordOrAbsent(outputSchema) || !isRecordOrAbsent(annotations)) return undefined;
   const others = given({ title, description, outputSchema, annotations });
   const definition = { name, inputSchema, ...others };
+  // Its canonical form is as long, and takes some twenty times as long to write.
+  if (JSON.stringify(definition).length > MAX_DEFINITION_CHARACTERS) return undefined;
   // Without a canonical form it has no pin.
   const text = canonicalTextOf(definition);
   if (text === undefined || text.length > MAX_DEFINITION_CHARACTERS) return undefined;
@@ -186,7 +188,8 @@ function compare(
   after: unknown,
   differences: DefinitionDifference[],
 ): void {
-  if (differences.length >= MAX_DIFFERENCES || isSame(before, after)) return;
+  if (differences.length >= MAX_DIFFERENCES) return;
+  // Of records no two are compared whole: that would be done again at each of their levels.
   if (isRecord(before) && isRecord(after)) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       compare(
@@ -198,7 +201,7 @@ function compare(
     }
     return;
   }
-  differences.push({ path, ...given({ before, after }) });
+  if (!isSame(before, after)) differences.push({ path, ...given({ before, after }) });
 }
 
 function isSame(one: unknown, other: unknown): boolean {
