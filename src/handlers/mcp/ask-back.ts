@@ -157,7 +157,7 @@ function readQuestion(params: unknown, secrets: Secrets): ReadQuestion | Questio
   const isForm = requestedSchema["type"] === "object" && isRecord(requestedSchema["properties"]);
   const form = isForm ? plainForm(requestedSchema) : undefined;
   if (form === undefined || checkSchema(form, BOUNDS).length > 0) return { kind: "malformed" };
-  const schema = JSON.parse(secrets.concealIn(JSON.stringify(form))) as JsonRecord;
+  const schema = secrets.concealIn(form);
   return { message: secrets.conceal(message).slice(0, MAX_MESSAGE), schema };
 }
 

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { findDirectoryFault } from "../../base/bounded-file.ts";
-import { given } from "../../base/json-value.ts";
+import { given, isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import {
@@ -183,23 +183,33 @@ export class Secrets {
       .sort((one, other) => other.length - one.length);
   }
 
-  get isAny(): boolean {
-    return this.#values.length > 0;
-  }
-
   /** The text without them. */
   conceal(text: string): string {
     return this.#values.reduce((rest, value) => rest.replaceAll(value, CONCEALED), text);
   }
 
-  /** Tells whether a JSON text holds one of them. */
-  isIn(json: string): boolean {
-    return this.#values.some((value) => json.includes(inJson(value)));
+  /** A value of JSON without them, also where one of them is a number or the name of a member. */
+  concealIn<T extends JsonRecord>(value: T): T {
+    if (this.#values.length === 0) return value;
+    // Whoever says none, as nearly everybody does, has it looked for in one go.
+    const json = JSON.stringify(value);
+    const isIn = this.#values.some((secret) => json.includes(inJson(secret)));
+    return isIn ? (this.#concealedIn(value) as T) : value;
   }
 
-  /** A JSON text without them; it stays JSON. */
-  concealIn(json: string): string {
-    return this.#values.reduce((rest, value) => rest.replaceAll(inJson(value), CONCEALED), json);
+  #concealedIn(value: unknown): unknown {
+    if (typeof value === "string") return this.conceal(value);
+    if (typeof value === "number") {
+      const text = String(value);
+      const concealed = this.conceal(text);
+      return concealed === text ? value : concealed;
+    }
+    if (Array.isArray(value)) return value.map((item) => this.#concealedIn(item));
+    if (!isRecord(value)) return value;
+    const members = Object.entries(value);
+    return Object.fromEntries(
+      members.map(([name, member]) => [this.conceal(name), this.#concealedIn(member)]),
+    );
   }
 }
 

@@ -41,7 +41,7 @@ export function readToolResult(answered: JsonRecord, options: ResultOptions): Ha
   if (isTooDeep(answered, MAX_DEPTH)) {
     return malformed(`is nested deeper than ${MAX_DEPTH} levels`);
   }
-  const result = withoutSecrets(answered, options.secrets);
+  const result = options.secrets.concealIn(answered);
   const { content, structuredContent, isError } = result;
   if (isError === true) return toolError(content, options);
   if (structuredContent !== undefined) return { body: readMarked(structuredContent) };
@@ -82,12 +82,6 @@ function onlyObjectOf(content: readonly unknown[]): JsonRecord | undefined {
     value,
     rewriteExactly(octets, (exact) => exact),
   );
-}
-
-function withoutSecrets(answered: JsonRecord, secrets: Secrets): JsonRecord {
-  if (!secrets.isAny) return answered;
-  const json = JSON.stringify(answered);
-  return secrets.isIn(json) ? (JSON.parse(secrets.concealIn(json)) as JsonRecord) : answered;
 }
 
 function malformed(fault: string): HandlerError {
