@@ -3,6 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { readTool } from "../../src/handlers/mcp/tool-pins.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 import { endpointFile } from "../support/deployment.ts";
 import {
   type HttpPlay,
@@ -99,6 +100,33 @@ describe("a child process behind a tool", () => {
     const server = await openBefore(place, OUTPUT_OF[play], more);
     await expectFailure(server, error);
     expect(JSON.stringify(server.log)).not.toContain("s3cr3t-42");
+  });
+
+  it.each([
+    ["has-no-parts", "upstream_malformed_response"],
+    ["asks-for-much", "more than 5000 values"],
+    ["has-many-icons", "upstream_"],
+  ])("that is %s costs little more than one that says as much in one text", async (play, text) => {
+    const costOf = async (script: string): Promise<[number, Called]> => {
+      const place = { command: process.execPath, args: [HOSTILE, script] };
+      const server = await openBefore(place, undefined);
+      const before = cpuMs();
+      const called = await callWork(server);
+      return [cpuMs() - before, called];
+    };
+    await costOf("sane");
+    const [plain] = await costOf("long-text");
+    const [cost, called] = await costOf(play);
+    expect(called.text).toContain(text);
+    // Judged in one go it was 20 to 200 times as much.
+    expect(cost).toBeLessThan(10 * plain);
+  });
+
+  it("that floods before it has said its version is ended, and asked again as one that knows none", async () => {
+    const place = { command: process.execPath, args: [HOSTILE, "floods-at-first"] };
+    // Otherwise a call waits half as long for that version.
+    const server = await openBefore(place, undefined, { startup_timeout_ms: 600_000 });
+    expect(await callWork(server)).toMatchObject({ isError: false });
   });
 
   it("that answers twice is heard once", async () => {

@@ -38,6 +38,8 @@ function tools() {
       const description = "x".repeat(200_000);
       return [1, 2, 3, 4].map((one) => ({ ...TOOL, name: `t-${lists}-${one}`, description }));
     }
+    case "many-small-tools":
+      return Array.from({ length: 30_000 }, (_, at) => ({ name: `${at}`, inputSchema: {} }));
     case "odd":
       return [TOOL, { name: 7 }, "no tool", { ...TOOL, name: "bare", inputSchema: undefined }];
     default:
@@ -106,6 +108,16 @@ function call(id) {
       return say({ id, result: null });
     case "odd-content":
       return say({ id, result: { content: 7 } });
+    case "long-text":
+      return say({ id, result: { content: [{ type: "text", text: "x".repeat(1_000_000) }] } });
+    case "has-no-parts":
+      return say({ id, result: { content: Array(300_000).fill({}) } });
+    case "asks-for-much": {
+      const fields = Array.from({ length: 48_000 }, (_, at) => [`f${at}`, {}]);
+      const requestedSchema = { type: "object", properties: Object.fromEntries(fields) };
+      const params = { mode: "form", message: "Which?", requestedSchema };
+      return say({ id: 901, method: "elicitation/create", params });
+    }
     case "refuses":
       return say({ id, error: { code: -32603, message: `token ${process.env.TOKEN} is bad` } });
     case "echoes":
@@ -158,6 +170,14 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (id === undefined) return;
   if (method === "initialize" && play === "refuses-at-length") {
     return say({ id, error: { code: -32603, message: `no${" ".repeat(500_000)}thing:  ` } });
+  }
+  if (method === "server/discover" && play === "floods-at-first") {
+    return flood(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/message" })}\n`);
+  }
+  if (method === "initialize" && play === "has-many-icons") {
+    const serverInfo = { name: "hostile", version: "1", icons: Array(300_000).fill({}) };
+    const { protocolVersion } = params;
+    return say({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
   }
   if (method === "initialize") {
     return say({

@@ -3,11 +3,10 @@
  * for ever where one ends before it is whole, and lets one be that goes on when its call is over.
  */
 import {
-  isJSONRPCErrorResponse,
   isJSONRPCNotification,
   isJSONRPCRequest,
-  isJSONRPCResultResponse,
   type JSONRPCMessage,
+  type JSONRPCResponse,
   type RequestId,
   type StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
@@ -24,9 +23,9 @@ export function isEndedEarly(error: { readonly code: number; readonly message: s
   return error.code === CODE && error.message === ENDED_EARLY;
 }
 
-/** Tells whether a message answers a request. */
-export function isReply(message: JSONRPCMessage): boolean {
-  return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
+/** Tells whether a message, which is known to be one, answers a request. */
+export function isReply(message: JSONRPCMessage): message is JSONRPCResponse {
+  return !("method" in message);
 }
 
 /** The id of the request that a message cancels. */

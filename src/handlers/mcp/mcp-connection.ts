@@ -10,9 +10,11 @@ import {
 } from "@modelcontextprotocol/client";
 import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { TraceFields } from "../../base/leaving.ts";
+import { inSlices, mapPaced } from "../../base/paced.ts";
 import { startFault } from "../../base/process-groups.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { VERSION } from "../../base/version.ts";
+import { judgeByParts } from "./judged-results.ts";
 import { type OpenedTransport, openTransport } from "./open-transport.ts";
 import type { McpServerSettings } from "./read-settings.ts";
 import { type OfferedTool, readTool, type ToolDefinition } from "./tool-pins.ts";
@@ -89,6 +91,7 @@ export class McpConnection {
         listChanged: { tools: { autoRefresh: false, onChanged: () => events.onListChanged() } },
       },
     );
+    judgeByParts(client);
     client.onclose = () => events.onClosed();
     client.setRequestHandler(
       "elicitation/create",
@@ -127,8 +130,8 @@ export class McpConnection {
       const answer = await this.#client.request(request, ANYTHING, waiting(signal));
       const listed = recordIn(answer)["tools"];
       if (!Array.isArray(listed)) throw new MalformedAnswer("its list of tools is no list");
-      for (const item of listed) {
-        const tool = readTool(item);
+      const read = await inSlices(mapPaced(listed, readTool));
+      for (const tool of read) {
         if (tool === undefined) continue;
         const { name } = tool.definition;
         if (tools.has(name)) throw new MalformedAnswer("two of its tools have one name");

@@ -5,11 +5,15 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import {
+  StdioClientTransport,
+  type StdioServerParameters,
+} from "@modelcontextprotocol/client/stdio";
 import { raceAbort } from "../../base/deadline.ts";
 import { createBoundedFetch } from "./bounded-fetch.ts";
 import { cancelledBy, isReply, keepCallStreams } from "./call-streams.ts";
 import { ResultReader } from "./exact-results.ts";
+import { refuseHeavy } from "./heavy-messages.ts";
 import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./read-settings.ts";
 
 /** A way that can be connected over once. */
@@ -54,6 +58,7 @@ function overHttp(place: McpHttpPlace, maxResponseBytes: number): OpenedTranspor
       return () => clearTimeout(timer);
     },
   });
+  refuseHeavy(transport);
   keepCallStreams(transport);
   const leave = async (): Promise<void> => {
     const left = transport.terminateSession().catch(() => undefined);
@@ -66,30 +71,46 @@ function overPipes(
   { command, args, env, cwd }: McpCommandPlace,
   maxResponseBytes: number,
 ): OpenedTransport {
-  const transport = new StdioClientTransport({
+  const transport = new ChildTransport({
     ...{ command, args: [...args], env: { ...env }, cwd, stderr: "pipe" },
     maxBufferSize: maxResponseBytes,
   });
-  let words = "";
-  // Output that nobody reads would fill the pipe, and the child would stand still.
-  transport.stderr?.on("data", (chunk: Buffer) => {
-    words = (words + chunk.toString("utf8")).slice(-LAST_WORDS);
-  });
-  const countStray = endingFlood(transport, () => {
-    words = `because it sends more than ${MAX_MESSAGES_A_SECOND} messages a second ${words}`;
-  });
-  const asked = keepAsked(transport);
-  // The library keeps it, and calls it before its own.
-  transport.onmessage = (message) => {
-    const isAnswer = isReply(message) && "id" in message && asked.delete(message.id ?? "");
-    if (!isAnswer) countStray();
-  };
-  const onLine = (isJson: boolean): void => countStray(isJson ? 1 : COST_OF_TEXT);
-  // The library offers no other way to what a child has written, octet for octet.
-  Object.assign(transport, { _readBuffer: new ResultReader(maxResponseBytes, onLine) });
-  const lastWords = (): string => words.replace(/\s+/g, " ").trim();
+  const lastWords = (): string => transport.words.replace(/\s+/g, " ").trim();
   const none = (): Promise<void> => Promise.resolve();
   return { transport, lastWords, leave: none, close: none };
+}
+
+/** Of the library's own, how a child is ended that was started to be asked for its version alone. */
+const DISPOSE: string = "_dispose";
+
+/** A child process that is heard no more than the loop can bear. */
+class ChildTransport extends StdioClientTransport {
+  /** The end of what it wrote to its standard error, or why it was ended. */
+  words = "";
+
+  constructor(server: StdioServerParameters) {
+    super(server);
+    // Output that nobody reads would fill the pipe, and the child would stand still.
+    this.stderr?.on("data", (chunk: Buffer) => {
+      this.words = (this.words + chunk.toString("utf8")).slice(-LAST_WORDS);
+    });
+    const countStray = endingFlood(this, () => {
+      this.words = `because it sends more than ${MAX_MESSAGES_A_SECOND} messages a second ${this.words}`;
+    });
+    const asked = keepAsked(this);
+    refuseHeavy(this, (message) => {
+      const isAnswer = isReply(message) && asked.delete(message.id ?? "");
+      if (!isAnswer) countStray();
+    });
+    const onLine = (isJson: boolean): void => countStray(isJson ? 1 : COST_OF_TEXT);
+    // The library offers no other way to what a child has written, octet for octet.
+    Object.assign(this, { _readBuffer: new ResultReader(server.maxBufferSize ?? 0, onLine) });
+  }
+
+  /** The library starts that child by a class that has this itself, and asks it by any other way without one. */
+  [DISPOSE](): Promise<void> {
+    return Reflect.apply(Reflect.get(StdioClientTransport.prototype, DISPOSE), this, []);
+  }
 }
 
 /** Counts what a child says that answers nothing; more than the loop can bear ends it: no pipe is read more slowly. */

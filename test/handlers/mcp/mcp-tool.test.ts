@@ -14,8 +14,11 @@ import type { HandlerResult } from "../../../src/handlers/handler.ts";
 import type { McpServer } from "../../../src/handlers/mcp/mcp-server.ts";
 import { createMcpTool, progressReader } from "../../../src/handlers/mcp/mcp-tool.ts";
 import { type McpServerSettings, Secrets } from "../../../src/handlers/mcp/read-settings.ts";
+import { readTool } from "../../../src/handlers/mcp/tool-pins.ts";
 import type { JsonSchema } from "../../../src/schema/json-schema.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { makeDirectory } from "../../support/directory.ts";
+import { longestTurnOf } from "../../support/event-loop.ts";
 import { makeCall } from "../../support/handler-call.ts";
 import { sendJson, serveHostile, writeEvents } from "../../support/hostile-mcp-http.ts";
 import { makeServer } from "../../support/mcp-server.mjs";
@@ -334,6 +337,17 @@ describe("a tool behind an endpoint", () => {
   it("is none where all that a server lists is too long to be kept", async () => {
     const { server } = open(scriptSettings(HOSTILE, ["long-list"]));
     await expect(server.tools(NEVER)).rejects.toThrow("its list of tools is too long");
+  });
+
+  it("is read in turns with everybody else, however many a server lists", async () => {
+    const { server } = open(scriptSettings(HOSTILE, ["many-small-tools"]));
+    const longest = await longestTurnOf(async () => {
+      await expect(server.tools(NEVER)).rejects.toThrow("its list of tools does not end");
+    });
+    const since = cpuMs();
+    for (let at = 0; at < 30_000; at += 1) readTool({ name: `${at}`, inputSchema: {} });
+    // All of them in one turn took four times as long as once more.
+    expect(longest).toBeLessThan(1.5 * (cpuMs() - since));
   });
 });
 
