@@ -119,10 +119,16 @@ function serve(socket: Socket, find: FindCommand): void {
     const line = end < 0 ? "" : text.slice(0, end);
     void answer(line, find).then((said) => {
       if (said.ok && said.result instanceof ControlLines) sendLines(socket, said.result);
-      else socket.end(`${JSON.stringify(said)}\n`);
+      else endWith(socket, `${JSON.stringify(said)}\n`);
     });
   };
   socket.on("data", hear);
+}
+
+/** The program that asked may not hang up, or not read: others have a use for its place. */
+function endWith(socket: Socket, answer: string): void {
+  socket.setTimeout(READING_TIMEOUT_MS, () => socket.destroy());
+  socket.end(answer, () => socket.destroy());
 }
 
 /** A connection that ends before the last of them tells the program that asked that something is missing. */

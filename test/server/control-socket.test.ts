@@ -1,4 +1,5 @@
 /** The control socket by itself: what it takes, and what it says to what it does not. */
+import { once } from "node:events";
 import { existsSync, linkSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -21,9 +22,9 @@ async function open(
 }
 
 /** Sends octets, and answers with everything that comes back until the end. */
-function say(path: string, text: string): Promise<string> {
+function say(path: string, said: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(path, () => socket.write(text));
+    const socket = connect(path, () => socket.write(said));
     let heard = "";
     socket.setEncoding("utf8").on("data", (chunk: string) => {
       heard += chunk;
@@ -64,9 +65,9 @@ describe("the control socket", () => {
     ["a command of another type", '{"command":{"toString":1}}\n'],
     ["options that are none", '{"command":"status","options":7}\n'],
     ["a line without an end", "x".repeat(5_000)],
-  ])("refuses %s", async (_, text) => {
+  ])("refuses %s", async (_, said) => {
     const { path } = await open({ status: () => ({}) });
-    expect(JSON.parse(await say(path, text))).toMatchObject({ ok: false });
+    expect(JSON.parse(await say(path, said))).toMatchObject({ ok: false });
   });
 
   it("does one command a connection", async () => {
@@ -75,6 +76,18 @@ describe("the control socket", () => {
     const line = '{"command":"count"}\n';
     expect(await say(path, line + line)).toBe('{"ok":true,"result":{"count":1}}\n');
     expect(count).toBe(1);
+  });
+
+  it("keeps no place for those that have their answer and do not hang up", async () => {
+    const { path } = await open({ status: () => ({ ready: true }) });
+    const line = '{"command":"status"}\n';
+    for (let count = 0; count < 16; count += 1) {
+      const socket = connect({ path, allowHalfOpen: true });
+      onTestFinished(() => void socket.destroy());
+      socket.resume().write(line);
+      await once(socket, "end");
+    }
+    expect(await say(path, line)).toBe('{"ok":true,"result":{"ready":true}}\n');
   });
 
   it("takes the place of one that was left behind, and of nothing else", async () => {
