@@ -3,6 +3,7 @@
  * its pin is put before the operators, with what is different; its endpoint answers
  * `upstream_definition_changed` until they have decided, or until the tool is as it was.
  */
+import { inSlices, type Paced } from "../../base/paced.ts";
 import { Turns } from "../../base/turns.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import {
@@ -28,6 +29,11 @@ interface DefinitionWatchOptions {
   readonly escalations: Pick<EscalationRegister, "open" | "decide" | "list" | "find" | "now">;
   readonly log: Pick<CallLog, "warn">;
   onFault(error: unknown): void;
+}
+
+/** An open question about a tool. */
+interface Asked extends Escalation {
+  readonly changed: ChangedTool;
 }
 
 const DEADLINE_MS = 30 * 24 * 3_600_000;
@@ -75,27 +81,41 @@ export class DefinitionWatch {
   }
 
   async #compare(server: string, offered: OfferedTools): Promise<void> {
-    const { pins } = this.#options;
-    for (const tool of this.#options.tools) {
+    const { pins, tools } = this.#options;
+    const asked = await inSlices(this.#askingAbout(server));
+    for (const tool of tools) {
       if (tool.server !== server) continue;
       const pin = pins.pinOf(tool);
       const now = offered.get(tool.tool);
       if (now?.pin === pin) await pins.remember(pin, now.definition);
-      await this.#closeOthers(tool, now?.pin);
+      await this.#closeOthers(tool, now?.pin, asked);
       if (now === undefined) this.#warn(tool, "an MCP server has a tool no more");
       else if (now.pin !== pin) await this.#open(tool, pin, now);
     }
   }
 
+  /** What operators are asked about a server's tools: few of all that they are asked, by whomever. */
+  *#askingAbout(server: string): Paced<readonly Asked[]> {
+    const asked: Asked[] = [];
+    for (const escalation of this.#options.escalations.list()) {
+      const changed = isOpen(escalation) ? changedToolOf(escalation) : undefined;
+      if (changed?.server === server) asked.push({ ...escalation, changed });
+      yield;
+    }
+    return asked;
+  }
+
   /** A definition that is not offered any more needs no decision. */
-  async #closeOthers(tool: PinnedTool, offered: string | undefined): Promise<void> {
+  async #closeOthers(
+    tool: PinnedTool,
+    offered: string | undefined,
+    asked: readonly Asked[],
+  ): Promise<void> {
     const { escalations, pins } = this.#options;
-    for (const escalation of escalations.list()) {
-      const changed = changedToolOf(escalation);
-      if (changed === undefined || !isSameTool(tool, changed)) continue;
-      const isCurrent = changed.offered === offered && offered !== pins.pinOf(tool);
-      if (isCurrent || !isOpen(escalation)) continue;
-      await escalations.decide(escalation.escalationId, withdrawal(WITHDRAWN, escalations.now()));
+    for (const { escalationId, changed } of asked) {
+      if (!isSameTool(tool, changed)) continue;
+      if (changed.offered === offered && offered !== pins.pinOf(tool)) continue;
+      await escalations.decide(escalationId, withdrawal(WITHDRAWN, escalations.now()));
     }
   }
 
