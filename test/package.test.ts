@@ -62,6 +62,8 @@ const IMPORT = /(?:from|import\()\s*"(\.[^"]+)"/g;
 const REQUIRE = /\brequire\("(\.[^"]+\.cjs)"\)/g;
 /** In the bundle: a file that is run on a thread of its own, and the module beside which it lies. */
 const BESIDE = /"(\.\/[^"]+)", new URL\("([^"]+)", bundleAddress\)/g;
+/** In the bundle: a file or a folder that comes with the product. */
+const SHIPPED = /\bshippedPath\((?!name)["'`]?([^"'`)]*)/g;
 
 describe("the dependencies of the release", () => {
   it("run on the oldest Node that it is for", () => {
@@ -120,6 +122,18 @@ describe("the packed release", () => {
       );
     expect(started).toContain("dist/src/state/records/sealing-thread.js");
     expect(files).toEqual(expect.arrayContaining(started));
+  });
+
+  it("has the files that the product asks for by their names", () => {
+    const asked = files
+      .filter((file) => file.endsWith(".cjs"))
+      .flatMap((file) => [...readFileSync(join(ROOT, file), "utf8").matchAll(SHIPPED)])
+      .map(([, name = ""]) => name);
+    expect(asked).toContain("catalog/methods.json");
+    const missing = asked.filter(
+      (name) => !files.some((file) => file === name || file.startsWith(`${name}/`)),
+    );
+    expect(missing).toEqual([]);
   });
 
   it("has the licences of the packages whose code is in the bundle", () => {

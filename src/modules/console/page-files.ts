@@ -1,6 +1,6 @@
 /**
  * The files of the console's page, read once: its document, its style, its modules as the build made
- * them, and the libraries that draw it. A map in the document says where names of packages lead and
+ * one of them, and the libraries that draw it. A map in the document says where names of packages lead and
  * what each module must be, to the octet; the policy of the page names this map by its hash. The address
  * of a file has the hash of them all, so that browsers keep what they have until a file is another.
  */
@@ -25,7 +25,6 @@ export interface PageFiles {
   readonly version: string;
 }
 
-const FOLDER = "src/modules/console/page";
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css; charset=utf-8",
@@ -45,32 +44,31 @@ const LIBRARY: Readonly<Record<string, string>> = {
 /** The place of the map in the document. */
 const PLACE = "<!-- modules -->";
 
-/** Reads everything; rejects where the build has not made the page's modules. */
+/** Reads everything; rejects where the build has not made the page's module. */
 export async function loadPageFiles(): Promise<PageFiles> {
-  const built = shippedPath(`dist/${FOLDER}`);
-  const named = await readdir(built, { recursive: true });
-  const modules = named.filter((name) => extname(name) === ".js");
-  const library = [...libraryPaths(), ...(await webauthnPaths())];
-  const icon = shippedPath(`${FOLDER}/icon.svg`);
-  const entries = [await styleSheet(), await entryOf("icon.svg", icon)];
+  const named = [
+    ["icon.svg", shippedPath("src/modules/console/page/icon.svg")],
+    ["main.js", shippedPath("dist/bundle/console-page.js")],
+    ...libraryPaths(),
+    ...(await webauthnPaths()),
+  ] as const;
+  const entries = [await styleSheet()];
   // One behind the other: all at once would take a file descriptor each.
-  for (const name of modules) {
-    entries.push(await entryOf(name.replaceAll("\\", "/"), join(built, name)));
-  }
-  for (const [name, path] of library) entries.push(await entryOf(name, path));
-  const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
+  for (const [name, path] of named) entries.push(await entryOf(name, path));
+  const document = shippedPath("src/modules/console/page/shell.html");
+  const [, shell] = await entryOf("shell.html", document);
   const files = new Map(entries);
   const version = versionOf(files);
   const map = moduleMap(files, version);
   const links = [...files.keys()].filter(isPreloaded).map((name) => preload(version + name));
   const script = `<script type="importmap">${map}</script>`;
-  const document = shell.body
+  const text = shell.body
     .toString("utf8")
     .replaceAll("/page/", () => `/page/${version}`)
     .replace(PLACE, () => [script, ...links].join("\n"));
   return {
     version,
-    shell: { ...shell, body: Buffer.from(document) },
+    shell: { ...shell, body: Buffer.from(text) },
     scriptHash: `sha256-${hash("sha256", map, "base64")}`,
     files,
   };
@@ -107,7 +105,7 @@ function preload(name: string): string {
 
 /** One sheet out of its parts, in the order of their names. */
 async function styleSheet(): Promise<readonly [string, PageFile]> {
-  const folder = shippedPath(`${FOLDER}/style`);
+  const folder = shippedPath("src/modules/console/page/style");
   const names = (await readdir(folder)).filter((name) => extname(name) === ".css").sort();
   const parts = [await readFile(uplotPath("uPlot.min.css"))];
   for (const name of names) parts.push(await readFile(join(folder, name)));
