@@ -99,11 +99,13 @@ async function keep(
   change: TaskChange | undefined,
   task: McpTask,
 ): Promise<McpTask> {
-  const { item } = await tasks.change(taskId, ({ heldBy, ...one }) => {
+  const decide = ({ heldBy, ...one }: McpTask): McpTask | undefined => {
     const isNews = one.status === "working" && change !== undefined;
     if (isNews) return { ...one, ...change, updatedAt: tasks.now() };
     return heldBy === undefined ? undefined : one;
-  });
+  };
+  // A result may be long: others that are over go for it.
+  const { item } = await tasks.change(taskId, decide, { makesRoom: true });
   return item ?? task;
 }
 
