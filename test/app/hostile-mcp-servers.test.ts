@@ -296,6 +296,29 @@ describe("a server over HTTP behind a tool", () => {
     expect(performance.now() - since).toBeLessThan(5_000);
   });
 
+  it("that asks for much is refused, and hears so", async () => {
+    const heard = new EventEmitter();
+    const replied = once(heard, "reply");
+    const fields = Array.from({ length: 20_000 }, (_, at) => [`f${at}`, {}]);
+    const requestedSchema = { type: "object", properties: Object.fromEntries(fields) };
+    const params = { mode: "form", message: "Which?", requestedSchema };
+    const url = await serveHostile(
+      async (response, id) => {
+        writeEvents(response, { id: "much", method: "elicitation/create", params });
+        await replied;
+        response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: TEXT })}\n\n`);
+      },
+      {
+        take: (response) => {
+          response.writeHead(202).end();
+          heard.emit("reply");
+        },
+      },
+    );
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    expect(await callWork(server)).toMatchObject({ isError: false });
+  });
+
   it("that ends its stream at once is not asked for it again at once", async () => {
     const asked: number[] = [];
     const heard = new EventEmitter();
