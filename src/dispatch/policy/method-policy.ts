@@ -269,13 +269,17 @@ function checkRedirect(redirect: Redirect, key: string, rules: RedirectRules): P
   const { fromMethod, fromPath = "", toMethod, toPath = "" } = redirect;
   const unknown = [fromMethod, toMethod].find((method) => !rules.isKnown(method));
   if (unknown !== undefined) return [rules.skip(key, unknown)];
-  const faults = [fromPath, toPath].flatMap((path) =>
-    path === "" ? [] : (checkTemplate(path, rules.names)?.message ?? []),
-  );
+  const { names, file } = rules;
+  const problems: Problem[] = [];
+  for (const [member, path] of [["from_path", fromPath] as const, ["to_path", toPath] as const]) {
+    const fault = path === "" ? undefined : checkTemplate(path, names);
+    if (fault) problems.push({ file, key: `${key}.${member}`, message: fault.message });
+  }
   const taken = templateParameters(fromPath);
   const missing = templateParameters(toPath).find((name) => !taken.includes(name));
-  if (missing !== undefined) faults.push(`to_path needs "{${missing}}", which from_path lacks`);
-  return faults.map((message) => ({ file: rules.file, key, message }));
+  if (missing === undefined) return problems;
+  const message = `needs "{${missing}}", which from_path lacks`;
+  return [...problems, { file, key: `${key}.to_path`, message }];
 }
 
 /** The path that a redirect sends this one to; undefined where it does not apply. */

@@ -130,4 +130,19 @@ describe("compileMethodPolicy", () => {
     ];
     expect(compilePolicy({ redirects }).problems.filter(isError)).toHaveLength(1);
   });
+
+  it("names which path of a redirect is at fault", () => {
+    const book = { fromMethod: "BOOK", toMethod: "RESERVE" };
+    const redirects = [
+      { ...book, fromPath: "/a/book", toPath: "/a/book" },
+      { ...book, fromPath: "/a", toPath: "/b/{room}" },
+      { ...book, fromPath: "/a/" },
+    ];
+    expect(compilePolicy({ redirects }).problems.map(({ key }) => key)).toEqual([
+      "policies.methods.redirects[0].from_path",
+      "policies.methods.redirects[0].to_path",
+      "policies.methods.redirects[1].to_path",
+      "policies.methods.redirects[2].from_path",
+    ]);
+  });
 });
