@@ -4,13 +4,13 @@
  */
 
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Problem } from "../base/problem.ts";
 import { shellWord } from "../base/shell-word.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { openPostgres } from "./postgres/open.ts";
 import { loadSqliteDriver } from "./sqlite/driver.ts";
-import { openSqliteFile } from "./sqlite/file.ts";
+import { findBlockage, openSqliteFile } from "./sqlite/file.ts";
 import { findSqliteFault } from "./sqlite/header.ts";
 import { createSqliteStore } from "./sqlite/store.ts";
 import type { StoreConfig } from "./state-sections.ts";
@@ -68,11 +68,11 @@ async function openSqliteStore(
   return { problems: [{ ...problem, hint }] };
 }
 
-/** The reasons why a store could not be opened, as far as its file says them without being opened. */
+/** The reasons why a store could not be opened, as far as they are seen without making or opening anything. */
 export function judgeStore({ driver, path }: StoreLocation, file: string): readonly Problem[] {
-  if (driver !== "sqlite" || !existsSync(path)) return [];
+  if (driver !== "sqlite") return [];
   try {
-    const fault = findSqliteFault(path);
+    const fault = existsSync(path) ? findSqliteFault(path) : findBlockage(dirname(path));
     return fault === undefined ? [] : [{ file, key: "store.path", message: `"${path}" ${fault}` }];
   } catch {
     // It may be for the daemon's own user alone to read.

@@ -327,6 +327,20 @@ describe("one check", () => {
     expect(readdirSync(directory)).not.toContain("state.db-wal");
   });
 
+  it("tells that the store cannot be made where a file is in the way, as a start does", async () => {
+    const files = {
+      "agtp-server.toml": configFile({
+        store: { driver: "sqlite", path: "notes.txt/kept/state.db" },
+      }),
+      "notes.txt": "",
+    };
+    const { configPath, directory } = makeDeployment(files);
+    const problems = (await checkDeployment({ configPath, env: {}, log: SILENT })).filter(isError);
+    const parent = join(directory, "notes.txt/kept");
+    const message = `"${join(parent, "state.db")}" cannot be made, its directory "${parent}" cannot be: a file is in the way`;
+    expect(problems).toEqual([{ file: CONFIG, key: "store.path", message }]);
+  });
+
   it("tells nothing of whom is trusted without the key that makes the server an issuer", async () => {
     const directory = makeDirectory();
     await runIn(directory, initCommand(undefined), ["shop", "--yes"]);

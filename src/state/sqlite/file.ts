@@ -2,7 +2,15 @@
  * The file of a SQLite store: made where there is none, readable by its owner alone, whole, and
  * held by this process alone. Answers an open database, or in words why there is none.
  */
-import { accessSync, chmodSync, closeSync, constants, openSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
@@ -147,8 +155,20 @@ function prepareDirectory(path: string): FileRefusal | undefined {
   } catch (error) {
     const code = codeOf(error);
     const reason = IN_THE_WAY.get(code) ?? describeWriteError(error);
-    return { message: `cannot be made, its directory "${directory}" cannot be: ${reason}`, code };
+    return { message: describeUnmade(directory, reason), code };
   }
+}
+
+function describeUnmade(directory: string, reason: string): string {
+  return `cannot be made, its directory "${directory}" cannot be: ${reason}`;
+}
+
+/** The fault of a file whose directory cannot be made for a file that is there; undefined: there is none. */
+export function findBlockage(directory: string): string | undefined {
+  let place = directory;
+  while (!existsSync(place)) place = dirname(place);
+  if (statSync(place).isDirectory()) return undefined;
+  return describeUnmade(directory, "a file is in the way");
 }
 
 /**
