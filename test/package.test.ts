@@ -1,12 +1,14 @@
 /** The packed release: what is in it, what it drags in, and what others compile against. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { satisfies } from "semver";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { shrinkLock } from "../tools/package/shrink-lock.ts";
-import { createDirectory } from "./support/directory.ts";
+import { startProgram } from "./support/agtpd.ts";
+import { configFile, makeDeployment } from "./support/deployment.ts";
+import { createDirectory, makeDirectory } from "./support/directory.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 /** The oldest Node that the package says it runs on. */
@@ -134,6 +136,39 @@ describe("the packed release", () => {
       (name) => !files.some((file) => file === name || file.startsWith(`${name}/`)),
     );
     expect(missing).toEqual([]);
+  });
+
+  it("serves all that a daemon serves from its files and its dependencies alone", async () => {
+    const installed = makeDirectory();
+    for (const file of files) {
+      mkdirSync(dirname(join(installed, file)), { recursive: true });
+      cpSync(join(ROOT, file), join(installed, file));
+    }
+    for (const path of Object.keys(released).filter((key) =>
+      /^node_modules\/[^/]+(\/[^/]+)?$/.test(key),
+    )) {
+      mkdirSync(dirname(join(installed, path)), { recursive: true });
+      symlinkSync(join(ROOT, path), join(installed, path));
+    }
+    const anyPort = { enabled: true, port: 0 };
+    const config = configFile({
+      ...{ gateway: anyPort, mcp: { enabled: true, anonymous: true }, console: anyPort },
+      ...{ metrics: anyPort, tracing: { enabled: true } },
+    });
+    const { configPath } = makeDeployment({ "agtp-server.toml": config });
+    const program = join(installed, "dist/tools/agtpd.js");
+    const { ready } = await startProgram(configPath, { program });
+    const ask = async (port: string, path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${ready[port]}${path}`);
+      return { status: answer.status, text: await answer.text() };
+    };
+    expect(await ask("metrics_port", "/metrics")).toMatchObject({ status: 200 });
+    expect(await ask("gateway_port", "/openapi.json")).toMatchObject({ status: 200 });
+    const page = await ask("console_port", "/");
+    const named = [...page.text.matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)];
+    expect(named).toHaveLength(2);
+    for (const [, path = ""] of named)
+      expect([path, (await ask("console_port", path)).status]).toEqual([path, 200]);
   });
 
   it("has the licences of the packages whose code is in the bundle", () => {

@@ -24,6 +24,8 @@ export interface Outcome {
 }
 
 interface ProgramOptions {
+  /** Its file; what the build made of this checkout, unless told otherwise. */
+  readonly program?: string;
   readonly args?: readonly string[];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -87,9 +89,9 @@ export async function startProgram(
   };
 }
 
-export function launch({ args = [], cwd, env, before }: ProgramOptions): Child {
+export function launch({ program = PROGRAM, args = [], cwd, env, before }: ProgramOptions): Child {
   // Without the flags of its first line it cannot use the bytecode that the build kept.
-  const command = [process.execPath, ...daemonFlags(PROGRAM), PROGRAM, ...args];
+  const command = [process.execPath, ...daemonFlags(program), program, ...args];
   const [file, ...rest] =
     before === undefined ? command : ["bash", "-c", `${before}; exec "$@"`, "bash", ...command];
   const child = spawn(file ?? "", rest, {
