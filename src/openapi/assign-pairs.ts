@@ -4,7 +4,7 @@
  * reserve, and no earlier operation has: the same document always gives the same pairs.
  * AGTP-API §5.4, §5.9, §14.1
  */
-import { quoteValue } from "../base/json-value.ts";
+import { given, quoteValue } from "../base/json-value.ts";
 import { templateNames, templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Pair } from "../catalog/pair.ts";
@@ -24,6 +24,8 @@ export interface AssignedPair {
   /** Why the method, or the path, needs a look. */
   readonly methodDoubt?: string;
   readonly pathDoubt?: string;
+  /** The word of the document that named the method, where it is no more than a name. */
+  readonly methodOrigin?: string;
 }
 
 /** The vocabulary that pairs are made of. */
@@ -121,14 +123,14 @@ function withSegment(path: string, segment: string): string {
   return `${path === "/" ? "" : path}/${segment}`;
 }
 
-function describePair({ method, doubt }: MethodChoice, path: EndpointPath): AssignedPair {
+function describePair({ method, doubt, origin }: MethodChoice, path: EndpointPath): AssignedPair {
   const renamed = path.renamed
     .filter(([, to]) => to !== "")
     .map(([from, to]) => `${from} is ${to}`);
   return {
     method,
     path,
-    ...(doubt === undefined ? {} : { methodDoubt: doubt }),
+    ...given({ methodDoubt: doubt, methodOrigin: origin }),
     ...(renamed.length === 0
       ? {}
       : { pathDoubt: `${renamed.join(", ")} here, because a method has that name` }),
@@ -147,6 +149,7 @@ interface MethodChoice {
   readonly path: string;
   /** Why it was guessed; undefined when the document says so. */
   readonly doubt?: string;
+  readonly origin?: string;
 }
 
 /** The alias seed first, then what may stand in for it where its pair is taken. */
@@ -171,11 +174,16 @@ function chooseMethods(
   const usual = BY_HTTP_METHOD[httpMethod].filter((method) => catalog.has(method));
   const choices: MethodChoice[] = [
     ...(lifted === undefined ? [] : [lifted]),
-    ...(named === undefined ? [] : [{ method: named, path }]),
+    ...(named === undefined ? [] : [{ method: named, path, origin: nameOrigin(id) }]),
     ...usual.map((method) => usualChoice(method, operation)),
   ];
   const [best = { method: "EXECUTE", path }, ...others] = choices;
   return [best, ...others];
+}
+
+/** A name says what an operation is called, and nobody says that it is what the operation does. */
+function nameOrigin(id: string): string {
+  return `the operationId ${quoteValue(id)} names it`;
 }
 
 function usualChoice(method: string, { httpMethod, path }: Operation): MethodChoice {

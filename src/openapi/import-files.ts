@@ -55,7 +55,7 @@ export function importReport(imported: ImportedDocument, warnings: readonly stri
       path,
       operation: `${operation.httpMethod} ${operation.path}`,
       operation_id: operation.id,
-      review: reviews,
+      review: reviews.map(({ key, message }) => ({ key, message })),
     })),
     left_out: imported.leftOut,
     variables: imported.variables,
@@ -71,7 +71,7 @@ const STANDING_MARKS: ReadonlySet<string> = new Set([
 
 /** Tells whether somebody has to judge more than what always has to be. */
 export function needsReview({ endpoints, leftOut, notes }: ImportedDocument): boolean {
-  const isOpen = ({ key }: Review): boolean => !STANDING_MARKS.has(key);
+  const isOpen = ({ key, isUsual }: Review): boolean => !isUsual && !STANDING_MARKS.has(key);
   const isAnyLost = leftOut.length > 0 || notes.length > 0;
   return isAnyLost || endpoints.some(({ reviews }) => reviews.some(isOpen));
 }

@@ -48,6 +48,8 @@ export interface Review {
   /** Dotted key in the endpoint file; "" for the endpoint as a whole. */
   readonly key: string;
   readonly message: string;
+  /** A mark that drafts usually have, which says nothing of this document. */
+  readonly isUsual?: true;
 }
 
 /** An endpoint as it is written into its file. */
@@ -170,9 +172,12 @@ function noteCredentials(credentials: Credentials, told: AgtpExtension, notes: N
   notes.add(`the document asks for ${scopes.join(", ")}: they may be better required_scopes`);
 }
 
-function pairReviews({ methodDoubt, pathDoubt }: AssignedPair): readonly Review[] {
+function pairReviews(pair: AssignedPair): readonly Review[] {
+  const { methodDoubt, pathDoubt, methodOrigin } = pair;
+  const method = methodDoubt ?? methodOrigin;
+  const usual = methodDoubt === undefined ? ({ isUsual: true } as const) : {};
   return [
-    ...(methodDoubt === undefined ? [] : [{ key: "endpoint.method", message: methodDoubt }]),
+    ...(method === undefined ? [] : [{ key: "endpoint.method", message: method, ...usual }]),
     ...(pathDoubt === undefined ? [] : [{ key: "endpoint.path", message: pathDoubt }]),
   ];
 }

@@ -151,6 +151,22 @@ describe("the endpoint of an operation", () => {
     expect(endpoints["REMOVE /pet/{pet_id}"]?.["deprecated"]).toEqual({ deprecated_in: "1.4.2" });
   });
 
+  it("is marked where the operationId alone names its method, which --strict lets pass", async () => {
+    const search = { ...OK, operationId: "searchThings", summary: "Search things." };
+    const paths = { "/things": { get: search }, "/plain": { get: { ...OK, summary: "Plain." } } };
+    const program = makeOpenApiProgram({ "spec.json": JSON.stringify(spec({ paths })) });
+    const { exitCode } = await program.run(
+      ...["import", "spec.json", "--output", "out", "--strict"],
+    );
+    expect(exitCode).toBe(0);
+    const mark = 'the operationId "searchThings" names it';
+    expect(program.read("out/endpoints/things/search-things.toml")).toContain(
+      `method = "SEARCH"  # REVIEW: ${mark}\n`,
+    );
+    expect(program.read("out/REVIEW.md")).toContain(`- [ ] \`method\`: ${mark}\n`);
+    expect(program.read("out/endpoints/plain/fetch-plain.toml")).toContain('method = "FETCH"\n');
+  });
+
   it("is marked where somebody has to judge, its impact always", async () => {
     const { program, endpoints } = await endpointsOf("pay.json");
     const files = program.read("out/REVIEW.md").matchAll(/^### (\S+)$/gm);
