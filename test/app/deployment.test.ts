@@ -458,7 +458,7 @@ describe("checking a deployment whose configuration is refused", () => {
       { from_method: "CANCEL", to_method: "RESERVE", to_path: "/cancel" },
     ];
     const lines = await check(discoveryFiles({ policies: { methods: { redirects } } }));
-    const places = ["0].to_method", "2].from_method", "1]", "3]"];
+    const places = ["0].to_method", "2].from_method", "1].to_path", "3].to_path"];
     expect(lines.map((line) => line.split(": ")[1])).toEqual(
       places.map((place) => `policies.methods.redirects[${place}`),
     );
