@@ -62,6 +62,7 @@ export interface HandlerSuccess {
   readonly body?: unknown;
   /** 200 unless given. */
   readonly status?: number;
+  /** 512 of them and 131,072 characters in all at most; more is a fault. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -313,8 +313,19 @@ const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
   "idempotency-replayed",
 ]);
 
+/** Half of what a client reads of a response's head: the other half is for the fields of the server's own. */
+const MAX_FIELDS = 512;
+const MAX_FIELD_OCTETS = 131_072;
+
 function areFields(headers: Readonly<Record<string, string>>): boolean {
-  return Object.entries(headers).every(
-    ([name, value]) => isToken(name) && typeof value === "string" && isFieldValue(value),
+  const fields = Object.entries(headers);
+  let octets = 0;
+  return (
+    fields.length <= MAX_FIELDS &&
+    fields.every(([name, value]) => {
+      if (!isToken(name) || typeof value !== "string" || !isFieldValue(value)) return false;
+      octets += name.length + value.length;
+      return octets <= MAX_FIELD_OCTETS;
+    })
   );
 }

@@ -14,6 +14,11 @@ const ROUTE = makeRoute({
 });
 const BODY = { reservation_id: "r-1" };
 
+function manyFields(count: number, length = 1): Readonly<Record<string, string>> {
+  const fields = Array.from({ length: count }, (_, at) => [`X-${at}`, "x".repeat(length)]);
+  return Object.fromEntries(fields);
+}
+
 /** Handlers are plain JavaScript: what they return may be anything. */
 function judgeAny(outcome: unknown, route = ROUTE) {
   return replyToOutcome(route, outcome as Outcome);
@@ -76,6 +81,8 @@ describe("replyToOutcome", () => {
     ["header values with line breaks", { body: BODY, headers: { "X-A": "a\r\nB: c" } }],
     ["header names that are no tokens", { body: BODY, headers: { "X A": "a" } }],
     ["header values that are no texts", { body: BODY, headers: { "X-A": 1 } }],
+    ["more header fields than a client reads", { body: BODY, headers: manyFields(1_000) }],
+    ["longer header fields than a client reads", { body: BODY, headers: manyFields(10, 20_000) }],
     ["header values beyond latin1", { body: BODY, headers: { "X-A": "\u010a" } }],
   ])("takes %s for a fault", (_, outcome) => {
     expect(judgeAny(outcome)).toEqual(expect.any(String));
