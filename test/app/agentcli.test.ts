@@ -89,8 +89,14 @@ describe("exposed workflows", () => {
         ...{ stdout: "hi $HOME; id\n", stderr: "", stdout_bytes: 13, stderr_bytes: 0 },
         output_hash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
       },
+      handoff: { mode: "none", prepared: false },
       warnings: [],
+      audited: true,
     });
+    const { result, hashes } = reply.body as Record<string, Record<string, unknown>>;
+    const digest = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
+    expect(hashes).toEqual({ command: digest, result: result?.["output_hash"] });
+    expect((await run(server)).body).toMatchObject({ hashes });
     const { body } = await server.send({ method: "DISCOVER", path: "/methods" });
     expect(body).toContainEqual(
       expect.objectContaining({ method: "EXECUTE", path: "/workflows/wf:w1/task:t1", tier: "B" }),
@@ -98,6 +104,22 @@ describe("exposed workflows", () => {
     for (const input of [{ args: ["x"] }, { program: "id" }, { dry_run: "yes" }]) {
       expect((await run(server, input)).status).toBe(422);
     }
+  });
+
+  it.each([
+    ["none", [false, false]],
+    ["on-failure", [false, true]],
+    ["always", [true, true]],
+  ])("say of each run whether it is audited, by contract.audit %s", async (audit, expected) => {
+    const tasks = [
+      shellTask("true", [], { id: "works", contract: { audit } }),
+      shellTask("false", [], { id: "fails", contract: { audit } }),
+    ];
+    const server = await open(tasks);
+    const bodies: object[] = [];
+    for (const id of ["works", "fails"])
+      bodies.push((await run(server, {}, ALICE, id)).body as object);
+    expect(bodies).toMatchObject(expected.map((audited) => ({ audited })));
   });
 
   it("are agents of the server, under the same Agent-ID after a restart", async () => {

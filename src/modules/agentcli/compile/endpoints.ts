@@ -208,6 +208,15 @@ const RUN_OUTPUT_SCHEMA: JsonSchema = {
     principal_used: NULLABLE_STRING,
     contract: { type: ["object", "null"] },
     result: RESULT,
+    hashes: {
+      type: "object",
+      properties: { command: { type: "string" }, result: { type: "string" } },
+    },
+    handoff: {
+      type: "object",
+      properties: { mode: { type: "string" }, prepared: { type: "boolean" } },
+    },
+    audited: { type: "boolean", description: "Whether the run stands in the log." },
     warnings: { type: "array", items: { type: "string" } },
     children: { type: "array", items: { type: "object" } },
   },

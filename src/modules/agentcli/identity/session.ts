@@ -47,8 +47,11 @@ export interface Session {
   readonly credentials: { readonly access_token?: Credential };
   readonly provider_assertions: Readonly<Record<string, never>>;
   readonly refresh: { readonly supported: boolean; readonly expires_at: string | null };
-  readonly handoff: { readonly mode: "none"; readonly prepared: false };
+  readonly handoff: typeof NO_HANDOFF;
 }
+
+/** Credentials are handed on to nobody: a task that wants that is refused. */
+export const NO_HANDOFF = { mode: "none", prepared: false } as const;
 
 /** The text that stands where a secret was. */
 export const REDACTED = "[REDACTED]";
@@ -70,7 +73,7 @@ export function emptySession(provider: string, { subject, trust }: EffectiveIden
     credentials: {},
     provider_assertions: {},
     refresh: { supported: false, expires_at: null },
-    handoff: { mode: "none", prepared: false },
+    handoff: NO_HANDOFF,
   };
 }
 

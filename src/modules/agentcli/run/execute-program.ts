@@ -11,6 +11,7 @@ import type { ShellPayload, TaskPlan } from "../compile/task-plan.ts";
 import { isFailure } from "../failure.ts";
 import { giveEvidence } from "../governance/evidence.ts";
 import type { ProofReport } from "../governance/proof.ts";
+import { NO_HANDOFF } from "../identity/session.ts";
 import {
   type Executor,
   failRun,
@@ -166,9 +167,10 @@ async function report(facts: Facts, { world }: Executor): Promise<RunReport | Ru
     trust: identity.session?.trust ?? null,
   };
   const evidence = plan.evidence && applyEvidenceProfile(manifest, plan.evidence);
+  const command = describeCommand(payload);
   let envelope: JsonRecord | null = null;
   if (evidence !== null) {
-    const bound = { ...body, command: describeCommand(payload) };
+    const bound = { ...body, command };
     const given = await giveEvidence(evidence, bound, identity.principal, world);
     if (isFailure(given)) {
       // It has run: whoever asks must be able to see that.
@@ -183,7 +185,13 @@ async function report(facts: Facts, { world }: Executor): Promise<RunReport | Ru
   return {
     kind: "report",
     status: 200,
-    body: { ...body, evidence: envelope, warnings },
+    body: {
+      ...body,
+      evidence: envelope,
+      hashes: { command: canonicalDigest(command), result: result["output_hash"] },
+      handoff: identity.session?.handoff ?? NO_HANDOFF,
+      warnings,
+    },
     output: { isOk, text: textOf(result) },
   };
 }
@@ -197,7 +205,7 @@ function withoutKind({ kind: _, required: __, ...report }: ProofReport): JsonRec
 }
 
 /**
- * The command that was run, as evidence has it. It goes to the caller, who is not shown what the
+ * The command that was run, as evidence and its hash have it. It goes to the caller, who is not shown what the
  * operator hands to programs: only the program's name is plain text, the rest is bound by its hashes.
  * agentcli execution identity "Evidence"
  */

@@ -42,8 +42,8 @@ async function runWithFollowers(
   executor: Executor,
   depth: number,
 ): Promise<RunReport | RunRefusal> {
-  const outcome = await runOnce(found, caller, executor);
-  audit(found, caller, outcome);
+  const ended = await runOnce(found, caller, executor);
+  const outcome = withWordOfAudit(ended, audit(found, caller, ended));
   if (outcome.output === undefined) return outcome;
   const children = await runFollowers(found, caller, executor, outcome.output, depth);
   if (children.length === 0) return outcome;
@@ -123,11 +123,17 @@ function describeChild(taskId: string, outcome: RunReport | RunRefusal): object 
   return { task_id: taskId, ran: outcome.output !== undefined, ...outcome.body };
 }
 
-/** Neither arguments nor output: only what was done, for whom, and how it went. */
-function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | RunRefusal): void {
+/** Tells callers of what has run whether it stands in the log as well. */
+function withWordOfAudit<T extends RunReport | RunRefusal>(outcome: T, audited: boolean): T {
+  if (outcome.kind === "refused" || outcome.output === undefined) return outcome;
+  return { ...outcome, body: { ...outcome.body, audited } };
+}
+
+/** Neither arguments nor output: only what was done, for whom, and how it went, where the contract wants that. */
+function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | RunRefusal): boolean {
   const wanted = plan.contract.audit ?? "always";
   const isFailed = outcome.kind === "refused" || outcome.output?.isOk === false;
-  if (wanted === "none" || (wanted === "on-failure" && !isFailed)) return;
+  if (wanted === "none" || (wanted === "on-failure" && !isFailed)) return false;
   const fields = {
     event: "agentcli-task",
     ...plan.source,
@@ -137,6 +143,7 @@ function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | Ru
     ...(outcome.kind === "refused" ? { reason: outcome.reason ?? outcome.message } : {}),
   };
   call.log.info(fields, "a task of a workflow was asked for");
+  return true;
 }
 
 /** Arguments and values stay the operator's own: they may hold what callers must not see. */
