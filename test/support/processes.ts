@@ -1,5 +1,5 @@
 /** Processes of a test: their entry in the configuration, and whether one of the system is there. */
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { configFile, type DeploymentFiles, endpointFile } from "./deployment.ts";
@@ -59,6 +59,7 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-  const state = execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
-  return !state.trim().startsWith("Z");
+  // It may be gone by now, of which there is no line.
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return /^[^Z]/.test(stdout.trim());
 }
