@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EventReader } from "../../src/base/event-stream.ts";
-import { cpuMs } from "../support/cpu-time.ts";
+import { growthOf, NEARLY_LINEAR } from "../support/growth.ts";
 
 describe("EventReader", () => {
   const stream =
@@ -50,19 +50,13 @@ describe("EventReader", () => {
     expect(reader.length).toBe("abc".length + "d".length + "da".length);
   });
 
-  it("takes as long for an event of single characters as for its length", () => {
-    const quickest = (length: number): number => {
-      const times = Array.from({ length: 3 }, () => {
-        const reader = new EventReader();
-        const startedAt = cpuMs();
-        for (let at = 0; at < length; at += 1) [...reader.push("x")];
-        return cpuMs() - startedAt;
-      });
-      return Math.min(...times);
+  it("takes as long for an event of single characters as for its length", async () => {
+    const read = (length: number): void => {
+      const reader = new EventReader();
+      for (let at = 0; at < length; at += 1) [...reader.push("x")];
     };
-    quickest(2_000);
-    // As many times as long by its length, the square of that by what is kept.
-    expect(quickest(512_000)).toBeLessThan(4 * 32 * quickest(16_000));
+    read(2_000);
+    expect(await growthOf(read, 8_000)).toBeLessThan(NEARLY_LINEAR);
   });
 
   it("never throws", () => {

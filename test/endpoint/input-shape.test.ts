@@ -1,6 +1,7 @@
 /** The types that the members of an input may have. */
 import { describe, expect, it } from "vitest";
 import { declaredTypes, inputShape } from "../../src/endpoint/input-shape.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 describe("declaredTypes", () => {
   const typesOf = (schema: object, $defs: object = {}) => [...declaredTypes(schema, { $defs })];
@@ -18,10 +19,10 @@ describe("declaredTypes", () => {
   it("of a schema that leads to itself in many ways are found at once", () => {
     const own = { $ref: "#/$defs/own" };
     const many = Array.from({ length: 20 }, () => own);
-    const started = performance.now();
+    const started = cpuMs();
     expect(typesOf(own, { own: { allOf: [{ type: "string" }, ...many] } })).toEqual(["string"]);
     expect(typesOf(own, { own: { anyOf: [...many, { type: "string" }] } })).toContain("object");
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(cpuMs() - started).toBeLessThan(5000);
   });
 });
 

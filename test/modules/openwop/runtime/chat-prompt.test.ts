@@ -5,6 +5,7 @@ import {
   readModelAnswer,
   toolMessage,
 } from "../../../../src/modules/openwop/runtime/chat-prompt.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 
 const resultOf = (content: string): unknown => {
   const read = readModelAnswer(content, undefined);
@@ -27,9 +28,9 @@ describe("the answer of a model", () => {
 
   it("takes no longer than its length where a fence of blank lines has no end", () => {
     const content = `\`\`\`${"\n".repeat(60_000)}x`;
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     expect(resultOf(content)).toBe(content);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(cpuMs() - startedAt).toBeLessThan(2_000);
   });
 });
 

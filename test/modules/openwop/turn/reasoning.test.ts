@@ -7,6 +7,7 @@ import {
   type ReasoningRules,
   ReasoningWriter,
 } from "../../../../src/modules/openwop/turn/reasoning.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 import { redactorOf } from "../../../support/openwop.ts";
 
 const RULES: ReasoningRules = { verbosity: "full", tokenLimit: 512, streaming: true };
@@ -36,12 +37,12 @@ async function sayAll(pieces: Iterable<string>, redactor: Redactor = redactorOf(
 describe("a block of reasoning", () => {
   it("takes no longer than its length, in however many pieces it comes", async () => {
     const pieces = Array.from({ length: 80_000 }, () => "a ");
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const { block, deltas } = await sayAll(pieces, SEES_NOTHING);
     expect(block).toBe(pieces.join(""));
     expect(deltas.join("")).toBe(block);
     expect(deltas.length).toBeLessThan(1000);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(cpuMs() - startedAt).toBeLessThan(5_000);
   });
 
   it("is told in whole characters", async () => {
