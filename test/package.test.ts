@@ -225,7 +225,7 @@ describe("the packed release", () => {
       // Whatever is published is needed, and nothing else is.
       expect(used.toSorted()).toEqual(declarations.toSorted());
     }
-  }, 60_000);
+  });
 });
 
 const PROGRAM = `

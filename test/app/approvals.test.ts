@@ -251,7 +251,7 @@ describe("an approval over HTTP", () => {
 });
 
 // Processes are started one after the other.
-describe("a daemon that is killed", { timeout: 60_000 }, () => {
+describe("a daemon that is killed", () => {
   async function kill(program: RunningProgram): Promise<void> {
     program.child.kill("SIGKILL");
     await program.outcome;

@@ -14,6 +14,7 @@ import { askOnce, openDaemon, type RawClient } from "../support/daemon.ts";
 import { type DeploymentFiles, makeDeployment } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, CAROL, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { isSigned, type ReadRecord, readJournal, recordOf, walkChain } from "../support/records.ts";
 
 const HANDLERS = "export const echo = ({ input }) => ({ body: input });";
@@ -156,7 +157,7 @@ describe("the chains of a daemon", () => {
       expect(ids.filter((id) => !known.has(id))).toEqual([]);
       expect(chain.at(-1)).toBe(heads[index]);
     }
-  }, 60_000);
+  });
 
   it("have the answers of one connection in the order in which they left", async () => {
     const files = signedFiles({ "handlers.mjs": LATE_HANDLERS });
@@ -229,7 +230,7 @@ describe("a journal that the disk has no room for", () => {
           line["event"] === "request" ? line["status"] : [],
         );
         expect(statuses).toEqual([...kept.map(({ status }) => status), 503]);
-      }, 20_000);
+      }, PATIENCE);
       expect(last?.headers.has("attribution-record")).toBe(false);
       const refused = await send(ALICE);
       expect([refused?.status, refused?.body["error"]?.["code"]]).toEqual([
@@ -242,14 +243,11 @@ describe("a journal that the disk has no room for", () => {
       expect(readFileSync(segment, "latin1").endsWith("\n")).toBe(true);
 
       execFileSync("prlimit", ["--pid", String(daemon.child.pid), "--fsize=unlimited"]);
-      const again = await vi.waitFor(
-        async () => {
-          const reply = await send(ALICE);
-          if (reply?.status !== 200) throw new Error("not yet");
-          return reply;
-        },
-        { timeout: 10_000 },
-      );
+      const again = await vi.waitFor(async () => {
+        const reply = await send(ALICE);
+        if (reply?.status !== 200) throw new Error("not yet");
+        return reply;
+      }, PATIENCE);
       kept.push(again);
       daemon.child.kill("SIGTERM");
       expect((await daemon.outcome).code).toBe(0);
@@ -296,7 +294,7 @@ describe("the lifecycle of a daemon's agents", () => {
     await daemon.outcome;
     checkChain(directory, ALICE);
     checkChain(directory, BOB);
-  }, 60_000);
+  });
 });
 
 function sizeOf(directory: string): number {
@@ -310,7 +308,7 @@ describe("a flood of strangers", () => {
     const { directory, connect } = await openDaemon(hostedFiles({ unknown_agents: unknown }));
     const state = join(directory, ".agtp");
     // The last that a start writes, behind the ready line.
-    await vi.waitFor(() => readFileSync(join(state, "manifest.json")), 10_000);
+    await vi.waitFor(() => readFileSync(join(state, "manifest.json")), PATIENCE);
     const before = [sizeOf(state), readdirSync(state).toSorted()];
     const client = await connect();
     const count = 2_000;

@@ -8,6 +8,7 @@ import { ALICE, discoveryFiles } from "../support/discovery.ts";
 import { encodeRequest, openServer, type TestReply } from "../support/dispatch.ts";
 import { openJwksServer } from "../support/jwks-server.ts";
 import { CA_EXTENSIONS, OpensslPki } from "../support/openssl-pki.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { recordOf } from "../support/records.ts";
 import { openTestState } from "../support/state.ts";
 import { ISSUER, type IssuerKey, makeIssuerKey, signToken } from "../support/token-issuer.ts";
@@ -214,7 +215,7 @@ describe("an issuer behind a URL", () => {
     expect((await ask(key))?.status).toBe(401);
     expect(log).toContainEqual(expect.objectContaining({ level: "warn", event: "issuer-keys" }));
     issuer.publish([key.jwk]);
-    await expect.poll(async () => (await ask(key))?.status, { timeout: 5_000 }).toBe(200);
+    await expect.poll(async () => (await ask(key))?.status, PATIENCE).toBe(200);
     const next = await makeIssuerKey("ES256", "next");
     issuer.publish([next.jwk]);
     expect((await ask(next))?.body).toMatchObject({ principal_id: "ada" });

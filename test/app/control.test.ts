@@ -10,6 +10,7 @@ import {
   type StatusSource,
 } from "../../src/app/control.ts";
 import { askControl } from "../../src/client/ask-control.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 afterEach(() => vi.useRealTimers());
 
@@ -38,7 +39,7 @@ describe("while the store does not answer", () => {
       rmSync(directory, { recursive: true });
     });
     const asking = askControl(path, JSON.stringify({ command: "status" }));
-    await vi.waitFor(() => expect(journal).toHaveBeenCalled());
+    await vi.waitFor(() => expect(journal).toHaveBeenCalled(), PATIENCE);
     await vi.advanceTimersByTimeAsync(LONG_MS);
     expect(JSON.parse(await asking)).toMatchObject({
       result: { ready: true, journal_bytes: null },

@@ -5,9 +5,9 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { DeploymentWatch } from "../../src/app/deployment-watch.ts";
 import { askOnce, openDaemon } from "../support/daemon.ts";
 import { createDirectory } from "../support/directory.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { call, serverFiles } from "../support/server-deployment.ts";
 
-const PATIENCE = { timeout: 30_000 };
 const SELDOM = { ...PATIENCE, interval: 200 };
 
 /** The changes that a watch has told so far; what is told meanwhile fails once. */

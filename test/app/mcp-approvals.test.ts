@@ -118,7 +118,7 @@ describe("agtp_approved_call", () => {
 });
 
 // Processes are started one after the other.
-describe("a daemon that is killed", { timeout: 60_000 }, () => {
+describe("a daemon that is killed", () => {
   interface Started extends Posting {
     readonly program: RunningProgram;
     readonly url: URL;

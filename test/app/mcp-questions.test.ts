@@ -27,6 +27,7 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
 import { ASKING, HOSTILE } from "../support/mcp-upstream.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { runIn } from "../support/terminal.ts";
 import { confirmation, refusalOf } from "../support/waiting.ts";
 
@@ -34,7 +35,7 @@ const { ca: CA, fingerprint: FINGERPRINT, connection: AS_OPERATOR } = makeOperat
 const ALMA = "a1".repeat(32);
 const BORIS = "b2".repeat(32);
 /** A worker hears of what others did, however busy the machine is. */
-const HEARD = { timeout: 20_000, interval: 20 };
+const HEARD = { ...PATIENCE, interval: 20 };
 
 function filesFor(script: string, play: string, workers = 1): DeploymentFiles {
   const args = [script, play];
@@ -329,7 +330,7 @@ describe("a question of a server of 2025-11-25", () => {
       client.write(encodeRequest(work(id, agent)));
       expect((await client.replies(2))[1]).toMatchObject({ status: 200 });
     }
-  }, 60_000);
+  });
 
   it("is answered in the worker that holds its call, and keeps its answer where it is brought to another", async () => {
     const daemon = await serve(await makeAsking(HOSTILE, "asks", 2));
@@ -358,7 +359,7 @@ describe("a question of a server of 2025-11-25", () => {
       const again = await send(other, work(id));
       expect(again && refusalOf(again)).toEqual([409, "approval-used"]);
     }, HEARD);
-  }, 60_000);
+  });
 
   it("that is out of all bounds is refused, and its call is ended", async () => {
     const daemon = await serve(await makeAsking(HOSTILE, "asks-oddly"));

@@ -81,7 +81,7 @@ it("does not leave the process of an MCP server behind, also one that does not e
   await house.daemon.close();
   // It was sent SIGKILL by then.
   await vi.waitFor(() => expect(running(house)).toEqual([]), { timeout: 1_000 });
-}, 30_000);
+});
 
 describe("after a reload the process of an MCP server", () => {
   it("that is configured as before is the same", async () => {

@@ -12,6 +12,7 @@ import { createDeployment, type TestDeployment } from "../support/deployment.ts"
 import { makeDirectory } from "../support/directory.ts";
 import type { TestReply } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { recordOf } from "../support/records.ts";
 import { runIn } from "../support/terminal.ts";
@@ -90,11 +91,11 @@ describeWithPostgres("two nodes of one store with [attribution.retention]", () =
     for (const one of deployments) nodes.push(await serve(one));
     const cutters = (): readonly TestDaemon[] =>
       nodes.filter(({ log }) => log.some(({ event }) => event === "journal-cut"));
-    await vi.waitFor(() => expect(cutters()).toHaveLength(1), 30_000);
+    await vi.waitFor(() => expect(cutters()).toHaveLength(1), PATIENCE);
     await vi.waitFor(async () => {
       const rows = await postgres().query("SELECT FROM agtp.records", store.url);
       expect(rows).toEqual([]);
-    }, 30_000);
+    }, PATIENCE);
 
     const kept: string[] = [];
     for (const node of nodes) {
@@ -141,7 +142,7 @@ describeWithPostgres("two nodes of one store with [attribution.retention]", () =
     const other = await serve(makeNode({ store, cluster: { node: "b" } }));
     await vi.waitFor(
       () => expect(cutting.log.map(({ event }) => event)).toContain("journal-cut"),
-      30_000,
+      PATIENCE,
     );
     for (const node of [cutting, other]) {
       // No list of all that went is kept, but where each chain stood.

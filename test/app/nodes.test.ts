@@ -8,6 +8,7 @@ import { Link } from "../../tools/torture/cluster/link.ts";
 import { askOnce, openDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { isSigned, type ReadRecord, readJws, recordOf, walkChain } from "../support/records.ts";
 
@@ -156,11 +157,11 @@ describeWithPostgres("two nodes of one store", () => {
     expect(await askFar(ALICE)).not.toBe(200);
     // Records could still be kept, and what it has heard is older than its lease.
     link.slow(2_000);
-    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(503), 50_000);
-    await vi.waitFor(async () => expect(await readiness()).toBe(503), 50_000);
+    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(503), PATIENCE);
+    await vi.waitFor(async () => expect(await readiness()).toBe(503), PATIENCE);
     link.slow(0);
-    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(200), 50_000);
-    await vi.waitFor(async () => expect(await readiness()).toBe(200), 50_000);
+    await vi.waitFor(async () => expect(await askFar(BOB)).toBe(200), PATIENCE);
+    await vi.waitFor(async () => expect(await readiness()).toBe(200), PATIENCE);
     expect(await askFar(ALICE)).toBe(410);
   });
 
@@ -241,9 +242,9 @@ describeWithPostgres("two nodes of one store", () => {
         const reply = await ask(node, ALICE, "QUERY", "/lists");
         expect(reply.status).toBe(status);
         return reply;
-      }, 50_000);
+      }, PATIENCE);
     expect((await until(503)).headers.get("retry-after")).toBe("1");
-    await vi.waitFor(() => expect(tellsOf(way.kind)).toHaveLength(1), 50_000);
+    await vi.waitFor(() => expect(tellsOf(way.kind)).toHaveLength(1), PATIENCE);
     await change(way.end);
     await until(200);
     expect(tellsOf(way.kind)).toHaveLength(1);
@@ -297,19 +298,19 @@ describeWithPostgres("two nodes of one store", () => {
     await vi.waitFor(async () => {
       const [row] = await postgres().query("SELECT min(taken) AS taken FROM agtp.nodes", url);
       expect(Number(row?.["taken"])).toBeGreaterThanOrEqual(Number(number));
-    }, 50_000);
+    }, PATIENCE);
     postgres().putBack();
     const body = { agent_id: ALICE, reason: "test" };
     const revoked = await vi.waitFor(async () => {
       const reply = await ask(first, ALICE, "REVOKE", "/", body);
       expect(reply.status).toBe(200);
       return reply;
-    }, 50_000);
+    }, PATIENCE);
     expect((await ask(second, ALICE, "QUERY", "/lists")).status).not.toBe(200);
     expect(recordOf(revoked).payload["status"]).toBe(200);
     await vi.waitFor(async () => {
       expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
-    }, 50_000);
+    }, PATIENCE);
     expect((await ask(second, ALICE, "QUERY", "/lists")).status).toBe(410);
 
     // Another one, which has the record of the revocation, and not yet what it led to.
@@ -325,12 +326,12 @@ describeWithPostgres("two nodes of one store", () => {
         url,
       );
       expect(entries).toHaveLength(2);
-    }, 50_000);
+    }, PATIENCE);
     const statuses: number[] = [];
     await vi.waitFor(async () => {
       statuses.push((await ask(second, ALICE, "QUERY", "/lists")).status);
       expect(statuses.at(-1)).toBe(410);
-    }, 50_000);
+    }, PATIENCE);
     expect(statuses).not.toContain(200);
     expect((await ask(second, BOB, "QUERY", "/lists")).status).toBe(200);
   }, 180_000);

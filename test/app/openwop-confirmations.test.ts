@@ -97,7 +97,7 @@ const DONE = ["completed", "accepted", "escalation_decided"];
 
 /** Waits until the run, which goes on by itself, stands so. */
 async function expectStanding(run: Gated, standing: readonly string[]): Promise<void> {
-  await vi.waitFor(async () => expect(await run.standing()).toEqual(standing), 5_000);
+  await vi.waitFor(async () => expect(await run.standing()).toEqual(standing), PATIENCE);
 }
 
 // OpenWOP "interrupt" approval, AGTP "CONFIRM"
@@ -179,7 +179,7 @@ describe("an operator's word about a gate", () => {
         status: "pending_review",
         votes: by.map((one) => ({ by: one, action: "accept" })),
       });
-    });
+    }, PATIENCE);
   });
 
   it("of two at once is one that the run takes, and the record says which", async () => {

@@ -365,7 +365,7 @@ describe("a process that misbehaves", () => {
     );
     expect(line).toMatchObject({ level: "error" });
     expect(String(line?.["message"])).toMatch(reason);
-    await vi.waitFor(() => expect(isAlive(before)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(isAlive(before)).toBe(false), PATIENCE);
   });
 
   it("eats memory until it is ended: its call fails, and others are served", async () => {
@@ -409,7 +409,7 @@ describe("a process that misbehaves", () => {
     const mark = join(deployment.directory, "was-there");
     const daemon = await openDaemon(filesOf(["die", "echo"], { mode: ["once", mark] }));
     expect((await ask(daemon, "die")).status).toBe(500);
-    await vi.waitFor(() => expect(logged(daemon)).toContain("again in 1600 ms"), 10_000);
+    await vi.waitFor(() => expect(logged(daemon)).toContain("again in 1600 ms"), PATIENCE);
     expect((await ask(daemon, "echo")).status).toBe(500);
     expect(logged(daemon)).toContain("is not there");
   });
@@ -425,7 +425,7 @@ describe("a process that misbehaves", () => {
     const logged = (): number =>
       daemon.log.filter(({ event }) => event === "process-output" || event === "process-log")
         .length;
-    await vi.waitFor(() => expect(logged() + told()).toBe(80_000), 20_000);
+    await vi.waitFor(() => expect(logged() + told()).toBe(80_000), PATIENCE);
     // A mebibyte of a second's lines is logged, of which the shortest has 128 octets.
     const seconds = Math.ceil((performance.now() - began) / 1_000) + 1;
     expect(logged()).toBeLessThanOrEqual(seconds * 8_192);
@@ -468,10 +468,10 @@ describe("a call that is over before its function answers", () => {
     expect((await ask(daemon, "stuck")).body).toMatchObject({ error: { code: "handler-timeout" } });
     await vi.waitFor(
       () => expect(logged(daemon)).toContain("did not answer a cancelled call"),
-      6_000,
+      PATIENCE,
     );
-    await vi.waitFor(async () => expect(await pidOf(daemon)).not.toBe(before), 20_000);
-    await vi.waitFor(() => expect(isAlive(before)).toBe(false), 10_000);
+    await vi.waitFor(async () => expect(await pidOf(daemon)).not.toBe(before), PATIENCE);
+    await vi.waitFor(() => expect(isAlive(before)).toBe(false), PATIENCE);
   });
 });
 
@@ -603,7 +603,7 @@ describe("a process that cannot be had", () => {
     await vi.advanceTimersByTimeAsync(9_999);
     expect(problems).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
-    await vi.waitFor(() => expect(problems).toBeDefined(), 10_000);
+    await vi.waitFor(() => expect(problems).toBeDefined(), PATIENCE);
     expect(problems).toEqual([
       expect.objectContaining({ message: `process "rooms" said no hello within 10 s: ${reason}` }),
     ]);

@@ -6,6 +6,7 @@ import { Pipeline } from "../../src/dispatch/pipeline.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { askOnce, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { configFile, type DeploymentFiles, endpointFile } from "../support/deployment.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { bus, call, echo, heard, serverFiles, type Tables } from "../support/server-deployment.ts";
 
 const NEW_ENDPOINT = endpointFile({ method: "QUERY", path: "/novelties" });
@@ -62,7 +63,7 @@ describe("a reload", () => {
       expect(await server.daemon.reload()).toEqual([]);
       expect((await ask(server, call("QUERY", "/blobs", { size: 1 }))).status).toBe(200);
     }
-    await expect.poll(countServed).toBeLessThanOrEqual(served);
+    await expect.poll(countServed, PATIENCE).toBeLessThanOrEqual(served);
   });
 
   it("runs the handlers' code as it is then", async () => {

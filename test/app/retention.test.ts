@@ -7,6 +7,7 @@ import { makeChain } from "../support/attribution-chain.ts";
 import { openDaemon } from "../support/daemon.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { recordOf } from "../support/records.ts";
 
 const HANDLERS = "export const echo = ({ input }) => ({ body: input });";
@@ -37,7 +38,10 @@ describe("a daemon with [attribution.retention]", () => {
       ),
     );
     const archive = join(directory, "archive");
-    await vi.waitFor(() => expect(log.map(({ event }) => event)).toContain("journal-cut"), 20_000);
+    await vi.waitFor(
+      () => expect(log.map(({ event }) => event)).toContain("journal-cut"),
+      PATIENCE,
+    );
     expect(existsSync(join(archive, "00000002.jws"))).toBe(true);
     const client = await connect();
     let asked = 0;

@@ -99,7 +99,7 @@ describe("many that ask for one long reply and do not read it", () => {
     const grown = (await resident()) - before;
     // Each would have held one reply at least, and its encrypted form beside it.
     expect(grown / size).toBeLessThan(READERS / 4);
-  }, 60_000);
+  });
 });
 
 describe("a reply that is longer than all that may wait", () => {

@@ -19,6 +19,7 @@ import { findForeignLink, findLinkFaults } from "../../src/base/state-files.ts";
 import { createDaemon, openDaemon } from "../support/daemon.ts";
 import { configFile, makeDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 const sink = { write: () => undefined, flush: () => Promise.resolve() };
 
@@ -54,7 +55,7 @@ describe("a state directory", () => {
       "agtp-server.toml": configFile({ store: { driver: "memory" }, ...cert }),
     });
     // The last that a start writes, behind the ready line.
-    await vi.waitFor(() => readFileSync(join(directory, ".agtp/manifest.json")), 10_000);
+    await vi.waitFor(() => readFileSync(join(directory, ".agtp/manifest.json")), PATIENCE);
     const before = readdirSync(join(directory, ".agtp")).toSorted();
     expect(await refusalOf(join(directory, "agtp-server.toml"))).toHaveLength(1);
     expect(readdirSync(join(directory, ".agtp")).toSorted()).toEqual(before);

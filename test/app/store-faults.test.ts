@@ -115,7 +115,6 @@ describe("a store that the disk has no room for", () => {
         expect(chain).toContain(recordOf(reply).auditId);
       }
     },
-    60_000,
   );
 });
 
@@ -147,5 +146,5 @@ describe("a store whose pages turn out damaged", () => {
     expect(reports.map(({ event }) => event)).toEqual(["store-unavailable"]);
     const again = startProgram(configPath);
     await expect(again).rejects.toThrow(/store.path: ".*state.db" is damaged/);
-  }, 60_000);
+  });
 });

@@ -8,6 +8,7 @@ import { askOnce, createDaemon, serve, type TestDaemon } from "../support/daemon
 import { createDeployment, type TestDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
 import { ALICE, BOB, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { describeWithPostgres, postgres } from "../support/postgres.ts";
 import { recordOf } from "../support/records.ts";
 import { runIn } from "../support/terminal.ts";
@@ -112,7 +113,7 @@ describeWithPostgres("a store that went back behind what was acknowledged", () =
       // The drain waits for this one.
       (await node.connect()).write(call(BOB));
       const found = expect.objectContaining({ event: "store-went-back" });
-      await vi.waitFor(() => expect(node.log).toContainEqual(found), 20_000);
+      await vi.waitFor(() => expect(node.log).toContainEqual(found), PATIENCE);
       link.set(state);
       const begun = performance.now();
       await daemon.ended;

@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { KeyedTurns, Turns } from "../../src/base/turns.ts";
 import { countTurns } from "../support/event-loop.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 describe("Turns", () => {
   it("does one task after the other, whatever becomes of the one before", async () => {
@@ -67,9 +68,11 @@ describe("KeyedTurns", () => {
       turns.run("a", work("a2")),
       turns.run("b", work("b1")),
     ];
-    await expect.poll(() => seen).toEqual(["a1 begins", "b1 begins"]);
+    await expect.poll(() => seen, PATIENCE).toEqual(["a1 begins", "b1 begins"]);
     gates.shift()?.();
-    await expect.poll(() => seen).toEqual(["a1 begins", "b1 begins", "a1 ends", "a2 begins"]);
+    await expect
+      .poll(() => seen, PATIENCE)
+      .toEqual(["a1 begins", "b1 begins", "a1 ends", "a2 begins"]);
     for (const open of gates) open();
     expect(await Promise.all(all)).toEqual(["a1", "a2", "b1"]);
   });
@@ -80,6 +83,6 @@ describe("KeyedTurns", () => {
     const next = turns.run("a", () => Promise.resolve("yes"));
     await expect(failed).rejects.toThrow("no");
     expect(await next).toBe("yes");
-    await expect.poll(() => turns.size).toBe(0);
+    await expect.poll(() => turns.size, PATIENCE).toBe(0);
   });
 });

@@ -8,6 +8,7 @@ import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
 import { CONSOLE, openConsole } from "../support/console.ts";
 import { askHouse } from "../support/console-house.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 const RECORDS = makeChain({ agentId: ALICE, length: 30 });
 
@@ -31,7 +32,7 @@ async function openAged() {
   };
   const house = await openConsole(hostedFiles({}, tables, files));
   const events = (): readonly unknown[] => house.log.map(({ event }) => event);
-  await vi.waitFor(() => expect(events()).toContain("journal-cut"), { timeout: 60_000 });
+  await vi.waitFor(() => expect(events()).toContain("journal-cut"), PATIENCE);
   await askHouse(house, ALICE, { method: "QUERY", path: "/lists" });
   return house;
 }

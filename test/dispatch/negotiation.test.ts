@@ -622,14 +622,11 @@ describe("a contract whose record cannot be kept", () => {
     const poll = { method: "QUERY", path: `/proposals/${body["proposal_id"]}` };
     await vi.waitFor(() => expect(journal.fault).toBeDefined(), PATIENCE);
     journal.fault = undefined;
-    const answer = await vi.waitFor(
-      async () => {
-        const reply = await ask(server, NORA, poll);
-        expect(reply).toMatchObject({ status: 263, body: { proposed: true } });
-        return reply;
-      },
-      { timeout: 30_000 },
-    );
+    const answer = await vi.waitFor(async () => {
+      const reply = await ask(server, NORA, poll);
+      expect(reply).toMatchObject({ status: 263, body: { proposed: true } });
+      return reply;
+    }, PATIENCE);
     expect(contracts().map(({ synthesisId }) => synthesisId)).toEqual([
       answer.body["synthesis_id"],
     ]);
@@ -659,13 +656,10 @@ describe("a proposal that waits when its session ends", () => {
     expect(await ask(server, NORA, end)).toMatchObject({ status: 200 });
     isFull = false;
     const poll = { method: "QUERY", path: `/proposals/${body["proposal_id"]}` };
-    await vi.waitFor(
-      async () => {
-        const reply = await ask(server, NORA, poll);
-        expect([reply.status, errorCode(reply)]).toEqual([409, "session-ended"]);
-      },
-      { timeout: 30_000 },
-    );
+    await vi.waitFor(async () => {
+      const reply = await ask(server, NORA, poll);
+      expect([reply.status, errorCode(reply)]).toEqual([409, "session-ended"]);
+    }, PATIENCE);
     expect(state.contracts.active(NORA)).toEqual([]);
   });
 });

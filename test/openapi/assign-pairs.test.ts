@@ -225,10 +225,10 @@ describe("the doubts of a pair", () => {
 describe("paths that are alike in thousands", () => {
   it("are told apart in seconds, by the number behind", () => {
     const alike = Array.from({ length: 2000 }, (_, index) => `GET /a/{p${index}}`);
-    const started = performance.now();
+    const started = cpuMs();
     const given = pairs(Object.fromEntries(alike.map((name) => [name, {}])));
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(cpuMs() - started).toBeLessThan(20_000);
     expect(new Set(given).size).toBe(2000);
     expect(given.at(-1)).toBe("FETCH /a/{p1999}/by-get_1995");
-  }, 60_000);
+  });
 });

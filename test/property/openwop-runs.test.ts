@@ -25,6 +25,7 @@ import {
   lastingStore,
   type RunServer,
 } from "../support/openwop-runs.ts";
+import { PATIENCE } from "../support/patience.ts";
 import {
   disturb,
   EXECUTOR,
@@ -164,7 +165,7 @@ describe("runs of workflows", () => {
           await Promise.all(running);
           await world.restart();
           await vi.waitFor(async () => expect(standing(await world.logs())).toEqual([]), {
-            timeout: 5000,
+            ...PATIENCE,
             interval: 2,
           });
           await check(world);
@@ -207,7 +208,7 @@ async function checkReplays(world: World): Promise<void> {
     if (status === "cancelled" || status === "running") continue;
     const replay = await server.host.fork(log.run.runId, { mode: "replay" }, CALLER);
     if (isRefused(replay)) throw new Error(replay.message);
-    await vi.waitFor(() => expect(standing([replay])).toEqual([]), { timeout: 5000, interval: 1 });
+    await vi.waitFor(() => expect(standing([replay])).toEqual([]), { ...PATIENCE, interval: 1 });
     const shape = async (one: RunLog) =>
       (await eventsOf(one, server)).map(({ type, nodeId, payload, sequence }) => {
         return { type, nodeId, payload, sequence };
@@ -229,5 +230,8 @@ async function checkQueue(world: World): Promise<void> {
       const { openwop_run: about } = context as { readonly openwop_run: Record<string, string> };
       return status === "pending_review" ? [`${about["runId"]} ${about["interruptId"]}`] : [];
     });
-  await vi.waitFor(() => expect(open().toSorted()).toEqual(asked.toSorted()), { interval: 1 });
+  await vi.waitFor(() => expect(open().toSorted()).toEqual(asked.toSorted()), {
+    ...PATIENCE,
+    interval: 1,
+  });
 }

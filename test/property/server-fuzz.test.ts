@@ -12,6 +12,7 @@ import { isWireFault } from "../../src/wire/message-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { createDaemon, type TestDaemon } from "../support/daemon.ts";
 import { configFile, copyDeployment, type TestDeployment } from "../support/deployment.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 const EXCHANGES = resolve(import.meta.dirname, "../exchanges");
 
@@ -157,7 +158,7 @@ describe("a daemon under thousands of mutated byte streams", () => {
   it("answers with well-formed responses or closes, and goes on serving", async () => {
     const { port } = server.daemon;
     // A handler has a tenth of a second here: less than the first answer may take that reads the manifest.
-    await vi.waitFor(async () => askDiscover(await server.connect()), 10_000);
+    await vi.waitFor(async () => askDiscover(await server.connect()), PATIENCE);
     const first = await server.connect();
     await askDiscover(first);
     const session = first.socket.getSession();

@@ -159,7 +159,7 @@ describe("a sync that fails", () => {
     expect(lost.isKnown).toBe(false);
     expect(loose.isKnown).toBe(true);
     expect(ledger.isWritable).toBe(false);
-    await vi.waitFor(() => expect(ledger.isWritable).toBe(true), { timeout: 5_000 });
+    await vi.waitFor(() => expect(ledger.isWritable).toBe(true), PATIENCE);
     // Never the same file twice.
     expect(new Set(disk.failed).size).toBe(4);
     const draft = ledger.add(makeDraft(ALICE));
@@ -177,7 +177,7 @@ describe("a sync that fails", () => {
     disk.failures = 6;
     ledger.add(makeDraft(ALICE));
     await expect(ledger.settled()).rejects.toThrow();
-    await vi.waitFor(() => expect(ledger.isWritable).toBe(true), { timeout: 5_000 });
+    await vi.waitFor(() => expect(ledger.isWritable).toBe(true), PATIENCE);
     expect(readdirSync(join(directory, "journal")).filter((name) => name.endsWith(".jws"))).toEqual(
       ["00000001.jws"],
     );

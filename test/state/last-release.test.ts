@@ -22,6 +22,7 @@ import {
 } from "../support/dispatch.ts";
 import { buildStateFile, readFixture, type StateFixture } from "../support/earlier-state.ts";
 import { openRuns } from "../support/openwop-runs.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { openTestStore } from "../support/store.ts";
 
 interface Fixture extends StateFixture {
@@ -145,7 +146,7 @@ describe("the state of the last release", () => {
     const told = await vi.waitUntil(async () => {
       const { body } = await askAs(server, ALICE, request);
       return Object.values(body["outcomes"] ?? {})[0];
-    });
+    }, PATIENCE);
     const { delegationId } = expected.delegation;
     expect(told).toMatchObject({ delegation_id: delegationId, task_id: "t-7", outcome: "unknown" });
     const seen = await SeenTokens.open(state.store, Date.now);

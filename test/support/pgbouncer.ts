@@ -9,6 +9,7 @@ import pg from "pg";
 import { onTestFinished, vi } from "vitest";
 import { POSTGRES_USER } from "../../tools/find-postgres.ts";
 import { makeDirectory } from "./directory.ts";
+import { PATIENCE } from "./patience.ts";
 import { postgres } from "./postgres.ts";
 
 const PLACES = [process.env["PGBOUNCER"] ?? "", "/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"];
@@ -51,6 +52,6 @@ max_client_conn = 100
     const client = new pg.Client({ connectionString: behind });
     await client.connect();
     await client.end();
-  }, 20_000);
+  }, PATIENCE);
   return behind;
 }

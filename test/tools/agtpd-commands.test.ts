@@ -32,7 +32,7 @@ describe("agtpd", () => {
     expect([before.exitCode, before.err]).toEqual([0, ""]);
     expect(before.out).toContain("checks");
     // Four processes one after another.
-  }, 60_000);
+  });
 
   it("overwrites nothing", async () => {
     const cwd = makeDirectory({ "shop/mine": "mine" });

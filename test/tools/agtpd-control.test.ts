@@ -38,7 +38,7 @@ describe("agtpd, asked about a daemon that runs", () => {
     const people = await ask(deployment, "status");
     expect(people.out).toMatch(new RegExp(`^port {2,}${ready["port"]}$`, "m"));
     expect(people.out).not.toContain("null");
-  }, 60_000);
+  });
 
   it("says it in two columns, however long a name is", async () => {
     const deployment = deployed();
@@ -70,7 +70,7 @@ describe("agtpd, asked about a daemon that runs", () => {
     ]);
     const people = await ask(deployment, "nodes");
     expect(people.out).toMatch(/^node +state +address +version +since +lease_ms\n\S+ +ready /);
-  }, 60_000);
+  });
 
   it("reloads, and tells what keeps it from that", async () => {
     const deployment = deployed();
@@ -82,7 +82,7 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(exitCode).toBe(1);
     expect(err).toContain("agtp-server.toml: server.prot: ");
     expect(err).toContain("nothing changed\n");
-  }, 60_000);
+  });
 
   // docs/production.md: what takes effect at the next start only is a warning that names the key.
   it.each([1, 2])(
@@ -109,7 +109,6 @@ describe("agtpd, asked about a daemon that runs", () => {
       writeFileSync(deployment.configPath, before);
       expect((await ask(deployment, "reload")).err).toBe("reloaded\n");
     },
-    60_000,
   );
 
   // docs/gateway.md "Where it listens": the size of a request's head needs a restart there.
@@ -122,7 +121,7 @@ describe("agtpd, asked about a daemon that runs", () => {
     const { err } = await ask(deployment, "reload");
     const rest = "changed, which takes effect for HTTP clients at the next start";
     expect(err).toBe(`warning: agtp-server.toml: limits.header_bytes: ${rest}\nreloaded\n`);
-  }, 60_000);
+  });
 
   it("stops, and comes back when the process has ended", async () => {
     const deployment = deployed();
@@ -136,7 +135,7 @@ describe("agtpd, asked about a daemon that runs", () => {
       expect([command, exitCode]).toEqual([command, 1]);
       expect(err).toBe(`agtpd ${command}: no daemon runs for ${deployment.configPath} ${REMEDY}\n`);
     }
-  }, 60_000);
+  });
 
   it("tells a daemon that starts or ends from one that does not run", async () => {
     const { directory, configPath } = deployed();
@@ -162,7 +161,7 @@ describe("agtpd, asked about a daemon that runs", () => {
         `agtpd ${command}: ${config}: does not exist (--config FILE names the deployment)\n`,
       );
     }
-  }, 60_000);
+  });
 
   it("asks nobody where the configuration is a directory, also not the daemon beside it", async () => {
     const deployment = deployed();
@@ -175,7 +174,7 @@ describe("agtpd, asked about a daemon that runs", () => {
       expect(err).toBe(`agtpd ${command}: endpoints: must be a file, is a directory\n`);
     }
     expect(child.exitCode).toBeNull();
-  }, 60_000);
+  });
 
   it("finds the next daemon where the last one was killed", async () => {
     const deployment = deployed();
@@ -187,5 +186,5 @@ describe("agtpd, asked about a daemon that runs", () => {
     const { child } = await startProgram(deployment.configPath);
     const { out } = await ask(deployment, "status", "--json");
     expect(JSON.parse(out).pid).toBe(child.pid);
-  }, 60_000);
+  });
 });

@@ -31,7 +31,7 @@ describe("agtpd over a journal that lacks a record", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("not started\n");
     expect(stderr).toContain("lacks record");
-  }, 60_000);
+  });
 
   it("has what is missing in the log, with a console and without one", async () => {
     const directory = await robbed();
@@ -50,7 +50,7 @@ describe("agtpd over a journal that lacks a record", () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(/lacks record .*\nnot started\n$/)]);
     const lines = stdout.trimEnd().split("\n");
     expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([told]);
-  }, 60_000);
+  });
 
   it("does so without a word of a start with --inspect-only, and ends well", async () => {
     const directory = await robbed();
@@ -60,5 +60,5 @@ describe("agtpd over a journal that lacks a record", () => {
     const stop = await runProgram({ args: ["stop", "--config", config] });
     expect(stop.code).toBe(0);
     expect(await outcome).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 });

@@ -95,7 +95,7 @@ describe("agtpd", () => {
       ok: false,
       problems: [{ message: "the start failed: EMFILE: too many open files" }],
     });
-  }, 60_000);
+  });
 
   it("exits 2 when there is no configuration file", async () => {
     const { directory: cwd } = makeDeployment();

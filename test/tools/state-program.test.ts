@@ -20,6 +20,7 @@ import { makeDeployment } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { encodeRequest } from "../support/dispatch.ts";
 import { ALICE, hostedFiles } from "../support/hosted-agents.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { readJournal, recordOf, walkChain } from "../support/records.ts";
 import { mountSmallDisk } from "../support/small-disk.ts";
 import type { ProgramRun } from "../support/terminal.ts";
@@ -190,7 +191,7 @@ describe("agtpd state", () => {
     const file = join(directory, "state.ndjson");
     const child = launch({ args: ["state", "export", file, "--config", configPath] });
     const ended = once(child, "exit");
-    await vi.waitFor(() => expect(readdirSync(directory)).toHaveLength(1), 20_000);
+    await vi.waitFor(() => expect(readdirSync(directory)).toHaveLength(1), PATIENCE);
     child.kill("SIGINT");
     expect(await ended).toEqual([null, "SIGINT"]);
     expect(readdirSync(directory)).toEqual([]);

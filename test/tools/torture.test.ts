@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it, vi } from "vitest";
 import { makeDirectory } from "../support/directory.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { describeWherePostgresIs } from "../support/postgres.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/torture.js");
@@ -73,7 +74,7 @@ describeWherePostgresIs("npm run torture for a cluster", () => {
     child.kill(signal);
     expect(await once(child, "exit")).toEqual([code, null]);
     expect(readdirSync(directory)).toEqual([]);
-    await vi.waitFor(() => expect(processesNaming(directory)).toEqual([]), 20_000);
+    await vi.waitFor(() => expect(processesNaming(directory)).toEqual([]), PATIENCE);
   });
 });
 

@@ -546,7 +546,7 @@ describe("loadConfig, for a file that is no configuration", () => {
       }),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 });
 
 describe("loadConfig, beyond loopback", () => {

@@ -74,14 +74,14 @@ it("replaces a worker that is killed under load, and loses nothing that was ackn
   );
   for (let killed = 0; killed < KILLED; killed += 1) {
     const enough = (seen.get(ALICE)?.length ?? 0) + 20;
-    await vi.waitFor(() => expect(seen.get(ALICE)?.length).toBeGreaterThan(enough), 20_000);
+    await vi.waitFor(() => expect(seen.get(ALICE)?.length).toBeGreaterThan(enough), PATIENCE);
     const client = await daemon.connect();
     const pid = Number((await askOn(client, ALICE, "QUERY", "/lists"))?.body["pid"]);
     process.kill(pid, "SIGKILL");
     await vi.waitFor(() => {
       const replaced = daemon.log.filter(({ event }) => event === "worker-replaced");
       expect(replaced).toHaveLength(killed + 1);
-    }, 20_000);
+    }, PATIENCE);
   }
   isDone = true;
   await Promise.all(callers);
@@ -169,11 +169,11 @@ it("ends its workers when it is killed itself, and another daemon goes on from w
   );
   await vi.waitFor(() => {
     for (const auditIds of seen.values()) expect(auditIds.length).toBeGreaterThan(40);
-  }, 20_000);
+  }, PATIENCE);
   running.child.kill("SIGKILL");
   await running.outcome;
   await Promise.all(callers);
-  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 10_000);
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), PATIENCE);
   const next = await startProgram(configPath);
   const again = await askOn(await next.connect(), ALICE, "QUERY", "/lists");
   expect(again?.status).toBe(200);

@@ -5,6 +5,7 @@ import { approvingFiles, booking, ranIn, under } from "../../support/approving.t
 import { askOnce, createDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createDeployment, type TestDeployment } from "../../support/deployment.ts";
 import { encodeRequest, type TestReply, type TestRequest } from "../../support/dispatch.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { byAlma, losses, race } from "../../support/racing.ts";
 import { confirmation, resultOf, resumption, suspension } from "../../support/waiting.ts";
 import { PRIVATE_KEY } from "../../support/workers.ts";
@@ -62,7 +63,7 @@ it("says of a call under an approval that it is running, whichever worker has it
   await askOnce(daemon, confirmation(id, "accepted"), OPERATOR.connection);
   const client = await daemon.connect();
   client.write(encodeRequest(byAlma(under(id, request))));
-  await vi.waitFor(() => expect(ranIn(daemon)).toContain("slow 9"), 20_000);
+  await vi.waitFor(() => expect(ranIn(daemon)).toContain("slow 9"), PATIENCE);
   const replies = await race([daemon], CONNECTIONS, under(id, request));
   client.destroy();
   expect(losses(replies)).toEqual(new Set(["409 approval-used"]));

@@ -129,7 +129,7 @@ it("sums its metrics, which never fall when a worker is replaced, and tells what
   process.kill(pids[0] ?? 0, "SIGKILL");
   await vi.waitFor(() => {
     expect(daemon.log.some(({ event }) => event === "worker-replaced")).toBe(true);
-  }, 20_000);
+  }, PATIENCE);
   expect(await measured(daemon, "agtp_requests_total")).toBe(4);
   expect(await measured(daemon, "process_cpu_seconds_total")).toBeGreaterThanOrEqual(spent);
   await pidOf(await daemon.connect());

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type CallListener, HELD_LIMITS, HeldCalls } from "../../../src/handlers/mcp/held-calls.ts";
 import type { ToolAnswer } from "../../../src/handlers/mcp/mcp-connection.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const QUESTION = { message: "which?" };
 const LISTENER: CallListener = { signal: new AbortController().signal };
@@ -133,7 +134,7 @@ describe("HeldCalls", () => {
     const gone = await second.outcome;
     second.fail(new Error("the connection was closed"));
     const id = gone.kind === "held" ? gone.id : "";
-    await expect.poll(() => lost).toEqual([id]);
+    await expect.poll(() => lost, PATIENCE).toEqual([id]);
     expect(calls.has(id)).toBe(false);
   });
 

@@ -21,6 +21,7 @@ import {
 } from "../../support/agntcy.ts";
 import { agentFile, configFile } from "../../support/deployment.ts";
 import type { TestBody, TestRequest } from "../../support/dispatch.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
 const [APPROVAL] = MAIL_SPECS["interrupts"] as readonly Record<string, unknown>[];
@@ -97,7 +98,7 @@ describe("a run that asks", () => {
       escalation: { status: "accepted" },
     });
     await expect
-      .poll(async () => (await ask(MAYA, query(runId))).body["output"])
+      .poll(async () => (await ask(MAYA, query(runId))).body["output"], PATIENCE)
       .toEqual({ message: "sent" });
     expect([...server.runs.values()].map(({ answers }) => answers)).toEqual([[{ approved: true }]]);
     expect(await openEscalations(ask, OLGA)).toEqual([]);
@@ -280,10 +281,12 @@ describe("a run that asks", () => {
     const { run_id: runId, escalation_id: escalationId } = (await ask(MAYA, execute())).body;
     const [run] = server.runs.values();
     if (run !== undefined) Object.assign(run, { status: "success", output: { values: {} } });
-    await expect.poll(async () => (await ask(MAYA, query(runId))).body["status"]).toBe("success");
+    await expect
+      .poll(async () => (await ask(MAYA, query(runId))).body["status"], PATIENCE)
+      .toBe("success");
     const path = `/escalations/${escalationId}`;
     await expect
-      .poll(async () => (await ask(OLGA, { method: "QUERY", path })).body["result"])
+      .poll(async () => (await ask(OLGA, { method: "QUERY", path })).body["result"], PATIENCE)
       .toMatchObject({ status: "accepted" });
   });
 
@@ -295,7 +298,9 @@ describe("a run that asks", () => {
     expect((await openEscalations(again, OLGA)).length).toBe(1);
     const decided = await again(OLGA, decide(escalationId, YES));
     expect(decided.body["result"], decided.text).toMatchObject({ status: "accepted" });
-    await expect.poll(async () => (await again(MAYA, query(runId))).body["status"]).toBe("success");
+    await expect
+      .poll(async () => (await again(MAYA, query(runId))).body["status"], PATIENCE)
+      .toBe("success");
   });
 
   it("is not decided while its agent is taken out, as the run would not hear of it", async () => {
@@ -312,6 +317,8 @@ describe("a run that asks", () => {
     expect(await without(OLGA, decide(escalationId, YES))).toMatchObject({ status: 409 });
     const again = await reloaded(served);
     expect(await again(OLGA, decide(escalationId, YES))).toMatchObject({ status: 200 });
-    await expect.poll(async () => (await again(MAYA, query(runId))).body["status"]).toBe("success");
+    await expect
+      .poll(async () => (await again(MAYA, query(runId))).body["status"], PATIENCE)
+      .toBe("success");
   });
 });

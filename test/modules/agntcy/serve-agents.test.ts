@@ -33,6 +33,7 @@ import {
   endpointFile,
   makeDeployment,
 } from "../../support/deployment.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
 const DESCRIBE = { method: "DESCRIBE", path: "/mailcomposer" };
@@ -399,7 +400,7 @@ describe("an agent that is looked for on first use", () => {
     expect(refusalOf(await ask(MAYA, execute()))).toEqual([422, "upstream_connection_error"]);
     isUp = true;
     await expect
-      .poll(async () => (await ask(MAYA, execute())).status, { timeout: 10_000, interval: 200 })
+      .poll(async () => (await ask(MAYA, execute())).status, { ...PATIENCE, interval: 200 })
       .toBe(200);
     expect((await ask(MAYA, DESCRIBE)).body["status"]).toBe("verified");
   });
@@ -515,7 +516,7 @@ describe("a daemon that starts again", () => {
     const second = await open(deployment);
     onTestFinished(() => second.daemon.close());
     await expect
-      .poll(async () => (await second.ask(MAYA, query(runId))).body["status"], { timeout: 10_000 })
+      .poll(async () => (await second.ask(MAYA, query(runId))).body["status"], PATIENCE)
       .toBe("success");
   });
 
@@ -536,7 +537,7 @@ describe("a daemon that starts again", () => {
     const second = await open(deployment);
     onTestFinished(() => second.daemon.close());
     await expect
-      .poll(async () => (await second.ask(MAYA, query(runId))).body["status"], { timeout: 10_000 })
+      .poll(async () => (await second.ask(MAYA, query(runId))).body["status"], PATIENCE)
       .toBe("success");
   });
 
@@ -563,7 +564,7 @@ describe("a daemon that starts again", () => {
     const second = await startProgram(configPath);
     const again = askThrough(await second.connect());
     await expect
-      .poll(async () => (await again(MAYA, query(runId))).body["status"], { timeout: 10_000 })
+      .poll(async () => (await again(MAYA, query(runId))).body["status"], PATIENCE)
       .toBe("success");
     const path = `/mailcomposer/threads/${thread.body["thread_id"]}`;
     expect((await again(MAYA, { method: "QUERY", path })).status).toBe(200);

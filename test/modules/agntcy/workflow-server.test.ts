@@ -13,6 +13,7 @@ import {
   query,
   remote,
 } from "../../support/agntcy.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
 const CREATE = { method: "CREATE", path: "/mailcomposer/threads" };
@@ -185,7 +186,7 @@ describe("a run that is begun by the call that streams it", () => {
     expect(server.runs.size).toBe(1);
   });
 
-  it("is listened to no longer where it could not be kept", { timeout: 20_000 }, async () => {
+  it("is listened to no longer where it could not be kept", async () => {
     const server = await openAcp({ script: () => "never" });
     const left = new Promise<void>((resolve) => {
       server.fault = (request, response) => {
@@ -247,7 +248,7 @@ describe("the answer to waiting for a run", () => {
       const run = server.runs.get(id);
       if (run === undefined) return false;
       const isOver = () => expect(run.status).not.toBe("pending");
-      void vi.waitFor(isOver).then(() => send(response, 200, { output: run.output }));
+      void vi.waitFor(isOver, PATIENCE).then(() => send(response, 200, { output: run.output }));
       return true;
     };
     const { ask } = await openHosted(server);

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEvents } from "../../../src/modules/console/events.ts";
 import type { SignedIn } from "../../../src/modules/console/sessions.ts";
 import { Traffic } from "../../../src/modules/console/traffic.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const NINA: SignedIn = {
   person: { id: "link:Nina", name: "Nina", role: "viewer", via: "link" },
@@ -109,7 +110,7 @@ describe("onlookers", () => {
   it("that do not read leave their places once their session is over", async () => {
     const { port, sockets, sessions } = await openEvents();
     await ask(port, (socket) => void socket.pause());
-    await vi.waitFor(() => expect(sockets[0]?.writableLength).toBeGreaterThan(65_536), 60_000);
+    await vi.waitFor(() => expect(sockets[0]?.writableLength).toBeGreaterThan(65_536), PATIENCE);
     const closed = once(sockets[0] as Socket, "close");
     sessions.areStanding = false;
     await closed;
@@ -141,12 +142,15 @@ describe("an onlooker", () => {
       });
     });
     const told = (): number => heard.split("event: approvals").length - 1;
-    await vi.waitFor(() => expect(told()).toBe(1));
+    await vi.waitFor(() => expect(told()).toBe(1), PATIENCE);
     changes += 1;
-    await vi.waitFor(() => expect(told()).toBe(2));
+    await vi.waitFor(() => expect(told()).toBe(2), PATIENCE);
     // It hears all that is told after, and of escalations no more.
     const before = heard.length;
-    await vi.waitFor(() => expect(heard.length).toBeGreaterThan(before + 2 * OVERVIEW.text.length));
+    await vi.waitFor(
+      () => expect(heard.length).toBeGreaterThan(before + 2 * OVERVIEW.text.length),
+      PATIENCE,
+    );
     expect(told()).toBe(2);
   });
 });

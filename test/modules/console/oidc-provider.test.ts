@@ -14,6 +14,7 @@ import {
   type ForgingProvider,
   startForgingProvider,
 } from "../../support/forging-provider.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { goodClaims, makeIssuerKey, signToken } from "../../support/token-issuer.ts";
 
 const REDIRECT = "http://localhost:4490/oidc/callback";
@@ -236,7 +237,7 @@ describe("createOidcProvider", () => {
     const ask = () => failureOf(opened.provider.authorizationUrl(ATTEMPT, REDIRECT));
     const waiting = Array.from({ length: 16 }, ask);
     expect((await ask())[0]).toBe("busy");
-    await expect.poll(() => held.length).toBe(1);
+    await expect.poll(() => held.length, PATIENCE).toBe(1);
     for (const response of held) response.destroy();
     expect(new Set((await Promise.all(waiting)).map(([kind]) => kind))).toEqual(
       new Set(["unreachable"]),

@@ -18,6 +18,7 @@ import { ALICE, BOB, CAROL, delegate, delegationFiles } from "../../support/dele
 import { endpointFile } from "../../support/deployment.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { openServer, type TestServer } from "../../support/dispatch.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { makeLastingStore, openTestState } from "../../support/state.ts";
 import { alterStore } from "../../support/store.ts";
 
@@ -326,7 +327,7 @@ describe("DELEGATE with a callback", () => {
       ...{ state: "accepted", target_agent_id: BOB },
       callback: { kind: "endpoint", method: "RECEIVE", path: "/outcomes" },
     });
-    const told = await vi.waitUntil(async () => (await outcomes(server))[0]);
+    const told = await vi.waitUntil(async () => (await outcomes(server))[0], PATIENCE);
     expect(told).toMatchObject({
       ...{ delegation_id: result?.["delegation_id"], task_id: "t-4", target_agent_id: BOB },
       ...{ status: 200, result: { booked: 2, agent: BOB }, agent: ALICE },
@@ -354,7 +355,7 @@ describe("DELEGATE with a callback", () => {
     const told = await vi.waitUntil(async () => {
       const { body } = await ask(done.body["result"]?.["poll"], ALICE);
       return String(body["result"]?.["delivery"]) === "delivered" ? body["result"] : undefined;
-    });
+    }, PATIENCE);
     expect(told).toMatchObject({ state: "completed", status: 200, result: { booked: 2 } });
     const narrow = { "Agent-ID": ALICE, "Authority-Scope": "documents:read" };
     const place = done.body["result"]?.["poll"] as unknown as { method: string; path: string };
@@ -368,7 +369,7 @@ describe("DELEGATE with a callback", () => {
     const server = await openServer(delegationFiles());
     const task = { method: "BOOK", path: "/rooms", parameters: { nights: 12 } };
     await delegate(server, { task, more: { callback } });
-    const told = await vi.waitUntil(async () => (await outcomes(server))[0]);
+    const told = await vi.waitUntil(async () => (await outcomes(server))[0], PATIENCE);
     expect(told).toMatchObject({ status: 550, reason: "sub-agent-failed", outcome: "failed" });
   });
 
@@ -376,7 +377,7 @@ describe("DELEGATE with a callback", () => {
     const server = await openServer(delegationFiles());
     const task = { method: "EXECUTE", path: "/tickets", parameters: { status } };
     const reply = await delegate(server, { task, more: { callback } });
-    const told = await vi.waitUntil(async () => (await outcomes(server))[0]);
+    const told = await vi.waitUntil(async () => (await outcomes(server))[0], PATIENCE);
     expect(told).toMatchObject({ status, result: { ticket: 7 } });
     const path = String(reply.body["result"]?.["poll"]?.["path"]);
     const headers = { "Agent-ID": ALICE };
@@ -403,7 +404,7 @@ describe("DELEGATE with a callback", () => {
     const body = { reason: "scope_limit", context: {} };
     const escalated = await server.send({ method: "ESCALATE", headers, body });
     expect([status, escalated.status]).toEqual([202, 202]);
-    const told = await vi.waitUntil(async () => (await inbox(server))[0], { timeout: 5_000 });
+    const told = await vi.waitUntil(async () => (await inbox(server))[0], PATIENCE);
     expect(told).toMatchObject({ content: { task_id: "t-1", status: 550, reason: "deadline" } });
   });
 
@@ -412,7 +413,7 @@ describe("DELEGATE with a callback", () => {
     const parameters = { intent: "*", max_results: 100 };
     const task = Array.from({ length: 8 }, () => ({ method: "QUERY", path: "/", parameters }));
     await delegate(server, { task, scopes: [], more: { callback: "inbox" } });
-    const told = await vi.waitUntil(async () => (await inbox(server))[0], { timeout: 5_000 });
+    const told = await vi.waitUntil(async () => (await inbox(server))[0], PATIENCE);
     expect(told).toMatchObject({ content: { status: 200, omitted: ["result"] } });
   });
 
@@ -439,7 +440,7 @@ describe("DELEGATE with a callback", () => {
     await first.deployment.close();
     const state = await openTestState(directory, store);
     const second = await openServer(delegationFiles(), { state });
-    const told = await vi.waitUntil(async () => (await outcomes(second))[0]);
+    const told = await vi.waitUntil(async () => (await outcomes(second))[0], PATIENCE);
     expect(told).toMatchObject({
       ...{
         delegation_id: reply.body["result"]?.["delegation_id"],

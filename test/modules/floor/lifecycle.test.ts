@@ -22,6 +22,7 @@ import {
   UNKNOWN,
 } from "../../support/hosted-agents.ts";
 import { BreakableJournal } from "../../support/ledger.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { readJws, recordOf, sha256 } from "../../support/records.ts";
 import { SharedRecords } from "../../support/shared-records.ts";
 import { openBreakableState } from "../../support/state.ts";
@@ -535,11 +536,11 @@ describe("a change whose record is kept", () => {
     });
     const server = await openServer(OPEN, { state });
     const query = server.send({ method: "QUERY", path: "/lists", headers: { "Agent-ID": CAROL } });
-    await expect.poll(() => count).toBe(1);
+    await expect.poll(() => count, PATIENCE).toBe(1);
     const revoked = change(server, "REVOKE", { agent_id: ALICE });
-    await expect.poll(() => shared.recordsOf(ALICE).length).toBe(1);
+    await expect.poll(() => shared.recordsOf(ALICE).length, PATIENCE).toBe(1);
     const alice = { agentId: ALICE, status: "active" } as AgentDocument;
-    await expect.poll(() => state.lifecycle.statusOf(alice)).toBe("retired");
+    await expect.poll(() => state.lifecycle.statusOf(alice), PATIENCE).toBe("retired");
     lose(new Error("the disk is full"));
     await query;
     expect((await revoked).body["result"]).toMatchObject({ status: "retired" });

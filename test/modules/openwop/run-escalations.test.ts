@@ -12,6 +12,7 @@ import type { Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { openRuns, type RunServer } from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { alterStore } from "../../support/store.ts";
 
 const AGENT = "a".repeat(64);
@@ -267,7 +268,7 @@ describe("what an earlier process did not get to", () => {
       [late.runId]: "pending_review",
     });
     isBroken = false;
-    await vi.waitFor(() => expect(standing()[bad.runId]).toBe("accepted"), 20_000);
+    await vi.waitFor(() => expect(standing()[bad.runId]).toBe("accepted"), PATIENCE);
   });
 });
 
@@ -343,12 +344,13 @@ describe("a run whose store does not say that it has its answer", () => {
     await expect(server.host.answer(runId, "gate", answer, EVERYBODY)).rejects.toThrow(
       StoreUnavailableError,
     );
-    await vi.waitFor(() => expect(faults).toHaveLength(1));
+    await vi.waitFor(() => expect(faults).toHaveLength(1), PATIENCE);
     expect(escalations.list()).toMatchObject([{ status: "pending_review" }]);
     Object.assign(fault, { isLossy: false, isAway: false });
-    await vi.waitFor(() => expect(escalations.list()).toMatchObject([{ status: "accepted" }]), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(
+      () => expect(escalations.list()).toMatchObject([{ status: "accepted" }]),
+      PATIENCE,
+    );
   });
 });
 

@@ -16,6 +16,7 @@ import { hostedFiles, ALICE as NOTIFIER } from "../../support/hosted-agents.ts";
 import { startUpstream } from "../../support/https-upstream.ts";
 import { says, startModelServer } from "../../support/model-server.ts";
 import { packFiles } from "../../support/openwop.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`;
@@ -49,7 +50,7 @@ async function askTraced(
   if (reply === undefined) throw new Error("the connection was closed");
   const spans = (): readonly SentSpan[] =>
     collector.spans.filter(({ traceId }) => traceId === TRACE);
-  await vi.waitFor(() => expect(spans().map((span) => span.name)).toContain(name), 10_000);
+  await vi.waitFor(() => expect(spans().map((span) => span.name)).toContain(name), PATIENCE);
   client.destroy();
   return { reply, spans: spans(), collector };
 }
@@ -180,7 +181,7 @@ describe("a question to a model", () => {
           parentSpanId: chat.spanId,
           attributes: { "http.response.status_code": 200 },
         }),
-      10_000,
+      PATIENCE,
     );
     expect(collector.octets).not.toContain("hush");
   });

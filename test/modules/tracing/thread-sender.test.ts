@@ -9,6 +9,7 @@ import { SPAN_KINDS, SpanRecord } from "../../../src/modules/tracing/span-record
 import { type SpanBatch, ThreadSender } from "../../../src/modules/tracing/thread-sender.ts";
 import { openCollector } from "../../support/collector.ts";
 import { makeDirectory } from "../../support/directory.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 const BUILT = resolve(import.meta.dirname, "../../../dist/src/modules/tracing/sending-thread.js");
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -92,7 +93,7 @@ describe("ThreadSender", () => {
       `import { parentPort } from "node:worker_threads";
        parentPort.on("message", ({ id }) => parentPort.postMessage({ id, lost: 0 }));`,
     );
-    await vi.waitFor(async () => expect(await sender.send(makeBatch())).toBe(0), 10_000);
+    await vi.waitFor(async () => expect(await sender.send(makeBatch())).toBe(0), PATIENCE);
   });
 
   it("settles what is on its way when it is closed", async () => {

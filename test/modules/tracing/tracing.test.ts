@@ -17,6 +17,7 @@ import {
 import { encodeRequest, type TestReply } from "../../support/dispatch.ts";
 import { startUpstream } from "../../support/https-upstream.ts";
 import { current, currentFields, messageOf, post } from "../../support/mcp-session.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { HANDLER_PROCESS } from "../../support/processes.ts";
 import { recordOf } from "../../support/records.ts";
 
@@ -101,7 +102,10 @@ async function spansWith(house: House, name: string): Promise<readonly SentSpan[
 
 /** The spans so far, once one of this name is among them. */
 async function spansSoFar({ collector }: House, name: string): Promise<readonly SentSpan[]> {
-  await vi.waitFor(() => expect(collector.spans.map((span) => span.name)).toContain(name), 10_000);
+  await vi.waitFor(
+    () => expect(collector.spans.map((span) => span.name)).toContain(name),
+    PATIENCE,
+  );
   return collector.spans;
 }
 
@@ -403,7 +407,7 @@ describe("a collector", () => {
       expect(replies.every(({ status }) => status === 200)).toBe(true);
       await daemon.daemon.drain();
       // Of each request its own span and its handler's; no others wait than the queue has room for.
-      await vi.waitFor(() => expect(dropped).toBe(6_000), 15_000);
+      await vi.waitFor(() => expect(dropped).toBe(6_000), PATIENCE);
     },
   );
 
@@ -468,7 +472,7 @@ describe("a reload", () => {
     await ask(house, "QUERY", "/parts/7", { traceparent: PARENT });
     await vi.waitFor(
       () => expect(house.collector.spans.some(({ traceId }) => traceId === TRACE)).toBe(true),
-      10_000,
+      PATIENCE,
     );
     writeFileSync(join(house.daemon.directory, "agtp-server.toml"), configFile());
     expect(await house.daemon.daemon.reload()).toEqual([]);
@@ -489,7 +493,7 @@ describe("a reload with another collector", () => {
     const house = await openDaemon({ ...files({}), "agtp-server.toml": text(first, "old") });
     writeFileSync(join(house.directory, "agtp-server.toml"), text(second, "new"));
     expect(await house.daemon.reload()).toEqual([]);
-    await vi.waitFor(() => expect(first.metrics).not.toEqual([]), 10_000);
+    await vi.waitFor(() => expect(first.metrics).not.toEqual([]), PATIENCE);
     await house.daemon.drain();
     const tokensOf = ({ headers }: Collector) => [
       ...new Set(headers.map(({ authorization }) => authorization)),
@@ -522,7 +526,7 @@ describe("a request that is under way when a reload comes", () => {
       delete held.letGo;
     });
     const waiting = ask(house, "QUERY", "/waits");
-    await vi.waitFor(() => expect(held.letGo).toBeDefined(), 10_000);
+    await vi.waitFor(() => expect(held.letGo).toBeDefined(), PATIENCE);
     expect(await house.daemon.daemon.reload()).toEqual([]);
     await ask(house, "QUERY", "/parts/7");
     held.letGo?.();

@@ -35,7 +35,7 @@ beforeAll(async () => {
     const asked = cases.filter(({ name }) => isOf(run.config, name) || !isPassed(name));
     verdicts.set(run.config, await runSuite(asked, subject, { ...OPTIONS, target }));
   }
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const server of servers) await server.close();

@@ -11,6 +11,7 @@ import { ALMA, ranIn } from "../../support/approving.ts";
 import { askOnce, openDaemon } from "../../support/daemon.ts";
 import { ALICE, delegationFiles } from "../../support/delegation.ts";
 import { endpointFile } from "../../support/deployment.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { keepingTerminal } from "../../support/terminal.ts";
 import { confirmation } from "../../support/waiting.ts";
 
@@ -129,13 +130,10 @@ export const start = async ({ dispatch, input }) => {
     const send = openRaw([uri, "--insecure", "--agent-id", ALICE]);
     const task = await send("tools/call", { name: "execute_bookings", arguments: { nights } });
     expect(task).toMatchObject({ resultType: "task", status: "working" });
-    const over = await vi.waitUntil(
-      async () => {
-        const now = await send("tasks/get", { taskId: task["taskId"] });
-        return now["status"] === "working" ? undefined : now;
-      },
-      { timeout: 10_000 },
-    );
+    const over = await vi.waitUntil(async () => {
+      const now = await send("tasks/get", { taskId: task["taskId"] });
+      return now["status"] === "working" ? undefined : now;
+    }, PATIENCE);
     expect(over).toMatchObject({ status: "completed", result });
   });
 });

@@ -20,6 +20,7 @@ import { openLedger } from "../../../src/state/records/open-ledger.ts";
 import type { ChainHead } from "../../../src/state/records/record-store.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { cutLines, type ReadRecord, readJournal } from "../../support/records.ts";
 import { type LastingStore, makeLastingStore, openTestState } from "../../support/state.ts";
 
@@ -173,7 +174,7 @@ describe("a start over the journal of a process that was killed", () => {
     const journal = join(kept.directory, "journal");
     // A disk that others use takes its time.
     const isNoted = (): void => expect(readSyncedMark(journal)?.auditId).toBe(newest);
-    await vi.waitFor(isNoted, { timeout: 15_000 });
+    await vi.waitFor(isNoted, PATIENCE);
     return kept;
   }
 

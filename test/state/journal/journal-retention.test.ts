@@ -31,12 +31,12 @@ import { openState, type ServerState } from "../../../src/state/state.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { makeKeyPair } from "../../support/attribution-chain.ts";
 import { makeDirectory } from "../../support/directory.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { makeFacts } from "../../support/state.ts";
 import { alterStore } from "../../support/store.ts";
 
 const [ALICE, BOB] = ["a".repeat(64), "b".repeat(64)];
 const DAY = 86_400_000;
-const WAIT_MS = 20_000;
 const { privateKey, publicKey } = makeKeyPair();
 const signer = createRecordSigner(privateKey);
 const serverId = "agents.example";
@@ -88,7 +88,7 @@ class House {
     await vi.waitFor(async () => {
       const { checkpoint } = await readKnownChains(this.store);
       expect(checkpoint?.segment).toBe(listSegments(this.journal).at(-1));
-    }, WAIT_MS);
+    }, PATIENCE);
   }
 
   async retain(state: ServerState, limits: RetentionLimits): Promise<void> {

@@ -10,6 +10,7 @@ import type { RecordBatch, RecordStore } from "../../../src/state/records/record
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import { makeDraft } from "../../support/ledger.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 
 const [ALICE, BOB] = ["a".repeat(64), "b".repeat(64)];
@@ -182,7 +183,10 @@ describeWithPostgres("records that are appended to one chain, and to several", (
       return isRefused ? Promise.reject(refusal) : Reflect.apply(ask, this, args);
     } as typeof ask);
     const appended = here.append(both);
-    await vi.waitFor(async () => expect(await chainOf(url, BOB)).toEqual(both.ids.slice(1)));
+    await vi.waitFor(
+      async () => expect(await chainOf(url, BOB)).toEqual(both.ids.slice(1)),
+      PATIENCE,
+    );
     asked.mockRestore();
     const { moved } = await appended;
     expect([...(moved ?? [])].map(([agentId]) => agentId)).toEqual([ALICE]);

@@ -6,6 +6,7 @@ import { COMMITS_A_TRANSACTION, PostgresCommitter } from "../../../src/state/pos
 import type { PostgresStore } from "../../../src/state/postgres/store.ts";
 import type { Change, CommitOutcome } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
 
 const openStore = async (url: string) => (await openPostgres(url)) as PostgresStore;
@@ -112,7 +113,10 @@ describeWithPostgres("a commit that waits for another one", () => {
       atCommit(store.pool, async (client) => {
         waiting = other.commit(put("next"), [expected]);
         const locks = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-        await vi.waitFor(async () => expect(await postgres().query(locks, url)).toHaveLength(1));
+        await vi.waitFor(
+          async () => expect(await postgres().query(locks, url)).toHaveLength(1),
+          PATIENCE,
+        );
         return client.query("COMMIT ");
       });
       await store.commit(put("word"));
@@ -156,7 +160,7 @@ describeWithPostgres("a question to a store that is written all the time", () =>
     const begun = vi.spyOn(store.pool, "connect");
     const first = store.commit(put("word"));
     const feed = store.feed({ after: 0, only: undefined });
-    await vi.waitFor(() => expect(begun).toHaveBeenCalled(), { interval: 1 });
+    await vi.waitFor(() => expect(begun).toHaveBeenCalled(), { ...PATIENCE, interval: 1 });
     let isMade = false;
     const second = store.commit(put("held")).then(() => {
       isMade = true;

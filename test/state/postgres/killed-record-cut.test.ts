@@ -12,6 +12,7 @@ import { exportPostgres } from "../../../src/state/moving/export-postgres.ts";
 import type { RecordCutStep } from "../../../src/state/postgres/record-retention.ts";
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { createDirectory } from "../../support/directory.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 import { moveToFiles, openRecordNode } from "../../support/record-node.ts";
 
@@ -101,17 +102,14 @@ describeWithPostgres("a node that is killed within a cut", () => {
     const limits = { bytes: 10 ** 9, archive };
     next.state.retention?.apply({ limits, signer, serverId: "agents.example" });
     await expect
-      .poll(
-        async () => {
-          await next.state.retention?.run();
-          const [row] = await postgres().query(
-            "SELECT count(*) AS n FROM agtp.records WHERE number <= coalesce((SELECT value::bigint FROM agtp.meta WHERE name = 'cut_number'), 0)",
-            url,
-          );
-          return [row?.["n"], (await postgres().query(HOLDER, url))[0]?.["mine"]];
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await next.state.retention?.run();
+        const [row] = await postgres().query(
+          "SELECT count(*) AS n FROM agtp.records WHERE number <= coalesce((SELECT value::bigint FROM agtp.meta WHERE name = 'cut_number'), 0)",
+          url,
+        );
+        return [row?.["n"], (await postgres().query(HOLDER, url))[0]?.["mine"]];
+      }, PATIENCE)
       .toEqual(["0", true]);
     await verify(existsSync(archive));
     expect([next.faults, next.notices.filter(({ level }) => level === "error")]).toEqual([[], []]);

@@ -3,6 +3,7 @@ import pg from "pg";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { NodeTable } from "../../../src/state/postgres/node-table.ts";
 import { openPostgres } from "../../../src/state/postgres/open.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 
 const LONGEST = Number.MAX_SAFE_INTEGER;
@@ -97,7 +98,7 @@ describeWithPostgres("a beat beside another node's, where the database begins se
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     await vi.waitFor(
       async () => expect(await postgres().query(waits, url)).not.toEqual([]),
-      20_000,
+      PATIENCE,
     );
     // As a beat of b: it reads all rows, and writes its own.
     const beat = "UPDATE agtp.nodes SET beat = beat + 1 WHERE node = 'b'";

@@ -11,6 +11,7 @@ import { openNode, openPostgres } from "../../../src/state/postgres/open.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { Link } from "../../../tools/torture/cluster/link.ts";
 import { makeDirectory } from "../../support/directory.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 
 /** The place from which nothing has changed. */
@@ -58,7 +59,7 @@ async function openLink(url: string): Promise<{ readonly link: Link; readonly li
 
 /** A look has half a second; on a busy machine the database may need longer, and is asked again. */
 function caughtUp(node: Pick<PostgresNode, "catchUp">): Promise<void> {
-  return vi.waitFor(() => node.catchUp(), { timeout: 10_000 });
+  return vi.waitFor(() => node.catchUp(), PATIENCE);
 }
 
 /** Writes the word "slow" in a transaction that stays open. */
@@ -118,7 +119,7 @@ describeWithPostgres("a node that asks what others have committed", () => {
       link.set("open");
       await caughtUp(b.node);
       expect(b.words.get(state)).toBe("said");
-      await vi.waitFor(() => expect(b.node.isFresh).toBe(true), { timeout: 10_000 });
+      await vi.waitFor(() => expect(b.node.isFresh).toBe(true), PATIENCE);
     }
   });
 
@@ -202,7 +203,7 @@ describeWithPostgres("a node that asks what others have committed", () => {
     }));
     await caughtUp(node);
     expect(fresh).toEqual([false]);
-    await vi.waitFor(() => expect(node.isFresh).toBe(true), 5_000);
+    await vi.waitFor(() => expect(node.isFresh).toBe(true), PATIENCE);
     expect(fresh).toEqual([false]);
   });
 
@@ -240,7 +241,7 @@ describeWithPostgres("a node that asks what others have committed", () => {
     const { upTo } = await a.store.feed(NOW);
     const joined = performance.now();
     const hasHeard = () => a.node.figures().heartbeatAgeMs < performance.now() - joined;
-    await vi.waitFor(() => expect(hasHeard()).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(() => expect(hasHeard()).toBe(true), PATIENCE);
     const unreachable = vi.spyOn(a.store.pool, "query");
     unreachable.mockImplementation((() => Promise.reject(new Error("it is gone"))) as never);
     const asked = performance.now();
@@ -273,13 +274,10 @@ describeWithPostgres("a node that asks what others have committed", () => {
     const now = performance.now.bind(performance);
     const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + 61_000);
     onTestFinished(() => clock.mockRestore());
-    await vi.waitFor(
-      async () => {
-        await node.catchUp();
-        expect(await postgres().query("SELECT FROM agtp.changes LIMIT 1", url)).toEqual([]);
-      },
-      { timeout: 20_000 },
-    );
+    await vi.waitFor(async () => {
+      await node.catchUp();
+      expect(await postgres().query("SELECT FROM agtp.changes LIMIT 1", url)).toEqual([]);
+    }, PATIENCE);
     const meta = "SELECT value FROM agtp.meta WHERE name = 'forgotten'";
     expect(await postgres().query(meta, url)).toEqual([{ value: "25000" }]);
   });
@@ -305,7 +303,7 @@ describeWithPostgres("a node that asks what others have committed", () => {
     const waits = "SELECT FROM pg_locks WHERE NOT granted";
     await vi.waitFor(
       async () => expect(await postgres().query(waits, url)).not.toEqual([]),
-      20_000,
+      PATIENCE,
     );
     await other.query("COMMIT");
     expect(await forgetting).toBe(false);
@@ -325,7 +323,7 @@ describeWithPostgres("a node that asks what others have committed", () => {
     await b.node.everywhere(0);
     expect(b.node.holders.isGone(self)).toBe(false);
     await a.node.close();
-    await vi.waitFor(() => expect(b.node.holders.isGone(self)).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(() => expect(b.node.holders.isGone(self)).toBe(true), PATIENCE);
     expect(told).toBeGreaterThan(0);
     expect(b.node.holders.isGone(b.node.holders.self)).toBe(false);
   });
@@ -337,12 +335,12 @@ describeWithPostgres("a node whose row is gone", () => {
     const { link, linked } = await openLink(url);
     const a = await openTestNode(linked, "a", 2_000, () => undefined);
     link.set("cut");
-    await vi.waitFor(() => expect(a.node.isFresh).toBe(false), { timeout: 20_000 });
+    await vi.waitFor(() => expect(a.node.isFresh).toBe(false), PATIENCE);
     await postgres().query("DELETE FROM agtp.nodes", url);
     const b = await openTestNode(url, "b");
     expect((await b.node.nodes()).map(({ node }) => node)).toEqual(["b"]);
     link.set("open");
-    await vi.waitFor(() => expect(a.node.isFresh).toBe(true), { timeout: 20_000 });
+    await vi.waitFor(() => expect(a.node.isFresh).toBe(true), PATIENCE);
     expect((await b.node.nodes()).map(({ node }) => node)).toEqual(["a", "b"]);
     await b.words.put("word", "said");
     await caughtUp(a.node);
@@ -354,7 +352,7 @@ describeWithPostgres("a node whose row is gone", () => {
     const notices: string[] = [];
     const a = await openTestNode(url, "a", 2_000, ({ event }) => void notices.push(event));
     await postgres().query("UPDATE agtp.nodes SET process = 'another'", url);
-    await vi.waitFor(() => expect(notices).toContain("node-taken-over"), { timeout: 20_000 });
+    await vi.waitFor(() => expect(notices).toContain("node-taken-over"), PATIENCE);
     expect(a.node.isFresh).toBe(false);
   });
 });

@@ -14,6 +14,7 @@ import { openPostgres } from "../../../src/state/postgres/open.ts";
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { makeKeyPair } from "../../support/attribution-chain.ts";
 import { makeDirectory } from "../../support/directory.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 import { moveToFiles, openRecordNode, type RecordNode } from "../../support/record-node.ts";
 
@@ -39,7 +40,7 @@ async function takeOver(node: RecordNode, limits: RetentionLimits): Promise<void
     .poll(async () => {
       await keep(node, limits);
       return node.notices.map(({ event }) => event);
-    })
+    }, PATIENCE)
     .toContain("journal-cut");
 }
 

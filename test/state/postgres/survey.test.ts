@@ -8,6 +8,7 @@ import { type DatabaseSurvey, surveyDatabase } from "../../../src/state/postgres
 import { createRecordSigner } from "../../../src/state/records/sealer.ts";
 import { makeChain } from "../../support/attribution-chain.ts";
 import { makePatient } from "../../support/doctor.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, postgres } from "../../support/postgres.ts";
 import { openRecordNode } from "../../support/record-node.ts";
 
@@ -66,7 +67,7 @@ async function vacuum(url: string): Promise<void> {
       told.length = 0;
       await client.query("VACUUM (VERBOSE) agtp.records");
       expect(told.join()).toContain(" 0 are dead but not yet removable");
-    }, 10_000);
+    }, PATIENCE);
   } finally {
     await client.end();
   }

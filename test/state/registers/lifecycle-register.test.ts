@@ -10,6 +10,7 @@ import {
 } from "../../../src/state/registers/lifecycle-register.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { agentFile } from "../../support/deployment.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { readJws, sha256 } from "../../support/records.ts";
 import { makeLastingStore } from "../../support/state.ts";
 import { alterStore } from "../../support/store.ts";
@@ -375,7 +376,7 @@ describe("LifecycleRegister on a store that other nodes share", () => {
     store.fault = undefined;
     await vi.waitFor(async () => {
       expect((await LifecycleRegister.open(store)).statusOf(ALICE)).toBe("retired");
-    }, 30_000);
+    }, PATIENCE);
   });
 
   it("waits for a change that another one of the same moment stores", async () => {

@@ -8,6 +8,7 @@ import {
 import type { Change, Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
 import { HearingNode } from "../../support/hearing-nodes.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { describeWithPostgres, openPostgres, postgres } from "../../support/postgres.ts";
 import { openTestStore } from "../../support/store.ts";
 
@@ -253,7 +254,7 @@ describe("SessionRegister over a store", () => {
     store.isFull = false;
     clock.at = 10_000;
     register.admit("s-2", ALICE);
-    await expect.poll(async () => (await store.list("sessions")).length).toBe(1);
+    await expect.poll(async () => (await store.list("sessions")).length, PATIENCE).toBe(1);
     const after = await SessionRegister.open(store, { now: () => clock.at });
     expect(after.admit("s-2", BOB)).toBe(false);
   });

@@ -15,6 +15,7 @@ import { ParentStore } from "../../../src/state/sharing/parent-store.ts";
 import { SealedChains } from "../../../src/state/sharing/sealed-chains.ts";
 import { type Joined, SharedState } from "../../../src/state/sharing/shared-state.ts";
 import { openState } from "../../../src/state/state.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { makeFacts } from "../../support/state.ts";
 
 const LEASE_MS = 3_000;
@@ -97,7 +98,7 @@ it("is told to a successor also where the worker was killed while its event was 
   });
   const change = { method: "REVOKE", agent: AGENT, details: {}, record: first.record } as const;
   void first.state.lifecycle.apply(change).catch(() => undefined);
-  await expect.poll(() => isWriting).toBe(true);
+  await expect.poll(() => isWriting, PATIENCE).toBe(true);
   first.kill();
   const [near, far] = duplexPair();
   const link = new Link(near, STORE_FAULTS);
@@ -133,5 +134,5 @@ it("is asked for once there are many of them, also where no journal is ever full
     const extension = { event_type: "contract-released" };
     await Promise.all(Array.from({ length: 100 }, () => record(extension)));
   }
-  await expect.poll(() => chains.events.length).toBeLessThan(2 * most);
+  await expect.poll(() => chains.events.length, PATIENCE).toBeLessThan(2 * most);
 });

@@ -19,6 +19,7 @@ import {
 } from "../../../src/state/sharing/shared-state.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { alterStore } from "../../support/store.ts";
 
 const LEASE_MS = 300;
@@ -300,7 +301,7 @@ describe("workers of one parent", () => {
     const asked: (() => void)[] = [];
     link.serve({ save: () => new Promise<void>((done) => asked.push(done)) });
     const saves = [shared.save(), shared.save()];
-    await expect.poll(() => asked.length).toBe(2);
+    await expect.poll(() => asked.length, PATIENCE).toBe(2);
     const later = await append("2", first);
     for (const done of asked) done();
     await Promise.all(saves);

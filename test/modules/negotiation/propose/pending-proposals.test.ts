@@ -6,6 +6,7 @@ import {
 import type { SubmittedProposal } from "../../../../src/modules/negotiation/propose/read-proposal.ts";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import { StoreUnavailableError } from "../../../../src/state/store-fault.ts";
+import { PATIENCE } from "../../../support/patience.ts";
 import { alterStore } from "../../../support/store.ts";
 
 const PROPOSAL = {} as SubmittedProposal["proposal"];
@@ -139,7 +140,7 @@ describe("PendingProposals", () => {
           body: { of: "n-1" },
           negotiationId: "n-1",
         }),
-      { timeout: 10_000 },
+      PATIENCE,
     );
     expect(by.evaluated).toEqual(["n-1"]);
     expect(by.faults).toEqual([]);

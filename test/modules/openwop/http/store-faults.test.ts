@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { createMemoryStore } from "../../../../src/state/memory-store.ts";
 import { type StoreFaultKind, StoreUnavailableError } from "../../../../src/state/store-fault.ts";
 import { openRuns, type Reply } from "../../../support/openwop-runs.ts";
+import { PATIENCE } from "../../../support/patience.ts";
 import { alterStore } from "../../../support/store.ts";
 
 /** A store that fails in these ways while it is told to. */
@@ -84,7 +85,7 @@ describe("the HTTP API of runs", () => {
       const runId = await server.run("conformance-delay", { inputs: { delayMs: 300 } });
       await server.until(runId, "running");
       fault.writing = kind;
-      await vi.waitFor(() => expect(fault.count).toBeGreaterThan(1), 10_000);
+      await vi.waitFor(() => expect(fault.count).toBeGreaterThan(1), PATIENCE);
       fault.writing = undefined;
       await server.until(runId, "completed");
       const types = (await server.events(runId)).map(({ type }) => type);
