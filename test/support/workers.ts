@@ -71,6 +71,8 @@ export async function connectToEach(
   daemon: TestDaemon,
   workers: number,
 ): Promise<readonly RawClient[]> {
+  // A worker that answers has heard of the others; before that it keeps each connection.
+  await control(daemon, "nodes");
   const clients: RawClient[] = [];
   for (let count = 0; count < workers; count += 1) clients.push(await daemon.connect());
   return clients;
