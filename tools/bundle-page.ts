@@ -1,6 +1,6 @@
 /**
- * Part of the build: puts the modules of the console's page into one. A browser asks for it once, and not for each
- * of thirty, which takes two fifths of the processor's time of a first look. The libraries stay files of their own.
+ * Part of the build: puts the modules of the console's page into one. Thirty requests for them took two fifths of
+ * the processor's time of a first look. The libraries stay files of their own.
  */
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";

@@ -111,19 +111,35 @@ function isLarge(value: object): boolean {
   return roomAfter(value, PART) < 0;
 }
 
+/** Tells whether more values than that are in one, itself among them. */
+export function hasMoreValues(value: unknown, most: number): boolean {
+  return roomAfter(value, most, COUNTED) < 0;
+}
+
+/** How much room a value and each character of its text take. */
+interface Sizes {
+  readonly value: number;
+  readonly character: number;
+}
+
+const ENCODED: Sizes = { value: SHORT, character: 1 };
+const COUNTED: Sizes = { value: 1, character: 0 };
+
 /** The room that is left behind a value; negative where it is too large. */
-function roomAfter(value: unknown, room: number): number {
-  if (typeof value === "string") return room - SHORT - value.length;
-  if (typeof value !== "object" || value === null) return room - SHORT;
-  let left = room - SHORT;
+function roomAfter(value: unknown, room: number, sizes: Sizes = ENCODED): number {
+  let left = room - sizes.value;
+  if (typeof value === "string") return left - sizes.character * value.length;
+  if (typeof value !== "object" || value === null) return left;
   if (Array.isArray(value)) {
     // By their numbers: the names of all items would be made first.
-    for (let at = 0; at < value.length && left >= 0; at += 1) left = roomAfter(value[at], left);
+    for (let at = 0; at < value.length && left >= 0; at += 1) {
+      left = roomAfter(value[at], left, sizes);
+    }
     return left;
   }
   for (const name in value) {
     if (left < 0) break;
-    left = roomAfter((value as JsonRecord)[name], left - name.length);
+    left = roomAfter((value as JsonRecord)[name], left - sizes.character * name.length, sizes);
   }
   return left;
 }

@@ -181,7 +181,7 @@ function chooseMethods(
   return [best, ...others];
 }
 
-/** A name says what an operation is called, and nobody says that it is what the operation does. */
+/** A name may differ from what its operation does. */
 function nameOrigin(id: string): string {
   return `the operationId ${quoteValue(id)} names it`;
 }

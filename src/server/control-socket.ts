@@ -118,22 +118,17 @@ function serve(socket: Socket, find: FindCommand): void {
     socket.setTimeout(0);
     const line = end < 0 ? "" : text.slice(0, end);
     void answer(line, find).then((said) => {
+      // A client that does not read or hang up keeps no place.
+      socket.setTimeout(READING_TIMEOUT_MS);
       if (said.ok && said.result instanceof ControlLines) sendLines(socket, said.result);
-      else endWith(socket, `${JSON.stringify(said)}\n`);
+      else socket.end(`${JSON.stringify(said)}\n`, () => socket.destroy());
     });
   };
   socket.on("data", hear);
 }
 
-/** The program that asked may not hang up, or not read: others have a use for its place. */
-function endWith(socket: Socket, answer: string): void {
-  socket.setTimeout(READING_TIMEOUT_MS, () => socket.destroy());
-  socket.end(answer, () => socket.destroy());
-}
-
 /** A connection that ends before the last of them tells the program that asked that something is missing. */
 function sendLines(socket: Socket, { lines }: ControlLines): void {
-  socket.setTimeout(READING_TIMEOUT_MS, () => socket.destroy());
   socket.write(`${JSON.stringify({ ok: true, result: {} } satisfies ControlAnswer)}\n`);
   pipeline(
     Readable.from(lines, { objectMode: false, highWaterMark: 65_536 }),

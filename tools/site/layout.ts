@@ -96,7 +96,7 @@ input.form.addEventListener("submit", (event) => {
   found.querySelector("a")?.click();
 });
 input.addEventListener("input", search);
-// Readers type before a slow page is there, too.
+// Readers may type before this is loaded.
 search();
 function search() {
   const results = index.search(input.value, options).slice(0, 12);

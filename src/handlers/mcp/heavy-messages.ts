@@ -1,14 +1,13 @@
 /**
- * What an MCP server says beside the answers to what its tools are and do: short things, each of which the library
- * judges in one go, and with an error for each value that is wrong. What is long costs the loop seconds, and is not
- * given to it.
+ * Refuses long messages of an MCP server. The library judges a message in one go, with an error for each wrong
+ * value, and so a long one holds the loop for seconds. Answers about tools may be long: they are judged by parts.
  */
 import {
   isJSONRPCRequest,
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { isStructure } from "../../base/json-value.ts";
+import { hasMoreValues } from "../../base/json-pieces.ts";
 import { isReply } from "./call-streams.ts";
 import { UNREADABLE } from "./exact-results.ts";
 
@@ -18,10 +17,7 @@ const REFUSED = { code: -32_600, message: `a message of more than ${MAX_VALUES} 
 
 type Listener = NonNullable<Transport["onmessage"]>;
 
-/**
- * Gives whoever listens to a transport nothing that is long; answers about tools alone are judged by parts. `onMessage`
- * hears of all that comes.
- */
+/** Keeps long messages from the listener of a transport, but for answers about tools; `onMessage` hears every one. */
 export function refuseHeavy(
   transport: Transport,
   onMessage: (message: JSONRPCMessage) => void = () => undefined,
@@ -32,7 +28,7 @@ export function refuseHeavy(
     areToolsAsked ||= isJSONRPCRequest(message) && message.method.startsWith("tools/");
     return send(message, options);
   };
-  // Nobody waits in vain, neither here nor there.
+  // A request is answered, and an answer fails its call.
   const refuse = (message: JSONRPCMessage, listener: Listener): void => {
     if (!("id" in message) || message.id === undefined) return;
     const { id } = message;
@@ -49,18 +45,9 @@ export function refuseHeavy(
         ((message, extra) => {
           onMessage(message);
           const isAboutTools = areToolsAsked && isReply(message);
-          if (isAboutTools || roomAfter(message, MAX_VALUES) >= 0) listener(message, extra);
+          if (isAboutTools || !hasMoreValues(message, MAX_VALUES)) listener(message, extra);
           else refuse(message, listener);
         });
     },
   });
-}
-
-/** How many values there may be beside those of a message; negative where it has too many. */
-function roomAfter(value: unknown, room: number): number {
-  let left = room - 1;
-  if (!isStructure(value)) return left;
-  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  for (let at = 0; at < items.length && left >= 0; at += 1) left = roomAfter(items[at], left);
-  return left;
 }

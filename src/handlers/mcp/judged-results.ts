@@ -1,12 +1,12 @@
 /**
- * The results of tools, judged a part at a time. The library judges all parts of one in one go, and writes an error
- * for each that is none: some hundred thousand of them would hold the loop for a minute.   MCP "Tool Result"
+ * Judges the results of tools part by part, in slices. The library judges all parts in one go, with an error for
+ * each wrong one: a hundred thousand of them would hold the loop for a minute.   MCP "Tool Result"
  */
 import { type Client, type StandardSchemaV1, specTypeSchemas } from "@modelcontextprotocol/client";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { inSlices, type Paced } from "../../base/paced.ts";
 
-/** Has a client judge the results of its tools so. */
+/** Judges the results of a client's tools part by part. */
 export function judgeByParts(client: Client): void {
   const request = client.request.bind(client) as (...all: readonly unknown[]) => unknown;
   const judging: StandardSchemaV1 = {
@@ -19,7 +19,7 @@ export function judgeByParts(client: Client): void {
       },
     },
   };
-  // The library calls a tool by the request that anybody makes.
+  // The library calls tools by this request.
   client.request = ((asked: { readonly method: string }, ...rest: readonly unknown[]) =>
     request(asked, ...(asked.method === "tools/call" ? [judging, ...rest] : rest))) as never;
 }

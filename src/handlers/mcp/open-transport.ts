@@ -80,7 +80,7 @@ function overPipes(
   return { transport, lastWords, leave: none, close: none };
 }
 
-/** Of the library's own, how a child is ended that was started to be asked for its version alone. */
+/** The library's own method that ends the child whose version it asks for. */
 const DISPOSE: string = "_dispose";
 
 /** A child process that is heard no more than the loop can bear. */
@@ -107,7 +107,7 @@ class ChildTransport extends StdioClientTransport {
     Object.assign(this, { _readBuffer: new ResultReader(server.maxBufferSize ?? 0, onLine) });
   }
 
-  /** The library starts that child by a class that has this itself, and asks it by any other way without one. */
+  /** The library starts that child only by a class with a method of its own. */
   [DISPOSE](): Promise<void> {
     return Reflect.apply(Reflect.get(StdioClientTransport.prototype, DISPOSE), this, []);
   }

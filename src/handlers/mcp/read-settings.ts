@@ -191,7 +191,7 @@ export class Secrets {
   /** A value of JSON without them, also where one of them is a number or the name of a member. */
   concealIn<T extends JsonRecord>(value: T): T {
     if (this.#values.length === 0) return value;
-    // Whoever says none, as nearly everybody does, has it looked for in one go.
+    // Most values hold none, and one search tells.
     const json = JSON.stringify(value);
     const isIn = this.#values.some((secret) => json.includes(inJson(secret)));
     return isIn ? (this.#concealedIn(value) as T) : value;

@@ -189,7 +189,7 @@ function compare(
   differences: DefinitionDifference[],
 ): void {
   if (differences.length >= MAX_DIFFERENCES) return;
-  // Of records no two are compared whole: that would be done again at each of their levels.
+  // Comparing records whole would repeat at each of their levels.
   if (isRecord(before) && isRecord(after)) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       compare(

@@ -94,7 +94,7 @@ export class DefinitionWatch {
     }
   }
 
-  /** What operators are asked about a server's tools: few of all that they are asked, by whomever. */
+  /** Finds the open questions about a server's tools. */
   *#askingAbout(server: string): Paced<readonly Asked[]> {
     const asked: Asked[] = [];
     for (const escalation of this.#options.escalations.list()) {

@@ -123,13 +123,13 @@ function describeChild(taskId: string, outcome: RunReport | RunRefusal): object 
   return { task_id: taskId, ran: outcome.output !== undefined, ...outcome.body };
 }
 
-/** Tells callers of what has run whether it stands in the log as well. */
+/** Says in the answer of a run whether the log has it. */
 function withWordOfAudit<T extends RunReport | RunRefusal>(outcome: T, audited: boolean): T {
   if (outcome.kind === "refused" || outcome.output === undefined) return outcome;
   return { ...outcome, body: { ...outcome.body, audited } };
 }
 
-/** Neither arguments nor output: only what was done, for whom, and how it went, where the contract wants that. */
+/** Logs a run where its contract wants that, without arguments and output; answers whether it did. */
 function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | RunRefusal): boolean {
   const wanted = plan.contract.audit ?? "always";
   const isFailed = outcome.kind === "refused" || outcome.output?.isOk === false;
