@@ -109,6 +109,6 @@ describe("ResultReader", () => {
       reader.append(Buffer.alloc(size, "\n"));
       expect(messagesOf(reader)).toHaveLength(0);
     };
-    expect(await growthOf(read, 8_192)).toBeLessThan(NEARLY_LINEAR);
+    expect(await growthOf(read, 2_048)).toBeLessThan(NEARLY_LINEAR);
   });
 });
