@@ -11,7 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { formatProblem } from "../src/base/problem.ts";
+import { command } from "../src/programs/shell/command.ts";
 import { SUBJECTS, type Subject, startSubject } from "./conformance-mcp/subject.ts";
+import { runHere } from "./process-terminal.ts";
 import { inScratch } from "./scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -20,7 +22,7 @@ const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 const NODE = "node@22.23.3";
 const VERSIONS = ["2026-07-28", "2025-11-25"] as const;
 
-async function main(): Promise<number> {
+async function runAll(): Promise<number> {
   let code = 0;
   for (const subject of Object.values(SUBJECTS)) {
     code = Math.max(code, await inScratch((directory) => judge(subject, directory)));
@@ -87,4 +89,11 @@ function reasonsFor(heading: string): ReadonlySet<string> {
   return new Set(cells.flatMap((cell) => cell.match(/[a-z0-9-]{4,}/g) ?? []));
 }
 
-process.exitCode = await main();
+await runHere(
+  command({
+    name: "conformance:mcp",
+    description:
+      "runs MCP's own conformance suite, which npm fetches, against a daemon and through one",
+    run: runAll,
+  }),
+);

@@ -6,20 +6,11 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { command } from "../src/programs/shell/command.ts";
 import { findReleaseFaults } from "./package/release-checks.ts";
+import { runHere } from "./process-terminal.ts";
 
-const HELP = `usage: npm run release [-- --trial]
-
---trial  tells what is wrong with the tree and goes on, and runs no tests
-
-Exit codes: 0 ready to be published, 1 something is not as it must be.`;
-
-function main(args: readonly string[]): number {
-  if (args.includes("--help")) {
-    console.log(HELP);
-    return 0;
-  }
-  const isTrial = args.includes("--trial");
+function release(isTrial: boolean): boolean {
   const { version, repository } = JSON.parse(readFileSync("package.json", "utf8"));
   const faults = findReleaseFaults({
     ...{ version, repository: repository?.url },
@@ -28,7 +19,7 @@ function main(args: readonly string[]): number {
     tags: lines("git", "tag", "--list"),
   });
   for (const fault of faults) console.error(fault);
-  if (faults.length > 0 && !isTrial) return 1;
+  if (faults.length > 0 && !isTrial) return false;
   if (!isTrial) run("npm", ["test"]);
   const directory = mkdtempSync(join(tmpdir(), "agtpd-release-"));
   run("npm", ["pack", "--pack-destination", directory]);
@@ -40,7 +31,7 @@ function main(args: readonly string[]): number {
   );
   console.log(`  npm publish ${tarball} --provenance --access public\n`);
   console.log("--provenance needs a workflow with the permission id-token: write.");
-  return 0;
+  return true;
 }
 
 /** Installs as a stranger does, and makes, checks and names what was installed. */
@@ -65,4 +56,13 @@ function run(command: string, args: readonly string[], cwd: string = process.cwd
   execFileSync(command, args, { cwd, stdio: ["ignore", 2, 2] });
 }
 
-process.exitCode = main(process.argv.slice(2));
+await runHere(
+  command({
+    name: "release",
+    description:
+      "makes a release ready to be published, and installs and starts it as a stranger would",
+    options: { "--trial": "tells what is wrong with the tree and goes on, and runs no tests" },
+    notes: "Exit codes: 0 ready to be published, 1 something is not as it must be.",
+    run: ({ trial = false }) => release(trial),
+  }),
+);

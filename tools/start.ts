@@ -7,7 +7,9 @@ import { fileURLToPath } from "node:url";
 import type { Daemon } from "../src/app/daemon.ts";
 import { createLog, openStdout } from "../src/base/log.ts";
 import { formatProblem } from "../src/base/problem.ts";
+import { command } from "../src/programs/shell/command.ts";
 import { ignoreDebugger } from "./daemon-signals.ts";
+import { runHere } from "./process-terminal.ts";
 import { startSample } from "./sample.ts";
 
 /** The agent of agents/concierge.agent.json. */
@@ -15,18 +17,18 @@ const CONCIERGE = "236cd4fdff74c17d27aa23919b929553712401ad5cc44eab5071d2c574ea0
 
 const ROOT = new URL("../../", import.meta.url);
 
-async function main(): Promise<void> {
+async function start(): Promise<boolean> {
   const log = createLog("info", openStdout());
   const tell = (line: string) => console.error(line);
   const result = await startSample({ root: fileURLToPath(ROOT), env: process.env, log, tell });
   if (result.kind === "refused") {
     for (const problem of result.problems) console.error(formatProblem(problem));
     await log.flush();
-    process.exitCode = 1;
-    return;
+    return false;
   }
   stopOnSignal(result.daemon, result.close);
   console.error(invitation(result.daemon.port));
+  return true;
 }
 
 /** SIGHUP reloads, as it does with `agtpd`; the other two drain and end, as `agtpd stop` does. */
@@ -60,4 +62,10 @@ function invitation(port: number): string {
   return ["", "Try, in another terminal in this directory:", "", ...commands, ""].join("\n");
 }
 
-await main();
+await runHere(
+  command({
+    name: "start",
+    description: "serves the sample, a hotel with an order desk, until it is stopped",
+    run: start,
+  }),
+);

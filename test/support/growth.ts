@@ -23,7 +23,7 @@ export const NEARLY_LINEAR = 1.5;
 export async function growthOf(
   work: (size: number) => unknown,
   size: number,
-  wanted = NEARLY_LINEAR,
+  wanted: number = NEARLY_LINEAR,
 ): Promise<number> {
   let few = Number.POSITIVE_INFINITY;
   let many = Number.POSITIVE_INFINITY;
