@@ -163,7 +163,7 @@ async function importModule(path: string, context: ImportContext): Promise<Attem
 
 function slowWords(path: string, { root, timeoutMs }: ImportContext): string {
   const where = relativePath(root, path);
-  return `the top level of "${where}" waits for something: it has ${timeoutMs / 1000} s in all`;
+  return `the top level of "${where}" is not done yet: it has ${timeoutMs / 1000} s in all`;
 }
 
 /** The export that a module has called at its end. */

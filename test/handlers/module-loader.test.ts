@@ -212,7 +212,7 @@ describe("createModuleLoader, for modules that do not", () => {
       { files, references: ["waits.f"], importTimeoutMs: 1_000, slowAfterMs: 20 },
     ]);
     expect(waiting?.["told"]).toEqual([
-      'the top level of "waits.mjs" waits for something: it has 1 s in all',
+      'the top level of "waits.mjs" is not done yet: it has 1 s in all',
     ]);
   });
 
