@@ -47,7 +47,7 @@ export async function revokeContract(
   return endContract(parts, end, { call, exchange });
 }
 
-/** INSPECT `{target: "contract", synthesis_id}`; what is over can still be looked at. */
+/** INSPECT `{target: "contract", synthesis_id}`; ended contracts can still be inspected. */
 export function inspectContract(context: FloorContext, call: Call, exchange: ExchangeView): Answer {
   const contract = visibleContract(context, call, exchange);
   if ("kind" in contract) return contract;
@@ -74,7 +74,7 @@ export function inspectAttempt(
   return floorResult(call, { target: "rcns-attempt", ...attempt });
 }
 
-/** The contract that a call names, where the caller may look at it; or what to answer instead. */
+/** Finds the contract that a call names, or the refusal if there is none that the caller may see. */
 function visibleContract(
   { state }: FloorContext,
   call: Call,
@@ -86,12 +86,12 @@ function visibleContract(
   return forbidden("contract-forbidden", message);
 }
 
-/** The agent it is bound to, and those who see all: by their scope, or as people at the console. */
+/** True for the contract's agent, for holders of the scope that sees all, and for people at the console. */
 function mayLookAt({ agentId }: Contract, { caller, peer }: ExchangeView): boolean {
   return agentId === caller.agentId || seesAll(caller) || peer.operator !== undefined;
 }
 
-/** REVOKE `{target: "stale-contracts", mode?}`: what was made from recipes as they no longer are. */
+/** REVOKE `{target: "stale-contracts", mode?}`: contracts whose recipe has another version by now. */
 export async function sweepContracts(
   context: FloorContext,
   call: Call,
@@ -139,14 +139,14 @@ type Disposition = "unchanged" | "grandfathered" | "evicted";
 type Mode = "grandfather" | "invalidate";
 
 interface Sweep {
-  /** Of all contracts, as they are told. */
+  /** One entry a contract, as the response lists it. */
   readonly entries: readonly JsonRecord[];
   readonly staleCount: number;
-  /** The contracts that go. */
+  /** Contracts to evict. */
   readonly stale: readonly Contract[];
 }
 
-/** Looks at contracts, one a step. */
+/** Compares the contracts with their recipes, one a step. */
 function* sweepingOver(
   contracts: Iterable<Contract>,
   recipes: ReadonlyMap<string, Recipe>,

@@ -1,5 +1,5 @@
 /**
- * INSPECT: what this server recorded, for those whom `inspect_acl` lets see it. Targets `audit`,
+ * INSPECT: records of this server, for callers that `inspect_acl` admits. Targets `audit`,
  * `chain_head` and `lifecycle`. 400 without the parameter that the target needs · 401 and 403 by the
  * access list · 404 no such record · 410 a record that retention took away.   AGTP "INSPECT"
  */
@@ -30,13 +30,13 @@ import type { JournalRecord } from "../../state/journal/journal.ts";
 import { type FloorContext, inspectAttempt, inspectContract } from "./contracts.ts";
 
 const MAX_EVENTS = 1000;
-/** They take a millisecond or two. */
+/** So many are decoded at once, in a millisecond or two; more are decoded in steps. */
 const USUAL_EVENTS = 100;
 
 const ID = { type: "string", maxLength: 256 };
 const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
 
-/** Parameters of INSPECT; which of them a target needs is for the handler to say. */
+/** Parameters of INSPECT; the handler checks which of them a target needs. */
 export function inspectSchema({ inspections }: FloorContext): JsonSchema {
   return {
     type: "object",
@@ -101,7 +101,7 @@ async function inspectAudit(
   if (refusal !== undefined) return refusal;
   const found = { audit_id: auditId, jws };
   const result = { target: "audit", ...found, header, payload, issued_at: payload["issued_at"] };
-  // Chain inspectors that were there first look for both beside `result`.
+  // Older chain inspectors look for both beside `result`.
   return floorResult(call, result, 200, found);
 }
 
@@ -152,7 +152,7 @@ async function inspectLifecycle(
   });
 }
 
-/** Events as they are signed and what they say, an event a step. */
+/** Shows each event as its JWS and decoded, an event a step. */
 export function showEvents(records: readonly JournalRecord[]): Paced<readonly JsonRecord[]> {
   return mapPaced(records, ({ auditId, jws }) => {
     const { header, payload } = decodeJws(jws) ?? {};
@@ -161,8 +161,8 @@ export function showEvents(records: readonly JournalRecord[]): Paced<readonly Js
 }
 
 /**
- * The agent that is asked about, by id or name, else the caller itself; or why it may not be. A name is nobody's to
- * who is not shown its agent.
+ * Resolves the agent that is asked about, by id or name, else the caller itself; refuses who may not ask. A name
+ * stays unresolved for a caller that may not learn of its agent.
  */
 function subjectOf(context: FloorContext, call: Call, exchange: ExchangeView): string | Refusal {
   const policy = context.config.policies.identity;
@@ -184,7 +184,7 @@ function missing(parameter: "audit_id" | "agent_id"): Refusal {
 
 type Policy = Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
 
-/** 401: these modes know callers by their certificate alone. */
+/** 401 without a client certificate, unless the access list is public. */
 function refuseStranger({ peer, caller }: ExchangeView, policy: Policy): Refusal | undefined {
   const { inspectAcl } = policy;
   if (inspectAcl === "public" || caller.isCertified || operatorOf(peer, policy) !== undefined) {
@@ -195,7 +195,7 @@ function refuseStranger({ peer, caller }: ExchangeView, policy: Policy): Refusal
   return agentUnauthenticated(message, "acl-anonymous-blocked", { acl: inspectAcl });
 }
 
-/** 403: the record is about somebody else. */
+/** 403 if the record is about another agent. */
 function refuseSubject(
   { peer, caller }: ExchangeView,
   subject: unknown,

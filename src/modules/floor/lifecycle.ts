@@ -28,7 +28,7 @@ import { type FloorContext, revokeContract, sweepContracts } from "./contracts.t
 
 type Answer = Awaited<ReturnType<RouteHandler>>;
 
-/** Parameters of all five; that REVOKE of an agent says why is for the handler to ask. */
+/** Parameters of all five; the handler checks that REVOKE of an agent has a reason. */
 export function lifecycleSchema(
   method: LifecycleMethod,
   { revocations }: FloorContext,
@@ -38,7 +38,7 @@ export function lifecycleSchema(
     successor_agent_id: { type: "string", pattern: "^[0-9a-f]{64}$" },
     migration_deadline: { type: "string", format: "date-time" },
   };
-  // A contract or a session is revoked by these.
+  // They name a contract or a session to revoke.
   const named = { synthesis_id: text, session_id: text, mode: text };
   const isRevoke = method === "REVOKE";
   const others = ["contract", "stale-contracts", ...revocations.keys()];
@@ -58,7 +58,7 @@ export function lifecycleSchema(
   };
 }
 
-/** Answers one of the five. */
+/** Handles one of the five methods. */
 export async function changeLifecycle(
   context: FloorContext,
   method: LifecycleMethod,
@@ -72,7 +72,7 @@ export async function changeLifecycle(
   if (target === "stale-contracts") return sweepContracts(context, call, exchange);
   const revoke = context.revocations.get(String(target));
   if (revoke !== undefined) return revoke(call, exchange);
-  // An agent is not ended without one, as a contract may be.
+  // REVOKE of an agent needs a reason; of a contract it does not.
   if (method === "REVOKE" && call.input["reason"] === undefined) {
     return violationAt("/reason", "required", "is required");
   }
@@ -89,7 +89,7 @@ export async function changeLifecycle(
     call.log.warn({ method, code: refusal.code }, "a lifecycle change was refused");
     return refusal;
   }
-  // Said to nobody who may not decide: two names that are one agent's would say that there is one.
+  // Checked after authority: the answer would tell a stranger that both names are one agent's.
   if (isOfAnother(call, named, directory)) {
     return violationAt("/agent_id", "const", "must be the agent that the path names");
   }
@@ -132,7 +132,7 @@ function nameOf({ input, agentId }: Call, { path }: ExchangeView): string | unde
   return textIn((path === "/" ? undefined : agent) ?? written ?? agentId);
 }
 
-/** Tells whether the body names another agent: a change that cannot be undone must not be made to either of two. */
+/** True if the body names another agent than the path: an irreversible change must not pick one of two. */
 function isOfAnother({ input }: Call, named: string, directory: AgentDirectory): boolean {
   const { agent_id: written } = input;
   if (typeof written !== "string" || written === named) return false;
@@ -144,14 +144,14 @@ function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>>
   return { agent_id: agentId, name };
 }
 
-/** The caller's words about the change, and who it is. */
+/** The reason, actor and successor that the caller gives, with its own Agent-ID. */
 function eventDetails({ input, agentId }: Call): Readonly<Record<string, unknown>> {
   const { reason, actor, successor_agent_id, migration_deadline } = input;
   const said = { reason, actor, successor_agent_id, migration_deadline };
   return given({ ...said, actor_agent_id: agentId });
 }
 
-/** The agent that an event is about, what it says, and the request that brought it about. */
+/** The agent, the event's members, and the request that caused it. */
 interface LifecycleEventFacts {
   readonly call: Call;
   readonly exchange: ExchangeView;
@@ -159,7 +159,7 @@ interface LifecycleEventFacts {
   readonly extension: Readonly<Record<string, unknown>>;
 }
 
-/** The event is the next record of the chain of the agent that it is about; undefined: unwritten. */
+/** Appends the event to the chain of its agent; undefined if it could not be written. */
 async function recordEvent(
   { attributor, state: { ledger } }: FloorContext,
   { call, exchange, agent, extension }: LifecycleEventFacts,
@@ -185,7 +185,7 @@ async function recordEvent(
   try {
     await ledger.kept(draft);
   } catch (error) {
-    // The ledger has reported why.
+    // The ledger has logged the reason.
     if (!(error instanceof UnknownOutcomeError)) return undefined;
     exchange.markActed();
     throw new StoreUnavailableError("undecided", error);

@@ -1,4 +1,4 @@
-/** INSPECT and the lifecycle of agents: what reads or changes the state of this server.   AGTP "Method Floor" */
+/** INSPECT and the lifecycle methods of agents.   AGTP "Method Floor" */
 
 import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
 import type { Module } from "../../dispatch/module/module.ts";
@@ -33,7 +33,7 @@ export const floorModule: Module<Taking<"agents" | "policies">> = {
   },
 };
 
-/** The methods that change where an agent stands, by name. */
+/** The methods that change the status of an agent, by name. */
 function lifecycleMethods(context: FloorContext): ReadonlyMap<string, FloorMethod> {
   return new Map(
     FLOOR_GROUPS.lifecycle.map((method): [string, FloorMethod] => [
@@ -42,7 +42,7 @@ function lifecycleMethods(context: FloorContext): ReadonlyMap<string, FloorMetho
         inputSchema: lifecycleSchema(method, context),
         handler: (call, exchange) => changeLifecycle(context, method, call, exchange),
         takesCertificate: true,
-        // REVOKE takes the name of a session, which another node may have begun a moment ago.
+        // REVOKE may name a session that another node began a moment ago.
         looksUp: ["session_id"],
       },
     ]),

@@ -1,6 +1,6 @@
 /**
- * CONFIRM of an escalation: the decision is kept, its task goes on or does not, and an event in the
- * stream of the agent that escalated says who decided. Saying the same again answers the first
+ * CONFIRM of an escalation: keeps the decision, lets its task go on or not, and records the decision
+ * in the stream of the agent that escalated. The same decision again answers the first
  * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late · 422 an answer that
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
@@ -37,7 +37,7 @@ import {
 import type { EscalationRegister } from "../../state/registers/escalation-register.ts";
 
 /**
- * CONFIRM on "/": each kind of thing that waits for a decision is asked in turn; operators may be known
+ * CONFIRM on "/": asks each kind of confirmable for the id in turn; operators may be known
  * by their certificate alone. 404 nothing that waits has this id · 422 malformed.
  */
 export function confirmMethod(confirmables: () => readonly Confirmable[]): FloorMethod {
@@ -65,7 +65,7 @@ interface ConfirmEscalationOptions {
 
 type Answer = HandlerSuccess | Refusal;
 
-/** Escalations, as CONFIRM sees them. */
+/** The escalations that CONFIRM can decide. */
 export function confirmableEscalations(options: ConfirmEscalationOptions): Confirmable {
   return {
     confirm: async (confirmation, source) => {
@@ -140,7 +140,7 @@ function conflict(escalation: Escalation, { status }: Confirmation): Refusal {
   return decisionConflict(message, { escalation_id: escalationId, escalation_status: present });
 }
 
-/** An upstream is given one answer, and the first is the one that stands. */
+/** 409 for another answer to an upstream: the first one stands. */
 function otherAnswer(
   { escalationId, status, decision }: Escalation,
   { content }: Confirmation,
@@ -152,7 +152,7 @@ function otherAnswer(
   return decisionConflict(message, { escalation_id: escalationId, escalation_status: status });
 }
 
-/** The receipt of the decision that stands. */
+/** The receipt of the decision that was kept. */
 function receipt(call: Call, escalation: Escalation, more: object): HandlerSuccess {
   const { escalationId, taskId, decision } = escalation;
   const result = {
@@ -167,8 +167,8 @@ function receipt(call: Call, escalation: Escalation, more: object): HandlerSucce
 type WrittenAnswer = Pick<Confirmation, "status" | "content">;
 
 /**
- * The fault of an answer to an upstream's question, whose schema is a stranger's; undefined: none. Whatever tells of
- * the decision has the answer's digest, so an answer must have one.
+ * Checks an answer by the schema of the upstream's question, which is hostile input. The answer must have a digest,
+ * since records and notifications of the decision carry it.
  */
 function contentViolations(
   { approval }: Escalation,
@@ -181,7 +181,7 @@ function contentViolations(
   return found?.map(({ path, ...rest }) => ({ ...rest, path: `/content${path}` }));
 }
 
-/** The part of a decision that goes to the upstream. */
+/** The part of a decision that is sent to the upstream. */
 function answerContent(
   { approval }: Escalation,
   { status, content = {} }: WrittenAnswer,

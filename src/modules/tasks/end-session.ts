@@ -31,7 +31,7 @@ interface SessionEndOptions {
 
 type EndedSession = Pick<Suspension, "sessionId" | "agentId" | "state">;
 
-/** Releases what is not persistent. May be called again for what an earlier call left, or is about to leave. */
+/** Releases the session's contracts that are not persistent; idempotent. */
 export async function endSessionContracts(
   options: SessionEndOptions,
   { sessionId, agentId, state }: EndedSession,
@@ -73,7 +73,7 @@ export function endSessionHandler(options: EndSessionOptions): RouteHandler {
   };
 }
 
-/** The session, if it is the caller's to end. */
+/** Finds the session that the call names, if the caller may end it. */
 function sessionOf(
   { sessions, suspensions, policy }: EndSessionOptions,
   sessionId: string,
@@ -86,7 +86,7 @@ function sessionOf(
   return { sessionId, agentId, ...(tlsIdentity === undefined ? {} : { tlsIdentity }) };
 }
 
-/** INSPECT of a session: whose it is, how it stands, when it was last used. 400 without the id. */
+/** INSPECT of a session: its agent, status and last use. 400 without the id. */
 export function inspectSession({
   sessions,
   suspensions,

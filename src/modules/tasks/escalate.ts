@@ -33,7 +33,7 @@ interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
   isDisclosedTo(agentId: string): boolean;
   readonly escalations: Pick<EscalationRegister, "open" | "now">;
-  /** Names under which the operators are known, in lower case. */
+  /** Recipient names that stand for the operators, in lower case. */
   readonly operators: ReadonlySet<string>;
 }
 
@@ -69,7 +69,7 @@ export function escalateMethod(options: EscalateOptions): FloorMethod {
   return {
     inputSchema: ESCALATE_SCHEMA,
     handler: async (call, { caller: { agentId, document } }) => {
-      // Escalations are kept, and nobody whom this server does not know makes it write.
+      // An escalation is stored, and strangers must not cause writes.
       if (agentId === undefined || document === undefined) return unknownAgent();
       const now = options.escalations.now();
       const violations = violationsOf(call, now);
@@ -86,7 +86,7 @@ function unknownAgent(): Refusal {
   return authorizationRequired("credentials-missing", message);
 }
 
-/** Rules beyond the schema: either form is whole, and what is said is not too much. */
+/** Checks beyond the schema: either form is complete, the deadline is in the future, and the size is bounded. */
 function violationsOf(call: Call, now: number): readonly SchemaViolation[] {
   const { reason, context, decision_point: point, deadline } = call.input;
   const required = { task_id: taskOf(call), reason, context };
@@ -97,31 +97,31 @@ function violationsOf(call: Call, now: number): readonly SchemaViolation[] {
   ];
 }
 
-/** A parameter that is required beyond the schema. */
+/** Violation for a parameter that is absent, though the schema lets it be. */
 export function checkGiven([name, value]: readonly [string, unknown]): readonly SchemaViolation[] {
   if (value !== undefined) return [];
   return [{ path: `/${name}`, keyword: "required", message: "is required" }];
 }
 
-/** A moment or a duration, where one is given. */
+/** Violation for a value that is no future moment and no duration. */
 export function checkFuture(path: string, value: unknown, now: number): readonly SchemaViolation[] {
   if (value === undefined || (readMoment(value, now) ?? 0) > now) return [];
   return [{ path, keyword: "format", message: `must be in the future: ${MOMENT_FORMS}` }];
 }
 
-/** The parameter names the task that escalates; the header, which task it is done in. */
+/** The parameter takes precedence over the header, which names the task of the request itself. */
 function taskOf({ input, taskId }: Call): string | undefined {
   const named = input["task_id"] ?? taskId;
   return textIn(named);
 }
 
-/** The matter to decide; both forms may be given. */
+/** Merges both forms of the question to decide. */
 function askedIn({ input: { context, decision_point: point } }: Call): unknown {
   if (point === undefined) return context;
   return context === undefined ? point : { decision_point: point, context };
 }
 
-/** The Agent-ID of the recipient, known by that alone to a caller that is not shown it; undefined: the operators. */
+/** Resolves the recipient; a caller that may not learn of agents has to give an Agent-ID. Undefined: the operators. */
 function readRecipient(
   { directory, isDisclosedTo, operators }: EscalateOptions,
   { input: { recipient } }: Call,

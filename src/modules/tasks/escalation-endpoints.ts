@@ -89,7 +89,7 @@ function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
       .list()
       .filter((one) => maySee(one, exchange, policy))
       .filter((one) => status === "all" || isWanted(one.status, status))
-      // Ids sort as they were made, on whichever node.
+      // Ids sort by creation time, across nodes.
       .toSorted((one, other) => (one.escalationId < other.escalationId ? 1 : -1));
     const isFurther = ({ escalationId }: Escalation): boolean =>
       typeof after !== "string" || escalationId < after;
@@ -99,16 +99,16 @@ function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
     return floorResult(call, {
       escalations: shown.map(escalationView),
       ...{ count: shown.length, total: seen.length },
-      // Older than the last one shown, where there are any.
+      // The cursor for older entries, if there are any.
       ...given({ next }),
     });
   };
 }
 
-/** Characters of JSON in one answer, which is written at once: the contexts of a page may be 128 MB. */
+/** JSON characters of one answer, which is encoded in one turn: a page's contexts could be 128 MB. */
 const MOST_CHARACTERS = 524_288;
 
-/** As many as one answer has room for, and one at least. */
+/** The first escalations that fit into one answer; at least one. */
 function fitting(escalations: readonly Escalation[]): readonly Escalation[] {
   let room = MOST_CHARACTERS;
   const end = escalations.findIndex(({ context }, at) => {
@@ -130,7 +130,7 @@ function readHandler({ escalations, policy }: EscalationEndpointOptions): RouteH
   };
 }
 
-/** 404 for an escalation that is not there, or does not concern the caller. */
+/** Finds an escalation; 404 if there is none that the caller may see. */
 function findSeen(
   { escalations, policy }: Pick<EscalationEndpointOptions, "escalations" | "policy">,
   id: unknown,
@@ -141,10 +141,10 @@ function findSeen(
   return notFound("record-not-found", "no escalation that concerns the caller has this id");
 }
 
-/** As many as one query looks through. */
+/** The most that one query searches. */
 const MAX_ENTRIES = 500;
 
-/** Escalations for QUERY: a caller's own and those sent to it; all of them for operators. */
+/** Escalations for QUERY: those that the caller raised or received; operators find all. */
 export function escalationSource({
   escalations,
   policy,

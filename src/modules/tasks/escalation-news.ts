@@ -1,8 +1,8 @@
 /**
- * Tells people of escalations, where the operator has named an endpoint for it: that somebody is
- * asked, and what became of it. Each escalation remembers what people were told of it last, so that
- * what a crash or a full outbox has kept from them is told at the next start, or a little later. An
- * escalation is in the queue whether people hear of it or not.
+ * Notifies people of escalations over the webhook that the operator configured, when one is opened and
+ * when it is decided or expires. Each escalation keeps the id of its last notification, so one that
+ * a crash or a full outbox prevented is sent at the next start or sweep. An escalation is in the queue
+ * whether its notification is sent or not.
  */
 import type { WebhookQueue } from "../../dispatch/module/webhook-queue.ts";
 import { type Escalation, escalationView } from "../../state/registers/escalation.ts";
@@ -11,19 +11,19 @@ import { isStoreUnavailable } from "../../state/store-fault.ts";
 
 interface NewsOptions {
   readonly escalations: Pick<EscalationRegister, "list" | "told">;
-  /** Undefined: nobody is told. */
+  /** Undefined: no notification is sent. */
   readonly queue: WebhookQueue | undefined;
   readonly url: string | undefined;
   readonly serverId: string;
-  /** Hears once that there are some that cannot be told now, until all of them are. */
+  /** Called once when notifications start to fail, and again only after all of them went out. */
   onUntold(error: unknown, count: number): void;
 }
 
-/** The time during which people can be told that an escalation is over. */
+/** The end of an escalation is not told later than this after it. */
 const CLOSED_NEWS_MS = 24 * 3_600_000;
 
 interface News {
-  /** The outbox takes nothing twice under one id. */
+  /** The outbox drops a second notification with the same id. */
   readonly id: string;
   readonly type: "escalation.opened" | "escalation.decided" | "escalation.expired";
   readonly expiresAt: number;
@@ -35,20 +35,20 @@ interface Fault {
 
 export class EscalationNews {
   readonly #options: NewsOptions;
-  /** Somebody has heard that some cannot be told. */
+  /** True once `onUntold` was called for failures that last. */
   #isBehind = false;
 
   constructor(options: NewsOptions) {
     this.#options = options;
   }
 
-  /** Tells how an escalation stands, unless that was told. Never rejects. */
+  /** Notifies people of an escalation's current state, once. Never rejects. */
   async tell(escalation: Escalation): Promise<void> {
     const fault = await this.#tell(escalation);
     if (fault !== undefined) this.#fallBehind([fault]);
   }
 
-  /** Tells whatever was not told, the oldest first. */
+  /** Sends every notification that is missing, the oldest first. */
   async catchUp(): Promise<void> {
     const { queue, url, escalations } = this.#options;
     if (queue === undefined || url === undefined) return;
@@ -68,7 +68,7 @@ export class EscalationNews {
     this.#options.onUntold(first.error, faults.length);
   }
 
-  /** Undefined: there is no more to tell, or the store fails, which is said elsewhere. */
+  /** Returns no fault where nothing is left to send, or the store fails, which is logged elsewhere. */
   async #tell(escalation: Escalation): Promise<Fault | undefined> {
     const { queue, url, serverId, escalations } = this.#options;
     if (queue === undefined || url === undefined) return undefined;
@@ -89,7 +89,7 @@ export class EscalationNews {
   }
 }
 
-/** All that there is to tell of an escalation as it stands. */
+/** The notification for an escalation's current state. */
 function newsOf({ escalationId, status, decision, deadlineAt }: Escalation): News {
   if (status === "expired") {
     const id = `${escalationId}.escalation.expired`;

@@ -1,6 +1,6 @@
 /**
- * The floor methods about what waits: ESCALATE and CONFIRM with the queue of escalations, SUSPEND
- * and RESUME of sessions; and the clock that closes what nobody came back to.
+ * The floor methods of paused work: ESCALATE and CONFIRM with the queue of escalations, SUSPEND
+ * and RESUME of sessions; and the timer that closes those that expired.
  * AGTP "ESCALATE", "CONFIRM", "SUSPEND"
  */
 
@@ -25,7 +25,7 @@ import {
 import { EscalationNews } from "./escalation-news.ts";
 import { releaseContract, resumeEndpoint, suspendMethod } from "./suspend.ts";
 
-/** The delay after which something is closed whose time is over; callers see it closed at once. */
+/** The interval of sweeps; callers see an expired entry as closed at once. */
 const SWEEP_MS = 30_000;
 
 interface TasksSections extends Taking<"agents" | "policies" | "server"> {
@@ -85,7 +85,7 @@ export const tasksModule: Module<TasksSections> = {
   },
 };
 
-/** Closes what is over its time, and tells people what they have not been told. */
+/** Closes expired escalations and suspensions, and sends missing notifications. */
 function closing(
   context: TasksContext,
   contracts: Parameters<typeof endSessionContracts>[0],
@@ -98,7 +98,7 @@ function closing(
   );
   let timer: NodeJS.Timeout | undefined;
   let untell: (() => void) | undefined;
-  /** It never closes twice at once. */
+  /** Sweeps run one after the other. */
   let running = Promise.resolve();
   return {
     start: () => {
@@ -134,7 +134,7 @@ function closing(
   };
 }
 
-/** The names by which an agent may call the people behind this server. */
+/** The recipient names that stand for the operators, in lower case. */
 function operatorNames({ server }: TasksSections): ReadonlySet<string> {
   const named = [server.operator, server.contact].flatMap((name) => name ?? []);
   return new Set(["operators", "operator", "human", ...named].map((name) => name.toLowerCase()));

@@ -1,13 +1,13 @@
 /**
- * Tells whose a session is: of the agent, over the certificate that it was used with. Certificates are
- * renewed, and one that names the agent is as good; a header alone is not the agent that came with one.
+ * Decides who owns a session: its agent, with the certificate that it was used with. Certificates are
+ * renewed, so any that names the agent will do; an Agent-ID header alone will not do for a certified session.
  * AGTP "Sessions"
  */
 import { sessionHolderOf } from "../../dispatch/caller/own-matter.ts";
 import type { ExchangeView } from "../../dispatch/routes/route.ts";
 import type { HaltedSession } from "../../state/registers/suspension-register.ts";
 
-/** True if a session is the asker's own. */
+/** True if the session belongs to the caller. */
 export function isOwnSession(
   {
     agentId,

@@ -39,13 +39,13 @@ interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
   readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf" | "now">;
   readonly releaseContract: RouteHandler;
-  /** True if RESUME is admitted here: nothing is halted that cannot go on. */
+  /** True if policy admits RESUME; otherwise sessions are not suspended, since none could go on. */
   readonly canResume: boolean;
 }
 
 const TEXT = { type: "string", minLength: 1, maxLength: 1024 };
 
-/** Parameters of both; a contract is let go of for any reason. */
+/** Parameters of both targets; releasing a contract needs no reason. */
 const SUSPEND_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -83,7 +83,7 @@ async function suspendSession(
   if (violations.length > 0) return schemaViolation(violations);
   const { caller } = exchange;
   const { agentId, document } = caller;
-  // Sessions are kept, and nobody whom this server does not know makes it write.
+  // A suspension is stored, and strangers must not cause writes.
   if (agentId === undefined || document === undefined) return unknownAgent("suspended for");
   const sessionId = String(sessionOf(call));
   const tlsIdentity = sessionHolderOf(exchange);
@@ -110,7 +110,7 @@ async function suspendSession(
   }
 }
 
-/** The parameter, else the session that the request is made in. */
+/** The session that the parameter names, else the one of the request. */
 function sessionOf({ input, sessionId }: Call): unknown {
   return input["session_id"] ?? sessionId;
 }
@@ -127,13 +127,13 @@ function violationsOf(call: Call, now: number): readonly SchemaViolation[] {
   ];
 }
 
-/** 262: `what` is done for agents that this server knows. */
+/** 262: `what` needs an agent that this server knows. */
 function unknownAgent(what: string): Refusal {
   const message = `sessions are ${what} agents that this server knows`;
   return authorizationRequired("credentials-missing", message);
 }
 
-/** Another's session is as good as none. */
+/** 404 for another agent's session too, so that nobody learns of it. */
 function notFoundHere(): Refusal {
   return notFound("record-not-found", "this agent has no session with this session_id");
 }
@@ -150,7 +150,7 @@ function receipt(call: Call, suspension: Suspension, nonce: string): HandlerSucc
     resume_by: new Date(resumeBy).toISOString(),
     resume: { method: "RESUME", path: "/" },
   };
-  // The nonce is kept nowhere, not even for whoever asks again under the same Idempotency-Key.
+  // The nonce is not stored, not even for a retry with the same Idempotency-Key.
   return { ...floorResult(call, result), headers: { "Cache-Control": "no-store" } };
 }
 
