@@ -262,7 +262,21 @@ function compileRedirects(
     return found.length === 0;
   });
   const hasPath = ({ fromPath }: Redirect): number => Number(fromPath !== undefined);
-  return { redirects: kept.toSorted((a, b) => hasPath(b) - hasPath(a)), problems };
+  const ordered = kept.toSorted((a, b) => hasPath(b) - hasPath(a));
+  for (const redirect of ordered) {
+    const first = ordered.find((other) => takesAllOf(other, redirect)) ?? redirect;
+    if (first === redirect) continue;
+    const key = `policies.methods.redirects[${redirects.indexOf(redirect)}]`;
+    const message = `is never reached: redirects[${redirects.indexOf(first)}] applies to the same requests first`;
+    problems.push({ file: rules.file, key, message, severity: "warning" });
+  }
+  return { redirects: ordered, problems };
+}
+
+/** Also of itself. A parameter stands for every value, thus for a parameter as well. */
+function takesAllOf(one: Redirect, other: Redirect): boolean {
+  if (one.fromMethod !== other.fromMethod) return false;
+  return redirectTarget(one, other.fromPath ?? "") !== undefined;
 }
 
 function checkRedirect(redirect: Redirect, key: string, rules: RedirectRules): Problem[] {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { given } from "../../../src/base/json-value.ts";
 import { formatProblem, isError } from "../../../src/base/problem.ts";
 import { compilePolicy, makePolicy } from "../../support/policy.ts";
 
@@ -122,6 +123,36 @@ describe("compileMethodPolicy", () => {
       ],
     });
     expect(policy.redirectsFor("/room")).toEqual({ BOOK: "RESERVE" });
+  });
+
+  it("warns of a redirect whose requests are all taken by another", () => {
+    const book = (fromPath?: string) => ({
+      fromMethod: "BOOK",
+      toMethod: "RESERVE",
+      ...given({ fromPath }),
+    });
+    const redirects = [
+      ...[book(), book("/room"), book("/rooms/{id}"), book("/rooms/7"), book("/rooms/{room}")],
+      ...[book("/room"), { fromMethod: "BOOK", toMethod: "CANCEL" }, book("/rooms/{id}/beds")],
+      ...[
+        { fromMethod: "AUDIT", toMethod: "QUERY" },
+        { ...book("/a"), toMethod: "ZAP" },
+      ],
+    ];
+    const { policy, problems } = compilePolicy({ redirects });
+    expect(problems.filter(({ message }) => message.startsWith("is never reached"))).toEqual(
+      [
+        [3, 2],
+        [4, 2],
+        [5, 1],
+        [6, 0],
+      ].map(([never, first]) => ({
+        ...{ file: "agtp-server.toml", key: `policies.methods.redirects[${never}]` },
+        message: `is never reached: redirects[${first}] applies to the same requests first`,
+        severity: "warning",
+      })),
+    );
+    expect(policy.redirect("BOOK", "/elsewhere")?.method).toBe("RESERVE");
   });
 
   it("refuses a target path that needs a parameter nobody gives", () => {
