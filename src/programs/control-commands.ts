@@ -188,17 +188,17 @@ export async function askDaemon(
   { directory }: Pick<Terminal, "directory">,
 ): Promise<JsonRecord> {
   const file = resolve(directory, config);
-  // Its daemon would be another one: that of the directory above.
+  // Its daemon would be another one: that of the directory above, or of another file.
   if (findDirectoryFault(file) === undefined) {
     throw new FileProblems([{ file: config, key: "", message: "must be a file, is a directory" }]);
+  }
+  if (!existsSync(file)) {
+    const hint = "--config FILE names the deployment";
+    throw new FileProblems([{ file: config, key: "", message: "does not exist", hint }]);
   }
   const path = controlPath(dirname(file));
   const question = JSON.stringify({ command, options });
   const line = await askControl(path, question).catch((error: unknown) => {
-    if (!existsSync(file)) {
-      const hint = "--config FILE names the deployment";
-      throw new FileProblems([{ file: config, key: "", message: "does not exist", hint }]);
-    }
     throw new CommandRefusal(describe(error, config, findHolder(stateDirectory(dirname(file)))));
   });
   const answer = parseRecord(line) ?? {};

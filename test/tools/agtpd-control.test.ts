@@ -151,16 +151,20 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(again.err).toContain(REMEDY);
   });
 
-  it("tells a configuration that is not there from a daemon that does not run", async () => {
-    const { directory } = deployed();
-    const config = join(directory, "none.toml");
-    for (const command of ["status", "nodes", "reload", "stop", "login", "passkeys"]) {
-      const { exitCode, err } = await runCommand([command, "--config", config], directory);
-      expect([command, exitCode]).toEqual([command, 2]);
-      expect(err).toBe(
-        `agtpd ${command}: ${config}: does not exist (--config FILE names the deployment)\n`,
-      );
+  it("asks nobody where the configuration is not there, also not the daemon beside it", async () => {
+    const deployment = deployed();
+    const { child } = await startProgram(deployment.configPath);
+    for (const { directory } of [deployment, deployed()]) {
+      const config = join(directory, "none.toml");
+      for (const command of ["status", "nodes", "reload", "stop", "login", "passkeys"]) {
+        const { exitCode, err } = await runCommand([command, "--config", config], directory);
+        expect([command, exitCode]).toEqual([command, 2]);
+        expect(err).toBe(
+          `agtpd ${command}: ${config}: does not exist (--config FILE names the deployment)\n`,
+        );
+      }
     }
+    expect(child.exitCode).toBeNull();
   });
 
   it("asks nobody where the configuration is a directory, also not the daemon beside it", async () => {
