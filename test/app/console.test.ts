@@ -345,6 +345,33 @@ describe("a change", () => {
     expect(daemon.log.filter(({ level }) => level === "error")).toEqual([]);
   });
 
+  it("is refused where it has a member that it would be made without", async () => {
+    const daemon = await open();
+    const id = await waiting(daemon);
+    const operator = await daemon.signIn();
+    const input = { room: "7" };
+    for (const [path, body, misspelled] of [
+      [`approvals/${id}`, { decision: "accepted" }, "reson"],
+      [`agents/${ALMA}`, { action: "suspend" }, "decision"],
+      ["contracts/none", { action: "withdraw" }, "Reason"],
+      ["try/RESERVE/rooms/%7Broom%7D", { agent_id: ALMA, input }, "escalation-id"],
+      ["upstreams/none/none", { action: "accept" }, "content"],
+      ["passkeys/challenge", { for: "registration" }, "person"],
+      ["passkeys", { name: "desk" }, "person"],
+      ["passkeys/none", { action: "remove" }, "name"],
+    ] as const) {
+      const message = new RegExp(`^"${misspelled}" is none of ${Object.keys(body)[0]}, `);
+      expect(await operator.post(`/api/${path}`, { ...body, [misspelled]: "x" })).toMatchObject({
+        status: 422,
+        body: { error: { code: "malformed", message: expect.stringMatching(message) } },
+      });
+    }
+    expect((await operator.get(`/api/approvals/${id}`)).body.escalation.status).toBe(
+      "pending_review",
+    );
+    expect((await operator.get(`/api/agents/${ALMA}`)).body.agent.status).toBe("active");
+  });
+
   it("is a decision in the person's name, and the call runs once", async () => {
     const daemon = await open();
     const id = await waiting(daemon);

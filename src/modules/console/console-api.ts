@@ -3,7 +3,14 @@
  * AGTP in the person's name: it passes the gates, and its record names the person.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { isRecord, type JsonRecord, parseJson, recordIn } from "../../base/json-value.ts";
+import {
+  given,
+  isRecord,
+  type JsonRecord,
+  parseJson,
+  quoteValue,
+  recordIn,
+} from "../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../base/nesting.ts";
 import { ANONYMOUS } from "../../dispatch/caller/caller.ts";
 import type { ActAs } from "../../dispatch/handling/acting.ts";
@@ -33,6 +40,8 @@ export interface ApiRequest {
 export interface ApiRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
+  /** The members of a change; undefined: it is refused whatever it has. */
+  readonly members?: readonly string[];
   /** Answers with an object, whose members may be rows. */
   answer(request: ApiRequest): object | Promise<object>;
 }
@@ -45,9 +54,13 @@ export function get(path: string, answer: ApiRoute["answer"]): ApiRoute {
   return { method: "GET", path, answer };
 }
 
-/** A route that changes something. */
-export function post(path: string, answer: ApiRoute["answer"]): ApiRoute {
-  return { method: "POST", path, answer };
+/** A route that changes something, as an object of these members asks for. */
+export function post(
+  path: string,
+  members: readonly string[] | undefined,
+  answer: ApiRoute["answer"],
+): ApiRoute {
+  return { method: "POST", path, answer, ...given({ members }) };
 }
 
 /** A route that holds streams open until it is closed. */
@@ -83,6 +96,7 @@ function addRoute(
     handler: async (request, reply) => {
       const signedIn = admit(request, isChange);
       const body = isChange ? readBody(request) : {};
+      refuseUnknown(body, route);
       await sessions.touch(signedIn.token);
       const { params } = request;
       const query = queryOf(request);
@@ -120,6 +134,14 @@ function readBody({ body, headers }: FastifyRequest): JsonRecord {
   const [lost] = findLost(Buffer.from(json), value) ?? [];
   if (lost !== undefined) throw malformed(`${lost.path}: ${lost.message}`);
   return value;
+}
+
+/** What is misspelled would be left out of the change. */
+function refuseUnknown(body: JsonRecord, { members }: ApiRoute): void {
+  if (members === undefined) return;
+  const unknown = Object.keys(body).find((name) => !members.includes(name));
+  if (unknown === undefined) return;
+  throw malformed(`${quoteValue(unknown)} is none of ${members.join(", ")}`);
 }
 
 async function actFor(

@@ -183,7 +183,7 @@ function unserved(name: string): readonly ApiRoute[] {
   };
   return ["", "/*"].flatMap((rest) => [
     get(`/${name}${rest}`, answer),
-    post(`/${name}${rest}`, answer),
+    post(`/${name}${rest}`, undefined, answer),
   ]);
 }
 

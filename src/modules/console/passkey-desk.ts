@@ -73,7 +73,8 @@ function answerDigest(name: string, value: unknown): string {
   return `sha256:${hash("sha256", text)}`;
 }
 
-const ANSWERS = ["content", "resume_value"] as const;
+/** The members of an answer. */
+export const ANSWERS = ["content", "resume_value"] as const;
 
 /** The answer that a decision brings. @throws ConsoleFault */
 export function answerIn(body: JsonRecord): JsonRecord {

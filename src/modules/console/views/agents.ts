@@ -34,7 +34,7 @@ export function agentRoutes(parts: Sources): readonly ApiRoute[] {
       const view = viewOf(parts, agent, await headsOf(parts, [agent]));
       return { agent: { ...view, description, document, file }, events };
     }),
-    post("/agents/:id", async ({ params, body, act }) => {
+    post("/agents/:id", ["action", "reason"], async ({ params, body, act }) => {
       const { agentId } = find(parts, params["id"]);
       const method = METHODS[textIn(body, "action", Object.keys(METHODS))] ?? "";
       return act(method, { agent_id: agentId, ...reasonIn(body) });

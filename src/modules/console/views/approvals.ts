@@ -9,7 +9,7 @@ import {
 } from "../../../state/registers/escalation.ts";
 import { type ApiRoute, get, post, reasonIn, textIn } from "../console-api.ts";
 import { found } from "../console-fault.ts";
-import { answerIn, confirmSigned } from "../passkey-desk.ts";
+import { ANSWERS, answerIn, confirmSigned } from "../passkey-desk.ts";
 import type { Role } from "../person.ts";
 import { Rows } from "../rows.ts";
 import type { Sources } from "./sources.ts";
@@ -23,7 +23,7 @@ export function approvalRoutes(parts: Sources): readonly ApiRoute[] {
     get("/approvals/:id", ({ signedIn, params }) =>
       show(parts, find(parts, params["id"]), signedIn.person.role),
     ),
-    post("/approvals/:id", async (request) => {
+    post("/approvals/:id", ["decision", "reason", ...ANSWERS, "assertion"], async (request) => {
       const { params, body } = request;
       const escalation = find(parts, params["id"]);
       const status = textIn(body, "decision", VERDICTS) as Verdict;

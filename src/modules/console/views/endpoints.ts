@@ -66,7 +66,7 @@ function viewOf({ method, path, tier, definition }: RegisteredRoute): Endpoint {
 export function contractRoutes({ state: { contracts } }: Sources): readonly ApiRoute[] {
   return [
     get("/contracts", () => ({ contracts: new Rows(contracts.eachOpen(), contractView) })),
-    post("/contracts/:id", async ({ params, body, act }) => {
+    post("/contracts/:id", ["action", "reason"], async ({ params, body, act }) => {
       textIn(body, "action", ["withdraw"]);
       const contract = found(contracts.find(params["id"] ?? ""), "contract");
       const named = { target: "contract", synthesis_id: contract.synthesisId };
@@ -105,7 +105,7 @@ export function tryRoutes(parts: Sources): readonly ApiRoute[] {
       const { definition, path } = namedEndpoint(parts.served(), params);
       return { input: sampleOf(definition.inputSchema, path), agents: speakersOf(parts) };
     }),
-    post("/try/:method/*", (request) =>
+    post("/try/:method/*", ["agent_id", "input", "escalation_id"], (request) =>
       tryOut(parts, namedEndpoint(parts.served(), request.params), request),
     ),
   ];

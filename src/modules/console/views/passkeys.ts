@@ -5,6 +5,7 @@ import { VERDICTS, type Verdict } from "../../../state/registers/escalation.ts";
 import { type ApiRequest, type ApiRoute, get, post, textIn } from "../console-api.ts";
 import { ConsoleFault, found, malformed } from "../console-fault.ts";
 import {
+  ANSWERS,
   answerIn,
   type PasskeyDesk,
   signatureIn,
@@ -16,6 +17,8 @@ import { operatorOfPerson } from "../person.ts";
 import type { Sources } from "./sources.ts";
 
 const MAX_NAME = 64;
+/** The members that name what is signed. */
+const SUBJECT = ["for", "passkey_id", "escalation_id", "decision", ...ANSWERS];
 const ADDITION: JsonRecord = { purpose: "another passkey" };
 
 function removal(id: string): JsonRecord {
@@ -30,9 +33,9 @@ export function passkeyRoutes(parts: Sources): readonly ApiRoute[] {
       passkeys: desk.passkeys.ofOwner(person.id).map(viewOf),
       ...placeOf(desk),
     })),
-    post("/passkeys/challenge", (request) => challenge(parts, request)),
-    post("/passkeys", (request) => register(parts, request)),
-    post("/passkeys/:id", (request) => remove(parts, request)),
+    post("/passkeys/challenge", SUBJECT, (request) => challenge(parts, request)),
+    post("/passkeys", ["name", "registration", "assertion"], (request) => register(parts, request)),
+    post("/passkeys/:id", ["action", "assertion"], (request) => remove(parts, request)),
   ];
 }
 

@@ -22,7 +22,7 @@ export function upstreamRoutes(parts: Sources): readonly ApiRoute[] {
       const processes = (parts.processes?.health ?? []).map(processView);
       return { http: httpUpstreams(parts), mcp: mcpUpstreams(parts), agents, processes };
     }),
-    post("/upstreams/:server/:tool", async (request) => {
+    post("/upstreams/:server/:tool", ["action", "reason", "assertion"], async (request) => {
       const { params, body } = request;
       const status = VERDICTS[textIn(body, "action", Object.keys(VERDICTS))] ?? "rejected";
       const change = waitingChanges(parts).get(toolName(params["server"], params["tool"]));
