@@ -4,6 +4,7 @@
  * access list · 404 no such record · 410 a record that retention took away.   AGTP "INSPECT"
  */
 
+import { FairSlots } from "../../base/fair-shares.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
@@ -27,11 +28,14 @@ import { isSha256 } from "../../identity/identifiers.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { JournalRecord } from "../../state/journal/journal.ts";
+import type { Ledger } from "../../state/records/ledger.ts";
 import { type FloorContext, inspectAttempt, inspectContract } from "./contracts.ts";
 
 const MAX_EVENTS = 1000;
 /** So many are decoded at once, in a millisecond or two; more are decoded in steps. */
 const USUAL_EVENTS = 100;
+/** An Audit-ID that no record has is looked for in every segment of the journal. */
+const MAX_LOOK_UPS = 4;
 
 const ID = { type: "string", maxLength: 256 };
 const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
@@ -57,12 +61,14 @@ export function inspectSchema({ inspections }: FloorContext): JsonSchema {
 
 /** The handler of INSPECT on "/". */
 export function inspectHandler(context: FloorContext): RouteHandler {
+  const { config, state } = context;
+  const records = { config, ledger: state.ledger, lookUps: new FairSlots(MAX_LOOK_UPS) };
   return (call, exchange) => {
     const other = context.inspections.get(String(call.input["target"]));
     if (other !== undefined) return other(call, exchange);
     switch (call.input["target"]) {
       case "audit":
-        return inspectAudit(context, call, exchange);
+        return inspectAudit(records, call, exchange);
       case "chain_head":
         return inspectChainHead(context, call, exchange);
       case "lifecycle":
@@ -75,8 +81,13 @@ export function inspectHandler(context: FloorContext): RouteHandler {
   };
 }
 
+interface AuditParts extends Pick<FloorContext, "config"> {
+  readonly ledger: Pick<Ledger, "find" | "whereCut">;
+  readonly lookUps: FairSlots;
+}
+
 async function inspectAudit(
-  { config, state: { ledger } }: FloorContext,
+  { config, ledger, lookUps }: AuditParts,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
@@ -89,10 +100,10 @@ async function inspectAudit(
   const policy = config.policies.identity;
   const anonymous = refuseStranger(exchange, policy);
   if (anonymous !== undefined) return anonymous;
-  const jws = await ledger.find(auditId);
+  const leave = await lookUps.take(payerOf(exchange).key, call.signal);
+  const { jws, where } = await look(ledger, auditId).finally(leave);
   const decoded = jws === undefined ? undefined : decodeJws(jws);
   if (decoded === undefined) {
-    const where = await ledger.whereCut(auditId);
     if (where !== undefined) return recordGone(where);
     return notFound("record-not-found", "no record has this Audit-ID");
   }
@@ -103,6 +114,12 @@ async function inspectAudit(
   const result = { target: "audit", ...found, header, payload, issued_at: payload["issued_at"] };
   // Older chain inspectors look for both beside `result`.
   return floorResult(call, result, 200, found);
+}
+
+/** A record, or where it went. */
+async function look(ledger: AuditParts["ledger"], auditId: string) {
+  const jws = await ledger.find(auditId);
+  return { jws, where: jws === undefined ? await ledger.whereCut(auditId) : undefined };
 }
 
 async function inspectChainHead(

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import type { Peer } from "../../../src/dispatch/caller/peer.ts";
 import { showEvents } from "../../../src/modules/floor/inspect.ts";
@@ -48,6 +49,21 @@ function answerOf({ status, body }: TestReply): unknown {
 }
 
 const PUBLIC = files("public");
+
+/** Look-ups that end when a test says so. */
+class HeldJournal extends BreakableJournal {
+  readonly asked: (() => void)[] = [];
+
+  override find(): Promise<string | undefined> {
+    return new Promise((resolve) => this.asked.push(() => resolve(undefined)));
+  }
+}
+
+/** As many as `count` look-ups, or those that there are once nothing else is under way. */
+async function heldLookUps({ asked }: HeldJournal, count: number): Promise<number> {
+  for (let turns = 0; turns < 100 && asked.length < count; turns += 1) await nextTurn();
+  return asked.length;
+}
 
 // AGTP "INSPECT"
 describe("INSPECT", () => {
@@ -304,5 +320,24 @@ describe("inspect_acl", () => {
     }
     const missing = { target: "audit", audit_id: sha256(auditId) };
     expect((await inspect(server, missing)).status).toBe(401);
+  });
+
+  // docs/limits.md "Slices": each is a walk through all segments where no record has the id.
+  it("looks for few records at once, and for no caller more than half of them", async () => {
+    const journal = new HeldJournal();
+    const server = await openServer(PUBLIC, { state: await openBreakableState(journal) });
+    const ask = (number: number, agent: string): Promise<TestReply> => {
+      const question = { target: "audit", audit_id: sha256(`${agent} ${number}`) };
+      return inspect(server, question, { "Agent-ID": agent });
+    };
+    const answers = [1, 2, 3, 4, 5].map((number) => ask(number, ALICE));
+    expect(await heldLookUps(journal, 3)).toBe(2);
+    answers.push(...[1, 2, 3].map((number) => ask(number, BOB)));
+    expect(await heldLookUps(journal, 5)).toBe(4);
+    for (let ended = 0; ended < answers.length; ended += 1) {
+      await heldLookUps(journal, ended + 1);
+      journal.asked[ended]?.();
+    }
+    for (const answer of answers) expect((await answer).status).toBe(404);
   });
 });
