@@ -58,7 +58,10 @@ export function findLocationFault(location: PostgresLocation): LocationFault | u
   return makePool(location).fault;
 }
 
-function readLocation({ url, ca }: PostgresLocation) {
+function readLocation({ url, schema, ca }: PostgresLocation) {
+  if (schema.startsWith("pg_")) {
+    return faulty("schema", 'starts with "pg_", as the server\'s own schemas alone do');
+  }
   const [beforeQuery = "", query = ""] = url.split("?", 2);
   if (!PROTOCOLS.some((protocol) => beforeQuery.startsWith(`${protocol}//`))) {
     return faulty("url", 'must start with "postgres://"');

@@ -49,6 +49,18 @@ describe("the location of a PostgreSQL that is several", () => {
   });
 });
 
+describe("the schema of a PostgreSQL", () => {
+  it("is a problem where its name is of those that the server keeps for itself", () => {
+    const faultOf = (schema: string) =>
+      findLocationFault({ url: "postgres://agtp@db.example/agtp", schema });
+    expect(faultOf("pg_agtp")).toEqual({
+      key: "schema",
+      message: 'starts with "pg_", as the server\'s own schemas alone do',
+    });
+    expect(faultOf("pgagtp")).toBeUndefined();
+  });
+});
+
 describeWithPostgres("opening a store in PostgreSQL", () => {
   it("makes the schema once, and finds it again", async () => {
     const url = await postgres().makeDatabase();
