@@ -233,6 +233,17 @@ describe("one run", () => {
     });
   });
 
+  it("was executed for longer than the limit that it breached, whatever the clock says", async () => {
+    const server = await openRuns({ now: () => 1_760_000_000_000 });
+    const runId = await server.run("conformance-delay", {
+      ...LONG,
+      configurable: { runTimeoutMs: 1000 },
+    });
+    await server.until(runId, "failed");
+    const breach = (await server.events(runId)).find(({ type }) => type === "cap.breached");
+    expect(breach?.payload["observed"]).toBeGreaterThan(1000);
+  });
+
   it("executes no more nodes than the caller allows", async () => {
     const server = await openRuns();
     const configurable = { recursionLimit: 2 };
