@@ -6,6 +6,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERSION } from "../../../base/version.ts";
 import type { OpenwopConfig } from "../config.ts";
 import { DRAIN_POLICIES, MAX_NODE_EXECUTIONS } from "../runs/run.ts";
+import { EVENT_LOG_SCHEMA_VERSION } from "../runs/run-state.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
 
 interface DiscoveryFacts {
@@ -41,7 +42,7 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
       maxLoopIterations: limits.loopIterations,
     },
     implementation: { name: "agtpd", version: VERSION },
-    eventLogSchemaVersion: 1,
+    eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION,
     supportedTransports: ["rest"],
     runtimeCapabilities: [],
     runs: { pauseResume: { supported: true, drainPolicies: DRAIN_POLICIES } },

@@ -227,7 +227,8 @@ function voterOf(value: unknown): unknown {
   return isRecord(value) ? (value["voter"] ?? value["userId"]) : undefined;
 }
 
-const EVENT_LOG_SCHEMA_VERSION = 1;
+/** Below 2, readers take a run for one without events.   OpenWOP "version-negotiation" */
+export const EVENT_LOG_SCHEMA_VERSION = 2;
 
 /** The snapshot; the same run at the same event always has the same one. */
 export function runSnapshot(run: Run, state: RunState): JsonRecord {

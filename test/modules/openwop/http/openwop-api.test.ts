@@ -38,6 +38,14 @@ describe("discovery", () => {
     expect(body.agents).not.toHaveProperty("manifestRuntime");
   });
 
+  it("says of runs that they have a log of events, and so does each run", async () => {
+    const discovery = await server.get("/.well-known/openwop", { key: null });
+    const snapshot = await server.until(await server.run("conformance-noop"), "completed");
+    // Below 2 a run is taken for one of which there is only the snapshot.
+    expect(discovery.body).toHaveProperty("eventLogSchemaVersion", 2);
+    expect(snapshot).toHaveProperty("eventLogSchemaVersion", 2);
+  });
+
   it("describes the API as OpenAPI 3.1, to everybody", async () => {
     const { status, body } = await server.get("/v1/openapi.json", { key: null });
     expect(status).toBe(200);
