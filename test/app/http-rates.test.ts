@@ -74,7 +74,7 @@ describe("who has had too much over AGTP", () => {
       expect(seconds).toBeGreaterThan(10);
       expect(await refused.json()).toEqual({
         ...{ error: "rate_limited", message: expect.any(String) },
-        details: { scope: "work", retryAfterMs: seconds * 1000 },
+        details: { scope: "key", reason: "work", retryAfterMs: seconds * 1000 },
       });
     },
   );

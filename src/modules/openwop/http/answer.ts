@@ -43,10 +43,10 @@ export function otherMethods(allowed: readonly string[]): ApiAnswer {
   return { ...refusal, headers: { Allow: allowed.join(", ") } };
 }
 
-/** The answer to a client that has had its share.   `[limits]` */
-export function tooMuch({ scope, retryAfterSeconds }: RateExcess): ApiAnswer {
-  const message = `too ${scope === "work" ? "much work" : "many requests"}, try again later`;
-  const details = { scope, retryAfterMs: retryAfterSeconds * 1000 };
+/** The answer to a client that has had its share, whose account is its key's.   `[limits]` */
+export function tooMuch({ scope: reason, retryAfterSeconds }: RateExcess): ApiAnswer {
+  const message = `too ${reason === "work" ? "much work" : "many requests"}, try again later`;
+  const details = { scope: "key", reason, retryAfterMs: retryAfterSeconds * 1000 };
   const refusal = refuse(429, "rate_limited", message, details);
   return { ...refusal, headers: { "Retry-After": String(retryAfterSeconds) } };
 }
