@@ -1,6 +1,6 @@
 /**
- * Binds every endpoint to what realises it: loads functions, resolves recipes, prepares upstreams.
- * An endpoint with a problem stays unbound and takes along the compositions that need it; all
+ * Binds every endpoint to its implementation: loads functions, resolves recipes, prepares
+ * upstreams. An endpoint with a problem stays unbound, as do the compositions that need it; the
  * others are bound.   AGTP-API §12, "Validation Timing"
  */
 import { suggest } from "../base/close-matches.ts";
@@ -32,7 +32,7 @@ import type { ModuleLoader } from "./module-loader.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
 import { parseUpstreamUrl } from "./upstream-url.ts";
 
-/** An endpoint's handler, and what has to be checked around it. */
+/** An endpoint's handler, with the checks that run before it. */
 export interface BoundHandler {
   readonly handler: UpstreamHandler;
   /** Rules on the input that a schema cannot express; a violation is a 422. */
@@ -41,41 +41,41 @@ export interface BoundHandler {
   readonly steps?: readonly RecipeStep[];
 }
 
-/** The endpoints, and everything they may be bound to. */
+/** The endpoints, and the recipes, modules, pools and servers that they are bound to. */
 export interface BindOptions {
   readonly endpoints: readonly EndpointDefinition[];
-  /** Handlers of endpoints that cannot be served anyway: only what is wrong with them is told. */
+  /** Handlers of endpoints that another problem keeps unbound: they are checked but not bound. */
   readonly unserved?: readonly UnservedHandler[];
-  /** False if there are endpoints of which nobody knows the pair; true unless given. */
+  /** False if the method and path of some endpoint could not be read. Default: true. */
   readonly isWhole?: boolean;
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly loader: ModuleLoader;
   readonly pools: UpstreamPools;
-  /** Absent: no MCP server is configured. */
+  /** Undefined if no MCP server is configured. */
   readonly mcpServers?: McpServers | undefined;
-  /** Tells whether granted scopes, wildcards included, cover a required one. */
+  /** Returns true if granted scopes, wildcards included, cover a required one. */
   readonly covers: (granted: readonly string[], required: string) => boolean;
-  /** Tells whether the server itself answers a pair: floor methods, DISCOVER built-ins. */
+  /** Returns true if the server itself answers a method and path: floor methods, DISCOVER built-ins. */
   readonly floor: (method: string, path: string) => boolean;
-  /** Nobody waits unless somebody is served meanwhile. */
+  /** Runs the work in slices where requests are served meanwhile. Default: in one go. */
   readonly drive?: Drive;
-  /** Applies aliases and redirects to a step's pair; without it there are none. */
+  /** Applies aliases and redirects to a step's method and path. Default: there are none. */
   readonly canonical?: NonNullable<StepTargetOptions["canonical"]>;
 }
 
-/** The endpoints that were bound, and what is wrong with the others. */
+/** The endpoints that were bound, and the problems of the others. */
 export interface BoundHandlers {
   readonly bound: ReadonlyMap<EndpointDefinition, BoundHandler>;
   readonly problems: readonly Problem[];
 }
 
-/** Beside what is bound its problems are warnings. */
+/** The outcome for one endpoint; problems beside a bound handler are warnings. */
 interface Binding {
   readonly bound?: BoundHandler;
   readonly problems?: readonly Problem[];
 }
 
-/** Binds what can be bound, and says what is in the way of the rest. */
+/** Binds every endpoint that can be bound, and returns the problems of the rest. */
 export async function bindHandlers(options: BindOptions): Promise<BoundHandlers> {
   const { drive = atOnce } = options;
   const targetOf = await drive(compilingStepTargets({ ...options, isFloor: options.floor }));
@@ -88,7 +88,7 @@ export async function bindHandlers(options: BindOptions): Promise<BoundHandlers>
   return { bound, problems: [...problems, ...faults.flatMap((one) => one.problems ?? [])] };
 }
 
-/** Tells whether the thing that a handler names is there; its fit is judged once the file has no other fault. */
+/** Checks that a handler's target exists; its schemas are compared once the file has no other fault. */
 async function faultsOf(
   { file, handler }: UnservedHandler,
   { recipes, loader, mcpServers }: BindOptions,
@@ -130,7 +130,7 @@ function* gathering(
   return { bound, problems };
 }
 
-/** The steps that keep a recipe from ever being proposed; those of compositions are problems of their endpoints. */
+/** Warns of steps because of which a recipe is never proposed; a composition's steps are its endpoint's problems. */
 function unreachedSteps({ file, name, pattern, steps }: Recipe, targetOf: TargetOf): Problem[] {
   if (pattern === undefined) return [];
   return steps.flatMap((step, index): Problem[] => {
@@ -142,7 +142,7 @@ function unreachedSteps({ file, name, pattern, steps }: Recipe, targetOf: Target
   });
 }
 
-/** However many are settled already, they are looked at some at a time. */
+/** Settles the bindings in batches, so that even a long list of settled ones gives way in between. */
 async function settleAll(
   bindings: readonly (Binding | Promise<Binding>)[],
   drive: Drive,
@@ -217,7 +217,7 @@ function unknownRecipe(
   return { ...problem, hint };
 }
 
-/** The problems of a schema that the only form of its results does not fit. */
+/** The problems of an output schema that the fixed form of its results does not fit. */
 function resultProblems(endpoint: EndpointDefinition, recipe?: Recipe): readonly Problem[] {
   const place = { file: endpoint.file, key: "endpoint.output_schema" };
   return checkFixedResult(endpoint, recipe).map((message) => ({ ...place, message }));
@@ -258,7 +258,7 @@ function unknownServer(
   return { file, key: "endpoint.handler.server", message, hint };
 }
 
-/** Takes out compositions that need an unbound endpoint, then those that need one of these. */
+/** Unbinds compositions that need an unbound endpoint, until no bound one does. */
 function* unbindingDependents(
   bound: Map<EndpointDefinition, BoundHandler>,
   recipes: ReadonlyMap<string, Recipe>,
@@ -283,7 +283,7 @@ function* unbindingDependents(
   return problems;
 }
 
-/** The number and target of the first step that nothing bound can answer. */
+/** The number and target of the first step that no bound endpoint can answer. */
 function findUnboundStep(
   { handler }: EndpointDefinition,
   bound: ReadonlyMap<EndpointDefinition, BoundHandler>,

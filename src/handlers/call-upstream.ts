@@ -1,6 +1,6 @@
 /**
- * The part of a handler whose upstream may ask back, beside its call: a way to put the question
- * before the operators, the answer once there is one, and an ear for how far the upstream is.
+ * The contract between a handler and an upstream that may ask back: a function that puts its
+ * question before the operators, the answer once there is one, and a listener for progress.
  * docs/mcp-servers.md
  */
 import type { JsonRecord } from "../base/json-value.ts";
@@ -16,17 +16,17 @@ export interface UpstreamQuestion {
   readonly schema: JsonRecord;
   /** The name that the operator has given the upstream. */
   readonly upstream: string;
-  /** The state that the call goes on from; it is kept, and nobody sees it. */
+  /** The state that resumes the call; it is stored with the question, and never shown. */
   readonly resume: JsonRecord;
-  /** The time that the question waits; undefined: as long as the policy says. */
+  /** How long the question waits for an answer. Default: the policy's time. */
   readonly ttlMs?: number;
 }
 
 /** An operator's answer. */
 export interface UpstreamAnswer {
-  /** It is what the schema of the question says. */
+  /** Valid under the question's schema. */
   readonly content: JsonRecord;
-  /** That of the question. */
+  /** The question's `resume`. */
   readonly resume: JsonRecord;
 }
 
@@ -38,22 +38,22 @@ export interface UpstreamProgress {
 
 /** The outcome of putting a question before the operators. */
 export type AskingOutcome =
-  /** `repeated`: the same call has asked before, and its question is the one that counts. */
+  /** `repeated`: the same call has asked before, and its first question stands. */
   | { readonly kind: "asked" | "repeated"; readonly answer: AwaitedAnswer }
-  /** There is no room for it, or nobody could read the call. */
+  /** There is no room for the question, or no operator could read the call. */
   | { readonly kind: "impossible" };
 
-/** One call, as its upstream is concerned. */
+/** A call's dealings with its upstream beside input and result. */
 export interface CallUpstream {
-  /** Undefined: nobody could come back for the answer. */
+  /** Undefined if nobody could come back for the answer. */
   readonly ask?: (question: UpstreamQuestion) => Promise<AskingOutcome>;
-  /** Set where the call is repeated with the answer to its question. */
+  /** The answer to the call's question, where the call is repeated with one. */
   readonly answer?: UpstreamAnswer;
-  /** Undefined: nobody listens. */
+  /** Undefined if nobody listens to progress. */
   readonly onProgress?: (progress: UpstreamProgress) => void;
 }
 
-/** The answer of a call that waits for operators: 202, whatever the endpoint's output is. */
+/** The answer to a call that waits for operators: 202, whatever the endpoint's output schema. */
 export class AwaitedAnswer {
   readonly body: JsonRecord;
 
@@ -62,14 +62,14 @@ export class AwaitedAnswer {
   }
 }
 
-/** The facts of its request that a handler may have beside its call. */
+/** The facts of its request that a handler is given beside its call. */
 export interface CallSurroundings {
   readonly upstream?: CallUpstream | undefined;
   /** `performance.now()` when the request began. */
   readonly startedAt?: number;
-  /** Set for a request that another handler dispatches. */
+  /** Set for a request that a handler dispatches; `parent` is that handler's request. */
   readonly inner?: { readonly parent: CallSurroundings } | undefined;
-  /** The work that waits for it, where the server asks in an agent's name. */
+  /** The work that waits for the request, where the server asks in an agent's name. */
   readonly waitedForBy?: CallSurroundings | undefined;
   readonly caller?: { readonly document?: { readonly name: string } | undefined };
 }
@@ -83,12 +83,13 @@ export type UpstreamHandler = (
 type UpstreamOutcome = HandlerResult | AwaitedAnswer;
 
 /**
- * The MCP servers of a deployment, as endpoints see them. Whoever has none loads nothing of MCP.
+ * The MCP servers of a deployment, as endpoints see them. A deployment without servers loads no MCP
+ * code.
  */
 export interface McpServers {
   readonly names: readonly string[];
-  /** How long a call of a server's may take; undefined: there is no such server. */
+  /** The timeout of a call to the server; undefined if there is no such server. */
   timeoutMs(server: string): number | undefined;
-  /** The handler of a tool; undefined: there is no such server. */
+  /** The handler of a tool; undefined if there is no such server. */
   bind(binding: McpToolBinding, outputSchema: JsonSchema): UpstreamHandler | undefined;
 }

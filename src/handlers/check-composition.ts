@@ -1,7 +1,7 @@
 /**
- * Checks that an endpoint's recipe can work at all: every step reaches something, no step takes
- * more authority than the endpoint asks for, nothing comes back to where it began. What depends on
- * the values of a call is left to the dispatcher.   AGTP-API §5.3, §12.1
+ * Checks that an endpoint's recipe can work at all: every step reaches an endpoint, no step needs
+ * more authority than the endpoint requires, no composition calls itself. The dispatcher checks the
+ * rest, which depends on the values of a call.   AGTP-API §5.3, §12.1
  */
 
 import { given, memberOf, quoteValue, textsIn } from "../base/json-value.ts";
@@ -22,11 +22,11 @@ import { PROPOSED_SCHEMA_BOUNDS } from "../schema/schema-bounds.ts";
 import { checkSchema } from "../schema/schema-check.ts";
 import type { FloorCheck } from "./composition.ts";
 
-/** The facts about all other endpoints that the check of one composition needs. */
+/** The other endpoints, and the scope rule that the check of a composition needs. */
 interface CompositionSurroundings {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly targetOf: (step: RecipeStep) => StepTarget;
-  /** Tells whether granted scopes, wildcards included, cover a required one. */
+  /** Returns true if granted scopes, wildcards included, cover a required one. */
   readonly covers: (granted: readonly string[], required: string) => boolean;
 }
 
@@ -65,7 +65,7 @@ function checkStep(
 ): string | undefined {
   const target = targetOf(step);
   if (target.kind === "none") return "reaches no registered endpoint, floor method or built-in";
-  // A parameterised path may lead elsewhere, so its authority is the dispatcher's to check.
+  // A parameterised path may reach another endpoint, so the dispatcher checks its authority.
   if (target.kind !== "endpoint" || isTemplate(step.path)) return undefined;
   const missing = target.endpoint.requiredScopes.filter(
     (scope) => !covers(definition.requiredScopes, scope),
@@ -74,7 +74,7 @@ function checkStep(
   return `needs ${missing.join(", ")}, which required_scopes must cover`;
 }
 
-/** The way from a composition back to itself, or undefined when there is none. */
+/** The path from a composition back to itself; undefined if there is none. */
 function findCycle(
   start: EndpointDefinition,
   { recipes, targetOf }: CompositionSurroundings,
@@ -104,30 +104,30 @@ function findCycle(
   return returns(start) ? trail : undefined;
 }
 
-/** The endpoint that a step will meet. */
+/** The target of a step, as far as it is known before the step runs. */
 export type StepTarget =
   /** The server itself: a floor method or a built-in. */
   | { readonly kind: "server" }
   | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
-  /** A parameterised path: which of these is known when it runs. */
+  /** A parameterised path: one of these, known once the step runs. */
   | { readonly kind: "any-of"; readonly endpoints: readonly EndpointDefinition[] }
   | { readonly kind: "none" };
 
 /** A method and path after alias and redirect. */
 type CanonicalPair = Pick<RecipeStep, "method" | "path">;
 
-/** Everything that a step could reach. */
+/** The endpoints and rewrites that decide where a step goes. */
 export interface StepTargetOptions {
   readonly endpoints: readonly EndpointDefinition[];
   readonly isFloor: FloorCheck;
-  /** Applies the server's aliases and redirects to a pair; without it there are none. */
+  /** Applies the server's aliases and redirects to a method and path. Default: there are none. */
   readonly canonical?: (pair: CanonicalPair) => CanonicalPair;
 }
 
 /**
- * Finds the endpoint that a step of a recipe reaches, as far as that can be said before it runs:
- * for a path without parameters exactly what the dispatcher would find, for one with parameters the
- * endpoint whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
+ * Finds the endpoint that a step of a recipe reaches, as far as that is known before it runs: for a
+ * path without parameters the dispatcher's match, for one with parameters the endpoint whose
+ * template it repeats, else every endpoint that could match.   AGTP-API §5.3, §12.1
  */
 export function* compilingStepTargets(
   options: StepTargetOptions,
@@ -167,9 +167,9 @@ export function isTemplate(path: string): boolean {
 }
 
 /**
- * Checks what a step of a recipe gives the endpoint that it reaches, as far as the two schemas and the
- * recipe say it: an input that is missing, unknown or of the wrong kind at every call. What depends on
- * the values of a call is left to the endpoint.   AGTP-API §12.1
+ * Checks the input that a step gives its target, as far as the two schemas and the recipe tell:
+ * members that are missing, unknown or of the wrong type in every call. The endpoint checks the
+ * rest, which depends on the values of a call.   AGTP-API §12.1
  */
 function checkStepInput(
   { parameters, path }: RecipeStep,
@@ -212,7 +212,7 @@ function checkStepInput(
   ];
 }
 
-/** Tells whether an input may have a member: those of operators take what they declare and nothing else. */
+/** Returns true if an input may have the member: endpoints of operators accept declared members only. */
 function mayHave(schema: JsonSchema, name: string): boolean {
   return (
     Object.hasOwn(propertiesOf(schema), name) ||
@@ -223,12 +223,12 @@ function mayHave(schema: JsonSchema, name: string): boolean {
 
 interface PathConstant {
   readonly name: string;
-  /** Of the step. */
+  /** The path of the step. */
   readonly path: string;
   readonly value: unknown;
 }
 
-/** The fault of a constant in a path, whose text becomes what the target declares at its place. */
+/** The fault of a constant in a path: the target declares the type that its text is converted to. */
 function pathFault(
   { name, path, value }: PathConstant,
   { path: template, inputSchema }: EndpointDefinition,
@@ -249,7 +249,7 @@ function valueFault(name: string, value: unknown, schema: JsonSchema): string | 
   if (property === undefined) return undefined;
   const { $defs, definitions } = schema;
   const alone = { ...given({ $defs, definitions }), allOf: [property] };
-  // Elsewhere it refers to what is not at hand, or has a pattern that only the endpoint itself checks.
+  // Outside its endpoint the schema may have dangling references, or a pattern that only the endpoint checks.
   if (checkSchema(alone, PROPOSED_SCHEMA_BOUNDS).length > 0) return undefined;
   return prepareMeteredCheck(alone)(value)?.[0]?.message;
 }

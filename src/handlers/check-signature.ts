@@ -1,7 +1,7 @@
 /**
- * Checks what is known of a handler before it is called against the schemas of its endpoint, so that
- * what would fail at every call is told at the start: the parameters and the result of a function of a
- * process, as it describes them, and results that have one form whoever answers.
+ * Checks at start-up, against the schemas of its endpoint, what is known of a handler before a
+ * call: the parameters and result that a process declares for its function, and results of a fixed
+ * form. A mismatch would fail every call.
  */
 import { isRecord, type JsonRecord, quoteValue, textsIn } from "../base/json-value.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
@@ -10,7 +10,7 @@ import type { Recipe } from "../endpoint/recipe.ts";
 import { isList } from "../endpoint/upstream-format.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 
-/** Everything that does not go together, in words. */
+/** Returns each mismatch between the signature and the endpoint's schemas, in words. */
 export function checkSignature(
   signature: JsonRecord | undefined,
   inputSchema: JsonSchema,
@@ -24,7 +24,7 @@ export function checkSignature(
   ];
 }
 
-/** Each parameter has to be given, and may have to take whatever the schema lets through. */
+/** Checks that each parameter is supplied, and accepts every type that the schema allows. */
 function checkInput(signature: JsonSchema, schema: JsonSchema): readonly string[] {
   const given = propertiesOf(schema);
   const wanted = new Set(textsIn(signature["required"]));
@@ -44,7 +44,7 @@ function checkInput(signature: JsonSchema, schema: JsonSchema): readonly string[
   });
 }
 
-/** The words for a result: whose it is, as the subject of messages. */
+/** The wording of messages about a result, with the producer as subject. */
 interface ResultWords {
   readonly gives: string;
   readonly lacks: string;
@@ -55,7 +55,7 @@ const FUNCTION: ResultWords = {
   lacks: "the function may not return",
 };
 
-/** Each member of the result has to be one that the schema lets through, and none may be missing. */
+/** Checks that the schema allows each member of the result, and that none it requires is missing. */
 function checkOutput(
   signature: JsonSchema,
   schema: JsonSchema,
@@ -84,7 +84,7 @@ function checkOutput(
 
 const TEXT: JsonSchema = { type: "string" };
 
-/** Everything in which an output schema differs from a result that has one form, in words.   AGTP-API §12.1, §12.3 */
+/** Returns each mismatch between an output schema and a result of fixed form, in words.   AGTP-API §12.1, §12.3 */
 export function checkFixedResult(
   { handler, outputSchema }: EndpointDefinition,
   recipe?: Pick<Recipe, "name" | "aggregation">,
@@ -103,7 +103,7 @@ export function checkFixedResult(
   return checkMembers({ [content]: TEXT, media_type: TEXT }, outputSchema, who);
 }
 
-/** A result of just these members. */
+/** Checks a result of exactly these members. */
 function checkMembers(properties: JsonSchema, schema: JsonSchema, who: string): readonly string[] {
   const signature = { type: "object", properties, required: Object.keys(properties) };
   const faults = checkType(signature, schema, who);
@@ -112,7 +112,7 @@ function checkMembers(properties: JsonSchema, schema: JsonSchema, who: string): 
   return checkOutput(signature, schema, words);
 }
 
-/** A result of just this type. */
+/** Checks a result of exactly this type. */
 function checkType(signature: JsonSchema, schema: JsonSchema, who: string): readonly string[] {
   const fault = typeFault(signature, signature, schema, schema);
   return fault === undefined
@@ -121,7 +121,8 @@ function checkType(signature: JsonSchema, schema: JsonSchema, who: string): read
 }
 
 /**
- * The types that one schema lets through and the other does not, and those that the other does.
+ * The types that `from` allows and `to` does not, and the types that `to` allows; undefined if `to`
+ * allows all.
  */
 function typeFault(
   from: unknown,

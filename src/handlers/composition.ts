@@ -1,7 +1,7 @@
 /**
  * Compositions: an endpoint whose behaviour is a recipe. Its steps run in order, each through the
- * dispatcher with the caller's identity and no more authority; the first that does not succeed ends
- * it with `composition_failed`.   AGTP-API §12.1
+ * dispatcher with the caller's identity and no more authority; the first step that fails ends it
+ * with `composition_failed`.   AGTP-API §12.1
  */
 import { rewriteExactly } from "../base/exact-numbers.ts";
 import { isRecord, isStructure, type JsonRecord } from "../base/json-value.ts";
@@ -12,7 +12,7 @@ import type { Aggregation, ParameterSource, Recipe, RecipeStep } from "../endpoi
 import { isSuccess } from "../wire/message.ts";
 import type { Call, DispatchResult, Handler, HandlerError } from "./handler.ts";
 
-/** Tells whether the server itself answers a pair, with no endpoint registered for it. */
+/** Returns true if the server itself answers a method and path, without a registered endpoint. */
 export type FloorCheck = (method: string, path: string) => boolean;
 
 /** The failure of a step; `status` is null when it was never dispatched. */
@@ -23,7 +23,7 @@ interface StepFailure {
   readonly message: string;
 }
 
-/** The handler that runs a recipe; floor methods live at "/" unless told otherwise. */
+/** Creates the handler that runs a recipe; floor methods live at "/" unless told otherwise. */
 export function createComposition(
   recipe: Recipe,
   isFloor: FloorCheck = (_, path) => path === "/",
@@ -32,7 +32,7 @@ export function createComposition(
     const captured = new Map<string, unknown>();
     const outputs: StepOutput[] = [];
     for (const [index, step] of recipe.steps.entries()) {
-      // The first begins with the call, whose signal is made when it is looked at.
+      // Why not before the first step: reading the call's signal creates it.
       if (index > 0 && call.signal.aborted) {
         const failure = notDispatched(step, "aborted", "the call was aborted");
         return compositionFailed(recipe, index, failure, captured);
@@ -63,7 +63,7 @@ async function runStep(
   return { path, status: result.status, error, message: `answered ${result.status}` };
 }
 
-/** A fault below is a step that failed: the caller learns which, the log learns why. */
+/** A fault below fails the step: the caller learns which step, the log learns why. */
 async function dispatchStep(
   call: Call,
   method: string,
@@ -82,7 +82,7 @@ function notDispatched(step: RecipeStep, code: string, message: string): StepFai
   return { path: step.path, status: null, error: { code, message }, message };
 }
 
-/** A floor method wraps what it has to say: `{ status, task_id?, result }`. */
+/** Unwraps the body of a floor method: `{ status, task_id?, result }`. */
 function outputOf(body: unknown, isFloor: boolean): unknown {
   if (body === undefined) return {};
   const isWrapped =
@@ -110,12 +110,12 @@ function compositionFailed(
 }
 
 interface StepOutput {
-  /** Its capture name, else `step_N`. */
+  /** The step's capture name, else `step_N`. */
   readonly name: string;
   readonly value: unknown;
 }
 
-/** The body, with numbers as the steps have them. */
+/** The body of the composition, with numbers exactly as the steps wrote them. */
 function bodyOf(aggregation: Aggregation, outputs: readonly StepOutput[]): unknown {
   const body = aggregate(aggregation, outputs);
   const sources = outputs.map(({ value }) => sourceOf(value));
@@ -131,7 +131,7 @@ function bodyOf(aggregation: Aggregation, outputs: readonly StepOutput[]): unkno
   return shareEncoded(body, json);
 }
 
-/** The body of a composition whose steps all succeeded. */
+/** Builds the body of a composition whose steps all succeeded. */
 export function aggregate(aggregation: Aggregation, outputs: readonly StepOutput[]): unknown {
   if (typeof aggregation !== "string") return pickMembers(aggregation.members, outputs);
   switch (aggregation) {
@@ -144,7 +144,7 @@ export function aggregate(aggregation: Aggregation, outputs: readonly StepOutput
   }
 }
 
-/** Later members win; what is no object stands under its step's name. */
+/** Merges outputs; later members win, and an output that is not an object is put under its step's name. */
 function mergeOutputs(outputs: readonly StepOutput[]): Record<string, unknown> {
   // fromEntries defines properties, so a member "__proto__" is a member like any other.
   return Object.fromEntries(
@@ -174,15 +174,15 @@ interface StepSources {
   readonly captured: ReadonlyMap<string, unknown>;
 }
 
-/** A step ready to be dispatched, or why it cannot be. */
+/** A step ready to be dispatched, or the reason it cannot be. */
 type PreparedStep =
   | { readonly path: string; readonly input: JsonRecord; readonly fault?: undefined }
   | { readonly fault: string };
 
 /**
- * Makes the request of one step of a composition: its parameters, taken from the caller's input,
+ * Builds the request of one step of a composition: its parameters, taken from the caller's input,
  * from earlier outputs and from constants, and its path filled with them. A parameter in the path
- * is not sent a second time. What cannot be had fails the step, in words.   AGTP-API §12.1
+ * is not sent a second time. An unavailable value fails the step, in words.   AGTP-API §12.1
  */
 export function prepareStep(step: RecipeStep, sources: StepSources): PreparedStep {
   const values = new Map<string, unknown>();
@@ -200,14 +200,14 @@ export function prepareStep(step: RecipeStep, sources: StepSources): PreparedSte
   return { path: filled.path, input: Object.fromEntries(values) };
 }
 
-/** A handler that changes its input must change neither the recipe nor what other steps take or gave. */
+/** Copies a value, so that a handler that changes its input changes neither the recipe nor other steps' values. */
 function ownValue(value: unknown): unknown {
   return typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
 const BOUNDLESS = "NaN or a number beyond what a double has, which would be null";
 
-/** Tells of such a number in a value that was written as JSON, so that it ends; the input gate tells of one by itself. */
+/** Returns true if a JSON value, which has no cycles, contains such a number; the input gate finds a top-level one. */
 function hasBoundless(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.values(value).some((member: unknown) =>
@@ -254,18 +254,18 @@ function memberOf(value: unknown, member: string): unknown {
   return Object.hasOwn(value, member) ? (value as JsonRecord)[member] : undefined;
 }
 
-/** The facts of the input that are known before anything ran: all of it, or some members. */
+/** The input that is known before the first step runs: all of it, or some members. */
 export interface KnownInput {
   readonly input: JsonRecord;
   readonly isWhole: boolean;
 }
 
-/** A step before anything ran: its path, with parameters where they are known only later. */
+/** A step before anything ran: its path, with placeholders for values that are only known later. */
 interface ForeseenStep extends KnownInput {
   readonly path: string;
 }
 
-/** Undefined: the step will not be dispatched, since its path cannot be filled. */
+/** Predicts a step's path; undefined if it cannot be filled, so that the step is never dispatched. */
 export function foreseeStep(step: RecipeStep, known: KnownInput): ForeseenStep | undefined {
   const values = new Map<string, unknown>();
   const isLater = (name: string): boolean => {

@@ -1,7 +1,7 @@
 /**
- * Connections to somebody else's HTTP server, the same for all: kept alive, HTTP/1.1 without
- * pipelining, verified, to no address that an upstream may not have, and read no further than was
- * agreed. And the client of code that asks such a server for something of its own.   AGTP-API §12.3
+ * The connections to other HTTP servers, under the same rules for all: kept alive, HTTP/1.1 without
+ * pipelining, verified, to no address that is forbidden to upstreams, with bounded reads. Also an
+ * HTTP client for modules that call such a server themselves.   AGTP-API §12.3
  */
 import { type LookupAddress, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
@@ -15,16 +15,16 @@ import { type Resolve, shareLookUps } from "./shared-look-ups.ts";
 
 /** The options in which connections differ. */
 interface ConnectionNeeds {
-  /** The most at once to one origin. */
+  /** The maximum of simultaneous connections to one origin. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca?: string | undefined;
-  /** Resolves names to addresses; by the system, within bounds, unless given. */
+  /** Resolves names to addresses. Default: the system's resolver, within bounds. */
   readonly lookup?: LookupFunction;
 }
 
-/** The options, for a pool or an agent. */
+/** Builds the options for a pool or an agent. */
 export function connectionOptions({
   connections,
   connectTimeoutMs,
@@ -37,7 +37,7 @@ export function connectionOptions({
     allowH2: false,
     connect: {
       timeout: connectTimeoutMs,
-      // Said aloud, so that no environment variable can switch verification off.
+      // Set explicitly, so that no environment variable can switch verification off.
       rejectUnauthorized: true,
       lookup,
       ...(ca === undefined ? {} : { ca }),
@@ -45,14 +45,14 @@ export function connectionOptions({
   };
 }
 
-/** Those of all connections, over the system's resolver. */
+/** The look-up of all connections by default, over the system's resolver. */
 const SYSTEM = shareLookUps(lookup);
 
 /**
- * A look-up for connections, over the system's resolver unless another is given. Names are somebody
- * else's to change, so the addresses are judged each time a connection is made: `localhost` alone
- * stands for this machine, and no name for addresses of a link, of nobody or of many.   RFC 6761
- * §6.3, RFC 6890
+ * Creates the look-up for connections, over the system's resolver unless another is given. DNS
+ * answers may change, so the addresses are checked for each new connection: only `localhost` may
+ * resolve to this machine, and no name to link-local, unspecified or multicast addresses.   RFC
+ * 6761 §6.3, RFC 6890
  */
 export function createUpstreamLookup(resolve: Resolve = SYSTEM): LookupFunction {
   return (hostname, options, callback) => {
@@ -70,22 +70,22 @@ function isAllowed(hostname: string, { address }: LookupAddress): boolean {
   return !isNobodysAddress(address) && isLoopbackAddress(address) === isOwnName(hostname);
 }
 
-/** No name server is asked about these.   RFC 6761 §6.3 */
+/** Returns true for names that no name server is asked about.   RFC 6761 §6.3 */
 function isOwnName(hostname: string): boolean {
   return /^(?:.+\.)?localhost\.?$/i.test(hostname);
 }
 
-/** Nobody learns which address it was. */
+/** The look-up error of a forbidden address, which it does not reveal. */
 function refused(hostname: string): NodeJS.ErrnoException {
   const message = `${JSON.stringify(hostname)} stands for no address that an upstream may have`;
   return Object.assign(new Error(message), { code: "ERR_AGTP_UPSTREAM_ADDRESS" });
 }
 
-/** Asks others' servers over connections of its own; no redirect is followed. */
+/** An HTTP client over connections of its own; redirects are not followed. */
 export interface HttpClient {
-  /** Loads what asking takes, while nobody waits for it. */
+  /** Loads the HTTP library ahead of the first request. */
   prepare(): void;
-  /** The response as it begins; rejects where there is none. Header fields are sent as they are given. */
+  /** Resolves once the response begins; rejects if there is none. Header fields are sent as given. */
   request(
     url: string,
     request: Pick<Dispatcher.RequestOptions, "headers" | "signal"> & {
@@ -93,13 +93,13 @@ export interface HttpClient {
       readonly body?: string | undefined;
     },
   ): Promise<Dispatcher.ResponseData>;
-  /** Breaks off what is under way. */
+  /** Aborts requests in flight. */
   close(): Promise<void>;
 }
 
 /**
- * A client that connects to nothing before it is asked. `silenceMs`: the longest that a server may say nothing.
- * The HTTP library takes long to load: a start does not wait for it.
+ * Creates a client that connects only when a request is made. `silenceMs` bounds how long a server
+ * may send nothing. The HTTP library is loaded late, because loading it would slow the start.
  */
 export function createHttpClient({
   silenceMs,
@@ -119,7 +119,7 @@ export function createHttpClient({
         ...{ origin, path: `${pathname}${search}`, method, body, ...request },
         onInfo: limitInterim(),
       });
-      // A body that is given up fails once more when it ends, with nobody left to be told.
+      // Why: a discarded body emits another error when it ends, which would have no listener.
       response.body.on("error", () => undefined);
       return response;
     },
@@ -129,10 +129,10 @@ export function createHttpClient({
   };
 }
 
-/** More than anybody needs who says that a request is under way.   RFC 9110 §15.2 */
+/** More than any server needs to say that a request is under way.   RFC 9110 §15.2 */
 const MAX_INTERIM_RESPONSES = 16;
 
-/** The `onInfo` of one request, which fails where its server sends interim responses on and on. */
+/** The `onInfo` of one request, which throws once its server has sent too many interim responses. */
 export function limitInterim(): () => void {
   let count = 0;
   return () => {
@@ -142,8 +142,8 @@ export function limitInterim(): () => void {
 }
 
 /**
- * The whole body, in a turn of its own where it is long; or undefined when it is too long, and the rest is then
- * never received.
+ * Reads the whole body, in a turn of its own if it is long; undefined if it exceeds the limit, and
+ * the rest is not received.
  */
 export async function readBoundedBody(
   limit: number,
@@ -166,12 +166,12 @@ export async function readBoundedBody(
   return Buffer.concat(chunks, length);
 }
 
-/** The octets of an unread body that are drained so that its connection can be used again. */
+/** The octets of an unread body that are drained so that its connection can be reused. */
 const DRAINED_BYTES = 65_536;
-/** A body that takes longer takes its connection with it: who closes all connections waits for those in use. */
+/** A body that drains for longer closes its connection: closing the pool waits for connections in use. */
 const DRAIN_MS = 1_000;
 
-/** Gives up a body; its connection is used again where little of it is left. */
+/** Discards a body; its connection is reused if little of it is left. */
 export function discardBody({ body }: Pick<Dispatcher.ResponseData, "body">): void {
   const ends = { signals: [], timeoutMs: DRAIN_MS };
   within(ends, (signal) => body.dump({ limit: DRAINED_BYTES, signal })).catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * External services: an existing HTTPS API behind an endpoint. One request to it a call, within the
- * endpoint's own deadline, aborted when the caller leaves; every way it can fail is one of the five
+ * External services: an existing HTTPS API behind an endpoint. A call sends one request, within the
+ * endpoint's own deadline, aborted when the caller leaves; every failure is one of the five
  * `upstream_*` errors or an error the operator mapped a status to.   AGTP-API §12.3
  */
 import { Deadline } from "../base/deadline.ts";
@@ -13,13 +13,13 @@ import { compileUpstreamRequest } from "./upstream-request.ts";
 import { compileUpstreamResponse, upstreamFailure } from "./upstream-response.ts";
 import type { UpstreamUrl } from "./upstream-url.ts";
 
-/** The handler, and the check its input has to pass first. */
+/** The handler, and the check that its input has to pass first. */
 interface ExternalService {
   readonly handler: Handler;
   readonly precheck: UpstreamCheck;
 }
 
-/** Binds an external service; its URL is the binding's, taken apart, `declared` the fields of its input. */
+/** Binds an external service; `url` is the binding's, parsed, and `declared` the fields of its input. */
 export function createExternalService(
   binding: ExternalServiceBinding,
   url: UpstreamUrl,
@@ -57,7 +57,7 @@ export function createExternalService(
   return { handler, precheck: compileUpstreamCheck(binding, url, declared) };
 }
 
-/** The operator gets what the caller does not: where the call went, and what the system said. */
+/** Logs for the operator what the caller is not told: the origin of the call, and the system's error. */
 function logFailure(call: Call, failure: HandlerError, origin: string, error: unknown): void {
   if (call.signal.aborted) return;
   const cause = reasonOf(error);

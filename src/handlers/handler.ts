@@ -1,10 +1,10 @@
 /**
- * The one interface every handler implements, whatever realises it: a function, a composition, an
- * external service, a floor method, a built-in.   AGTP-API §12
+ * The one interface that every handler implements: a function, a composition, an external service,
+ * a floor method, a built-in.   AGTP-API §12
  */
 import type { CallSignal } from "../base/abort-signal.ts";
 
-/** The slice of a logger that handlers get. A field that bears the name of the line's own member has `_` behind it. */
+/** The slice of a logger that handlers get. A field named like one of the line's own members gets a `_` appended. */
 export interface CallLog {
   debug(fields: object, message?: string): void;
   info(fields: object, message?: string): void;
@@ -35,7 +35,7 @@ export interface Call {
   /** Lower-case names. A bearer token that the server has validated is not among them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly agentId: string | undefined;
-  /** As the request claims, unless the agent is proven: then by its certificate, or its document. */
+  /** The claim of the request, unless the agent is proven: then the value of its certificate or its document. */
   readonly ownerId: string | undefined;
   readonly principalId: string | undefined;
   /** The scopes this request acts under. */
@@ -48,7 +48,7 @@ export interface Call {
   /** Aborted on timeout, on disconnect, and when a drain runs out of time. */
   readonly signal: CallSignal;
   readonly log: CallLog;
-  /** Another endpoint, with the same identity and no more authority. Throws only for faults. */
+  /** Calls another endpoint, with the same identity and no more authority. Throws only for faults. */
   dispatch(
     method: string,
     path: string,
@@ -56,17 +56,21 @@ export interface Call {
   ): Promise<DispatchResult>;
 }
 
-/** A result: a body, or a status that has none. */
+/** A successful result: a body, or a status without one. */
 export interface HandlerSuccess {
-  /** A JSON value, and a fault with NaN or an infinite number in it; a `Uint8Array` is sent as it is, and so is a text under a `Content-Type` that is not JSON. Without one, `status` must be given (204, say). */
+  /**
+   * A JSON value; NaN or an infinite number in it is a fault. A `Uint8Array` is sent as it is, and
+   * so is a text under a `Content-Type` that is not JSON. Without a body, `status` must be given
+   * (204, say).
+   */
   readonly body?: unknown;
-  /** 200 unless given. */
+  /** Default: 200. */
   readonly status?: number;
-  /** 512 of them and 131,072 characters in all at most; more is a fault. */
+  /** At most 512 fields and 131,072 characters in all; more is a fault. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A named error; it must be in the endpoint's `errors`, or it is a fault. */
+/** A named error; one that is not among the endpoint's `errors` is a fault. */
 export interface HandlerError {
   readonly error: string;
   readonly message?: string;
@@ -76,10 +80,10 @@ export interface HandlerError {
 /** The result of a handler. */
 export type HandlerResult = HandlerSuccess | HandlerError;
 
-/** Answers one call, at once or later; a throw is a fault, answered with 500. */
+/** Answers one call, synchronously or not; a throw is a fault, answered with 500. */
 export type Handler = (call: Call) => HandlerResult | Promise<HandlerResult>;
 
-/** Tells whether a handler's result is a named error. */
+/** Returns true if a handler's result is a named error. */
 export function isHandlerError(result: HandlerResult): result is HandlerError {
   return "error" in result;
 }

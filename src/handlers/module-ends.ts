@@ -1,19 +1,20 @@
 /**
- * The ends of handler modules. One that exports `onClose` has it called when its deployment has no more use for it,
- * to end what its top level opened, such as a pool of database connections.   AGTP-API §12.2
+ * The close hooks of handler modules. An exported `onClose` is called once its deployment is no
+ * longer used, to release what the module opened, such as a pool of database
+ * connections.   AGTP-API §12.2
  */
 import { raceAbort, within } from "../base/deadline.ts";
 import { reasonOf } from "../base/thrown.ts";
 
-/** A module's own end; it may take its time, up to `LONGEST_MS`. */
+/** A module's close hook; it may take up to `LONGEST_MS`. */
 export type OnClose = () => unknown;
 
-/** Less than the parent of workers waits for the last words of each. */
+/** Shorter than the time that a parent process gives each worker to end. */
 const LONGEST_MS = 3_000;
 
-/** The ends of a deployment's modules. */
+/** The close hooks of a deployment's modules. */
 export class ModuleEnds {
-  /** With their modules; modules that export the same function end once. */
+  /** Hooks with their modules; a function that several modules export is called once. */
   readonly #ends = new Map<OnClose, string>();
   readonly #tell: (message: string) => void;
   readonly #longestMs: number;
@@ -21,13 +22,13 @@ export class ModuleEnds {
   #isRetired = false;
   #closing: Promise<void> | undefined;
 
-  /** @param tell hears of an end that fails or is late */
+  /** @param tell is called for a hook that fails or is late */
   constructor(tell: (message: string) => void, longestMs: number = LONGEST_MS) {
     this.#tell = tell;
     this.#longestMs = longestMs;
   }
 
-  /** Most deployments have none, and count nothing. */
+  /** Fast path: most deployments have no hooks, and count no requests. */
   get isEmpty(): boolean {
     return this.#ends.size === 0;
   }
@@ -36,7 +37,7 @@ export class ModuleEnds {
     this.#ends.set(end, module);
   }
 
-  /** Answers a request, for which all modules stay. */
+  /** Counts a request during which no module is closed. */
   during<T>(answer: () => T | Promise<T>): T | Promise<T> {
     this.#underWay += 1;
     let answered: T | Promise<T>;
@@ -51,13 +52,13 @@ export class ModuleEnds {
     return answered;
   }
 
-  /** Another deployment is served: they end with the last request. */
+  /** Another deployment is served: the modules close after the last request. */
   retire(): void {
     this.#isRetired = true;
     if (this.#underWay === 0) void this.close();
   }
 
-  /** Ends them all, once; resolves when they are done or have had their time. */
+  /** Calls every hook, once; resolves when they are done or out of time. */
   close(): Promise<void> {
     this.#closing ??= Promise.all([...this.#ends].map((one) => this.#end(...one))).then(() => {});
     return this.#closing;

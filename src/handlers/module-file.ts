@@ -1,8 +1,7 @@
 /**
- * Functions of handler modules: what a dotted reference names, the file of its module below the
- * handlers root, and why that cannot be imported. Symbolic links are followed before anything is
- * decided, and what lies outside the root does not exist as far as handlers go.
- * AGTP-API §12.2
+ * The functions of handler modules: resolves a dotted reference to a module's file below the
+ * handlers root, and explains a failed import. Symbolic links are resolved first, and files outside
+ * the root do not exist for handlers. AGTP-API §12.2
  */
 
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
@@ -16,12 +15,12 @@ import { codeOf } from "../base/thrown.ts";
 import { path, type Schema, table } from "../schema/section-field.ts";
 import { loadTranspiler, MODULE_EXTENSIONS, type TranspilerFault } from "./transpiler.ts";
 
-/** The real path of a module's file, or why there is none. */
+/** The real path of a module's file, or the reason there is none. */
 type ModuleFile =
   | { readonly path: string; readonly fault?: undefined }
   | { readonly path?: undefined; readonly fault: string; readonly hint?: string | undefined };
 
-/** Looks for `modulePath` with each extension; `root` is a real path. */
+/** Finds the file of `modulePath` by trying each extension; `root` is a real path. */
 export function findModuleFile(root: string, modulePath: string): ModuleFile {
   for (const extension of MODULE_EXTENSIONS) {
     const name = modulePath + extension;
@@ -36,7 +35,7 @@ export function findModuleFile(root: string, modulePath: string): ModuleFile {
       return { fault: `module "${name}" ${describeFileError(error)}` };
     }
     if (!isWithin(root, path)) return { fault: `module "${name}" leads outside the handlers root` };
-    // A FIFO or a device would keep the import waiting.
+    // Importing a FIFO or a device would block.
     if (!statSync(path).isFile()) return { fault: `module "${name}" must be a regular file` };
     return { path };
   }
@@ -70,8 +69,8 @@ function isAbsent(error: unknown): boolean {
 const MAX_MESSAGE_LENGTH = 500;
 
 /**
- * Says why a module could not be imported, and where: `"endpoints/rooms.ts" threw on import:
- * TypeError: …, at endpoints/rooms.ts:12`. Paths are given relative to the handlers root.
+ * Describes why and where an import failed: `"endpoints/rooms.ts" threw on import: TypeError: …, at
+ * endpoints/rooms.ts:12`. Paths are relative to the handlers root.
  */
 export function describeImportFault(error: unknown, modulePath: string, root: string): string {
   const name = `"${relativePath(root, modulePath)}"`;
@@ -84,7 +83,7 @@ export function describeImportFault(error: unknown, modulePath: string, root: st
   return `${name} threw on import: ${error.name}: ${message}${where}`;
 }
 
-/** A module, package or export; for the latter Node has a SyntaxError. */
+/** A missing module, package or export; Node reports a missing export as a SyntaxError. */
 function isMissingImport(error: Error): boolean {
   const isUnresolved = "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
   return isUnresolved || error.message.includes("does not provide an export named");
@@ -102,7 +101,7 @@ function placeOf(error: Error, modulePath: string, root: string): string | undef
   return `${relativePath(root, fault.path)}:${fault.line}${remark}`;
 }
 
-/** Absolute paths and URLs below the root, made relative; generations taken off. */
+/** Makes paths and URLs below the root relative, and removes generations. */
 function relativize(text: string, root: string): string {
   const prefix = root.endsWith(sep) ? root : root + sep;
   return text
@@ -115,7 +114,7 @@ function brief(message: string): string {
   return clip(message.split("\n", 1)[0] ?? "", MAX_MESSAGE_LENGTH);
 }
 
-/** A place in a file that is no JavaScript, or none that Node.js runs. */
+/** A location of invalid syntax, or of syntax that Node.js does not run. */
 interface SyntaxFault {
   readonly path: string;
   readonly line: number;
@@ -128,7 +127,7 @@ const IMPORT = /\b(?:from|import)\s*["'](\.{1,2}\/[^"'\n]+\.m?[jt]s)["']/g;
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/g;
 const DECORATOR = /(?:^|[\s{};)])@[\w$]/;
 
-/** The first fault in a module or in what it imports relatively; undefined when all of it parses. */
+/** The first syntax fault in a module or in its relative imports; undefined if all of them parse. */
 function findSyntaxFault(modulePath: string): SyntaxFault | undefined {
   const { transformSync } = loadTranspiler();
   const paths = new Set([modulePath]);
@@ -152,7 +151,7 @@ function findSyntaxFault(modulePath: string): SyntaxFault | undefined {
   return decorator;
 }
 
-/** The transpiler takes decorators, and leaves them as they are. */
+/** Why: the transpiler accepts decorators and leaves them untouched. */
 function findDecorator(path: string, source: string): SyntaxFault | undefined {
   const code = source.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ""));
   const at = code.split("\n").findIndex((line) => DECORATOR.test(line));
@@ -169,7 +168,7 @@ interface FunctionReference {
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const MAX_LENGTH = 512;
 
-/** A reference taken apart, or undefined when it is not identifiers joined by dots. */
+/** Parses a reference; undefined unless it is identifiers joined by dots. */
 export function parseFunctionReference(reference: string): FunctionReference | undefined {
   if (reference.length > MAX_LENGTH) return undefined;
   const parts = reference.split(".");

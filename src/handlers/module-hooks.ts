@@ -1,8 +1,8 @@
 /**
- * Node's loader hooks for handler modules; Node runs this file on its own thread. They act only on
- * modules that carry a generation (`?agtpd=…`) or are imported by one that does: such a module may
- * be TypeScript, its relative imports carry the same generation on, so that a reload loads them
- * afresh, and `agtpd` means this daemon's own package.   AGTP-API §12.2
+ * Node's loader hooks for handler modules; Node runs this file on its own thread. They only act on
+ * modules with a generation (`?agtpd=…`) and on their imports: such a module may be TypeScript, its
+ * relative imports inherit the generation, so that a reload loads them afresh, and `agtpd` means
+ * this daemon's own package.   AGTP-API §12.2
  */
 import { readFile } from "node:fs/promises";
 import type { LoadHook, ResolveHook } from "node:module";
@@ -14,7 +14,7 @@ const GENERATION = /\?agtpd=\w+$/;
 const RELATIVE = /^(?:\.{1,2}\/|file:)/;
 const TYPESCRIPT = /\.m?ts$/;
 
-/** Adds the generation, finds `rates.ts` for `./rates.js` and `./rates`, and answers `agtpd` itself. */
+/** Adds the generation, finds `rates.ts` for `./rates.js` and `./rates`, and resolves `agtpd` itself. */
 export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
   const generation = GENERATION.exec(context.parentURL ?? "")?.[0];
   if (generation === undefined) return nextResolve(specifier, context);
@@ -29,7 +29,7 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
 
 type Resolved = Awaited<ReturnType<ResolveHook>>;
 
-/** TypeScript is often written with the extension its output would have, or with none. */
+/** TypeScript imports are often written with the output's extension, or with none. */
 async function resolveRelative(
   specifier: string,
   next: (specifier: string) => Resolved | Promise<Resolved>,
@@ -41,7 +41,7 @@ async function resolveRelative(
       try {
         return await next(guess);
       } catch {
-        // The fault of what was written is the one that helps.
+        // The error of the specifier as written is the useful one.
       }
     }
     throw error;
@@ -54,7 +54,7 @@ function guesses(specifier: string): readonly string[] {
   return MODULE_EXTENSIONS.map((extension) => specifier + extension);
 }
 
-/** Turns TypeScript into JavaScript with an inline source map; leaves all else to Node. */
+/** Transpiles TypeScript to JavaScript with an inline source map; leaves the rest to Node. */
 export const load: LoadHook = async (url, context, nextLoad) => {
   if (!GENERATION.test(url)) return nextLoad(url, context);
   const path = fileURLToPath(url);
@@ -66,14 +66,14 @@ export const load: LoadHook = async (url, context, nextLoad) => {
 function transpile(source: string, path: string): string {
   const { transformSync } = loadTranspiler();
   try {
-    // "transform" and not "strip-only": enums work, and so do types imported without `type`.
+    // Why "transform" and not "strip-only": enums work, and so do types imported without `type`.
     const options = { mode: "transform", module: true, sourceMap: true } as const;
     const { code, map = "" } = transformSync(source, { ...options, filename: basename(path) });
     const encoded = Buffer.from(map).toString("base64");
     return `${code}\n//# sourceMappingURL=data:application/json;base64,${encoded}\n`;
   } catch (error) {
     const { message, startLine = 1, startColumn = 0 } = error as TranspilerFault;
-    // Only the message of what a hook throws reaches the importing thread.
+    // Only the message of a hook's error reaches the importing thread.
     throw new SyntaxError(`${path}:${startLine}:${startColumn + 1}: ${message}`);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Loads the functions that endpoints name. Every loader is a generation of its own, so that the one
- * a reload creates sees files as they are then. Whatever is wrong with a module is a problem of the
- * endpoint that names it.   AGTP-API §12.2
+ * Loads the functions that endpoints name. Every loader has a generation of its own, so a reload's
+ * loader sees the current files. A fault in a module is a problem of the endpoint that names
+ * it.   AGTP-API §12.2
  */
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
@@ -23,12 +23,12 @@ interface ReferencePlace {
   readonly key: string;
 }
 
-/** A handler, or the problems that are in its way. */
+/** A handler, or the problems that prevent it. */
 interface LoadedFunction {
   readonly handler?: Handler;
-  /** The parameters of a function of a process, as the process describes them. */
+  /** The parameters that a process declares for its function. */
   readonly signature?: JsonRecord | undefined;
-  /** Set for a function of a process: calls it, by whatever it is given. */
+  /** Set for a function of a process: calls it with raw parameters. */
   readonly call?: CallProcess | undefined;
   readonly problems: readonly Problem[];
 }
@@ -38,15 +38,15 @@ export interface ModuleLoader {
   load(reference: string, place: ReferencePlace): Promise<LoadedFunction>;
 }
 
-/** The directory of the modules, and the longest that one may take to load. */
+/** The options of a loader. */
 interface ModuleLoaderOptions {
   /** Absolute path of `[handlers] root`. */
   readonly root: string;
-  /** The longest that a module's top level may wait for something; 30 seconds unless given. */
+  /** The longest that a module's top level may take. Default: 30 seconds. */
   readonly importTimeoutMs?: number;
-  /** Hears of a module that has not loaded after so long, in words: a reload waits for it. */
+  /** Called with a message once a module has been loading for `afterMs`: a reload waits for it. */
   readonly onSlow?: { readonly afterMs: number; tell(message: string): void };
-  /** Takes what modules have for their end. */
+  /** Collects the modules' close hooks. */
   readonly ends: Pick<ModuleEnds, "add">;
 }
 
@@ -57,7 +57,7 @@ type Attempt<T> =
   | { readonly value: T; readonly fault?: undefined }
   | { readonly value?: undefined; readonly fault: string; readonly hint?: string | undefined };
 
-/** A loader for one configuration; a reload creates another. */
+/** Creates a loader for one configuration; a reload creates another. */
 export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   const root = resolveRoot(options.root);
   const { importTimeoutMs: timeoutMs = 30_000, onSlow, ends } = options;
@@ -96,7 +96,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     return selectExport(imported.value, parsed.exportName, where);
   }
 
-  /** However many endpoints name a function, they share its handler. */
+  /** Endpoints that name the same function share its handler. */
   function findOnce(reference: string): Promise<Attempt<Handler>> {
     let found = handlers.get(reference);
     if (found === undefined) {
@@ -123,7 +123,7 @@ function resolveRoot(root: string): Attempt<string> {
   }
 }
 
-/** CommonJS keeps modules by path alone, so a reload has to make Node forget the operator's. */
+/** Evicts the operator's modules from CommonJS's cache, which knows no generations, so that a reload sees changes. */
 function forgetRequired(root: string): void {
   const { cache } = createRequire(import.meta.url);
   for (const path of Object.keys(cache)) {
@@ -166,10 +166,10 @@ function slowWords(path: string, { root, timeoutMs }: ImportContext): string {
   return `the top level of "${where}" is not done yet: it has ${timeoutMs / 1000} s in all`;
 }
 
-/** The export that a module has called at its end. */
+/** The export that is called when a module's deployment ends. */
 const ON_CLOSE = "onClose";
 
-/** Notes the end of a module that has one. */
+/** Registers a module's close hook. */
 function withEnd(
   exports: ModuleExports,
   modulePath: string,
@@ -188,7 +188,7 @@ function notFunction(name: string, modulePath: string, kind: string): { readonly
   return { fault: `export "${name}" of "${modulePath}" must be a function, is ${kind}` };
 }
 
-/** Node finds only some of the names of a CommonJS module; its `module.exports` has all. */
+/** Node detects only some named exports of a CommonJS module; its `module.exports` has all. */
 function holderOf(exports: ModuleExports, name: string, modulePath: string): ModuleExports {
   if (Object.hasOwn(exports, name)) return exports;
   const whole = exports["default"];
@@ -206,12 +206,12 @@ function selectExport(exports: ModuleExports, name: string, modulePath: string):
     return { fault, hint: suggest(name, functions) ?? describeExports(name, functions) };
   }
   const value = holder[name];
-  // The dispatcher judges what it answers.   AGTP-API §12.2
+  // The dispatcher checks the function's result.   AGTP-API §12.2
   const kind = kindOf(value);
   return kind === "function" ? { value: value as Handler } : notFunction(name, modulePath, kind);
 }
 
-/** A class and a generator function are functions too, but a call of one throws, and of the other has no result. */
+/** Why: classes and generator functions are functions too, but calling one throws, or returns no result. */
 function kindOf(value: unknown): string {
   if (typeof value !== "function") return value === null ? "null" : typeof value;
   if (/^class\b/.test(Function.prototype.toString.call(value))) return "a class";
@@ -222,38 +222,38 @@ function kindOf(value: unknown): string {
 function describeExports(name: string, functions: readonly string[]): string {
   const shown = functions.slice(0, 8).join(", ");
   const found = functions.length === 0 ? "it exports no function" : `it exports ${shown}`;
-  // A reserved word, which no constant is called.
+  // `default` is a reserved word, so no constant has that name.
   const declared = name === "default" ? "default" : `const ${name} =`;
   return `${found}; a handler is: export ${declared} (call) => ({ body: {} })`;
 }
 
 let isRegistered = false;
 
-/** Prepares the process for `?agtpd=…` modules; does nothing the second time. */
+/** Registers the hooks for `?agtpd=…` modules, once a process. */
 function registerModuleHooks(): void {
-  // Node keeps one chain of hooks a process and cannot take a hook off it again.
+  // Node keeps one chain of hooks a process, and cannot remove a hook.
   if (isRegistered) return;
   isRegistered = true;
-  // Run from its TypeScript source, the daemon has a loader already that reads TypeScript.
+  // A daemon that runs from its TypeScript source already has a loader for TypeScript.
   if (import.meta.url.endsWith(".ts")) return;
-  // Node 26 warns of hooks on a thread of their own; on this one, reading TypeScript would stop every caller.
+  // Node 26 warns of hooks on their own thread; on this thread, transpiling would block every caller.
   const { noDeprecation } = process;
   process.noDeprecation = true;
   register("./module-hooks.js", import.meta.url);
   process.noDeprecation = noDeprecation ?? false;
 }
 
-/** The longest file whose imports are looked for, in octets. */
+/** The largest file whose imports are searched, in octets. */
 const MAX_BYTES = 256 * 1024;
-/** An import of Node's own modules or of a package, which have neither generations nor TypeScript. */
+/** An import of one of Node's own modules or of a package, which have neither generations nor TypeScript. */
 const IMPORT_OF_OTHERS = /\bimport\b[\w\s{},*$]*\bfrom\s*["'](?!agtpd\b|file:)[@\w][\w@/.:-]*["']/g;
-/** Comments from the beginning of a line on; those that a template could have as its text are left. */
+/** Comments at the beginning of a line; one that might be the text of a template literal is left. */
 const COMMENTS = /^[ \t]*(?:\/\*[^`$]*?\*\/|\/\/[^`$\n]*$)/gm;
 
 /**
- * Tells whether Node loads a handler module by itself: JavaScript that imports nothing but Node's own modules
- * and packages. The others need the hooks of `module-hooks.ts`, whose thread costs a start some 100 ms and
- * every later import a round trip.   AGTP-API §12.2
+ * Returns true if Node can load a handler module by itself: JavaScript that imports only Node's own
+ * modules and packages. Others need the hooks of `module-hooks.ts`, whose thread adds some 100 ms
+ * to a start and a round trip to every later import.   AGTP-API §12.2
  */
 export function isPlainModule(path: string): boolean {
   if (!/\.m?js$/.test(path)) return false;
@@ -281,7 +281,7 @@ export interface ProcessFunctions {
   find(process: string, name: string): FoundFunction;
 }
 
-/** A deployment without processes. */
+/** The functions of a deployment without processes. */
 export const NO_PROCESSES: ProcessFunctions = {
   names: [],
   find: (process) => ({ fault: `there is no process "${process}"` }),
@@ -290,8 +290,8 @@ export const NO_PROCESSES: ProcessFunctions = {
 const REFERENCE = /^([^:]*):(.*)$/s;
 
 /**
- * Finds functions of processes: `NAME:FUNCTION` is one where a process has that name. A deployment
- * without processes loads nothing of them.
+ * Resolves `NAME:FUNCTION` to a process's function if a process has that name. A deployment without
+ * processes loads no code for them.
  */
 export function withProcesses(modules: ModuleLoader, processes: ProcessFunctions): ModuleLoader {
   return {

@@ -1,23 +1,23 @@
 /**
- * Answers that are read no faster than others can bear. A server may send each octet as a piece of its own, and a
- * piece costs the loop far more than its octets: so many of an answer are read in one turn. And an answer that is
- * long has the turn in which it is worked off for itself.   RFC 9112 §7.1
+ * Paces the reading of answers. A server may send each octet in a chunk of its own, and a chunk
+ * costs the loop far more than its octets: only so many chunks of an answer are read in one turn. A
+ * long answer is processed in a turn of its own.   RFC 9112 §7.1
  */
 import type { Dispatcher } from "undici";
 import { LONG_OCTETS } from "../base/json-bounds.ts";
 import { LoopTurns } from "../base/loop-turns.ts";
 
-/** Beside those of requests: whoever sends long ones holds up no answer. */
+/** Turns apart from those of requests, so that long requests delay no answers. */
 const turns = new LoopTurns();
-/** Pieces of one answer in one turn; those of a server that means well have thousands of octets. */
+/** The chunks of one answer that are read in one turn; well-behaved servers send thousands of octets in each. */
 const PIECES_A_TURN = 128;
 
-/** The turn in which an answer of so many octets may be worked off; undefined: at once, together with others. */
+/** The turn in which a long answer may be processed; undefined if it is short and needs none of its own. */
 export function turnOfLong(octets: number): Promise<void> | undefined {
   return octets > LONG_OCTETS ? turns.turn() : undefined;
 }
 
-/** Requests whose answers come in so many pieces a turn. */
+/** Limits the chunks of each answer that are read in one turn. */
 export const pacePieces: Dispatcher.DispatcherComposeInterceptor =
   (dispatch) => (options, handler) =>
     dispatch(options, new PacedHandler(handler));
@@ -76,7 +76,7 @@ type Upgraded = Rest<"onRequestUpgrade">;
 type Started = Rest<"onResponseStart">;
 type Ended = Rest<"onResponseEnd">[0];
 
-/** A connection that stands still while its reader wants it to, or while it has had its turn. */
+/** Pauses the connection while its reader asks for it, or while its turn is used up. */
 class PacedController implements Controller {
   readonly #controller: Controller;
   #pieces = 0;
@@ -113,7 +113,7 @@ class PacedController implements Controller {
     if (!this.#isOver) this.#controller.resume();
   }
 
-  /** One more piece was read; after some of them the turn is over. */
+  /** Counts a chunk, and ends the turn after every PIECES_A_TURN. */
   count(): void {
     this.#pieces += 1;
     if (this.#pieces % PIECES_A_TURN !== 0) return;

@@ -1,12 +1,12 @@
 /**
- * Look-ups of names that share the few threads which a process has for them. Where a name's server says
- * nothing, the system tries on for longer than anybody waits, and nothing ends its thread: so each name is
- * looked up once at a time, however many wait for it, and of the names that took long only one.
+ * Name look-ups that share the few threads that a process has for them. If a name server is silent,
+ * the system retries for longer than anyone waits, and its thread cannot be interrupted: so each
+ * name is looked up once at a time, however many wait for it, and of the slow names only one.
  */
 import type { LookupAddress, LookupOptions } from "node:dns";
 import { type RecentlyUsed, recentlyUsed } from "../base/recently-used.ts";
 
-/** Asks the system; what `node:dns` has. */
+/** The signature of `node:dns`'s `lookup`. */
 export type Resolve = (
   hostname: string,
   options: LookupOptions & { readonly all: true },
@@ -16,11 +16,11 @@ export type Resolve = (
 type Question = Parameters<Resolve>[1];
 type Answer = Parameters<Resolve>[2];
 
-/** Name servers that are there answer within it. */
+/** Responsive name servers answer within this time. */
 const SLOW_MS = 1_000;
 const MAX_SLOW = 1_024;
 
-/** A resolver that asks another one in this way; `now` is in milliseconds. */
+/** Wraps a resolver so that look-ups are shared; `now` is in milliseconds. */
 export function shareLookUps(
   resolve: Resolve,
   now: () => number = () => performance.now(),
@@ -32,9 +32,9 @@ export function shareLookUps(
 class SharedLookUps {
   readonly #resolve: Resolve;
   readonly #now: () => number;
-  /** Those who wait, by what they ask. */
+  /** The callbacks that wait, by look-up. */
   readonly #asked = new Map<string, Answer[]>();
-  /** The names that took long when they were last looked up. */
+  /** The names whose last look-up was slow. */
   readonly #slow: RecentlyUsed<true> = recentlyUsed(MAX_SLOW);
   readonly #waiting: (() => void)[] = [];
   #isSlowUnderWay = false;

@@ -1,25 +1,23 @@
-/**
- * The TypeScript transpiler, loaded when something needs it: a deployment in JavaScript never does.
- */
+/** The TypeScript transpiler, loaded on demand: deployments in JavaScript never need it. */
 import { createRequire } from "node:module";
 import { findDescriptorFault } from "../base/late-load.ts";
 
 type Transpiler = typeof import("@swc/wasm-typescript");
 
-/** The value that the transpiler throws, which is no Error. */
+/** The value that the transpiler throws, which is not an Error. */
 export interface TranspilerFault {
   readonly message: string;
-  /** From 1. */
+  /** The line, from 1. */
   readonly startLine?: number;
-  /** From 0. */
+  /** The column, from 0. */
   readonly startColumn?: number;
 }
 
 let loaded: Transpiler | undefined;
 
 /**
- * Loads megabytes of WebAssembly the first time.
- * @throws where it cannot be loaded now; the next call tries again
+ * Loads the transpiler, megabytes of WebAssembly, on the first call. @throws if it cannot be
+ * loaded; the next call tries again
  */
 export function loadTranspiler(): Transpiler {
   if (loaded !== undefined) return loaded;

@@ -1,7 +1,7 @@
 /**
- * Checks what a schema cannot say of an input that becomes a request: values of the URL stay in
- * their segments, values of headers stay on their line, content is the base64 it says it is. A
- * violation is answered with 422.   AGTP-API §12.3
+ * Checks rules that no schema can express on an input that becomes an HTTP request: URL values stay
+ * in their segments, header values stay on their line, content is valid base64. A violation is
+ * answered with 422.   AGTP-API §12.3
  */
 import { escapeToken } from "../base/dotted-key.ts";
 import { hasLoneSurrogate, isRecord, type JsonRecord, memberOf } from "../base/json-value.ts";
@@ -11,7 +11,7 @@ import type { SchemaViolation } from "../schema/schema.ts";
 import { bodyFormatOf, fieldsElsewhere, headerText } from "./upstream-request.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 
-/** The check of an input; undefined: nothing is wrong with it. */
+/** Checks an input; undefined if there is no violation. */
 export type UpstreamCheck = (input: JsonRecord) => readonly SchemaViolation[] | undefined;
 
 /** Compiles the check; `declared` are the fields of the input. */
@@ -37,8 +37,8 @@ export function compileUpstreamCheck(
 }
 
 /**
- * Parameters of the query, and of a form, that have a meaning already. Declared fields count where they
- * are sent beside the members of an object.
+ * The names of query and form parameters that are already taken. Declared fields count if they are
+ * sent beside the members of an object.
  */
 function fixedNamesOf(
   binding: ExternalServiceBinding,
@@ -57,7 +57,7 @@ function fixedNamesOf(
   return new Set([...Object.values(query), ...new URLSearchParams(written).keys(), ...names]);
 }
 
-/** Checks that no member that is a parameter of its own has the name of another parameter. */
+/** Checks that no member that is sent as a parameter of its own has another parameter's name. */
 function checkMembers(
   { styles }: UpstreamEncoding,
   fixedNames: ReadonlySet<string>,
@@ -82,22 +82,22 @@ function checkHeaderFields(
     const value = memberOf(input, field);
     if (value === undefined || value === null) return [];
     const text = headerText(value, styles[field]);
-    // Blanks around a value are no part of it.   RFC 9110 §5.5
+    // Whitespace around a value is not part of it, so it would be lost.   RFC 9110 §5.5
     if (checkHeader(name, text) === undefined && !/^[ \t]|[ \t]$/.test(text)) return [];
     const message = "must be text of one line that a header can carry";
     return [{ path: pointerTo(field), keyword: "format", message }];
   });
 }
 
-/** The parts of a request in which texts leave. */
+/** The parts of a request that contain text. */
 interface RequestFacts extends Pick<ExternalServiceBinding, "query"> {
   readonly url: UpstreamUrl;
   readonly encoding: UpstreamEncoding;
-  /** The body is JSON, which has all texts. */
+  /** True for a JSON body, which can carry any text. */
   readonly isJson: boolean;
 }
 
-/** Checks what leaves as UTF-8: it has no half of a surrogate pair, and another character would stand there. */
+/** Checks text that is sent as UTF-8: half a surrogate pair would be replaced by another character. */
 function checkTexts(
   { url, query, isJson, encoding }: RequestFacts,
   input: JsonRecord,
@@ -106,7 +106,7 @@ function checkTexts(
   const isInBody = (field: string): boolean =>
     isJson && (bodyField === undefined ? !Object.hasOwn(query, field) : field === bodyField);
   return Object.entries(input).flatMap(([field, value]) => {
-    // Their own checks say so of these.
+    // Path and header fields have checks of their own.
     const isChecked = url.parameters.includes(field) || Object.hasOwn(headerFields, field);
     if (isChecked || isInBody(field) || !hasBrokenText(value)) return [];
     const message = "must be well-formed text";
@@ -120,7 +120,7 @@ function hasBrokenText(value: unknown): boolean {
   return Object.entries(value).some((pair) => pair.some(hasBrokenText));
 }
 
-/** Checks base64, since other text would be decoded to something else and sent all the same. */
+/** Checks base64: invalid text would be decoded to other octets and sent. */
 function checkContent(
   { bodyFormat, bodyField }: UpstreamEncoding,
   input: JsonRecord,
@@ -132,7 +132,7 @@ function checkContent(
   return fits ? [] : [notBase64(pointer)];
 }
 
-/** The files among the parts, or lists of parts. */
+/** Checks the files among the parts and lists of parts. */
 function checkParts(parts: JsonRecord, pointer: string): SchemaViolation[] {
   return Object.entries(parts).flatMap(([name, value]) => {
     const here = `${pointer}${pointerTo(name)}`;
@@ -147,12 +147,12 @@ function checkParts(parts: JsonRecord, pointer: string): SchemaViolation[] {
   });
 }
 
-/** In characters; to write as many takes some tens of milliseconds. */
+/** The limit in characters; writing as many takes some tens of milliseconds. */
 const MAX_NAMES_LENGTH = 1_048_576;
 
 /**
- * Checks that the names in a value are not too long for what is written of it: in a form, in parts and in brackets
- * each item has the names above it again, so that a body of 400 KB could become gigabytes.
+ * Checks the total length of the names that a value is written with: in a form, in parts and in
+ * brackets each item repeats the names above it, so that a body of 400 KB could become gigabytes.
  */
 function checkNames(
   { bodyFormat, styles }: UpstreamEncoding,
@@ -169,7 +169,7 @@ function checkNames(
     .map(([field]) => ({ path: pointerTo(field), keyword: "maxLength", message }));
 }
 
-/** The length of the names that lead to each scalar, in all; `above` is that of those above the value. */
+/** The total length of the names of all scalars; `above` is the length of the names above the value. */
 function namesLength(value: unknown, above: number): number {
   if (typeof value !== "object" || value === null) return above;
   return Object.entries(value).reduce(
@@ -182,7 +182,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 function isBase64(value: unknown): boolean {
   if (typeof value !== "string" || !BASE64.test(value)) return false;
-  // One character alone is less than an octet.
+  // A single character encodes less than one octet.
   return value.replace(/=+$/, "").length % 4 !== 1;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Connections to external services: one pool of kept-alive, verified TLS connections for each
- * origin and set of trusted CAs, shared by all endpoints that have both in common. AGTP-API §12.3
+ * The connections to external services: one pool of kept-alive, verified TLS connections for each
+ * origin and set of trusted CAs, shared by the endpoints that have both in common. AGTP-API §12.3
  */
 import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { raceAbort } from "../base/deadline.ts";
@@ -11,38 +11,38 @@ import { pacePieces } from "./paced-answers.ts";
 const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The key of the pool that an endpoint shares. */
+/** The key of a pool. */
 interface Upstream {
   readonly origin: string;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca: string | undefined;
 }
 
-/** A request, what ends it, and who is told when a connection has taken it. */
+/** A request with the signal that ends it and a callback for when it is sent. */
 type EndedRequest = Dispatcher.RequestOptions & {
   readonly signal: AbortSignal;
-  /** From here on nobody but the upstream knows whether it is done. */
+  /** Called once a connection takes the request: from then on only the upstream knows the outcome. */
   readonly onSent?: () => void;
 };
 
 interface UpstreamPool {
   /**
-   * Sends a request; rejects once its signal fires, also before there is a connection for it. A GET or HEAD is
-   * sent once more, and never a third time, where the server closed a connection that had served before and
-   * said nothing of this one: it had given the connection up as the request was on its way.   RFC 9110 §9.2.2,
-   * RFC 9112 §9.3.1
+   * Sends a request; rejects once its signal fires, even before there is a connection for it. A GET
+   * or HEAD is retried once if the server closed a reused connection without answering it: the
+   * server had closed the idle connection while the request was on its way.   RFC 9110 §9.2.2, RFC
+   * 9112 §9.3.1
    */
   request(request: EndedRequest): Promise<Dispatcher.ResponseData>;
 }
 
-/** Owns the connections of one configuration. */
+/** The connections of one configuration. */
 export interface UpstreamPools {
   pool(upstream: Upstream): UpstreamPool;
-  /** Lets running requests finish, then closes every connection. */
+  /** Waits for running requests, then closes every connection. */
   close(): Promise<void>;
 }
 
-/** Makes pools as endpoints ask for them; connects to nothing by itself. */
+/** Creates pools on demand; connects to nothing itself. */
 export function createUpstreamPools(connections: number = MAX_CONNECTIONS): UpstreamPools {
   const pools = new Map<string, UpstreamPool & { close(): Promise<void> }>();
   return {
@@ -65,14 +65,14 @@ function createPool(
   { origin, ca }: Upstream,
   connections: number,
 ): UpstreamPool & { close(): Promise<void> } {
-  /** The ends of connections that had served before and said nothing of the request they failed. */
+  /** Errors of reused connections that closed without answering their request. */
   const givenUp = new WeakSet<Error>();
   const pool = new Pool(origin, {
     ...connectionOptions({ connections, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca }),
     factory: (url, options) => createConnection(url, options as ConnectionParts, givenUp),
   });
   const paced = pool.compose(pacePieces, tellSent);
-  // undici looks at a signal only once the request has a connection.
+  // Why the race: undici checks a signal only once the request has a connection.
   const send = async (request: EndedRequest): Promise<Dispatcher.ResponseData> => {
     request.signal.throwIfAborted();
     const response = await raceAbort(
@@ -95,7 +95,7 @@ function createPool(
   };
 }
 
-/** Tells the request when a connection takes it. */
+/** Calls `onSent` when a connection takes the request. */
 const tellSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const { onSent } = options as Pick<EndedRequest, "onSent">;
   return dispatch(options, onSent === undefined ? handler : tellingStart(handler, onSent));
@@ -118,27 +118,27 @@ function tellingStart(
   };
 }
 
-/** Safe methods alone, and nothing that would have to be read twice. */
+/** Only safe methods without a body are repeatable. */
 function isRepeatable({ method, body }: Dispatcher.RequestOptions): boolean {
   return (method === "GET" || method === "HEAD") && (body === null || body === undefined);
 }
 
-/** A peer's close, its reset, and a write after either. */
+/** The error codes of a peer's close, its reset, and a write after either. */
 const CLOSED_BY_PEER = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
 type Connected = buildConnector.CallbackArgs;
 
-/** The options that a pool gives its connections. */
+/** The options that a pool passes to its connections. */
 type ConnectionParts = Client.Options & { readonly connect: buildConnector.connector };
 
-/** One connection of a pool, made again as often as it ends; one request at a time. */
+/** Creates one connection of a pool, reopened whenever it ends; one request at a time. */
 function createConnection(
   origin: URL,
   { connect, ...options }: ConnectionParts,
   givenUp: WeakSet<Error>,
 ): Client {
   let socket: Connected[1] = null;
-  /** The octets of the answers before the request that is under way. */
+  /** The octets received for earlier requests. */
   let answered = 0;
   const client = new Client(origin, {
     ...options,
@@ -150,7 +150,7 @@ function createConnection(
       });
     },
   });
-  // A connection is free for the next request: what came so far are answers.
+  // The connection is idle, so everything received so far belongs to finished answers.
   client.on("drain", () => {
     answered = socket?.bytesRead ?? 0;
   });

@@ -1,7 +1,7 @@
 /**
- * The HTTP request an external service gets: the URL filled from the input, mapped fields in the
- * query and in headers, and the rest in the query or in the body. Of the caller's identity nothing
- * is in it.   AGTP-API §12.3
+ * The HTTP request to an external service: the URL filled from the input, mapped fields in the
+ * query and in headers, and the rest in the query or in the body. It contains nothing of the
+ * caller's identity.   AGTP-API §12.3
  */
 import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord, memberOf } from "../base/json-value.ts";
@@ -15,7 +15,7 @@ import {
 } from "../endpoint/upstream-format.ts";
 import { fillUrl, type UpstreamUrl } from "./upstream-url.ts";
 
-/** One request, as undici takes it. */
+/** A request in undici's form. */
 interface UpstreamRequest {
   readonly method: UpstreamMethod;
   readonly path: string;
@@ -23,7 +23,7 @@ interface UpstreamRequest {
   readonly body: string | Uint8Array | null;
 }
 
-/** Compiles a binding into what makes a request out of an input. */
+/** Compiles a binding into a function from an input to a request. */
 export function compileUpstreamRequest(
   binding: ExternalServiceBinding,
   url: UpstreamUrl,
@@ -52,7 +52,7 @@ export function compileUpstreamRequest(
       const value = memberOf(input, bodyField);
       body = encodeValue(value, format, upstreamStyles);
     } else if (format !== undefined) body = encodeFields(rest, format, upstreamStyles);
-    // Beside a body that is one field, and without a body, the query is all there is.
+    // With a body of one field, or with none, the other fields go in the query.
     if (bodyField !== undefined || format === undefined) {
       for (const [name, value] of Object.entries(rest)) {
         appendValue(query, name, value, upstreamStyles.get(name));
@@ -63,7 +63,7 @@ export function compileUpstreamRequest(
   };
 }
 
-/** The fields that have a place of their own; the rest is together in the query or in the body. */
+/** The fields with a place of their own; the others share the query or the body. */
 export function fieldsElsewhere(
   { query, encoding = PLAIN_ENCODING }: Pick<ExternalServiceBinding, "query" | "encoding">,
   { parameters }: Pick<UpstreamUrl, "parameters">,
@@ -73,7 +73,7 @@ export function fieldsElsewhere(
   return new Set(bodyField === undefined ? fields : [...fields, bodyField]);
 }
 
-/** The form of the body; undefined: there is none. */
+/** The form of the body; undefined if there is none. */
 export function bodyFormatOf({
   method,
   encoding,
@@ -91,7 +91,7 @@ function renameStyles(
   return new Map(Array.from(styles, ([field, style]) => [names.get(field) ?? field, style]));
 }
 
-/** The media types to ask for. */
+/** The Accept header by response format. */
 const ACCEPTED: Readonly<Record<ResponseFormat, string>> = {
   json: "application/json",
   text: "*/*",
@@ -100,7 +100,7 @@ const ACCEPTED: Readonly<Record<ResponseFormat, string>> = {
   events: "text/event-stream",
 };
 
-/** Configured fields replace ours and are sent as they are written. */
+/** Configured header fields replace the defaults, and are sent as written. */
 function compileHeaders({
   headers,
   encoding = PLAIN_ENCODING,
@@ -141,7 +141,7 @@ function joinQuery(path: string, query: readonly string[]): string {
   return `${path}${path.includes("?") ? "&" : "?"}${query.join("&")}`;
 }
 
-/** A body, and the type that it has unless the operator configured another one. */
+/** A body, and its default media type. */
 interface UpstreamBody {
   readonly content: string | Uint8Array | null;
   readonly contentType?: string;
@@ -151,7 +151,7 @@ const NO_BODY: UpstreamBody = { content: null };
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 const OCTETS = "application/octet-stream";
 
-/** Writes a body of fields; `styles` goes by their upstream names. */
+/** Encodes a body of fields; `styles` are keyed by upstream names. */
 function encodeFields(
   fields: JsonRecord,
   format: SentFormat,
@@ -170,7 +170,7 @@ function encodeFields(
   }
 }
 
-/** Writes a body that is one value; nothing when the input has none. */
+/** Encodes a body that is a single value; undefined if the input has none. */
 function encodeValue(
   value: unknown,
   format: SentFormat,
@@ -199,9 +199,9 @@ function encodeForm(fields: JsonRecord, styles: ReadonlyMap<string, ValueStyle>)
   return { content, contentType: "application/x-www-form-urlencoded" };
 }
 
-/** RFC 7578. A value with a member `base64` is a file; a list is a part for each of its items. */
+/** RFC 7578. A value with a member `base64` is a file; a list becomes one part for each item. */
 function encodeParts(fields: JsonRecord): UpstreamBody {
-  // Nobody can put a boundary in a value that is drawn after the value is known.
+  // Why random: a caller cannot put a boundary in its values that is chosen later.
   const boundary = `agtpd-${randomUUID()}`;
   const chunks: Uint8Array[] = [];
   for (const [name, value] of Object.entries(fields)) {
@@ -237,12 +237,12 @@ function partOf(
   };
 }
 
-/** As browsers write names: nothing in them ends the quotes or the line. */
+/** Escapes a name as browsers do, so that it ends neither the quotes nor the line. */
 function quotable(text: string): string {
   return text.replace(/["\r\n]/g, encodeURIComponent);
 }
 
-/** Separators as they are in a URL, where they separate; in a value each of them is percent-encoded. */
+/** Separators stay literal between values; inside a value they are percent-encoded. */
 const SEPARATORS: Readonly<Partial<Record<ValueStyle, string>>> = {
   comma: ",",
   space: "%20",
@@ -250,8 +250,8 @@ const SEPARATORS: Readonly<Partial<Record<ValueStyle, string>>> = {
 };
 
 /**
- * Appends a value of an input to the pairs of a query or a form, percent-encoded: lists and objects in the style
- * that the upstream reads.   AGTP-API §12.3, RFC 6570 §3.2.8
+ * Appends a value of an input to the pairs of a query or form, percent-encoded; lists and objects
+ * in the style that the upstream expects.   AGTP-API §12.3, RFC 6570 §3.2.8
  */
 function appendValue(target: string[], name: string, value: unknown, style?: ValueStyle): void {
   if (value === undefined || value === null) return;
@@ -267,7 +267,7 @@ function appendValue(target: string[], name: string, value: unknown, style?: Val
   if (style === "deep") appendDeep(target, name, value);
   else if (separator !== undefined) {
     const parts = partsOf(value);
-    // A list of nothing is no value.   RFC 6570 §2.3
+    // An empty list is undefined and left out.   RFC 6570 §2.3
     if (parts.length === 0) return;
     target.push(`${encodeText(name)}=${parts.map(encodeText).join(separator)}`);
   } else if (Array.isArray(value)) {
@@ -281,7 +281,7 @@ function appendPair(target: string[], name: string, text: string): void {
   target.push(`${encodeText(name)}=${encodeText(text)}`);
 }
 
-/** As forms are encoded, with %20 for a space: a plus is a space to some upstreams and a plus to others. */
+/** Form encoding, but %20 for a space: some upstreams read a plus as a space, others as a plus. */
 function encodeText(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()~]/g,
@@ -293,7 +293,7 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The parts of a list or an object on one line: `a`, `b`, or `key`, `value`, `key`, `value`. */
+/** The flattened items of a list or an object: `a`, `b`, or `key`, `value`, `key`, `value`. */
 function partsOf(value: object): readonly string[] {
   if (Array.isArray(value)) return value.filter((part) => part !== null).map(textOf);
   return Object.entries(value).flatMap(([name, member]) =>
@@ -301,7 +301,7 @@ function partsOf(value: object): readonly string[] {
   );
 }
 
-/** `name[key][0]=…`; an input is nested 64 levels at most. */
+/** Appends `name[key][0]=…`; an input is nested 64 levels at most. */
 function appendDeep(target: string[], name: string, value: unknown): void {
   if (typeof value !== "object" || value === null) {
     if (value !== undefined && value !== null) appendPair(target, name, String(value));
@@ -311,8 +311,8 @@ function appendDeep(target: string[], name: string, value: unknown): void {
 }
 
 /**
- * Renames the top-level keys of an object, which is a new one; a renamed value wins over one that had the name
- * already.   AGTP-API §12.3
+ * Returns a copy of an object with renamed top-level keys; a renamed value wins over one that
+ * already had the name.   AGTP-API §12.3
  */
 export function renameKeys(
   record: JsonRecord,
@@ -325,6 +325,6 @@ export function renameKeys(
     if (name === undefined) kept.push([key, value]);
     else renamed.push([name, value]);
   }
-  // fromEntries defines properties, so a key "__proto__" is a key like any other.
+  // Why fromEntries: it defines properties, so "__proto__" is a key like any other.
   return Object.fromEntries([...kept, ...renamed]);
 }

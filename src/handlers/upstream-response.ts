@@ -1,7 +1,6 @@
 /**
- * Translates an external service's answer: into a body for the caller, or the named error that
- * stands for it. An error tells the upstream's status and nothing else of what the upstream said.
- * AGTP-API §12.3, Table 8
+ * Translates an external service's answer into a body for the caller or a named error. An error
+ * reveals the upstream's status and nothing else of its answer. AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
 import { hasLostNumbers, rewriteExactly } from "../base/exact-numbers.ts";
@@ -18,7 +17,7 @@ import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./upstream-request.ts";
 import { joinTexts, readEvents } from "./upstream-sequence.ts";
 
-/** Compiles a binding into what turns its upstream's responses into results. */
+/** Compiles a binding into a function from its upstream's response to a result. */
 export function compileUpstreamResponse(
   binding: ExternalServiceBinding,
 ): (response: Dispatcher.ResponseData) => Promise<HandlerResult> {
@@ -28,7 +27,7 @@ export function compileUpstreamResponse(
   );
   return async (response) => {
     const status = response.statusCode;
-    // A stream that fails after nobody wants it any more must not end the process.
+    // Why: a stream that fails after it was abandoned must not crash the process.
     response.body.on("error", () => {});
     const error = errors.get(String(status)) ?? errorOfStatus(status);
     if (error !== undefined) {
@@ -94,16 +93,16 @@ async function readResult(
   }
 }
 
-/** The names of UTF-8, and of ASCII, which is UTF-8 as well. */
+/** The names of UTF-8, and of ASCII, its subset. */
 const UTF_8_NAMES: ReadonlySet<string> = new Set(["utf-8", "utf8", "us-ascii", "ascii"]);
 
-/** The charset of a text, in lower case; undefined: UTF-8.   RFC 9110 §8.3.2 */
+/** The charset of a text, in lower case; undefined for UTF-8.   RFC 9110 §8.3.2 */
 function charsetOf(mediaType: string): string | undefined {
   const name = /;\s*charset="?([^\s";]+)/i.exec(mediaType)?.[1]?.toLowerCase();
   return name === undefined || UTF_8_NAMES.has(name) ? undefined : name;
 }
 
-/** Undefined for what is none, and for a charset that nobody knows. */
+/** Decodes a text; undefined if it is invalid, or the charset unknown. */
 function decodeText(octets: Buffer, charset: string | undefined): string | undefined {
   if (charset === undefined) return decodeUtf8(octets);
   try {
@@ -123,13 +122,13 @@ function readJson(
   const text = decodeUtf8(bytes);
   const value = text === undefined ? undefined : parseJson(text);
   if (value === undefined) return fail("is not JSON");
-  // Deeper ones would exhaust the stack of whoever walks them, and be a fault of ours.
+  // A deeper body would overflow the stack of later walks, which would be our fault.
   if (isTooDeep(value, ANSWER_BOUNDS.depth)) {
     return fail(`is nested deeper than ${ANSWER_BOUNDS.depth} levels`);
   }
   const body = renameOutput(value, names);
   if (!isStructure(body) || !hasLostNumbers(bytes, body)) return { body };
-  // The caller has the numbers as the upstream wrote them.
+  // The caller gets the numbers as the upstream wrote them.
   return {
     body: shareEncoded(
       body,
@@ -159,30 +158,30 @@ const TIMEOUT_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
-/** Beside those of undici's parser, which have no code. */
+/** Error codes of answers that are not HTTP; errors of undici's parser have no code. */
 const NOT_HTTP_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_HEADERS_OVERFLOW",
   "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
 ]);
 
-/** How far a call had come when it failed. */
+/** How far a failed call had come. */
 interface FailedCall {
   readonly isAborted: boolean;
-  /** A connection had taken the request. */
+  /** True if a connection had taken the request. */
   readonly isSent: boolean;
 }
 
 /**
- * Names the `upstream_*` error of an upstream call that failed. The system's own words about it are
- * for the log.   AGTP-API §12.3, Table 8
+ * Maps a failed upstream call to its `upstream_*` error. The system's own error text is for the
+ * log.   AGTP-API §12.3, Table 8
  */
 export function upstreamFailure(error: unknown, { isAborted, isSent }: FailedCall): HandlerError {
   const code = codeOf(error);
-  // When the caller left, nobody reads the answer; it only has to be one.
+  // If the caller has left, nobody reads the answer; it only has to be valid.
   if (isAborted || TIMEOUT_CODES.has(code)) {
     return { error: "upstream_timeout", message: "the upstream did not answer in time" };
   }
-  // A request undici will not send is a fault of ours, not of the upstream.
+  // A request that undici rejects is our fault, not the upstream's.
   if (code === "UND_ERR_INVALID_ARG") throw error;
   if (NOT_HTTP_CODES.has(code) || (error instanceof Error && error.name === "HTTPParserError")) {
     const message = "the upstream's response is not HTTP";
@@ -191,13 +190,13 @@ export function upstreamFailure(error: unknown, { isAborted, isSent }: FailedCal
   return isSent ? brokenOff() : unreachable();
 }
 
-/** Nothing was asked of the upstream. */
+/** The error of a call that never reached the upstream. */
 export function unreachable(): HandlerError {
   const message = "the upstream cannot be reached";
   return { error: "upstream_connection_error", message, details: { sent: false } };
 }
 
-/** The upstream may have done what it was asked. */
+/** The error of a call that the upstream may have executed. */
 export function brokenOff(message: string = BROKEN_OFF): HandlerError {
   return { error: "upstream_connection_error", message, details: { sent: true } };
 }

@@ -1,22 +1,22 @@
 /**
- * Answers that are one item after another, as one list: lines of JSON, JSON text sequences, and the events of a
- * stream. An item that is cut off, or none, spoils the answer: nobody is given a part of it for the whole.
- * RFC 7464, HTML "Server-sent events", OAS 3.2.0 §4.14.2.1
+ * Reads answers that are a sequence of items as one list: lines of JSON, JSON text sequences, and
+ * event streams. A truncated or invalid item spoils the whole answer: a part is never passed off as
+ * the whole. RFC 7464, HTML "Server-sent events", OAS 3.2.0 §4.14.2.1
  */
 import { EventReader, type StreamEvent } from "../base/event-stream.ts";
 import { ANSWER_BOUNDS, excessInWords } from "../base/json-bounds.ts";
 import { CLOSE_BRACKET, COMMA, mayBeJson, OPEN_BRACKET } from "../base/json-octets.ts";
 
-/** The list that the octets are, or why they are none. */
+/** The list, or the reason the octets are not one. */
 type Sequence<Listed> =
   | { readonly list: Listed; readonly fault?: undefined }
   | { readonly list?: undefined; readonly fault: string };
 
 const LINE_FEED = 0x0a;
-/** Stands before each text of a sequence of RFC 7464, and in no other JSON. */
+/** Precedes each text of a sequence of RFC 7464, and occurs in no other JSON. */
 const RECORD_SEPARATOR = 0x1e;
 
-/** Lines of JSON, or a JSON text sequence, as the octets of one list of JSON. */
+/** Joins lines of JSON, or a JSON text sequence, into one JSON list. */
 export function joinTexts(octets: Buffer): Sequence<Buffer> {
   const isMarked = octets[0] === RECORD_SEPARATOR;
   const separator = isMarked ? RECORD_SEPARATOR : LINE_FEED;
@@ -28,7 +28,7 @@ export function joinTexts(octets: Buffer): Sequence<Buffer> {
     end = found === -1 ? octets.length : found;
     const text = octets.subarray(from, end);
     if (text.every(isBlank)) continue;
-    // Of a number that was cut off the beginning is one as well.   RFC 7464 §2.4
+    // A truncated number still looks complete without the whitespace after it.   RFC 7464 §2.4
     if (isMarked && !isBlank(text.at(-1) ?? 0)) return { fault: "ends within an item" };
     if (!mayBeJson(text, ANSWER_BOUNDS.depth)) {
       return { fault: isMarked ? "has an item that is not JSON" : "has a line that is not JSON" };
@@ -44,7 +44,7 @@ function isBlank(octet: number): boolean {
   return octet === 0x20 || octet === 0x0a || octet === 0x0d || octet === 0x09;
 }
 
-/** The events of a stream that has ended; one that no empty line ends is none. */
+/** The events of a finished stream; an event without a closing empty line is incomplete. */
 export function readEvents(text: string): Sequence<readonly StreamEvent[]> {
   const list: StreamEvent[] = [];
   let fields = 0;

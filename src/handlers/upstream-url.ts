@@ -1,8 +1,8 @@
 /**
  * The URL of an external service: an https origin, and a path and query whose `{name}` parameters
- * are filled from the input, percent-encoded. A value cannot add, leave or climb path segments, nor
- * climb at a server that takes an encoded slash for a slash; one that would try is a violation,
- * answered with 422.   AGTP-API §12.3
+ * are filled from the input, percent-encoded. A value can neither add, leave nor climb path
+ * segments, not even at a server that treats an encoded slash as a slash; one that would is a
+ * violation, answered with 422.   AGTP-API §12.3
  */
 import { escapeToken } from "../base/dotted-key.ts";
 import type { JsonRecord } from "../base/json-value.ts";
@@ -11,20 +11,20 @@ import { segmentFault } from "../endpoint/path-template.ts";
 import type { ValueStyle } from "../endpoint/upstream-format.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 
-/** A URL template taken apart. */
+/** A parsed URL template. */
 export interface UpstreamUrl {
   readonly origin: string;
   /** Names of the parameters, in order. */
   readonly parameters: readonly string[];
-  /** The path between its slashes. */
+  /** The segments of the path. */
   readonly segments: readonly (readonly TemplatePiece[])[];
-  /** The pieces behind "?"; empty without one. */
+  /** The pieces after "?"; empty if there are none. */
   readonly query: readonly TemplatePiece[];
 }
 
 const URL_PARTS = /^(https:\/\/[^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/i;
 
-/** Takes a template apart; a string says what is wrong, without quoting what may be a secret. */
+/** Parses a template; a returned string is its fault, without quoting what may be a secret. */
 export function parseUpstreamUrl(url: string): UpstreamUrl | string {
   const [, head, path = "/", query = ""] = URL_PARTS.exec(url) ?? [];
   if (head === undefined) return "must be an https URL without a fragment";
@@ -52,11 +52,11 @@ function literalText(piece: TemplatePiece): string {
   return piece.kind === "literal" ? piece.text : `{${piece.name}}`;
 }
 
-/** Finds what keeps an input from filling the URL; undefined when nothing does. */
+/** Checks that an input can fill the URL; undefined if there is no violation. */
 export function checkUrlInput(url: UpstreamUrl, input: JsonRecord): SchemaViolation[] | undefined {
   const violations = url.parameters.flatMap((name) => checkValue(name, input));
   if (violations.length > 0) return violations;
-  // A value may be harmless and yet make a dot with what stands beside it, as "e" does in "%2{a}".
+  // A harmless value may complete a dot together with its neighbours, as "e" does in "%2{a}".
   const climbing = url.segments.find((pieces) => climbs(fill(pieces, input)));
   if (climbing === undefined) return undefined;
   return climbing.flatMap((piece) =>
@@ -76,7 +76,7 @@ function violation(name: string, keyword: string, message: string): SchemaViolat
   return { path: `/${escapeToken(name)}`, keyword, message };
 }
 
-/** Tells whether dots stand alone in a segment, also where a proxy decodes it before it resolves them. */
+/** Returns true for a segment that consists of dots, also once a proxy decodes it. */
 function climbs(segment: string): boolean {
   return /(?:^|\\|%5c|%2f)(?:\.|%2e){1,2}(?:\\|%5c|%2f|$)/i.test(segment);
 }
@@ -94,7 +94,7 @@ function fill(pieces: readonly TemplatePiece[], input: JsonRecord, styles: Style
     .map((piece) => {
       if (piece.kind === "literal") return piece.text;
       const text = String(input[piece.name]);
-      // A comma between the values of a list is there to separate them.   RFC 6570 §3.2.2
+      // Commas between the values of a list are separators, so they stay literal.   RFC 6570 §3.2.2
       const parts = styles[piece.name] === "comma" ? text.split(",") : [text];
       return parts.map(encodeURIComponent).join(",");
     })

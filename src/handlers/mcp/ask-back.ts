@@ -1,7 +1,7 @@
 /**
- * The answer to a tool that asks for more before it goes on: the question is put before operators by
- * the call's own way to them, with what the server needs to go on; and the answer that comes back
- * with the call is given to the server.   MCP "Elicitation", "Multi Round-Trip Requests"
+ * Handles a tool that asks for more input in the middle of a call: the question is put before
+ * operators, with the state that the server needs to resume; their answer arrives with a repeated
+ * call and is given to the server.   MCP "Elicitation", "Multi Round-Trip Requests"
  */
 import { given, isRecord, type JsonRecord, recordIn, textIn } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
@@ -28,10 +28,10 @@ interface AskingServer {
 
 type Question = HeldAnswer | InputRequired;
 
-/** The most that a server's own note has: it is kept with the question. */
+/** The longest request state of a server, which is stored with the question. */
 const MAX_STATE = 65_536;
 
-/** Puts a question before the operators; an error where it cannot be asked. Throws where that fails. */
+/** Puts a question before the operators; returns an error if it cannot be asked. Throws if storing it fails. */
 export async function askBack(
   question: Question,
   { ask }: CallUpstream,
@@ -42,7 +42,7 @@ export async function askBack(
   try {
     if (!("kind" in asked)) outcome = await ask?.(toAsk(asked, server));
   } finally {
-    // The question that was asked first is the one that is answered.
+    // Another question of the same call was asked first, so this held call gets no answer.
     if (question.kind === "held" && outcome?.kind !== "asked") server.held.drop(question.id);
   }
   if ("kind" in asked) return refusedQuestion(asked);
@@ -53,14 +53,14 @@ export async function askBack(
   return outcome.answer;
 }
 
-/** How the call goes on that an answer is for. */
+/** The way in which a call resumes with its answer. */
 type Resumption =
-  /** A server of the older protocol waits for it. */
+  /** A server of the older protocol still runs the call and waits for the answer. */
   | { readonly kind: "held"; readonly id: string; readonly content: JsonRecord }
-  /** The call is made again with the answer. */
+  /** The call is made again, with the answer. */
   | { readonly kind: "again"; readonly input: NonNullable<ToolRequest["input"]> };
 
-/** Reads what was kept with a question; undefined: the call begins. */
+/** Reads the state that was kept with a question; undefined if the call is new. */
 export function resumptionOf(answer: UpstreamAnswer | undefined): Resumption | undefined {
   if (answer === undefined) return undefined;
   const { content, resume } = answer;
@@ -74,7 +74,7 @@ export function resumptionOf(answer: UpstreamAnswer | undefined): Resumption | u
   };
 }
 
-/** The held call that the question of an escalation is about. */
+/** The id of the held call that an escalation's question belongs to. */
 export function heldIdOf(resume: JsonRecord | undefined): string | undefined {
   const held = recordIn(resume)["held"];
   return textIn(held);
@@ -121,22 +121,22 @@ interface ReadQuestion {
   readonly schema: JsonRecord;
 }
 
-/** The questions of one answer, as one: with several, an answer has a member for each. */
+/** The questions of one answer merged into one; if there are several, its answer has a member for each. */
 interface ReadRequests extends ReadQuestion {
-  /** The server's names for them. */
+  /** The server's names for the questions. */
   readonly keys: readonly string[];
 }
 
-/** The question cannot be asked. */
+/** A question that cannot be asked. */
 interface QuestionFault {
-  /** `refused`: it asks for what is not offered here. */
+  /** `refused`: it asks for input of a kind that is not offered. */
   readonly kind: "refused" | "malformed";
 }
 
 const MAX_MESSAGE = 2_048;
 const MAX_QUESTIONS = 8;
 const MAX_KEY = 128;
-/** Such schemas are flat: forms of a few fields. */
+/** Form schemas are flat, with a few fields. */
 const BOUNDS: SchemaBounds = {
   ...PROPOSED_SCHEMA_BOUNDS,
   ...{ maxLength: 16_384, maxDepth: 6, maxSchemas: 512, maxProperties: 64, maxPatterns: 16 },
@@ -144,10 +144,10 @@ const BOUNDS: SchemaBounds = {
 const MAX_DEPTH = 16;
 
 /**
- * Reads what an MCP server asks in the middle of a call. Its text and its schema are a stranger's:
- * both are bounded, the schema is one that answers can be judged by at a bearable price, and secrets
- * that the server says again are taken out. What is no form is refused: nobody here follows a link
- * for a server, and nobody samples for one.   MCP "Elicitation"
+ * Reads a question of an MCP server in the middle of a call. Its text and schema are untrusted:
+ * both are bounded, validating answers against the schema has a bounded cost, and the server's
+ * secrets are removed. Everything but a form is refused: nobody here follows a link for a server,
+ * and nobody samples for one.   MCP "Elicitation"
  */
 function readQuestion(params: unknown, secrets: Secrets): ReadQuestion | QuestionFault {
   if (!isRecord(params) || isTooDeep(params, MAX_DEPTH)) return { kind: "malformed" };
@@ -162,8 +162,9 @@ function readQuestion(params: unknown, secrets: Secrets): ReadQuestion | Questio
 }
 
 /**
- * The schema of a form without what only some dialects say. The keywords of a form mean the same in each of
- * them, and the names of choices stand with the choices.   MCP "Elicitation", LegacyTitledEnumSchema
+ * The schema of a form without the keywords of one dialect. A form's keywords mean the same in
+ * every dialect, and the names of choices are moved to the choices.   MCP "Elicitation",
+ * LegacyTitledEnumSchema
  */
 function plainForm({ $schema, ...form }: JsonRecord): JsonRecord {
   const fields = Object.entries(recordIn(form["properties"]));
@@ -181,7 +182,7 @@ function plainField(field: unknown): unknown {
   return { ...rest, oneOf: named };
 }
 
-/** Reads all that an answer asks for. */
+/** Reads every question of an answer. */
 function readRequests(requests: JsonRecord, secrets: Secrets): ReadRequests | QuestionFault {
   const keys = Object.keys(requests);
   if (keys.length > MAX_QUESTIONS || keys.some((key) => key.length > MAX_KEY)) {
@@ -216,7 +217,7 @@ function together(keys: readonly string[], questions: readonly ReadQuestion[]): 
   };
 }
 
-/** The answers of an operator, by the server's names for its questions. */
+/** An operator's answers, by the server's names for its questions. */
 function responsesTo(keys: readonly string[], content: JsonRecord): JsonRecord {
   const accepted = (given: unknown): JsonRecord => ({ action: "accept", content: given });
   const [only] = keys;

@@ -1,7 +1,7 @@
 /**
- * The way to an MCP server over HTTP: verified connections to that server alone, no redirects, messages
- * that are read up to a length, and no more of them than the loop can bear. A stream of events may last;
- * each event is a message.
+ * The HTTP connection to an MCP server: verified, to that server alone, without redirects; messages
+ * are bounded in length and in rate, so that the event loop keeps up. An event stream may last;
+ * each event is one message.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { ProtocolError } from "@modelcontextprotocol/client";
@@ -16,10 +16,10 @@ import type { McpHttpPlace } from "./read-settings.ts";
 
 const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** An answer may be preceded by this many messages of the full length: its progress. */
+/** A POST answer may be as long as this many messages of the full length: progress precedes it. */
 const MESSAGES_IN_ANSWER = 16;
 
-/** A message is longer than was agreed. */
+/** A message exceeds the length limit. */
 class MessageTooLong extends Error {
   constructor(limit: number) {
     super(`the upstream's message is longer than ${limit} bytes`);
@@ -29,7 +29,7 @@ class MessageTooLong extends Error {
 const TOO_LONG = -32_097;
 const TOO_LONG_TEXT = /^the upstream's message is longer than \d+ bytes$/;
 
-/** Tells whether an error stands for such a message. */
+/** Returns true if an error stands for such a message. */
 export function isTooLong(error: unknown): error is Error {
   if (error instanceof MessageTooLong) return true;
   return (
@@ -37,23 +37,23 @@ export function isTooLong(error: unknown): error is Error {
   );
 }
 
-/** A request that no connection took: the server knows nothing of it. */
+/** A request that was never sent on a connection: the server did not receive it. */
 export class NeverSent extends TypeError {}
 
-/** A message is compressed, though identity was asked for. */
+/** A message is compressed, though `identity` was asked for. */
 export class MessageCompressed extends Error {
   constructor() {
     super("the upstream's message is compressed, though identity was asked for");
   }
 }
 
-/** A fetch from one server, and how to end its connections. */
+/** A fetch that is bound to one server, and the end of its connections. */
 interface BoundedFetch {
   readonly fetch: typeof globalThis.fetch;
   close(): Promise<void>;
 }
 
-/** Opens no connection before it is needed. */
+/** Creates the fetch; connections are opened on demand. */
 export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: number): BoundedFetch {
   const agent = new Agent(
     connectionOptions({
@@ -76,7 +76,7 @@ export function createBoundedFetch({ ca }: McpHttpPlace, maxResponseBytes: numbe
     const { status, statusText, headers: fields } = response;
     if (status >= 300 && status < 400) {
       await response.body?.cancel();
-      // Without the place that it names, which the library would go to.
+      // Why no `Location`: the library would follow it.
       return new Response(REDIRECTS, { status, statusText });
     }
     if (response.body === null) return response;
@@ -103,7 +103,7 @@ function isCompressed(fields: Headers): boolean {
   return (fields.get("content-encoding") ?? "identity").toLowerCase() !== "identity";
 }
 
-/** Keeps interim responses from a fetch, which would wait for ever for the answer behind them. */
+/** Hides interim responses from fetch, which would otherwise wait forever for the final one. */
 function withoutInterim(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   const onInterim = limitInterim();
   let isSent = false;
@@ -126,10 +126,10 @@ function withoutInterim(handler: Dispatcher.DispatchHandler): Dispatcher.Dispatc
   };
 }
 
-/** The failures of requests that no connection took. */
+/** The failures of requests that were never sent. */
 const neverSent = new WeakSet<Error>();
 
-/** The failure of a fetch with its reason, which stands in its cause alone. */
+/** Adds the reason to the message of a failed fetch, which only has it in its cause. */
 function withReason(error: unknown): unknown {
   if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return error;
   const { cause } = error;
@@ -146,7 +146,7 @@ const CR = 0x0d;
 const BLANKS: readonly number[] = [0x09, LF, CR, 0x20];
 const BRACKET = 0x5b;
 
-/** The octets of a message, held back until it is known what parsing them will cost. */
+/** The octets of a message, buffered until the cost of parsing them is known. */
 class HeldMessage {
   #chunks: Uint8Array[] = [];
   #length = 0;
@@ -160,7 +160,7 @@ class HeldMessage {
     this.#length += chunk.length;
   }
 
-  /** All of it, in the turn that it has for itself. Throws where it holds too much. */
+  /** Takes the whole message, in a turn of its own if it is long. Throws if its JSON exceeds the bounds. */
   async take(): Promise<Buffer> {
     const octets = Buffer.concat(this.#chunks, this.#length);
     this.#chunks = [];
@@ -172,7 +172,7 @@ class HeldMessage {
   }
 }
 
-/** One message, which is no list of them: a list would be worked off in one turn of the loop. */
+/** Passes one message, and refuses a batch, which would be processed in a single turn of the loop. */
 function boundedMessage(most: number): Bounding {
   const held = new HeldMessage();
   let first: number | undefined;
@@ -195,8 +195,8 @@ interface Bounds {
 }
 
 /**
- * Events that answer a request. Where they cannot be read on, the last one is an error in the place of its
- * answer, for which its call would wait on another stream.
+ * Passes the events that answer a request. If they become unreadable, the last event is an error in
+ * place of the answer; without it the call would wait on another stream.
  */
 function boundedEvents({ message, all }: Bounds, request: unknown): Bounding {
   const events = new EventEnds();
@@ -212,7 +212,7 @@ function boundedEvents({ message, all }: Bounds, request: unknown): Bounding {
           const { at, count, rest, isLong } = events.find(chunk, from, bounds);
           pace.spend(count);
           const whole = chunk.subarray(from, at - rest);
-          // The LF of a CR that ended a message: its reader waits for it.
+          // Only the LF of a CR that ended a message remains: the reader expects it.
           const isEnd = count === 0 && held.length === 0;
           if (!isEnd) held.push(whole);
           else if (whole.length > 0) controller.enqueue(whole);
@@ -234,7 +234,7 @@ function boundedEvents({ message, all }: Bounds, request: unknown): Bounding {
   });
 }
 
-/** The event that ends a request; undefined: it is none that is answered. */
+/** The error event that ends the request; undefined if the request expects no answer. */
 function failureFor(request: unknown, failure: unknown): Buffer | undefined {
   const { id } = recordIn(typeof request === "string" ? parseJson(request) : undefined);
   if (id === undefined) return undefined;
@@ -244,25 +244,25 @@ function failureFor(request: unknown, failure: unknown): Buffer | undefined {
 }
 
 interface EventBounds {
-  /** The most events to find at once. */
+  /** The maximum number of events to find. */
   readonly events: number;
-  /** The most octets of an event. */
+  /** The maximum length of an event in octets. */
   readonly octets: number;
-  /** The octets of the first event that came before. */
+  /** The octets of the first event that are already buffered. */
   readonly held: number;
 }
 
-/** The place up to which octets hold no more events than asked for. */
+/** The offset up to which the octets hold at most the requested number of events. */
 interface FoundEnds {
   readonly at: number;
   readonly count: number;
-  /** The number of octets before it that belong to no whole event. */
+  /** The octets before `at` that belong to an incomplete event. */
   readonly rest: number;
-  /** True: the event behind it is whole, and too long. */
+  /** True if the next event is complete and too long. */
   readonly isLong: boolean;
 }
 
-/** Finds where events end: at an empty line, whose ends may be LF, CR or both, in pieces as they come. */
+/** Finds the ends of events, across chunks: an empty line, with LF, CR or CRLF as line end. */
 class EventEnds {
   #isLineEmpty = true;
   #isAfterCr = false;
@@ -294,17 +294,17 @@ class EventEnds {
   }
 }
 
-/** So many messages of a stream are read at once, and so many a second from there on. */
+/** The burst of messages that a stream may have; PER_SECOND refills it. */
 const AT_ONCE = 256;
 const PER_SECOND = 200;
 const PAUSE_MS = 50;
 
-/** Reads a stream's messages no faster than that: small ones cost the loop far more than their octets. */
+/** A token bucket for a stream's messages: small messages cost the loop far more than their octets. */
 class MessagePace {
   #left = AT_ONCE;
   #refilledAt = performance.now();
 
-  /** How many may be read now; waits until it is one. */
+  /** The number of messages that may be read now; waits until there is at least one. */
   async some(): Promise<number> {
     for (;;) {
       const now = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The answers to calls of an MCP server over HTTP, each on a connection of its own. The library waits
- * for ever where one ends before it is whole, and lets one be that goes on when its call is over.
+ * The answer streams of an MCP server over HTTP, one per call. The library waits forever if a
+ * stream ends early, and does not end one that goes on after its call is over.
  */
 import {
   isJSONRPCNotification,
@@ -15,15 +15,15 @@ import { Deadline } from "../../base/deadline.ts";
 /** The message of an answer that never came. */
 export const ENDED_EARLY = "the upstream ended its answer before it was whole";
 
-/** A code that no server has a reason to use. */
+/** An error code that servers do not use. */
 const CODE = -32_099;
 
-/** Tells whether an error is the answer that is given in a server's place. */
+/** Returns true if an error was made here because an answer ended early. */
 export function isEndedEarly(error: { readonly code: number; readonly message: string }): boolean {
   return error.code === CODE && error.message === ENDED_EARLY;
 }
 
-/** Tells whether a message, which is known to be one, answers a request. */
+/** Returns true if a message, which is known to be valid, answers a request. */
 export function isReply(message: JSONRPCMessage): message is JSONRPCResponse {
   return !("method" in message);
 }
@@ -35,10 +35,10 @@ export function cancelledBy(message: unknown): RequestId | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
-/** Looks after the answers of a transport that is not connected yet. */
+/** Watches the answer streams of a transport that is not connected yet. */
 export function keepCallStreams(transport: StreamableHTTPClientTransport): void {
   const streams = new CallStreams();
-  // The library keeps it, and calls it before its own.
+  // The library keeps this listener, and calls it before its own.
   transport.onmessage = (message) => {
     if (isReply(message) && "id" in message) streams.end(message.id);
   };
@@ -52,7 +52,7 @@ export function keepCallStreams(transport: StreamableHTTPClientTransport): void 
     const onRequestStreamEnd = (): void => {
       streams.forget(id);
       options?.onRequestStreamEnd?.();
-      // A request that was answered is not waited for any more, and hears nothing of this.
+      // Why unconditional: the library ignores an error for a request that was already answered.
       const error = { code: CODE, message: ENDED_EARLY };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });
     };
@@ -66,14 +66,14 @@ export function keepCallStreams(transport: StreamableHTTPClientTransport): void 
   };
 }
 
-/** How long a server has to end the answer to a call that is over. */
+/** How long a server may leave an answer stream open once its call is over. */
 const ENDING_MS = 1_000;
 
 class CallStreams {
   readonly #streams = new Map<unknown, Deadline>();
   readonly #ending = new Set<unknown>();
 
-  /** The signal that ends the answer to a request: this one, or that its time is up. */
+  /** Returns the signal that ends an answer stream: aborted with the given signal, or once `end` runs out. */
   begin(id: unknown, signal: AbortSignal | undefined): AbortSignal {
     const stream = new Deadline({ signals: signal === undefined ? [] : [signal] });
     stream.signal.addEventListener("abort", () => this.forget(id), { once: true });
@@ -81,7 +81,7 @@ class CallStreams {
     return stream.signal;
   }
 
-  /** Nobody waits for the answer any more: its server ends it soon, or its connection is closed. */
+  /** Gives the server a moment to end the stream of a finished call, then closes its connection. */
   end(id: unknown): void {
     const stream = this.#streams.get(id);
     if (stream === undefined || this.#ending.has(id)) return;

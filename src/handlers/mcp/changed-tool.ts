@@ -1,24 +1,24 @@
 /**
- * A tool whose definition is another than its pin, as operators are asked about it: an escalation of
- * this server's own. An agent may write one in the same words, which is about no tool.
+ * The escalation that asks operators about a tool whose definition differs from its pin. Only this
+ * server opens it: an agent's escalation in the same words does not count.
  */
 import { hash } from "node:crypto";
 import { isRecord } from "../../base/json-value.ts";
 import type { Escalation } from "../../state/registers/escalation.ts";
 import type { PinnedTool } from "./tool-pins.ts";
 
-/** The tool, and the definition that waits for a decision. */
+/** The tool, and its new definition, which waits for a decision. */
 export interface ChangedTool extends PinnedTool {
-  /** The pin of what is offered. */
+  /** The pin of the definition that the server offers now. */
   readonly offered: string;
 }
 
-/** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
+/** Why unforgeable: fingerprints of agents' escalations are digests of what they wrote. */
 export function changeFingerprint({ server, tool, definition, offered }: ChangedTool): string {
   return hash("sha256", `mcp definition ${JSON.stringify([server, tool, definition, offered])}`);
 }
 
-/** The tool that an escalation is about, where it was this server that opened it. */
+/** The tool of an escalation; undefined unless this server opened it for a changed tool. */
 export function changedToolOf({ context, fingerprint }: Escalation): ChangedTool | undefined {
   if (!isRecord(context) || context["kind"] !== "definition") return undefined;
   const { server, tool, file_pin: definition, offered } = context;

@@ -1,4 +1,4 @@
-/** The MCP servers that a deployment names, taken from those that are there or made anew. */
+/** The MCP servers of a deployment: reused from the pool, or created. */
 import type { Holders } from "../../state/holders.ts";
 import type { McpServers } from "../call-upstream.ts";
 import type { McpServerOptions } from "./kept-connection.ts";
@@ -7,18 +7,18 @@ import { createMcpTool } from "./mcp-tool.ts";
 import type { McpServerSettings } from "./read-settings.ts";
 import type { ToolPins } from "./tool-pins.ts";
 
-/** The servers of a deployment; they are held until it is closed, or another is in its place. */
+/** The servers of a deployment, held until it is closed or replaced. */
 export interface DeployedServers extends McpServers {
   readonly servers: ReadonlyMap<string, McpServer>;
   readonly pins: ToolPins;
-  /** Connects to them all, and looks after them. */
+  /** Connects to every server and begins to refresh its tools. */
   start(): void;
-  /** Another deployment is served: those that it does not name end with their last calls. */
+  /** Called when another deployment is served: servers that it does not use end with their last calls. */
   retire(): void;
   close(): Promise<void>;
 }
 
-/** The pool of a process; among others over one store, what waits in it names the process. */
+/** Opens the process's pool; where several processes share a store, held calls name their process. */
 export function openServerPool(
   _store: unknown,
   _clock: unknown,
@@ -33,7 +33,7 @@ interface DeployedServersParts extends McpServerOptions {
   readonly pins: ToolPins;
 }
 
-/** Takes the servers of a deployment. Connects to nothing yet. */
+/** Takes a deployment's servers from the pool. Connects to nothing yet. */
 export function deployServers({
   settings,
   pool,
@@ -65,13 +65,13 @@ export function deployServers({
     },
     close: async () => {
       const ends = [...letGo()].map((server) => pool.release(server));
-      // Those whose last call is over may still be on their way out.
+      // Retired servers with no calls left may still be closing.
       await Promise.all([...ends, ...retired.map((server) => server.close())]);
     },
   };
 }
 
-/** Servers that outlive a reload: one that is configured as before goes on as it is. */
+/** The servers that outlive a reload: one with unchanged settings stays connected. */
 class McpServerPool {
   readonly #holders: Holders;
   readonly #servers = new Map<string, { readonly server: McpServer; users: number }>();
@@ -80,7 +80,7 @@ class McpServerPool {
     this.#holders = holders;
   }
 
-  /** The server of these settings, until it is released as often as it was taken. */
+  /** Takes the server of these settings; each take needs one release. */
   take(settings: McpServerSettings, options: McpServerOptions): McpServer {
     const key = JSON.stringify(settings);
     const known = this.#servers.get(key);
@@ -93,19 +93,19 @@ class McpServerPool {
     return server;
   }
 
-  /** Closes a server that nobody uses any more. */
+  /** Releases a server, and closes it after its last user. */
   async release(server: McpServer): Promise<void> {
     if (this.#leave(server)) await server.close();
   }
 
-  /** Ends a server that nobody uses any more with the last of its calls; false: somebody does. */
+  /** Releases a server, and ends it with its last call; returns false if it has other users. */
   retire(server: McpServer): boolean {
     const isLast = this.#leave(server);
     if (isLast) server.retire();
     return isLast;
   }
 
-  /** True for the last of its users. */
+  /** Removes one user; returns true for the last. */
   #leave({ settings }: McpServer): boolean {
     const key = JSON.stringify(settings);
     const known = this.#servers.get(key);

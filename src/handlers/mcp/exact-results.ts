@@ -1,7 +1,8 @@
 /**
- * Results of tools with numbers that a double does not keep. The library reads all that a server writes as
- * JavaScript does, so texts stand for such numbers on their way through it.   RFC 8259 §6
- * It passes over an answer that is no message, for which a call would wait: an error stands for it.
+ * Results of tools with numbers that a double cannot hold. The library parses JSON into doubles, so
+ * strings carry such numbers through it.   RFC 8259 §6
+ * The library also ignores an answer that is not a valid message, and its call would wait: an error
+ * replaces it.
  */
 import { isUtf8 } from "node:buffer";
 import {
@@ -17,7 +18,7 @@ const MEMBER = Buffer.from('"structuredContent"');
 const ID = Buffer.from('"id"');
 const LF = 0x0a;
 
-/** A message as the library may read it: the result of a tool alone is another one. */
+/** The message as the library may read it: only the structured content of a tool's result is changed. */
 function markResult(message: Buffer): Buffer {
   if (!message.includes(MEMBER) || !seemsToHaveLost(message)) return message;
   const content = valueAt(parseJson(message.toString()), ["result", "structuredContent"]);
@@ -27,13 +28,13 @@ function markResult(message: Buffer): Buffer {
 
 const DATA = Buffer.from("data:");
 
-/** The message of an HTTP answer. Throws for what is no text: other characters would stand in for it. */
+/** Marks the message of an HTTP answer. Throws for invalid UTF-8, which decoding would replace silently. */
 export function markAnswer(message: Buffer): Buffer {
   if (!isUtf8(message)) throw new SyntaxError("a message that is not UTF-8");
   return markResult(message);
 }
 
-/** The events of an HTTP answer; each message is on a line of its own.   HTML "Server-sent events" */
+/** Marks the events of an HTTP answer; each message is on one line.   HTML "Server-sent events" */
 export function markEvents(events: Buffer): Buffer {
   if (!isUtf8(events)) throw new SyntaxError("an event that is not UTF-8");
   return events.includes(ID) ? eachLine(events, markData) : events;
@@ -46,7 +47,7 @@ function markData(line: Buffer): Buffer {
   return marked === message ? line : Buffer.concat([DATA, marked]);
 }
 
-/** Octets with each line, which has its end, as something makes it. */
+/** Applies a change to each line, line end included. */
 function eachLine(octets: Buffer, change: (line: Buffer) => Buffer): Buffer {
   const lines: Buffer[] = [];
   for (let from = 0; from < octets.length; ) {
@@ -58,18 +59,18 @@ function eachLine(octets: Buffer, change: (line: Buffer) => Buffer): Buffer {
   return Buffer.concat(lines);
 }
 
-/** The reader of a child's output, in the library's reader's place: with whole lines alone to read. */
+/** Reads a child's output in place of the library's reader, which thereby gets whole lines only. */
 export class ResultReader {
   readonly #maxBytes: number;
   readonly #onStray: (isJson: boolean) => void;
   #held: Buffer[] = [];
-  /** The octets of the line that has no end yet. */
+  /** The octets of the unfinished line. */
   #length = 0;
-  /** The lines that have come, and which of them is read next. */
+  /** The lines that have arrived; `#next` is the index of the next one to read. */
   #lines: Buffer[] = [];
   #next = 0;
 
-  /** `onStray` hears of each line that is no message, and answers nothing; most often it is no JSON either. */
+  /** `onStray` is called for each invalid line that answers no request; most are not JSON either. */
   constructor(maxBytes: number, onStray: (isJson: boolean) => void = () => undefined) {
     this.#maxBytes = maxBytes;
     this.#onStray = onStray;
@@ -98,12 +99,12 @@ export class ResultReader {
   }
 
   /**
-   * The next message; null where there is none yet. What is no JSON is passed over.
+   * Returns the next message; null if there is none yet. Lines that are not JSON are skipped.
    *
-   * @throws where the next line is no message, and answers nothing
+   * @throws if the next line is no valid message and answers no request
    */
   readMessage(): JSONRPCMessage | null {
-    // To shift each of tens of thousands of lines takes seconds: V8 moves all the others.
+    // Why not `shift`: V8 moves all other elements, which takes seconds for tens of thousands of lines.
     for (let line = this.#lines[this.#next]; line !== undefined; line = this.#lines[this.#next]) {
       this.#next += 1;
       const excess = jsonExcess(line, ANSWER_BOUNDS);
@@ -135,18 +136,18 @@ export class ResultReader {
   }
 }
 
-/** The error that stands for an answer that is none: nobody waits for it in vain. */
+/** The error that replaces an invalid answer, so that its call does not wait forever. */
 export const UNREADABLE: { readonly code: number; readonly message: string } = {
   code: -32_098,
   message: "the upstream's answer is no message",
 };
 
-/** Tells whether an error is the one that is given in a server's place. */
+/** Returns true if an error is `UNREADABLE`, and not the server's own. */
 export function isUnreadable({ code, message }: Pick<ProtocolError, "code" | "message">): boolean {
   return code === UNREADABLE.code && message === UNREADABLE.message;
 }
 
-/** The line of that error where a message is such an answer. */
+/** The line of that error if a message is an invalid answer. */
 function errorFor(message: Buffer): Buffer | undefined {
   const value = message.includes(ID) ? parseJson(message.toString()) : undefined;
   try {
@@ -158,7 +159,7 @@ function errorFor(message: Buffer): Buffer | undefined {
   }
 }
 
-/** @throws where a value is no message, and answers nothing */
+/** @throws if a value is no valid message and answers no request */
 function readMessage(value: unknown): JSONRPCMessage {
   try {
     return parseJSONRPCMessage(value);
@@ -167,7 +168,7 @@ function readMessage(value: unknown): JSONRPCMessage {
   }
 }
 
-/** @throws the error where a value answers nothing */
+/** @throws the error if a value answers no request */
 function unreadable(value: unknown, error: unknown): JSONRPCMessage {
   const { id, method } = recordIn(value);
   if (method !== undefined || (typeof id !== "number" && typeof id !== "string")) throw error;

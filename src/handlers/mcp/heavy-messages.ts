@@ -1,6 +1,7 @@
 /**
- * Refuses long messages of an MCP server. The library judges a message in one go, with an error for each wrong
- * value, and so a long one holds the loop for seconds. Answers about tools may be long: they are judged by parts.
+ * Refuses heavy messages of an MCP server. The library validates a message in one go, with an error
+ * for each wrong value, so a heavy one blocks the loop for seconds. Answers about tools may be
+ * heavy: they are validated in parts.
  */
 import {
   isJSONRPCRequest,
@@ -11,13 +12,13 @@ import { hasMoreValues } from "../../base/json-pieces.ts";
 import { isReply } from "./call-streams.ts";
 import { UNREADABLE } from "./exact-results.ts";
 
-/** More than the longest form that people are asked to fill in has. */
+/** More values than the longest form for a person has. */
 const MAX_VALUES = 5_000;
 const REFUSED = { code: -32_600, message: `a message of more than ${MAX_VALUES} values` };
 
 type Listener = NonNullable<Transport["onmessage"]>;
 
-/** Keeps long messages from the listener of a transport, but for answers about tools; `onMessage` hears every one. */
+/** Hides heavy messages from a transport's listener, except answers about tools; `onMessage` gets every message. */
 export function refuseHeavy(
   transport: Transport,
   onMessage: (message: JSONRPCMessage) => void = () => undefined,
@@ -28,7 +29,7 @@ export function refuseHeavy(
     areToolsAsked ||= isJSONRPCRequest(message) && message.method.startsWith("tools/");
     return send(message, options);
   };
-  // A request is answered, and an answer fails its call.
+  // A request is answered with an error; an answer becomes an error that fails its call.
   const refuse = (message: JSONRPCMessage, listener: Listener): void => {
     if (!("id" in message) || message.id === undefined) return;
     const { id } = message;
@@ -36,7 +37,7 @@ export function refuseHeavy(
     else void transport.send({ jsonrpc: "2.0", id, error: REFUSED }).catch(() => undefined);
   };
   let receive: Listener | undefined;
-  // While the library asks for the version, it has its own listener in the place of any other.
+  // Why a property: the library replaces the listener while it negotiates the version.
   Object.defineProperty(transport, "onmessage", {
     get: () => receive,
     set: (listener: Listener | undefined) => {

@@ -1,14 +1,14 @@
 /**
- * The calls of one server, and those that wait for answers: so many at once and no more, fewer of one
- * caller, and each for a time, because the server's own resources wait with them. A question beyond
- * that is declined, and so is one that nobody can tell whose it is: a server of the older protocol
- * does not say which call it asks in. What waits ends with its connection.
+ * The calls of one server that wait for an operator's answer. Their number is bounded, for each
+ * caller too, and each waits for a limited time, because it holds resources of the server.
+ * Questions beyond that are declined, as are those with no clear call: a server of the older
+ * protocol does not say which call it asks in. Held calls end with their connection.
  */
 import { randomUUID } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { ToolAnswer } from "./mcp-connection.ts";
 
-/** How many may wait, and how long. */
+/** The bounds on number and time of held calls. */
 interface HeldLimits {
   readonly calls: number;
   readonly perCaller: number;
@@ -26,7 +26,7 @@ interface Waiting {
 
 export class HeldCalls {
   readonly #limits: HeldLimits;
-  /** Calls that somebody waits for; without a caller, nobody could come back. */
+  /** Calls that a request waits for, with their callers; without a caller, nobody could bring the answer. */
   readonly #followed = new Map<HeldCall, string | undefined>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #listeners = new Set<(id: string) => void>();
@@ -36,7 +36,7 @@ export class HeldCalls {
     this.#limits = limits;
   }
 
-  /** Tells whether a call waits for its answer. */
+  /** Returns true if a call waits for its answer. */
   has(id: string): boolean {
     return this.#waiting.has(id);
   }
@@ -46,7 +46,7 @@ export class HeldCalls {
     return this.#follow(call, caller, () => call.begin(run, listener));
   }
 
-  /** Goes on with a call by the answer to its question; undefined: it is gone. */
+  /** Resumes a call with the answer to its question; undefined if the call is gone. */
   resume(
     id: string,
     content: JsonRecord,
@@ -58,18 +58,18 @@ export class HeldCalls {
     return this.#follow(call, caller, () => call.resume(content, listener));
   }
 
-  /** Ends a call that waits: it gets no answer. */
+  /** Ends a held call without an answer. */
   drop(id: string): void {
     this.#release(id)?.call.drop();
   }
 
-  /** Ends those that wait, and holds none from now on: nobody could come back to them. */
+  /** Ends the held calls, and holds no more: nobody could come back to them. */
   close(): void {
     this.#isClosed = true;
     for (const id of [...this.#waiting.keys()]) this.drop(id);
   }
 
-  /** Takes a question of the server; resolves to the reply. */
+  /** Handles a question of the server; resolves to the reply. */
   async question(question: JsonRecord): Promise<JsonRecord> {
     const [only, ...others] = this.#followed;
     if (this.#isClosed || only === undefined || others.length > 0) return DECLINED;
@@ -82,7 +82,7 @@ export class HeldCalls {
     return call.ask(id, question);
   }
 
-  /** Tells of calls that have ended before their answer came; answers how to end it. */
+  /** Listens for held calls that end before their answer; returns the function that removes the listener. */
   onLost(listener: (id: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -103,7 +103,7 @@ export class HeldCalls {
     }
   }
 
-  /** A call that is over waits for no answer, also where its server asked in the same moment. */
+  /** Why: the server may have asked in the moment in which the call ended. */
   #endQuestions(call: HeldCall): void {
     for (const [id, waiting] of this.#waiting) if (waiting.call === call) this.drop(id);
   }
@@ -126,10 +126,10 @@ export class HeldCalls {
   }
 }
 
-/** A call that has stopped to ask; its server waits. */
+/** A call that is paused by a question; its server waits for the reply. */
 export interface HeldAnswer {
   readonly kind: "held";
-  /** Under which the call is found again. */
+  /** Identifies the held call. */
   readonly id: string;
   /** The parameters of the question. */
   readonly question: JsonRecord;
@@ -137,7 +137,7 @@ export interface HeldAnswer {
 
 export type CallOutcome = ToolAnswer | HeldAnswer;
 
-/** Begins a call, by the signal that ends it and an ear for its progress. */
+/** Begins a call, given a signal that ends it and a listener for its progress. */
 type RunCall = (
   signal: AbortSignal,
   onProgress: (progress: JsonRecord) => void,
@@ -148,13 +148,13 @@ export interface CallListener {
   readonly onProgress?: ((progress: JsonRecord) => void) | undefined;
 }
 
-/** The reply to a question that gets no answer. */
+/** The reply to a question that remains unanswered. */
 const DECLINED: JsonRecord = { action: "decline" };
 
 /**
- * A call of a server of 2025-11-25, which asks in the middle of it: the server's call goes on while
- * operators think, although nobody waits for it then. Whoever comes back with the answer waits for
- * it again.   MCP 2025-11-25 "Elicitation"
+ * A call to a server of 2025-11-25, which asks in the middle of it: the server's call stays open
+ * while operators decide, although no request waits for it. The request that brings the answer
+ * waits for it again.   MCP 2025-11-25 "Elicitation"
  */
 class HeldCall {
   readonly #controller = new AbortController();
@@ -172,17 +172,17 @@ class HeldCall {
     });
   }
 
-  /** Answers the question, and waits for what comes of that. */
+  /** Answers the question, and waits for the next outcome. */
   resume(content: JsonRecord, listener: CallListener): Promise<CallOutcome> {
     return this.#follow(listener, () => this.#say({ action: "accept", content }));
   }
 
-  /** True while a question of it has no reply: another one would take its answer. */
+  /** True while a question has no reply: a second question would take the first one's answer. */
   get isAsking(): boolean {
     return this.#reply !== undefined;
   }
 
-  /** Stops to ask; resolves to the reply. */
+  /** Pauses the call with a question; resolves to the reply. */
   ask(id: string, question: JsonRecord): Promise<JsonRecord> {
     return new Promise((resolve) => {
       this.#reply = resolve;
@@ -190,13 +190,13 @@ class HeldCall {
     });
   }
 
-  /** Ends the call: its question gets no answer. */
+  /** Ends the call without an answer to its question. */
   drop(): void {
     this.#say(DECLINED);
     this.#controller.abort();
   }
 
-  /** Calls back where the call fails, as it does when its connection is gone. */
+  /** Sets the callback for a failed call, for instance by a lost connection. */
   onFailed(callback: () => void): void {
     this.#onFailed = callback;
   }

@@ -1,12 +1,13 @@
 /**
- * Judges the results of tools part by part, in slices. The library judges all parts in one go, with an error for
- * each wrong one: a hundred thousand of them would hold the loop for a minute.   MCP "Tool Result"
+ * Validates the results of tools part by part, in slices. The library validates all parts in one
+ * go, with an error for each wrong one: a hundred thousand of them would block the loop for a
+ * minute.   MCP "Tool Result"
  */
 import { type Client, type StandardSchemaV1, specTypeSchemas } from "@modelcontextprotocol/client";
 import { isRecord, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import { inSlices, type Paced } from "../../base/paced.ts";
 
-/** Judges the results of a client's tools part by part. */
+/** Makes a client validate tool results part by part. */
 export function judgeByParts(client: Client): void {
   const request = client.request.bind(client) as (...all: readonly unknown[]) => unknown;
   const judging: StandardSchemaV1 = {
@@ -19,7 +20,7 @@ export function judgeByParts(client: Client): void {
       },
     },
   };
-  // The library calls tools by this request.
+  // Why here: the library's `callTool` goes through `request`.
   client.request = ((asked: { readonly method: string }, ...rest: readonly unknown[]) =>
     request(asked, ...(asked.method === "tools/call" ? [judging, ...rest] : rest))) as never;
 }
@@ -28,7 +29,7 @@ interface Judged {
   readonly value: JsonRecord;
 }
 
-/** The result with its parts as the protocol has them; undefined: it is none. */
+/** The result with its validated parts; undefined if it is not a tool's result. */
 function* judgingResult(result: JsonRecord, isOlder: boolean): Paced<Judged | undefined> {
   const { content, structuredContent, isError, _meta } = result;
   if (isError !== undefined && typeof isError !== "boolean") return undefined;

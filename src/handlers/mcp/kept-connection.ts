@@ -1,6 +1,6 @@
 /**
- * The connection to an MCP server: opened when it is needed, again after a loss, with longer and longer
- * waits while that fails.
+ * The connection to an MCP server: opened on demand, and reopened after a loss, with a back-off
+ * while that fails.
  */
 import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { Deadline, raceAbort } from "../../base/deadline.ts";
@@ -14,20 +14,20 @@ export type McpServerHealth =
   | { readonly status: "not-connected" | "connected" }
   | { readonly status: "unreachable"; readonly reason: string };
 
-/** The server cannot be reached; why is for operators. */
+/** The server cannot be reached; the reason is for operators. */
 export class Unreachable extends Error {}
 
-/** The log, the clock, and who this process is among others. */
+/** The log, the clock, and this process's identity among others that share the store. */
 export interface McpServerOptions {
-  /** Without it, no other works over the same store. */
+  /** Undefined if no other process shares the store. */
   readonly holders?: Pick<Holders, "self">;
   readonly log: Pick<CallLog, "info" | "warn">;
-  /** Milliseconds that never decrease. */
+  /** A monotonic clock in milliseconds. */
   now?(): number;
 }
 
 interface ConnectionListener {
-  /** Its tools may be others: it is new, it was lost, or it said so. */
+  /** The list of tools may have changed: a new connection, a lost one, or a notification. */
   onStale(): void;
   onListChanged(): void;
   readonly onQuestion: Parameters<typeof McpConnection.open>[1]["onQuestion"];
@@ -42,7 +42,7 @@ export class KeptConnection {
   readonly #listener: ConnectionListener;
   readonly #closing = new AbortController();
   #connection: McpConnection | undefined;
-  /** The ends of earlier connections: a child process may take a few seconds. */
+  /** Closing of earlier connections: a child process may take a few seconds. */
   readonly #ending = new Set<Promise<void>>();
   #connecting: Promise<McpConnection> | undefined;
   #failures = 0;
@@ -65,7 +65,7 @@ export class KeptConnection {
     return this.#connection !== undefined;
   }
 
-  /** Aborted once it is closed for good. */
+  /** Aborted once `close` is called. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -81,12 +81,12 @@ export class KeptConnection {
     return this.#options.now?.() ?? performance.now();
   }
 
-  /** The connection, for whoever waits no longer than the signal says. Throws `Unreachable`. */
+  /** Returns the connection, waiting no longer than the signal allows. Throws `Unreachable`. */
   async get(signal: AbortSignal): Promise<McpConnection> {
     return this.#connection ?? unlessAborted(this.open(), signal);
   }
 
-  /** The connection. Throws `Unreachable`, at once where it failed a moment ago. */
+  /** Returns the connection. Throws `Unreachable`, immediately during the back-off after a failure. */
   async open(): Promise<McpConnection> {
     if (this.#connection !== undefined) return this.#connection;
     if (this.#closing.signal.aborted) throw new Unreachable("the server is closed");
@@ -99,7 +99,7 @@ export class KeptConnection {
     return this.#connecting;
   }
 
-  /** Ends this connection, if it is still in use; the next one who needs one connects anew. */
+  /** Closes a connection; the next request opens another. */
   async drop(connection: McpConnection | undefined = this.#connection): Promise<void> {
     if (connection === this.#connection) this.#connection = undefined;
     if (connection !== undefined) await this.#end(connection);
@@ -111,7 +111,7 @@ export class KeptConnection {
     return ending;
   }
 
-  /** Ends it for good, with what is under way. */
+  /** Closes for good, and aborts work in progress. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#connecting?.catch(() => undefined);
@@ -119,14 +119,14 @@ export class KeptConnection {
     await Promise.all(this.#ending);
   }
 
-  /** The server does what it is for: it says what its tools are. */
+  /** Resets the back-off once the server has listed its tools. */
   works(): void {
     const { name } = this.#settings;
     if (this.#failures > 0) this.#options.log.info({ mcp_server: name }, "connected");
     this.#failures = 0;
   }
 
-  /** The server fails: nobody connects for a while. */
+  /** Begins or extends the back-off after a failure of the server. */
   fail(error: unknown): void {
     if (this.#closing.signal.aborted) return;
     this.#failures += 1;
@@ -175,7 +175,7 @@ export class KeptConnection {
   }
 }
 
-/** The outcome of work for somebody who may leave before; then it throws `Unreachable`. */
+/** Waits for work until the signal aborts, then throws `Unreachable`. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const outcome = await raceAbort(work, signal);
   if (outcome === "aborted") throw new Unreachable("nobody waits any more");

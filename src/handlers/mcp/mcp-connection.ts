@@ -1,6 +1,6 @@
 /**
- * One connection to an MCP server, in the version that the server speaks. A server may ask for the
- * caller's input by a question (elicitation); its sampling is refused, because nobody offers it.
+ * One connection to an MCP server, in the server's protocol version. A server may ask for input by
+ * elicitation; sampling is refused, because nobody offers it.
  */
 import {
   Client,
@@ -24,19 +24,19 @@ export interface ToolRequest {
   readonly arguments: JsonRecord;
   readonly signal: AbortSignal;
   onProgress?(progress: JsonRecord): void;
-  /** The trace that the call is a part of. */
+  /** The trace context of the call. */
   readonly trace?: TraceFields;
-  /** Answers to what the server asked for before, and its own note about it. */
+  /** Answers to what the server asked for before, and its own request state. */
   readonly input?: {
     readonly responses: JsonRecord;
     readonly requestState?: string;
   };
 }
 
-/** The answer to a call, as the server gave it. */
+/** The answer to a call, as the server sent it. */
 export type ToolAnswer = { readonly kind: "result"; readonly result: JsonRecord } | InputRequired;
 
-/** The server asks for something first, and is called again with it. */
+/** The server asks for input first, and expects to be called again with it. */
 export interface InputRequired {
   readonly kind: "input-required";
   readonly requests: JsonRecord;
@@ -47,20 +47,20 @@ export interface InputRequired {
 type AnswerQuestion = (question: JsonRecord) => Promise<JsonRecord>;
 
 interface ConnectionEvents {
-  /** The server's tools may be others now. */
+  /** The server's tools may have changed. */
   onListChanged(): void;
   onClosed(): void;
   readonly onQuestion: AnswerQuestion;
 }
 
-/** A page of tools is short of this many; a server with more of them is refused. */
+/** A server with more pages than this is refused; MAX_TOOLS bounds the tools across all pages. */
 const MAX_PAGES = 64;
 const MAX_TOOLS = 4_096;
-/** Of all of them in their canonical form: they are kept, and take up to twenty times as many octets. */
+/** The bound on the canonical form of all tools together: kept in memory they take up to twenty times as much. */
 const MAX_LIST_CHARACTERS = 8_388_608;
-/** How often a call is made again where its server asks for no more than that. */
+/** How often a call is repeated for a server that only wants its request state back. */
 const MAX_REPEATS = 8;
-/** The SDK's timer never fires first: deadlines are the caller's. */
+/** Larger than any deadline of a caller, so the SDK's own timer never fires first. */
 const NO_TIMEOUT_MS = 86_400_000;
 
 export class McpConnection {
@@ -72,7 +72,7 @@ export class McpConnection {
     this.#opened = opened;
   }
 
-  /** Connects; what was begun in vain is closed again. Throws as the SDK does. */
+  /** Connects; a failed attempt is closed. Throws the SDK's errors. */
   static async open(
     settings: McpServerSettings,
     events: ConnectionEvents,
@@ -86,7 +86,7 @@ export class McpConnection {
         capabilities: { elicitation: { form: {} } },
         versionNegotiation: { mode: "auto", probe: { timeoutMs: timeout / 2 } },
         inputRequired: { autoFulfill: false },
-        // Results are judged by the endpoint's own schema; a stranger's is not even compiled.
+        // Why: the endpoint's own schema validates results, and the server's schemas are never compiled.
         jsonSchemaValidator: ACCEPTING,
         listChanged: { tools: { autoRefresh: false, onChanged: () => events.onListChanged() } },
       },
@@ -109,17 +109,17 @@ export class McpConnection {
     }
   }
 
-  /** The end of what a child process wrote to its standard error, on one line. */
+  /** The end of a child process's standard error, on one line. */
   get lastWords(): string {
     return this.#opened.lastWords();
   }
 
-  /** True where an empty cursor is one as any other.   MCP "Pagination" */
+  /** True if an empty cursor is a valid cursor.   MCP "Pagination" */
   get #isEmptyCursor(): boolean {
     return this.#client.getProtocolEra() === "modern";
   }
 
-  /** All tools of the server; throws where they are too many, or no tools. */
+  /** Lists the server's tools; throws if there are too many, or if it has no list of them. */
   async listTools(signal: AbortSignal): Promise<ReadonlyMap<string, OfferedTool>> {
     const tools = new Map<string, OfferedTool>();
     let characters = 0;
@@ -148,10 +148,10 @@ export class McpConnection {
     throw new MalformedAnswer("its list of tools does not end");
   }
 
-  /** Calls a tool. Throws as the SDK does. */
+  /** Calls a tool. Throws the SDK's errors. */
   async call(request: ToolRequest): Promise<ToolAnswer> {
     let answer = await this.#callOnce(request);
-    // A server that asks for nothing but its own note wants to be called once more.
+    // A server that asks for nothing but its request state wants to be called once more.
     for (let again = 0; again < MAX_REPEATS && isRepeat(answer); again += 1) {
       const { requestState = "" } = answer;
       answer = await this.#callOnce({ ...request, input: { responses: {}, requestState } });
@@ -181,13 +181,16 @@ export class McpConnection {
     return { kind: "input-required", requests: { ...inputRequests }, ...given({ requestState }) };
   }
 
-  /** Tells whether a call failed because its server has forgotten the session.   MCP 2025-11-25 "Session Management" */
+  /**
+   * Returns true if a call failed because its server has forgotten the session.   MCP 2025-11-25
+   * "Session Management"
+   */
   isSessionGone(error: unknown): boolean {
     const isNotFound = error instanceof SdkHttpError && error.status === 404;
     return isNotFound && this.#opened.transport.sessionId !== undefined;
   }
 
-  /** Ends the connection, its session or child process with it. Never rejects. */
+  /** Closes the connection, with its session or child process. Never rejects. */
   async close(): Promise<void> {
     this.#client.onclose = () => undefined;
     await this.#opened.leave();
@@ -196,20 +199,20 @@ export class McpConnection {
   }
 }
 
-/** The library leaves out the status of a refused POST, which may be all that the server says. */
+/** Adds the HTTP status, which the library leaves out though it may be all that the server says. */
 function connectReason(error: unknown): string {
   if (isStartFault(error)) return startFault(error, error.path);
   const reason = reasonOf(error).trimEnd().replace(/:$/, "");
   if (!(error instanceof SdkHttpError)) return reason;
   const { status } = error;
-  // MCP 2025-11-25 "Backwards Compatibility": so an address of the older transport answers.
+  // MCP 2025-11-25 "Backwards Compatibility": an address of the older transport answers so.
   const isOther = status === 404 || status === 405;
   const meaning =
     "there is no Streamable HTTP at this address, and HTTP+SSE of 2024-11-05 is not called";
   return isOther ? `HTTP ${status}: ${meaning}: ${reason}` : `HTTP ${status}: ${reason}`;
 }
 
-/** As the platform throws it. */
+/** Returns true for an error of `spawn`. */
 function isStartFault(error: unknown): error is Error & { readonly path: string } {
   return error instanceof Error && "path" in error && "spawnargs" in error;
 }
@@ -218,12 +221,12 @@ function isRepeat(answer: ToolAnswer): answer is InputRequired {
   return answer.kind === "input-required" && Object.keys(answer.requests).length === 0;
 }
 
-/** The endpoint's own schema judges the output: the library would refuse one text in its place. */
+/** Removes the output schema: the endpoint's own validates, and the library would reject a lone text. */
 function withoutOutput({ outputSchema: _, ...rest }: ToolDefinition): object {
   return rest;
 }
 
-/** A server's answer is not what its protocol says. */
+/** A server's answer breaks the protocol. */
 export class MalformedAnswer extends Error {}
 
 function waiting(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeout: number } {

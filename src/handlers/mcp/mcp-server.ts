@@ -1,4 +1,4 @@
-/** An MCP server behind this one: asked from time to time what its tools are, because it may change them unseen. */
+/** An MCP server behind this one. Its list of tools is refreshed regularly, because it may change unannounced. */
 import { Deadline } from "../../base/deadline.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { type CallListener, type CallOutcome, HeldCalls } from "./held-calls.ts";
@@ -16,35 +16,35 @@ import type { OfferedTool } from "./tool-pins.ts";
 /** All tools of a server, by name. */
 export type OfferedTools = ReadonlyMap<string, OfferedTool>;
 
-/** The call of a tool that has to be the one that was pinned. */
+/** A call of a tool that must still have its pinned definition. */
 interface PinnedRequest extends Omit<ToolRequest, "definition"> {
   readonly tool: string;
   readonly pin: string;
-  /** The agent that can come back with the answer to a question; undefined: questions are declined. */
+  /** The agent that can bring the answer to a question; without one, questions are declined. */
   readonly caller?: string;
 }
 
-/** The answer; `changed`: the tool is another one by now, or gone, and was not called. */
+/** The answer to a call; `changed`: the tool has another definition, or is gone, and was not called. */
 export type PinnedAnswer =
   | CallOutcome
   | { readonly kind: "changed"; readonly offered?: OfferedTool };
 
-/** Hears of a server's tools each time that they were read. */
+/** Called with a server's tools each time they have been listed. */
 type ToolsListener = (tools: OfferedTools) => void;
 
-/** How old a list may be that a call goes by, and how often a server is asked for it. */
+/** The maximum age of a list that calls rely on, and the interval of its refresh. */
 const FRESH_MS = 60_000;
-/** Lists are not read more often than this, however often a server says that they changed. */
+/** The minimum time between two reads of the list, however often the server announces changes. */
 const LEAST_GAP_MS = 5_000;
-/** Calls at once; a server that is slower than they come gets no more. */
+/** The maximum of simultaneous calls; a slower server gets no more. */
 const MAX_CALLS = 256;
 
 export class McpServer {
   readonly settings: McpServerSettings;
   readonly secrets: Secrets;
-  /** Calls that wait for answers to what the server asks. */
+  /** Calls that wait for answers to the server's questions. */
   readonly held: HeldCalls = new HeldCalls();
-  /** The process in which calls wait; undefined where no other works over the same store. */
+  /** The process that holds the calls; undefined if no other process shares the store. */
   readonly process: string | undefined;
   readonly #connection: KeptConnection;
   readonly #listeners = new Set<ToolsListener>();
@@ -55,7 +55,7 @@ export class McpServer {
   #calls = 0;
   #isRetired = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Set while the list is to be read again because the server said that it has changed. */
+  /** The timer of the next read of the list after the server announced a change. */
   #rereading: NodeJS.Timeout | undefined;
 
   constructor(settings: McpServerSettings, options: McpServerOptions) {
@@ -75,12 +75,12 @@ export class McpServer {
     return this.#connection.health;
   }
 
-  /** The tools as they were read last; undefined: they never were. */
+  /** The tools as listed last; undefined before the first list. */
   get offered(): OfferedTools | undefined {
     return this.#tools;
   }
 
-  /** Looks after the server from now on: what it offers is read at once and every minute. */
+  /** Lists the tools now and once a minute. */
   start(): void {
     if (this.#timer !== undefined || this.#isRetired || this.#connection.closing.aborted) return;
     this.#refreshUnseen();
@@ -88,14 +88,14 @@ export class McpServer {
     this.#timer.unref();
   }
 
-  /** Tells of the tools from now on, and of those that are known; answers how to end it. */
+  /** Calls the listener with the known tools and with each later list; returns the function that removes it. */
   watch(listener: ToolsListener): () => void {
     this.#listeners.add(listener);
     if (this.#tools !== undefined) listener(this.#tools);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls a tool, if it is still the one that was pinned. Throws for a server that fails. */
+  /** Calls a tool if its definition is still the pinned one. Throws for a server that fails. */
   async call(request: PinnedRequest): Promise<PinnedAnswer> {
     if (this.#calls >= MAX_CALLS) throw new Unreachable("too many calls are under way");
     return this.#counting(async () => {
@@ -105,7 +105,7 @@ export class McpServer {
     });
   }
 
-  /** Undefined: the server knew nothing of the session, and the next call begins another. */
+  /** Calls the tool once; undefined if the server had lost the session, and the next call opens another. */
   async #begin({
     tool,
     pin,
@@ -134,7 +134,7 @@ export class McpServer {
     }
   }
 
-  /** Goes on with a call by the answer to its question; undefined: it is gone. */
+  /** Resumes a held call with the answer to its question; undefined if the call is gone. */
   resume(
     id: string,
     content: JsonRecord,
@@ -143,12 +143,12 @@ export class McpServer {
     return this.#counting(async () => this.held.resume(id, content, listener));
   }
 
-  /** How many calls are under way. */
+  /** The number of calls in progress. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** The tools as they are now; read again where that is not known. */
+  /** The current tools; listed again if the list is stale. */
   async tools(signal: AbortSignal): Promise<OfferedTools> {
     const isFresh = !this.#isListStale && this.#connection.now() - this.#listedAt < FRESH_MS;
     if (isFresh && this.#tools !== undefined && this.#connection.isOpen) return this.#tools;
@@ -156,8 +156,8 @@ export class McpServer {
   }
 
   /**
-   * No deployment that is served names it any more: it is connected to only as long as a call of an
-   * earlier one needs it.
+   * Called when no served deployment uses the server: it stays connected only while calls of
+   * earlier ones need it.
    */
   retire(): void {
     this.#isRetired = true;
@@ -166,7 +166,7 @@ export class McpServer {
     this.#rest();
   }
 
-  /** Ends the connection and what is under way. */
+  /** Closes the connection, and aborts calls in progress. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#connection.close();
@@ -182,7 +182,7 @@ export class McpServer {
     }
   }
 
-  /** Closes a retired server that has nothing left to do. */
+  /** Disconnects a retired server that is idle. */
   #rest(): void {
     if (!this.#isRetired || this.#calls > 0 || this.#listing !== undefined) return;
     void this.#connection.drop();
@@ -218,7 +218,7 @@ export class McpServer {
       return tools;
     } catch (error) {
       this.#isListStale = true;
-      // A server that cannot say what its tools are is not asked again at once.
+      // A server that cannot list its tools is in back-off.
       this.#connection.fail(error);
       await this.#connection.drop();
       throw error;

@@ -1,8 +1,8 @@
 /**
- * Tools of MCP servers: a tool behind an endpoint, with the definition that the operator reviewed or
- * not at all. What the server says about itself never reaches the caller; every way in which it can
- * fail is one of the `upstream_*` errors or an error that the operator mapped. What it asks for in
- * the middle of a call is for operators to answer.   AGTP-API §12.3
+ * Tools of MCP servers behind endpoints, called only with the definition that the operator
+ * reviewed. The server's words about itself never reach the caller; every failure is one of the
+ * `upstream_*` errors or an error that the operator mapped. Operators answer questions in the
+ * middle of a call.   AGTP-API §12.3
  */
 import { Deadline } from "../../base/deadline.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -33,7 +33,7 @@ interface McpToolParts {
   readonly outputSchema: JsonSchema;
 }
 
-/** Binds a tool of a server. */
+/** Creates the handler of a server's tool. */
 export function createMcpTool(binding: McpToolBinding, parts: McpToolParts): UpstreamHandler {
   const { server, outputSchema } = parts;
   const { secrets, settings } = server;
@@ -48,7 +48,7 @@ export function createMcpTool(binding: McpToolBinding, parts: McpToolParts): Ups
       const answer = await callServer(binding, parts, { call, upstream, signal, onProgress });
       return await outcomeOf(answer, { upstream, server, reading });
     } catch (error) {
-      // A question that could not be kept is no failure of the server's.
+      // A question that could not be stored is not a failure of the server.
       if (isStoreUnavailable(error)) throw error;
       const failure = toolFailure(error, signal.aborted, secrets);
       logFailure(call, failure, binding, secrets.conceal(reasonOf(error)));
@@ -64,7 +64,7 @@ interface Calling extends CallListener {
   readonly upstream: CallUpstream;
 }
 
-/** Begins the call, or goes on with it; undefined: the server's part of it is gone. */
+/** Begins or resumes the call; undefined if the server's held call is gone. */
 async function callServer(
   binding: McpToolBinding,
   { server, pins }: McpToolParts,
@@ -113,13 +113,13 @@ async function outcomeOf(
   }
 }
 
-/** Tells whether a text that is a JSON object is what the endpoint answers with. */
+/** Returns true if the endpoint's body is the JSON object that a tool returns as text. */
 function wantsObject(schema: JsonSchema): boolean {
   const properties = Object.keys(propertiesOf(schema));
   return properties.length > 0 && !properties.includes("content");
 }
 
-/** The operator gets what the caller does not: where the call went, and what the system said. */
+/** Logs for the operator what the caller is not told: the tool, and the system's error. */
 function logFailure(
   call: Call,
   failure: HandlerError,
@@ -132,15 +132,15 @@ function logFailure(
 }
 
 const MAX_MESSAGE = 256;
-/** So many steps are told at once; later ones keep the gap, and those within it are passed over. */
+/** The burst of progress steps; later ones are GAP_MS apart, and those in between are dropped. */
 const AT_ONCE = 10;
 const GAP_MS = 100;
-/** However long a call takes, its caller hears of it so often at most. */
+/** The maximum number of progress steps that a caller gets in one call. */
 const MOST = 1_000;
 
 /**
- * Hands on the progress of an MCP server's call, bounded in length and in rate, growing as the
- * protocol says, without the secrets that a server may say again.   MCP "Progress"
+ * Forwards the progress of an MCP server's call, bounded in length and rate, increasing as the
+ * protocol demands, with the server's secrets removed.   MCP "Progress"
  */
 export function progressReader(
   tell: (progress: UpstreamProgress) => void,
@@ -149,7 +149,7 @@ export function progressReader(
 ): (progress: JsonRecord) => void {
   let last = Number.NEGATIVE_INFINITY;
   let count = 0;
-  // When all that was told has had its gap.
+  // The time at which the steps sent so far have used up their gaps.
   let evenAt = Number.NEGATIVE_INFINITY;
   return ({ progress, total, message }) => {
     if (typeof progress !== "number" || !(progress > last)) return;

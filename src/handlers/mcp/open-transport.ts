@@ -1,4 +1,4 @@
-/** Opens the way to an MCP server: Streamable HTTP, or a child process that speaks on its pipes. */
+/** Opens the transport to an MCP server: Streamable HTTP, or the pipes of a child process. */
 import {
   isJSONRPCRequest,
   type RequestId,
@@ -16,29 +16,29 @@ import { ResultReader } from "./exact-results.ts";
 import { refuseHeavy } from "./heavy-messages.ts";
 import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./read-settings.ts";
 
-/** A way that can be connected over once. */
+/** A transport for a single connection. */
 export interface OpenedTransport {
   readonly transport: Transport;
-  /** The end of what the child wrote to its standard error, on one line, for operators. */
+  /** The end of the child's standard error, on one line, for operators. */
   lastWords(): string;
-  /** Tells the server that its session is over, in a second at most. Never rejects.   MCP 2025-11-25 "Session Management" */
+  /** Ends the server's session, within a second. Never rejects.   MCP 2025-11-25 "Session Management" */
   leave(): Promise<void>;
-  /** Ends what the transport leaves open. */
+  /** Closes the transport's remaining resources. */
   close(): Promise<void>;
 }
 
 const LAST_WORDS = 2_048;
-/** A server that does not take a farewell keeps nobody longer. */
+/** How long a server may take to end its session. */
 const LEAVE_MS = 1_000;
-/** A server says when it wants to be asked again for a stream that it ended; these are the bounds. */
+/** The bounds on the reconnection delay that a server asks for. */
 const RECONNECT_MS = { least: 1_000, most: 60_000 };
-/** So many of our replies may wait for a server to take them: more than one for each call that is under way. */
+/** The maximum of unsent replies to a server: more than one for each call in progress. */
 const MAX_REPLIES = 512;
 const MAX_MESSAGES_A_SECOND = 1_024;
-/** Of a line that is no JSON, in messages: programs print things. */
+/** The cost, in messages, of a line that is not JSON: programs print such lines. */
 const COST_OF_TEXT = 1 / 16;
 
-/** Starts nothing before it is connected over. */
+/** Opens the transport; nothing starts before it is connected. */
 export function openTransport({ place, maxResponseBytes }: McpServerSettings): OpenedTransport {
   return boundReplies(
     place.kind === "http" ? overHttp(place, maxResponseBytes) : overPipes(place, maxResponseBytes),
@@ -80,17 +80,17 @@ function overPipes(
   return { transport, lastWords, leave: none, close: none };
 }
 
-/** The library's own method that ends the child whose version it asks for. */
+/** The library's own method that ends the child of a version probe. */
 const DISPOSE: string = "_dispose";
 
-/** A child process that is heard no more than the loop can bear. */
+/** A child process whose unsolicited messages are limited. */
 class ChildTransport extends StdioClientTransport {
-  /** The end of what it wrote to its standard error, or why it was ended. */
+  /** The end of its standard error, or the reason it was killed. */
   words = "";
 
   constructor(server: StdioServerParameters) {
     super(server);
-    // Output that nobody reads would fill the pipe, and the child would stand still.
+    // Unread output would fill the pipe and block the child.
     this.stderr?.on("data", (chunk: Buffer) => {
       this.words = (this.words + chunk.toString("utf8")).slice(-LAST_WORDS);
     });
@@ -103,17 +103,17 @@ class ChildTransport extends StdioClientTransport {
       if (!isAnswer) countStray();
     });
     const onLine = (isJson: boolean): void => countStray(isJson ? 1 : COST_OF_TEXT);
-    // The library offers no other way to what a child has written, octet for octet.
+    // Why: the library has no other access to a child's raw output.
     Object.assign(this, { _readBuffer: new ResultReader(server.maxBufferSize ?? 0, onLine) });
   }
 
-  /** The library starts that child only by a class with a method of its own. */
+  /** The library starts a probe's child only through a class with a method of its own. */
   [DISPOSE](): Promise<void> {
     return Reflect.apply(Reflect.get(StdioClientTransport.prototype, DISPOSE), this, []);
   }
 }
 
-/** Counts what a child says that answers nothing; more than the loop can bear ends it: no pipe is read more slowly. */
+/** Counts messages that answer no request, and kills a child that sends too many: pipes cannot be read more slowly. */
 function endingFlood(transport: StdioClientTransport, onEnd: () => void): (cost?: number) => void {
   let since = 0;
   let count = 0;
@@ -143,7 +143,7 @@ function keepAsked(transport: StdioClientTransport): Set<RequestId> {
   return asked;
 }
 
-/** Closes the way to a server that goes on asking and takes no replies: they would fill the memory. */
+/** Closes the transport of a server that keeps asking and reads no replies, which would fill the memory. */
 function boundReplies(opened: OpenedTransport): OpenedTransport {
   const { transport } = opened;
   const send = transport.send.bind(transport);

@@ -1,4 +1,4 @@
-/** `[[mcp.servers]]`: one way to each server, what only the files say about it, and its secrets. */
+/** `[[mcp.servers]]`: the transport, the checks that only the files allow, and the secrets of each server. */
 
 import { resolve } from "node:path";
 import { findDirectoryFault } from "../../base/bounded-file.ts";
@@ -20,10 +20,10 @@ import {
   word,
 } from "../../schema/section-field.ts";
 
-/** Notes what is wrong with a key of the configuration. */
+/** Reports a problem with a configuration key. */
 type ReportSetting = (key: string, message: string, more: Pick<Problem, "hint">) => void;
 
-/** The servers that can be reached; what is wrong with the others is reported. */
+/** The servers with valid settings; problems of the others are reported. */
 export function readMcpSettings(
   servers: readonly McpServerConfig[],
   directory: string,
@@ -87,62 +87,62 @@ function faultOf(text: string, allowHttp: boolean): Pick<Problem, "message" | "h
     : { message };
 }
 
-/** Over Streamable HTTP. */
+/** The settings of Streamable HTTP. */
 export interface McpHttpPlace {
   readonly kind: "http";
   readonly url: string;
-  /** A bearer token; a secret. */
+  /** The bearer token, a secret. */
   readonly token?: string;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca?: string;
 }
 
-/** As a child process, over its standard input and output. */
+/** The settings of a child process, spoken to over its standard input and output. */
 export interface McpCommandPlace {
   readonly kind: "command";
   readonly command: string;
   readonly args: readonly string[];
-  /** Beside what any child gets: PATH, HOME and the like. Values are secrets. */
+  /** The variables beside those that every child gets: PATH, HOME and the like. Values are secrets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
+  /** An absolute path. */
   readonly cwd: string;
 }
 
-/** How an MCP server behind this one is reached: an entry of `[[mcp.servers]]`, checked. */
+/** A checked entry of `[[mcp.servers]]`. */
 export interface McpServerSettings {
   readonly name: string;
   readonly place: McpHttpPlace | McpCommandPlace;
-  /** Of one request, the connecting included. */
+  /** The timeout of one request, connecting included. */
   readonly timeoutMs: number;
-  /** Until a connection stands: a program takes longer to start than a call may take. */
+  /** The timeout of connecting: a program may take longer to start than a call may take. */
   readonly connectMs: number;
-  /** Of one message that comes back. */
+  /** The maximum length of one received message. */
   readonly maxResponseBytes: number;
 }
 
 /** `[[mcp.servers]]` */
 export interface McpServerConfig {
   readonly name: string;
-  /** Either it or `command`. */
+  /** Either this or `command`. */
   readonly url?: string;
   readonly token?: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly ca?: string;
   readonly allowHttp: boolean;
   readonly command?: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
+  /** An absolute path. */
   readonly cwd: string;
   readonly timeoutMs: number;
   readonly startupTimeoutMs: number;
   readonly maxResponseBytes: number;
 }
 
-/** A command is given so long by default. */
+/** The default time that a command may take to start. */
 export const STARTUP_MS = 120_000;
 
-/** The names that one may have. */
+/** The pattern of server names. */
 export const SERVER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$";
 
 export const mcpServerSection: Schema = table(
@@ -167,11 +167,11 @@ export const mcpServerSection: Schema = table(
   ["name"],
 );
 
-/** Shorter values are words that occur anywhere. */
+/** Shorter values occur in ordinary text, so they are not concealed. */
 const LEAST_LENGTH = 6;
 const CONCEALED = "[secret]";
 
-/** The secrets that a server was given, taken out of whatever it says: it may say them again. */
+/** The secrets that a server was given; they are removed from its messages, since it may echo them. */
 export class Secrets {
   readonly #values: readonly string[];
 
@@ -183,15 +183,15 @@ export class Secrets {
       .sort((one, other) => other.length - one.length);
   }
 
-  /** The text without them. */
+  /** The text with the secrets replaced. */
   conceal(text: string): string {
     return this.#values.reduce((rest, value) => rest.replaceAll(value, CONCEALED), text);
   }
 
-  /** A value of JSON without them, also where one of them is a number or the name of a member. */
+  /** A JSON value with the secrets replaced, in numbers and member names too. */
   concealIn<T extends JsonRecord>(value: T): T {
     if (this.#values.length === 0) return value;
-    // Most values hold none, and one search tells.
+    // Fast path: most values contain no secret, which one search shows.
     const json = JSON.stringify(value);
     const isIn = this.#values.some((secret) => json.includes(inJson(secret)));
     return isIn ? (this.#concealedIn(value) as T) : value;

@@ -1,7 +1,7 @@
 /**
- * The definitions of tools that operators stand by: the pin of an endpoint's file, until an operator
- * accepted another one in its place. A file that names a third pin was written later, and counts.
- * A pinned definition is kept whole, so that a change can be shown word by word.
+ * The tool definitions that operators approved: an endpoint file's pin, until an operator accepts
+ * another one in its place. A file with a third pin is newer, so it counts. Pinned definitions are
+ * stored whole, so that changes can be shown word by word.
  */
 import { hash } from "node:crypto";
 import { escapeToken } from "../../base/dotted-key.ts";
@@ -12,19 +12,19 @@ import { Collection } from "../../state/collection.ts";
 import { recordReader } from "../../state/records/stored-record.ts";
 import type { Store } from "../../state/store.ts";
 
-/** The tool that an endpoint is bound to, as its file has it. */
+/** The tool of an endpoint, as its file names it. */
 export interface PinnedTool {
   readonly server: string;
   readonly tool: string;
-  /** The file's pin. */
+  /** The pin in the file. */
   readonly definition: string;
 }
 
-/** An operator's word for a changed definition. */
+/** An operator's acceptance of a changed definition. */
 interface AcceptedPin {
   readonly server: string;
   readonly tool: string;
-  /** The pin of the file that it was accepted in the place of. */
+  /** The file's pin that it replaces. */
   readonly from: string;
   readonly to: string;
   /** Milliseconds since the epoch. */
@@ -49,7 +49,7 @@ export class ToolPins {
     this.#definitions = definitions;
   }
 
-  /** Opens what an earlier process kept. */
+  /** Opens the stored pins. */
   static async open(store: Store): Promise<ToolPins> {
     const accepted = await Collection.open<AcceptedPin>(store, {
       name: "mcp-pins",
@@ -72,18 +72,18 @@ export class ToolPins {
     return this.#accepted.get(keyOf(server, tool, definition))?.to ?? definition;
   }
 
-  /** The definition of a pin; undefined: this server never saw it. */
+  /** The definition of a pin; undefined if this server never saw it. */
   definitionOf(pin: string): ToolDefinition | undefined {
     return this.#definitions.get(pin)?.definition;
   }
 
-  /** Keeps what a pin stands for. */
+  /** Stores the definition of a pin. */
   async remember(pin: string, definition: ToolDefinition): Promise<void> {
     if (this.#definitions.get(pin) !== undefined) return;
     await this.#definitions.add(pin, { pin, definition, at: Date.now() });
   }
 
-  /** From now on the tool has to have another pin than its file says; the latest word counts. */
+  /** Replaces the file's pin of a tool with another one; the latest acceptance counts. */
   async accept(
     { server, tool, definition }: PinnedTool,
     to: string,
@@ -101,7 +101,7 @@ function keyOf(server: string, tool: string, from: string): string {
   return JSON.stringify([server, tool, from]);
 }
 
-/** A definition; keys are MCP's own. */
+/** A tool's definition, with MCP's own keys. */
 export interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
@@ -111,7 +111,7 @@ export interface ToolDefinition {
   readonly annotations?: JsonRecord;
 }
 
-/** One place in which two definitions differ; undefined: it is not there. */
+/** One difference between two definitions; a side is undefined if the member is absent. */
 export interface DefinitionDifference {
   /** A JSON Pointer into the definition. */
   readonly path: string;
@@ -135,13 +135,13 @@ const MAX_DIFFERENCES = 100;
 export interface OfferedTool {
   readonly definition: ToolDefinition;
   readonly pin: string;
-  /** The length of its canonical form. */
+  /** The length of the canonical form. */
   readonly characters: number;
-  /** True if a call of it has to be a task, which none of ours is.   MCP 2025-11-25 "Tasks" */
+  /** True if it can only be called as a task, which this server does not do.   MCP 2025-11-25 "Tasks" */
   readonly isTask: boolean;
 }
 
-/** The pinned members of what a server lists; undefined: it is no tool. */
+/** Reads the pinned members of a listed tool; undefined if it is not a valid one. */
 export function readTool(listed: unknown): OfferedTool | undefined {
   if (!isRecord(listed) || isTooDeep(listed, MAX_DEPTH)) return undefined;
   const { name, title, description, inputSchema, outputSchema, annotations } = listed;
@@ -151,9 +151,9 @@ export function readTool(listed: unknown): OfferedTool | undefined {
   if (!isRecordOrAbsent(outputSchema) || !isRecordOrAbsent(annotations)) return undefined;
   const others = given({ title, description, outputSchema, annotations });
   const definition = { name, inputSchema, ...others };
-  // Its canonical form is as long, and takes some twenty times as long to write.
+  // Why first: the canonical form has about this length, and takes some twenty times as long to write.
   if (JSON.stringify(definition).length > MAX_DEFINITION_CHARACTERS) return undefined;
-  // Without a canonical form it has no pin.
+  // A definition without a canonical form cannot be pinned.
   const text = canonicalTextOf(definition);
   if (text === undefined || text.length > MAX_DEFINITION_CHARACTERS) return undefined;
   const isTask = recordIn(listed["execution"])["taskSupport"] === "required";
@@ -161,8 +161,8 @@ export function readTool(listed: unknown): OfferedTool | undefined {
 }
 
 /**
- * The definition of a tool: everything a server says about it that a model or a caller goes by. Its
- * digest is the pin; a definition with another digest is another tool, whatever its name.
+ * The digest of a tool's definition, that is of everything a model or a caller relies on. A
+ * definition with another digest is another tool, even under the same name.
  */
 export function definitionPin(definition: ToolDefinition): string {
   return pinOfText(canonicalText(definition));
@@ -172,7 +172,7 @@ function pinOfText(canonical: string): string {
   return `sha256:${hash("sha256", canonical)}`;
 }
 
-/** The places in which a definition has become another one, in the order of the pinned members. */
+/** The differences between two definitions, in the order of the pinned members. */
 export function definitionDifferences(
   before: ToolDefinition,
   after: ToolDefinition,
@@ -189,7 +189,7 @@ function compare(
   differences: DefinitionDifference[],
 ): void {
   if (differences.length >= MAX_DIFFERENCES) return;
-  // Comparing records whole would repeat at each of their levels.
+  // Why member by member: comparing whole records would repeat the work at each level.
   if (isRecord(before) && isRecord(after)) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       compare(

@@ -1,6 +1,6 @@
 /**
- * Translates what a tool answered, or failed with, into a body for the caller or the named error
- * that stands for it; the details of a failure are for the log.   AGTP-API §12.3
+ * Translates a tool's result into a body for the caller, and its failure into a named error;
+ * details of failures go to the log.   AGTP-API §12.3
  */
 import {
   InsufficientScopeError,
@@ -25,18 +25,18 @@ import type { Secrets } from "./read-settings.ts";
 
 /** How an endpoint reads its tool's results. */
 export interface ResultOptions {
-  /** The declared error that stands for `isError`. */
+  /** The declared error that `isError` maps to. */
   readonly toolError: string;
-  /** True if a text that is a JSON object is the body. */
+  /** True if a text that contains a JSON object becomes the body. */
   readonly isObjectWanted: boolean;
   readonly secrets: Secrets;
 }
 
-/** Deeper bodies would exhaust the stack of whoever walks them, and be a fault of ours. */
+/** A deeper body would overflow the stack of later walks, which would be our fault. */
 const MAX_DEPTH = 512;
 const MAX_MESSAGE = 2_048;
 
-/** The result of a call; `answered` is MCP's. */
+/** Reads the result of a call; `answered` is MCP's. */
 export function readToolResult(answered: JsonRecord, options: ResultOptions): HandlerResult {
   if (isTooDeep(answered, MAX_DEPTH)) {
     return malformed(`is nested deeper than ${MAX_DEPTH} levels`);
@@ -50,7 +50,7 @@ export function readToolResult(answered: JsonRecord, options: ResultOptions): Ha
   return { body: parsed ?? { content } };
 }
 
-/** The text of an answer's parts, up to a length. */
+/** The text of an answer's parts, up to a maximum length. */
 function boundedText(content: unknown): string {
   const parts = Array.isArray(content) ? content : [];
   const texts = parts.flatMap((part) => {
@@ -77,7 +77,7 @@ function onlyObjectOf(content: readonly unknown[]): JsonRecord | undefined {
   if (value === undefined || isTooDeep(value, MAX_DEPTH)) return undefined;
   const octets = Buffer.from(text);
   if (!hasLostNumbers(octets, value)) return value;
-  // The caller has the numbers as the tool wrote them.
+  // The caller gets the numbers as the tool wrote them.
   return shareEncoded(
     value,
     rewriteExactly(octets, (exact) => exact),
@@ -96,7 +96,7 @@ const MALFORMED_CODES: ReadonlySet<string> = new Set([
   SdkErrorCode.ClientHttpUnexpectedContent,
 ]);
 
-/** The error that a thrown failure stands for. */
+/** The named error of a thrown failure. */
 export function toolFailure(error: unknown, isAborted: boolean, secrets: Secrets): HandlerError {
   if (isAborted) {
     return { error: "upstream_timeout", message: "the upstream did not answer in time" };

@@ -1,6 +1,6 @@
 /**
- * The processes of a deployment. Those of the next one are started before these are ended; a call
- * that comes too late for these is answered by those.
+ * The processes of a deployment. A reload starts the next deployment's processes before these end;
+ * a late call to these goes to the new ones.
  */
 import { findDirectoryFault } from "../../base/bounded-file.ts";
 import { suggest } from "../../base/close-matches.ts";
@@ -20,14 +20,14 @@ import {
 import { type ProcessHealth, ProcessPool } from "./process-pool.ts";
 import { type ProcessConfig, processSettings } from "./processes-section.ts";
 
-/** The parts that outlive a reload. */
+/** The state that outlives a reload. */
 interface ProcessHouse {
   readonly groups: ProcessGroups;
-  /** The pools that were started last, by name. */
+  /** The newest pool of each name. */
   readonly latest: Map<string, ProcessPool>;
 }
 
-/** The house of a daemon. */
+/** Creates the daemon's process state. */
 export function openProcessHouse(): ProcessHouse {
   return { groups: new ProcessGroups(), latest: new Map() };
 }
@@ -36,20 +36,20 @@ interface DeployedProcessesParts {
   readonly processes: readonly ProcessConfig[];
   /** The deployment's directory. */
   readonly directory: string;
-  /** The file that they are configured in, as problems name it. */
+  /** The configuration file, as problems name it. */
   readonly file: string;
   readonly env: Environment;
   readonly log: ProcessLog;
   readonly house: ProcessHouse;
   readonly maxLineBytes: number;
   readonly handlerTimeoutMs: number;
-  /** 10 seconds unless given. */
+  /** Default: 10 seconds. */
   readonly helloTimeoutMs?: number;
 }
 
 const HELLO_MS = 10_000;
 
-/** They run from `start` to `close`. */
+/** The processes, which run from `start` to `close`. */
 export class DeployedProcesses implements ProcessFunctions {
   readonly names: readonly string[];
   readonly #parts: DeployedProcessesParts;
@@ -70,7 +70,7 @@ export class DeployedProcesses implements ProcessFunctions {
     );
   }
 
-  /** Starts all of them, and waits for their hellos. */
+  /** Starts every process, and waits for their hellos. */
   async start(): Promise<readonly Problem[]> {
     const { file, house, processes } = this.#parts;
     const problems = await Promise.all(
@@ -117,19 +117,19 @@ export class DeployedProcesses implements ProcessFunctions {
     return [...this.#pools.values()].map(({ health }) => health);
   }
 
-  /** Another deployment is served: each ends with its last call. */
+  /** Another deployment is served: each process ends with its last call. */
   retire(): void {
     for (const pool of this.#pools.values()) pool.retire();
   }
 
-  /** Ends them all; resolves once nothing of them is left. */
+  /** Ends every process; resolves once all of them are gone. */
   async close(): Promise<void> {
     const { latest } = this.#parts.house;
     for (const [name, pool] of this.#pools) if (latest.get(name) === pool) latest.delete(name);
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** A request of the deployment before may come to a step when its processes are gone. */
+  /** Calls the pool, or its successor: an earlier deployment's request may reach a step after its processes ended. */
   #call(pool: ProcessPool, call: ProcessCall): Promise<HandlerResult> {
     if (!pool.isClosed) return pool.call(call);
     const next = this.#parts.house.latest.get(pool.name);

@@ -1,6 +1,6 @@
 /**
- * The calls that a process has. One whose signal aborts is over for its caller at once; the process
- * is told, and has two seconds to answer it all the same. With them the requests that it makes.
+ * The unanswered calls of a process, and the requests that it makes. A call whose signal aborts
+ * ends for its caller at once; the process is notified, and still has two seconds to answer.
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { HandlerResult } from "../handler.ts";
@@ -30,7 +30,7 @@ export class PendingCalls {
   readonly #pending = new Map<number, Pending>();
   #last = 0;
 
-  /** `onStuck` hears of a cancelled call that was not answered in time. */
+  /** `onStuck` is called if a cancelled call is not answered in time. */
   constructor(write: WriteLine, onStuck: () => void) {
     this.#write = write;
     this.#onStuck = onStuck;
@@ -40,7 +40,7 @@ export class PendingCalls {
     return this.#pending.size;
   }
 
-  /** Sends a call, and waits for its answer. */
+  /** Sends a call and waits for its answer. */
   add(call: ProcessCall): Promise<HandlerResult> {
     const { signal } = call;
     if (signal.aborted) return Promise.reject(over());
@@ -59,18 +59,18 @@ export class PendingCalls {
     });
   }
 
-  /** A call that is not over for its caller. */
+  /** Finds a call that its caller still waits for. */
   find(id: unknown): ProcessCall | undefined {
     const pending = typeof id === "number" ? this.#pending.get(id) : undefined;
     return pending?.timer === undefined ? pending?.call : undefined;
   }
 
-  /** A call that is not answered, over for its caller or not. */
+  /** Finds a call without an answer, cancelled or not. */
   unanswered(id: unknown): ProcessCall | undefined {
     return typeof id === "number" ? this.#pending.get(id)?.call : undefined;
   }
 
-  /** Hands a result to its call; false: there is none. */
+  /** Settles a call with its result; returns false if there is no such call. */
   answer(id: number, result: unknown): boolean {
     try {
       return this.#settle(id, readResult(result));
@@ -79,12 +79,12 @@ export class PendingCalls {
     }
   }
 
-  /** Fails a call with what the process says; false: there is none. */
+  /** Fails a call with the process's reason; returns false if there is no such call. */
   fail(id: number, reason: string): boolean {
     return this.#settle(id, new ProcessFault(`the function failed: ${reason}`));
   }
 
-  /** No answer can come any more. */
+  /** Fails every call, because no answer can come any more. */
   failAll(fault: Error): void {
     for (const id of [...this.#pending.keys()]) this.#settle(id, fault);
   }
@@ -111,16 +111,16 @@ function over(): Error {
   return new ProcessFault("the call was ended before its function answered");
 }
 
-/** Requests of one process at once. */
+/** The maximum of simultaneous requests by one process. */
 const MAX_AT_ONCE = 256;
-/** The most answers that wait to be read; a process that asks for more is ended. */
+/** The maximum of answers that the process has not read; beyond it the process is ended. */
 const MAX_UNREAD = 1_024;
-/** And their characters; one answer by itself may be longer. */
+/** The maximum of their characters; a single answer may be longer. */
 const MAX_UNREAD_LENGTH = 67_108_864;
 
 /**
- * Requests that a process makes in the course of a call: through every gate, as the agent of that
- * call and with no more authority. They are bounded, answers that a process does not read included.
+ * The requests that a process makes during a call: through every gate, as the agent of that call
+ * and with no more authority. They are bounded, and so are answers that the process does not read.
  */
 export class ProcessDispatches {
   readonly #calls: Pick<PendingCalls, "find">;
@@ -130,14 +130,14 @@ export class ProcessDispatches {
   #unread = 0;
   #unreadLength = 0;
 
-  /** `onFlood` hears of a process that asks and does not read. */
+  /** `onFlood` is called for a process that sends requests without reading the answers. */
   constructor(calls: Pick<PendingCalls, "find">, write: WriteLine, onFlood: () => void) {
     this.#calls = calls;
     this.#write = write;
     this.#onFlood = onFlood;
   }
 
-  /** Answers a request, sooner or later. */
+  /** Dispatches a request and answers it. */
   take(id: ForeignId, params: JsonRecord): void {
     const { call: callId, method, path } = params;
     const input = params["input"] ?? {};
@@ -159,7 +159,7 @@ export class ProcessDispatches {
     }
   }
 
-  /** Answers a request for what there is not. */
+  /** Answers a request with an unknown method. */
   refuseMethod(id: ForeignId, method: string): void {
     this.#refuse(id, RPC_CODES.methodNotFound, `there is no method "${method.slice(0, 64)}"`);
   }
@@ -188,7 +188,7 @@ export class ProcessDispatches {
   }
 }
 
-/** Octets are handed on as text: a line is JSON. */
+/** Octets are sent as UTF-8 text, because the line is JSON. */
 function answerLine(id: ForeignId, status: number, body: unknown): string {
   const value = body instanceof Uint8Array ? Buffer.from(body).toString("utf8") : body;
   try {

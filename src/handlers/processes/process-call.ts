@@ -1,4 +1,4 @@
-/** A call on its way to a process: what the process is told of it, and how its result is read. */
+/** A call to a process: its parameters on the wire, and the reading of its result. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { CallSurroundings } from "../call-upstream.ts";
 import type { Call, CallLog, DispatchResult, HandlerResult } from "../handler.ts";
@@ -7,11 +7,11 @@ export type ProcessLog = Pick<CallLog, "info" | "warn" | "error">;
 
 export interface ProcessCall {
   readonly function: string;
-  /** The parameters of the message, without what is left of its time. */
+  /** The parameters of the message, without the remaining time. */
   readonly params: JsonRecord;
-  /** `performance.now()` when its time is over; undefined: nothing but its signal ends it. */
+  /** The deadline by `performance.now()`; undefined if only the signal ends the call. */
   readonly endsAt: number | undefined;
-  /** The request that it answers, below those that have dispatched it. */
+  /** The request that the call answers; `inner` leads to the requests that dispatched it. */
   readonly request: CallSurroundings | undefined;
   readonly signal: Call["signal"];
   readonly log: ProcessLog & Partial<CallLog>;
@@ -22,17 +22,17 @@ export interface ProcessCall {
   ): Promise<Pick<DispatchResult, "status" | "body">>;
 }
 
-/** The message's parameters, with what is left of the call's time in whole milliseconds. */
+/** The message's parameters, with the call's remaining time in whole milliseconds. */
 export function paramsOf({ function: name, params, endsAt }: ProcessCall): object {
   if (endsAt === undefined) return { function: name, ...params };
   const left = Math.max(0, Math.floor(endsAt - performance.now()));
   return { function: name, ...params, deadline_ms: left };
 }
 
-/** The fault of a process or of its function: opaque to callers. */
+/** The fault of a process or of its function; callers are not told the details. */
 export class ProcessFault extends Error {}
 
-/** The result of a function, of its own members alone. Throws for what is none. */
+/** Reads a function's result, known members only. Throws for an invalid one. */
 export function readResult(result: unknown): HandlerResult {
   if (!isRecord(result)) throw new ProcessFault("the function's result is no object");
   const { error, message, details, body, status, headers } = result;
@@ -57,7 +57,7 @@ export function readResult(result: unknown): HandlerResult {
   };
 }
 
-/** An object without members is that in PHP and Lua, whose tables and lists are one. */
+/** Why: PHP and Lua encode an object without members as an empty list. */
 function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
@@ -68,12 +68,12 @@ function isAbsentOr(type: string, value: unknown): boolean {
 
 export type CallProcess = (call: Omit<ProcessCall, "function">) => Promise<HandlerResult>;
 
-/** A function of a process; without surroundings nothing but its signal ends a call. */
+/** A process's function; without surroundings only its signal ends a call. */
 type ProcessHandler = (call: Call, surroundings?: CallSurroundings) => Promise<HandlerResult>;
 
 /**
- * A function of a process as a handler: what the process is told of a call, and in whose name it may
- * dispatch.   AGTP-API §12.2
+ * Creates a handler from a process's function: describes each call to the process, and dispatches
+ * its requests for the call's agent.   AGTP-API §12.2
  */
 export function createProcessFunction(
   callProcess: CallProcess,
@@ -106,7 +106,7 @@ function describeCall(call: Call, surroundings: CallSurroundings | undefined) {
   };
 }
 
-/** A call that another one dispatches ends with it. */
+/** The deadline of a call; one that another dispatches has the outer one's. */
 function endOf(
   surroundings: CallSurroundings | undefined,
   handlerTimeoutMs: number,

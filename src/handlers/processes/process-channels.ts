@@ -1,7 +1,7 @@
-/** Where it is told what becomes of calls to processes: `node:diagnostics_channel`, for metrics. */
+/** The `node:diagnostics_channel` channels for calls to processes, used by metrics. */
 import { channel } from "node:diagnostics_channel";
 
-/** Channel names, and what their messages carry. */
+/** Channel names; the comments name their messages' types. */
 export const PROCESS_CHANNELS = {
   /** `ProcessCallEnd` */
   call: "agtpd:process:call",
@@ -11,13 +11,13 @@ export const PROCESS_CHANNELS = {
 
 export interface ProcessCallEnd {
   readonly process: string;
-  /** The time from the call to its end, the waiting for room included. */
+  /** The time from the call to its end, waiting included. */
   readonly durationMs: number;
-  /** False: it ended without a result. */
+  /** False if it ended without a result. */
   readonly isAnswered: boolean;
 }
 
-/** A process is started again. */
+/** The restart of a process. */
 export interface ProcessRestart {
   readonly process: string;
 }
@@ -25,12 +25,12 @@ export interface ProcessRestart {
 const ended = channel(PROCESS_CHANNELS.call);
 const restarted = channel(PROCESS_CHANNELS.restart);
 
-/** Tells of the end of a call; costs nothing while nobody listens. */
+/** Publishes the end of a call; costs nothing without subscribers. */
 export function publishCallEnd(end: ProcessCallEnd): void {
   if (ended.hasSubscribers) ended.publish(end);
 }
 
-/** Tells of a restart. */
+/** Publishes a restart. */
 export function publishRestart(restart: ProcessRestart): void {
   if (restarted.hasSubscribers) restarted.publish(restart);
 }

@@ -1,6 +1,6 @@
 /**
- * One process of the operating system, in a group of its own that is ended as a whole: SIGTERM, and
- * SIGKILL two seconds later. What is left of a group goes with the process that led it.
+ * One operating-system process, in a process group of its own that is ended as a whole: SIGTERM,
+ * and SIGKILL two seconds later. When the group's leader exits, the rest of the group is killed.
  */
 import type { Readable } from "node:stream";
 import { type Line, LineReader } from "../../base/line-reader.ts";
@@ -8,24 +8,24 @@ import { killGroup, type ProcessGroups, startFault } from "../../base/process-gr
 import type { ProcessSettings } from "./processes-section.ts";
 
 interface ChildListener {
-  /** A line of its standard output. */
+  /** Called for each line of standard output. */
   onLine(line: Line): void;
-  /** A line of its standard error, bounded. */
+  /** Called for each line of standard error, bounded in length. */
   onOutput(text: string): void;
-  /** Its standard output is closed, and it lives. */
+  /** Called if standard output closes while the process lives. */
   onSilence(): void;
-  /** It is gone, or could not be started; the reason is for operators. */
+  /** Called once it is gone or could not be started; the reason is for operators. */
   onEnd(reason: string): void;
 }
 
 const KILL_MS = 2_000;
-/** For what has left the group and holds the streams open. */
+/** How long descendants outside the group may hold the streams open. */
 const STREAMS_MS = 500;
 const MAX_OUTPUT_LINE = 8_192;
 
 export class ProcessChild {
   readonly pid: number | undefined;
-  /** Resolves once it is gone. */
+  /** Resolves once the process is gone. */
   readonly ended: Promise<void>;
   readonly #stdin: NodeJS.WritableStream | undefined;
   #isEnding = false;
@@ -70,13 +70,13 @@ export class ProcessChild {
       });
       child.on("close", end);
     });
-    // A process that does not read is found out by its answers.
+    // A process that does not read is noticed by its missing answers.
     child.stdin?.on("error", () => undefined);
     if (child.stdout !== undefined) {
       readLines(child.stdout, maxLineBytes, {
         onLine: (line) => listener.onLine(line),
         onEnd: () => {
-          // One that ends closes it, too.
+          // Delayed, because a process that ends closes its output, too.
           setTimeout(() => {
             if (!this.#isGone) listener.onSilence();
           }, STREAMS_MS).unref();
@@ -93,13 +93,13 @@ export class ProcessChild {
     }
   }
 
-  /** Writes to its standard input; `done` is called once nothing of it waits here. */
+  /** Writes to standard input; `done` is called once the line has left the buffer. */
   write(line: string, done?: () => void): void {
     if (this.#isGone || this.#stdin === undefined || !this.#stdin.writable) done?.();
     else this.#stdin.write(line, done);
   }
 
-  /** Ends it, and all that it has started. */
+  /** Ends the process and its group. */
   end(): Promise<void> {
     if (this.#isEnding || this.#isGone || this.pid === undefined) return this.ended;
     this.#isEnding = true;
@@ -115,7 +115,7 @@ export class ProcessChild {
 
 interface LineListener {
   onLine(line: Line): void;
-  /** After the last line. */
+  /** Called after the last line. */
   onEnd?(): void;
 }
 
@@ -129,7 +129,7 @@ function readLines(stream: Readable, maxBytes: number, listener: LineListener): 
     for (let next = lines.next(); next.done !== true; next = lines.next()) {
       listener.onLine(next.value);
       if (performance.now() <= until) continue;
-      // A stream that is paused has no end either.
+      // A paused stream emits no end, so no line is overtaken by it.
       stream.pause();
       setImmediate(work, lines);
       return;

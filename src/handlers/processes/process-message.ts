@@ -1,6 +1,6 @@
 /**
- * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. What a process
- * writes is read member by member, since it may be anything.   docs/processes.md
+ * The messages between the daemon and a process: JSON-RPC 2.0, one object a line. A process's
+ * messages are untrusted, so they are read member by member.   docs/processes.md
  */
 import { isUtf8 } from "node:buffer";
 import { hasLostNumbers, rewriteExactly } from "../../base/exact-numbers.ts";
@@ -11,10 +11,10 @@ import { withoutMark } from "../../base/utf8.ts";
 
 export const PROTOCOL = 1;
 
-/** The id that a process gives a request of its own. */
+/** The id of a request by the process. */
 export type ForeignId = string | number;
 
-/** The parameters of a function as it declares them: a part of a JSON Schema. */
+/** The parameters that a function declares: a part of a JSON Schema. */
 export type FunctionSignature = JsonRecord;
 
 export type ProcessMessage =
@@ -28,11 +28,11 @@ export type ProcessMessage =
   | { readonly kind: "error"; readonly id: number; readonly message: string }
   | { readonly kind: "dispatch"; readonly id: ForeignId; readonly params: JsonRecord }
   | { readonly kind: "log"; readonly params: JsonRecord }
-  /** A request for something that the daemon does not have. */
+  /** A request with a method that the daemon does not have. */
   | { readonly kind: "unknown"; readonly id: ForeignId; readonly method: string }
   | { readonly kind: "stray"; readonly reason: string };
 
-/** The codes of JSON-RPC that the daemon answers with. */
+/** The JSON-RPC error codes of the daemon's answers. */
 export const RPC_CODES = {
   methodNotFound: -32601,
   invalidParams: -32602,
@@ -45,13 +45,13 @@ const MAX_FAULT = 2_048;
 const OPENING = 0x7b;
 const SPACE = 0x20;
 const TAB = 0x09;
-/** A shorter text cannot be nested too deeply. */
+/** The length up to which a text cannot be nested too deeply. */
 const SHORT = 128;
 
-/** Reads a line. */
+/** Reads one line of a process. */
 export function readProcessLine(octets: Buffer): ProcessMessage {
   if (octets.length === 0) return stray("is empty");
-  // Most of what is no message is told from one without being parsed.
+  // Fast path: most lines that are not messages are recognised without parsing.
   if (firstCharacter(octets) !== OPENING) return stray(noObject(octets));
   const message = parseJson(octets.toString("utf8"));
   if (message === undefined) return stray("is no JSON");
@@ -65,7 +65,7 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
   }
   if (typeof id === "string") return stray("answers by an id that is a text: a call's is a number");
   if (typeof id !== "number") return stray("answers a call that there is not");
-  // Other characters would stand in for them.
+  // Decoding would replace invalid octets silently.
   if (!isUtf8(octets)) return error(id, "the answer is not UTF-8");
   const { result, error: fault } = message;
   if (fault !== undefined && fault !== null) return readError(id, fault);
@@ -77,20 +77,20 @@ export function readProcessLine(octets: Buffer): ProcessMessage {
   return { kind: "result", id, result };
 }
 
-/** The first octet that is no blank of JSON; undefined where there is none. */
+/** The first octet that is not JSON whitespace; undefined if there is none. */
 function firstCharacter(octets: Buffer): number | undefined {
   let at = 0;
   while (octets[at] === SPACE || octets[at] === TAB) at += 1;
   return octets[at];
 }
 
-/** A mark is seen in no log: the line would look like the message that it is without it. */
+/** Why: a byte order mark is invisible in a log, where the line would look valid. */
 function noObject(octets: Buffer): string {
   const hasMark = withoutMark(octets) !== octets;
   return hasMark ? "begins with a byte order mark" : "is no JSON object";
 }
 
-/** The caller has the numbers of a body as the process wrote them: other languages have longer ones. */
+/** Keeps a body's numbers as the process wrote them: other languages have longer ones than a double. */
 function keepNumbers(octets: Buffer, body: unknown): void {
   if (typeof body !== "object" || body === null || !hasLostNumbers(octets, body)) return;
   const bodyOf = (message: unknown): unknown => valueAt(message, ["result", "body"]);
@@ -137,23 +137,23 @@ function stray(reason: string): ProcessMessage {
   return { kind: "stray", reason };
 }
 
-/** A line that calls a function. */
+/** The line that calls a function. */
 export function callLine(id: number, params: object): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"call","params":${JSON.stringify(params)}}\n`;
 }
 
-/** A line that cancels a call. */
+/** The line that cancels a call. */
 export function cancelLine(call: number): string {
   return `{"jsonrpc":"2.0","method":"cancel","params":{"call":${call}}}\n`;
 }
 
-/** A line that answers a request of the process, with numbers as they were written. */
+/** The line that answers a request of the process, with numbers as they were written. */
 export function resultLine(id: ForeignId, status: number, body: unknown): string {
   const json = sourceOf(body) ?? JSON.stringify(body) ?? "null";
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"status":${status},"body":${json}}}\n`;
 }
 
-/** A line that says why there is no answer. */
+/** The line that answers a request with an error. */
 export function errorLine(id: ForeignId, code: number, message: string): string {
   return `${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`;
 }

@@ -1,7 +1,8 @@
 /**
- * An entry of `[[processes]]` while it runs: calls go to the least busy of its processes, and wait
- * where all of them have as many as they take. A call that dispatches to its own entry lends its place to that,
- * once at a time: else calls that fill a process would wait for each other until their time is up.
+ * A running entry of `[[processes]]`: calls go to the least busy of its processes, and queue while
+ * all of them are at their limit. A call that dispatches to its own entry lends its slot to the
+ * inner call, one at a time: otherwise calls that fill a process would wait for each other until
+ * their deadlines.
  */
 import type { CallSurroundings } from "../call-upstream.ts";
 import type { HandlerResult } from "../handler.ts";
@@ -12,14 +13,14 @@ import { isStartFault, ProcessWorker, type StartFault } from "./process-worker.t
 
 export interface ProcessHealth {
   readonly name: string;
-  /** So many there should be, and are ready. */
+  /** The number of configured processes; `ready` of them take calls. */
   readonly count: number;
   readonly ready: number;
-  /** Calls under way, and calls that wait for room. */
+  /** The calls in progress; `waiting` calls are queued. */
   readonly calls: number;
   readonly waiting: number;
   readonly restarts: number;
-  /** The mean of the latest calls, in milliseconds; undefined before the first. */
+  /** The moving average of a call's duration, in milliseconds; undefined before the first. */
   readonly latencyMs: number | undefined;
 }
 
@@ -29,15 +30,15 @@ interface Waiter {
   fail(fault: Error): void;
 }
 
-/** The place of a call in a process. */
+/** A call's slot in a process. */
 interface Place {
   readonly session: ProcessSession;
   isLent: boolean;
 }
 
-/** Nobody waits for a process that is not even to be started for longer. */
+/** Calls fail at once if every process's restart is further away than this. */
 const PATIENCE_MS = 1_000;
-/** The weight of one call in the mean. */
+/** The weight of one call in the moving average. */
 const WEIGHT = 0.05;
 const NO_FUNCTIONS: OfferedFunctions = new Map();
 
@@ -45,10 +46,10 @@ export class ProcessPool {
   readonly name: string;
   readonly #concurrency: number;
   readonly #workers: readonly ProcessWorker[];
-  /** By the request that a call answers. */
+  /** The slots of running calls, by the request that each answers. */
   readonly #places = new Map<CallSurroundings, Place>();
   readonly #waiting = new Set<Waiter>();
-  /** Those that another call of this entry waits for. */
+  /** Queued calls that another call of this entry waits for. */
   readonly #waitedFor = new Set<Waiter>();
   #functions: OfferedFunctions = NO_FUNCTIONS;
   #latencyMs: number | undefined;
@@ -71,7 +72,7 @@ export class ProcessPool {
     this.#workers = Array.from({ length: count }, () => new ProcessWorker(parts, listener));
   }
 
-  /** Starts all of its processes; answers why one of them cannot be had. */
+  /** Starts every process; returns the first fault if one fails, and then closes the pool. */
   async start(): Promise<StartFault | undefined> {
     const started = await Promise.all(this.#workers.map((worker) => worker.start()));
     const fault = started.find(isStartFault);
@@ -79,7 +80,7 @@ export class ProcessPool {
     return fault;
   }
 
-  /** The functions of the process that said hello last. */
+  /** The functions of the latest hello. */
   get functions(): OfferedFunctions {
     return this.#functions;
   }
@@ -99,7 +100,7 @@ export class ProcessPool {
     };
   }
 
-  /** Calls a function. Rejects where it has no result, and where its signal aborts. */
+  /** Calls a function. Rejects if it has no result, and if its signal aborts. */
   async call(call: ProcessCall): Promise<HandlerResult> {
     const startedAt = performance.now();
     let isAnswered = false;
@@ -116,13 +117,13 @@ export class ProcessPool {
     }
   }
 
-  /** Others are in its place: it ends once its calls are over. */
+  /** Another pool replaces this one: it closes once its calls are over. */
   retire(): void {
     this.#isRetired = true;
     if (this.#underWay === 0) void this.close();
   }
 
-  /** Ends it with all its calls; resolves once nothing of it is left. */
+  /** Ends the processes with their calls; resolves once they are gone. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -137,7 +138,7 @@ export class ProcessPool {
     return this.#workers.flatMap(({ session }) => session ?? []);
   }
 
-  /** The least busy process that has room. */
+  /** The least busy process with a free slot. */
   #free(): ProcessSession | undefined {
     let best: ProcessSession | undefined;
     for (const { session } of this.#workers) {
@@ -147,7 +148,7 @@ export class ProcessPool {
     return best;
   }
 
-  /** Calls it in a place of its own, or in one that is lent to it; undefined: there is none yet. */
+  /** Starts a call in a free slot or a lent one; undefined if there is none. */
   #begin(call: ProcessCall): Promise<HandlerResult> | undefined {
     const free = this.#free();
     if (free !== undefined) return this.#callAt(free, call);
@@ -165,7 +166,7 @@ export class ProcessPool {
     return session.call(call);
   }
 
-  /** The place of one of the calls that wait for this one. */
+  /** The slot of an outer call that waits for this one, if it is not lent yet. */
   #lenderOf({ request }: ProcessCall): Place | undefined {
     return this.#placesAbove(request).find(({ session, isLent }) => session.isReady && !isLent);
   }
@@ -206,13 +207,13 @@ export class ProcessPool {
     });
   }
 
-  /** Begins waiting calls, the oldest first, where there is room; what others wait for goes before. */
+  /** Starts queued calls, oldest first, while there are free slots; calls that others wait for go first. */
   #pump(): void {
     for (const waiter of this.#waitedFor) this.#offer(waiter);
     for (const waiter of this.#waiting) if (!this.#offer(waiter)) return;
   }
 
-  /** False: there is no room. */
+  /** Starts a queued call; returns false if there is no slot. */
   #offer(waiter: Waiter): boolean {
     const result = this.#begin(waiter.call);
     if (result === undefined) return false;
@@ -224,7 +225,7 @@ export class ProcessPool {
     if (this.#isHopeless()) this.#failWaiting(this.#absent());
   }
 
-  /** Nobody is there, and nobody will be soon. */
+  /** True if no process runs and none will start soon. */
   #isHopeless(): boolean {
     return this.isClosed || this.#workers.every(({ pauseMs }) => pauseMs > PATIENCE_MS);
   }
@@ -245,7 +246,7 @@ export class ProcessPool {
   }
 }
 
-/** The request or the work that waits for a request. */
+/** The request or work that waits for a request. */
 function waiterFor(request: CallSurroundings | undefined): CallSurroundings | undefined {
   return request?.inner?.parent ?? request?.waitedForBy;
 }

@@ -1,7 +1,7 @@
 /**
- * The conversation of the daemon with one process, from its hello to its end. A call is answered
- * once; what belongs to no call is logged and dropped; what a process breaks is told to the log, and
- * to the calls that it had.   docs/processes.md
+ * The conversation between the daemon and one process, from its hello to its end. Each call is
+ * answered once; messages that belong to no call are logged and dropped; protocol errors go to the
+ * log, and fail the process's calls.   docs/processes.md
  */
 import { quietened } from "../../base/back-off.ts";
 import {
@@ -30,26 +30,26 @@ export interface SessionParts {
   readonly settings: ProcessSettings;
   readonly groups: ProcessGroups;
   readonly log: ProcessLog;
-  /** Of one line that a process writes. */
+  /** The maximum length of a line of the process. */
   readonly maxLineBytes: number;
   readonly helloTimeoutMs: number;
 }
 
-/** The functions that a process has said it has, with what it says of their parameters. */
+/** The functions that a process declared in its hello, with their parameters. */
 export type OfferedFunctions = ReadonlyMap<string, FunctionSignature | undefined>;
 
 interface SessionListener {
   onReady(functions: OfferedFunctions): void;
-  /** A call is over: there may be room for another. */
+  /** Called once a call is over, which frees a slot. */
   onRoom(): void;
-  /** It takes no calls any more, and why; once. Its process may still be on its way out. */
+  /** Called once, when it stops taking calls; its process may still be ending. */
   onOver(reason: string): void;
 }
 
 const MAX_EXCERPT = 200;
-/** Most languages keep what is printed into a pipe until there is more of it. */
+/** Why: most languages buffer output to a pipe. */
 const SILENT = "no whole line came from its standard output (is each one flushed?)";
-/** Lines that are kept, for a process that does not start. */
+/** The last lines of standard error that are kept to explain a failed start. */
 const MAX_LINES = 6;
 
 export class ProcessSession {
@@ -105,28 +105,28 @@ export class ProcessSession {
     return this.#child.pid;
   }
 
-  /** Calls that it has, those that were cancelled and not yet answered among them. */
+  /** The number of calls, cancelled ones without an answer included. */
   get load(): number {
     return this.#calls.size;
   }
 
-  /** The last lines that it wrote to its standard error, six at most. */
+  /** The last lines of its standard error, six at most. */
   get lastLines(): readonly string[] {
     return this.#lastLines;
   }
 
-  /** Resolves once its process is gone. */
+  /** Resolves once the process is gone. */
   get ended(): Promise<void> {
     return this.#child.ended;
   }
 
-  /** Calls a function. Rejects where it has no result, and where its signal aborts. */
+  /** Calls a function. Rejects if it has no result, and if its signal aborts. */
   call(call: ProcessCall): Promise<HandlerResult> {
     if (this.#state === "ready") return this.#calls.add(call);
     return Promise.reject(new ProcessFault("the process is not there"));
   }
 
-  /** Ends it, for a reason that is logged; its calls fail. */
+  /** Ends the process; its calls fail with the reason, which is logged. */
   end(reason: string): Promise<void> {
     if (this.#state !== "over") {
       this.#state = "over";
@@ -151,7 +151,7 @@ export class ProcessSession {
     this.#warnStray(reason, excerpt);
   }
 
-  /** Why a message is dropped; undefined: it is not. */
+  /** Handles a message; returns the reason if it is dropped. */
   #take(message: ProcessMessage, octets: number): string | undefined {
     switch (message.kind) {
       case "hello":
@@ -224,7 +224,7 @@ export class ProcessSession {
   }
 }
 
-/** Where the lines of one process go. */
+/** The log that a process's lines go to, and its identity there. */
 interface LinePlace {
   readonly settings: { readonly name: string };
   readonly log: ProcessLog;
@@ -233,10 +233,10 @@ interface LinePlace {
 
 const MAX_MESSAGE = 8_192;
 
-/** Members of a process's lines, beside those of every line. */
+/** The reserved members of a process's log lines, beside those of every line. */
 const OWN_MEMBERS = ["event", "process", "pid"];
 
-/** Writes a line that a process wants to be logged. */
+/** Writes a process's `log` message to the log. */
 function writeProcessLog(
   { call, level, message, fields }: JsonRecord,
   calls: Pick<PendingCalls, "unanswered">,
@@ -248,7 +248,7 @@ function writeProcessLog(
   writeAt(calls.unanswered(call)?.log ?? log, level, line, text.slice(0, MAX_MESSAGE));
 }
 
-/** By the names that logs of other languages have as well. */
+/** Maps level names, including those of other languages' logs. */
 function writeAt(
   log: ProcessLog & Partial<CallLog>,
   level: unknown,
@@ -274,21 +274,21 @@ function writeAt(
   }
 }
 
-/** So much of a second's lines is logged. */
+/** The maximum of log output by one process in a second. */
 const LOGGED_OCTETS_PER_SECOND: number = 1_048_576;
 const WINDOW_MS = 1_000;
-/** The octets of a line beside its text: its time, its level and its process. */
+/** The octets of a line beside its text: time, level and process. */
 const LINE_OCTETS = 128;
 
-/** The lines and octets that were dropped within a second. */
+/** The lines and octets dropped within a second. */
 interface DroppedLines {
   readonly lines: number;
   readonly octets: number;
 }
 
 /**
- * How much one process may have in the log: whoever writes more of it a second loses what is beyond, and the log is
- * told once a second how much that was. It would cost everybody else the loop and the disk.
+ * Limits the log output of one process: lines beyond the limit are dropped, and their number is
+ * logged once a second. Without it one process could burden the loop and the disk for everyone.
  */
 class LogAllowance {
   readonly #onDropped: (dropped: DroppedLines) => void;
@@ -296,12 +296,12 @@ class LogAllowance {
   #octets = 0;
   #dropped: DroppedLines = { lines: 0, octets: 0 };
 
-  /** `onDropped` hears once of each second in which something was. */
+  /** `onDropped` is called at most once a second, if lines were dropped. */
   constructor(onDropped: (dropped: DroppedLines) => void) {
     this.#onDropped = onDropped;
   }
 
-  /** False: a line with a text of so many octets is dropped. */
+  /** Returns false if a line with a text of this length has to be dropped. */
   admits(octets: number): boolean {
     const now = performance.now();
     if (now - this.#since >= WINDOW_MS) {

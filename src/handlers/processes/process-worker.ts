@@ -1,6 +1,6 @@
 /**
- * One of the places of a process: it has somebody in it as long as it is wanted. One that ends is
- * started again, 100 ms later, and the longer the oftener it ends, up to 30 s.
+ * Keeps one process of an entry running while it is wanted. A process that ends is restarted after
+ * 100 ms, with a back-off of up to 30 s if it ends repeatedly.
  */
 import { type BackOff, pauseAfter } from "../../base/back-off.ts";
 import { publishRestart } from "./process-channels.ts";
@@ -9,18 +9,18 @@ import { type OfferedFunctions, ProcessSession, type SessionParts } from "./proc
 interface WorkerListener {
   onReady(functions: OfferedFunctions): void;
   onRoom(): void;
-  /** Nobody is in its place for so long. */
+  /** Called when the process has ended, with the pause before its restart. */
   onDown(pauseMs: number): void;
 }
 
 const PAUSES: BackOff = { firstMs: 100, longestMs: 30_000 };
-/** A process that has lasted as long has begun well: the pauses are short again. */
+/** A process that ran for this long resets the back-off. */
 const LASTING_MS = 10_000;
 
 export class ProcessWorker {
   readonly #parts: SessionParts;
   readonly #listener: WorkerListener;
-  /** All sessions, those on their way out among them. */
+  /** The running session and those that are still ending. */
   readonly #sessions = new Set<ProcessSession>();
   #session: ProcessSession | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -34,7 +34,10 @@ export class ProcessWorker {
     this.#listener = listener;
   }
 
-  /** Starts it for the first time: its functions, or why it cannot be had; then it is not tried again. */
+  /**
+   * Starts the process for the first time; resolves to its functions, or to the fault, after which
+   * it is not retried.
+   */
   start(): Promise<OfferedFunctions | StartFault> {
     return new Promise((resolve) => {
       let isFirst = true;
@@ -46,17 +49,17 @@ export class ProcessWorker {
     });
   }
 
-  /** Undefined: nobody is there now. */
+  /** The ready session; undefined if there is none. */
   get session(): ProcessSession | undefined {
     return this.#session?.isReady === true ? this.#session : undefined;
   }
 
-  /** How long nobody is to be expected; 0: somebody is there, or on the way. */
+  /** The pause before the next restart; 0 if a process is running or starting. */
   get pauseMs(): number {
     return this.#timer === undefined ? 0 : this.#pauseMs;
   }
 
-  /** Ends it for good; resolves once nothing of it is left. */
+  /** Ends the process for good; resolves once its sessions are gone. */
   async close(): Promise<void> {
     this.#isWanted = false;
     clearTimeout(this.#timer);
@@ -114,7 +117,7 @@ export class ProcessWorker {
   }
 }
 
-/** The reason, as it follows the name of the process. */
+/** The reason a start failed, worded to follow the process's name. */
 export interface StartFault {
   readonly message: string;
   readonly hint?: string;
@@ -125,7 +128,7 @@ const MAX_HINT = 600;
 const SERVES =
   "it has to say hello, and to serve until its standard input ends; in Python, run() has to be called";
 
-/** The fault of a process that was over before its hello: it has most often said why. */
+/** The fault of a process that ended before its hello, from the last lines that it wrote. */
 function startFault(reason: string, { lastLines }: Pick<ProcessSession, "lastLines">): StartFault {
   const last = lastLines.at(-1);
   if (last === undefined) {
@@ -139,7 +142,7 @@ function startFault(reason: string, { lastLines }: Pick<ProcessSession, "lastLin
   return { message, hint: `it wrote before: ${before.join(" | ").slice(-MAX_HINT)}` };
 }
 
-/** Tells it from the functions of a process that was started. */
+/** Returns true if a start failed. */
 export function isStartFault(outcome: OfferedFunctions | StartFault): outcome is StartFault {
   return "message" in outcome;
 }

@@ -1,4 +1,4 @@
-/** `[[processes]]`: programs of the operator's that answer calls over their pipes, and how each is started. */
+/** `[[processes]]`: the operator's programs that answer calls over their pipes, and how each is started. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Environment } from "../../base/environment.ts";
@@ -21,11 +21,11 @@ export interface ProcessConfig {
   /** The program and its arguments. */
   readonly command: readonly string[];
   readonly count: number;
-  /** Calls at once in each. */
+  /** The maximum of simultaneous calls in each process. */
   readonly concurrency: number;
   /** Values are secrets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
+  /** An absolute path. */
   readonly cwd: string;
 }
 
@@ -58,17 +58,17 @@ const process: Schema = table(
 /** `[[processes]]` */
 export const processesSection: Schema = list(process, "Programs whose functions endpoints name");
 
-/** One entry; the environment is whole, the directory absolute. */
+/** A resolved entry: the complete environment, and an absolute directory. */
 export interface ProcessSettings extends ProgramStart {
   readonly name: string;
   readonly count: number;
   readonly concurrency: number;
 }
 
-/** Variables of the daemon's own that a process gets. */
+/** The daemon's environment variables that a process inherits. */
 const PASSED_ON = ["PATH", "HOME", "LANG", "TZ"];
 
-/** Resolves an entry against the directory of its deployment. */
+/** Resolves an entry relative to the directory of its deployment. */
 export function processSettings(
   { name, command, count, concurrency, env, cwd }: ProcessConfig,
   directory: string,
@@ -89,7 +89,7 @@ export function processSettings(
   };
 }
 
-/** An argument that is a file of the deployment, by its absolute path; any other as it is. */
+/** Makes an argument absolute if it is a file of the deployment. */
 function fileOf(argument: string, directory: string): string {
   if (!argument.includes("/")) return argument;
   const path = resolve(directory, argument);
