@@ -1,29 +1,32 @@
-/** The agents that this server knows: the seam that gates and DISCOVER built-ins look through. */
+/** The interface through which gates and DISCOVER built-ins look up the agents that this server knows. */
 import { addUnder } from "../base/listed.ts";
 import type { Paced } from "../base/paced.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 
 export interface AgentDirectory {
-  /** By canonical Agent-ID. */
+  /** Finds an agent by canonical Agent-ID. */
   find(agentId: string): AgentDocument | undefined;
-  /** By the name in the identity document, in whatever case unless two names differ in it alone. */
+  /**
+   * Finds an agent by the name in its document; if no name matches exactly, case is ignored, unless
+   * several then match.
+   */
   findByName(name: string): AgentDocument | undefined;
-  /** By either; an Agent-ID comes before an agent of that name. */
+  /** Finds an agent by either; an Agent-ID takes precedence over a name. */
   resolve(nameOrAgentId: string): AgentDocument | undefined;
   /**
    * The one agent that a plain certificate belongs to: its document names the certificate, or its
-   * Genesis the certificate's key. Undefined when there are several.
+   * Genesis the certificate's key. Undefined if there is none, or more than one.
    */
   findByCertificate(certificate: CertificateKeys): AgentDocument | undefined;
-  /** In a stable order. */
+  /** Lists the agents in a stable order. */
   list(): readonly AgentDocument[];
 }
 
-/** Binds a certificate that has no AGTP extensions. */
+/** The fingerprints that bind a certificate without AGTP extensions to an agent. */
 type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFingerprint">;
 
-/** Makes a directory, a document a step. */
+/** Creates a directory; each document is one step. */
 export function* creatingAgentDirectory(
   documents: readonly AgentDocument[],
 ): Paced<AgentDirectory> {

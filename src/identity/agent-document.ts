@@ -8,14 +8,14 @@ import type { TrustPosture } from "./trust-posture.ts";
 
 /** An agent that this server knows. */
 export interface AgentDocument extends TrustPosture {
-  /** 64 lower-case hex characters. */
+  /** 64 lower-case hex digits. */
   readonly agentId: string;
   readonly name: string;
   readonly description: string;
   readonly principal: string;
   readonly principalId: string;
   readonly status: AgentStatus;
-  /** Held scopes, wildcards included; none where an untrusted issuer signed the document. */
+  /** The scopes that the agent holds, wildcards included; empty if an untrusted issuer signed the document. */
   readonly scopes: readonly string[];
   /** SHA-256 of the DER certificate that the agent is to present, lower-case hex. */
   readonly certFingerprint: string | undefined;
@@ -27,33 +27,39 @@ export interface AgentDocument extends TrustPosture {
   readonly document: Readonly<Record<string, unknown>>;
   /** The declaring file, relative to the deployment directory. */
   readonly file: string;
-  /** The part that this server issued it for, such as `openwop/vendor.acme.clerk`; undefined: the operator gave it. */
+  /**
+   * The part of this server that it was issued for, such as `openwop/vendor.acme.clerk`; undefined
+   * if the operator supplied it.
+   */
   readonly issuedFor?: string;
   /** The reason why an agent that is declared here cannot be called. */
   readonly notCallable?: string;
   /** The path by which EXECUTE calls an agent that has one of its own. */
   readonly executePath?: string;
-  /** Left here by the stamp, and looked at by nobody else. */
+  /** The stamp's cache of the agent's header lines; nothing else reads it. */
   stamped?: string;
 }
 
 export type AgentStatus = "active" | "suspended" | "retired" | "deprecated";
 
-/** None: the operator's own word. Else whether the issuer of a verified signature is trusted. */
+/**
+ * `none`: unsigned, the operator's own statement. Otherwise a verified signature, by an issuer that
+ * is trusted or not.
+ */
 export type SignatureStanding = "none" | "trusted" | "untrusted";
 
-/** The live state of this server's agents. */
+/** The current status and activity of this server's agents. */
 export interface AgentStanding {
   statusOf(agent: AgentDocument): AgentStatus;
-  /** When the agent came to its status, RFC 3339; undefined: it has had no other here. */
+  /** The time of the last status change, RFC 3339; undefined if the status never changed here. */
   statusSince(agent: AgentDocument): string | undefined;
-  /** The way on that was told when the agent was deprecated; undefined: none. */
+  /** The migration notice given when the agent was deprecated; undefined if there is none. */
   migrationOf(agent: AgentDocument): AgentMigration | undefined;
-  /** The last thing that the agent did here, whichever process did it; undefined: nothing. */
+  /** The agent's last action on this server, in any process; undefined if there is none. */
   lastAction(agentId: string): Promise<AgentAction | undefined>;
 }
 
-/** The way on from an agent that is deprecated; keys are the wire's own.   AGTP "DEPRECATE" */
+/** The migration notice of a deprecated agent; keys are the wire's own.   AGTP "DEPRECATE" */
 export interface AgentMigration {
   readonly successor_agent_id?: string;
   /** RFC 3339. */

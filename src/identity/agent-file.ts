@@ -1,7 +1,7 @@
 /**
- * One `*.agent.json` file: from its text to an Agent Identity Document, or to everything that is
- * wrong with it. Members beyond those checked here are kept as they are, because a signature may
- * cover them.   AGTP "Agent Identity Document"
+ * Reads one `*.agent.json` file into an Agent Identity Document, or into the list of its problems.
+ * Members beyond those checked here are kept unchanged, because a signature may cover them.   AGTP
+ * "Agent Identity Document"
  */
 import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonRecord } from "../base/json-value.ts";
@@ -29,14 +29,14 @@ import {
 } from "./trust-posture.ts";
 import { isTrustedIssuer } from "./trusted-issuers.ts";
 
-/** The document of a file, undefined when a problem keeps it from being served. */
+/** The document of a file; undefined if a problem keeps it from being served. */
 export interface AgentFile {
   readonly document: AgentDocument | undefined;
   readonly problems: readonly Problem[];
 }
 
 interface AgentFileContext {
-  /** The verified Genesis beside it. */
+  /** The verified Genesis with the same stem. */
   readonly genesis?: Genesis | undefined;
   readonly trustedIssuers?: readonly Ed25519PublicKey[];
 }
@@ -54,7 +54,7 @@ const REQUIRED = [
 ] as const;
 type Required = Readonly<Record<(typeof REQUIRED)[number], string | undefined>>;
 
-/** `revoked` is another draft's word for retired. */
+/** `revoked` is another draft's name for `retired`. */
 const STATUSES: ReadonlyMap<string, AgentStatus> = new Map([
   ["active", "active"],
   ["suspended", "suspended"],
@@ -62,7 +62,7 @@ const STATUSES: ReadonlyMap<string, AgentStatus> = new Map([
   ["retired", "retired"],
   ["revoked", "retired"],
 ]);
-/** Hex digits, in pairs with a colon between them or without. */
+/** Pairs of hex digits, with or without colons between them. */
 const FINGERPRINT = /^(?:sha256:)?((?:[0-9a-f]{2}:){31}[0-9a-f]{2}|[0-9a-f]{64})$/i;
 
 /** Reads a document from its text; `file` is the name that problems carry. */
@@ -78,7 +78,7 @@ export function readAgentFile(
   return { document: problems.some(isError) ? undefined : document, problems };
 }
 
-/** An empty member has been reported, and keeps the document from being served. */
+/** An empty value stands for a missing member: its problem keeps the document from being served. */
 function read(
   source: DocumentPlace,
   { genesis, trustedIssuers = [] }: AgentFileContext,
@@ -91,7 +91,7 @@ function read(
   }
   const certFingerprint = readFingerprint(source.at("cert_fingerprint"));
   const signature = checkDocumentSignature(source, trustedIssuers);
-  // A signature that verifies and that nobody trusts binds nothing: no scopes, no certificate.
+  // A verified signature by an untrusted issuer binds nothing: no scopes, no certificate.
   const isHeard = signature !== "untrusted";
   return {
     agentId: nameText(required.agent_id ?? ""),
@@ -145,7 +145,7 @@ function readStatus(place: DocumentPlace, text: string | undefined): AgentStatus
   return STATUSES.get(text.toLowerCase()) ?? failWith(place, message);
 }
 
-/** The reference's `requires.scopes` is what the agent holds; the drafts have `scopes_accepted`. */
+/** The scopes that the agent holds: `scopes_accepted` in the drafts, `requires.scopes` in the reference. */
 function readScopes(source: DocumentPlace): readonly string[] {
   const requires = source.at("requires");
   if (!requires.isAbsent && requires.record() === undefined) return [];
@@ -161,15 +161,15 @@ function readFingerprint(place: DocumentPlace): string | undefined {
 
 const MEMBERS = ["manifest_issuer", "manifest_issuer_public_key", "manifest_signature"] as const;
 
-/** The octets that `manifest_signature` is over; issuer and key are among them. */
+/** The octets that `manifest_signature` signs; issuer and key are part of them. */
 export function documentOctets(document: JsonRecord): Buffer {
   return canonicalForm(document, ["manifest_signature"]);
 }
 
 /**
- * The worth of a document's signature. With all three of its members it is verified before the document
- * is served; with none the document is the operator's own word; with some, something was taken away from
- * a signed document, a fault.   AGTP "Identity Document Signature"
+ * Evaluates a document's signature. With all three signature members it is verified before the
+ * document is served; with none the document is the operator's own statement; with some, a signed
+ * document has lost members, which is a fault.   AGTP "Identity Document Signature"
  */
 function checkDocumentSignature(
   document: DocumentPlace,

@@ -1,40 +1,40 @@
 /**
- * Authority-Scope: reads the header's token list, and says whether granted scopes cover a required
- * one. The drafts name wildcards without an algorithm; here tokens are compared segment by segment,
- * `*` stands for one segment and, in last place, for one or more.   AGTP "Authority-Scope"
+ * Authority-Scope: parses the header's token list, and decides whether granted scopes cover a
+ * required one. The drafts name wildcards without an algorithm; here tokens are compared segment by
+ * segment, where `*` matches one segment, or in last place one or more.   AGTP "Authority-Scope"
  */
 
-/** `scope-token = scope-segment 1*( ":" scope-segment )`, a segment being a name or `*`. */
+/** `scope-token = scope-segment 1*( ":" scope-segment )`, where a segment is a name or `*`. */
 const SCOPE_TOKEN = /^(?:[A-Za-z0-9_-]+|\*)(?::(?:[A-Za-z0-9_-]+|\*))+$/;
 const MAX_TOKENS = 256;
 const MAX_TOKEN_LENGTH = 256;
 
-/** Granted scopes, compiled once for the many requests that they are compared with. */
+/** Granted scopes, compiled once for many comparisons. */
 export interface Grants {
-  /** Tells whether one of the granted scopes covers this one. */
+  /** Returns true if one of the granted scopes covers this one. */
   covers(required: string): boolean;
 }
 
-/** Tells whether a text is one scope token: two segments at least, wildcards allowed. */
+/** Returns true if a text is one scope token: at least two segments, wildcards allowed. */
 export function isScopeToken(text: string): boolean {
   return text.length <= MAX_TOKEN_LENGTH && SCOPE_TOKEN.test(text);
 }
 
-/** The tokens of a header value, none for an empty one; undefined when it is malformed. */
+/** Parses a header value into tokens, none for an empty one; undefined if it is malformed. */
 export function parseAuthorityScope(value: string): readonly string[] | undefined {
   const list = trimWhitespace(value);
   if (list === "") return [];
-  // Examples in companion drafts separate by spaces; a comma anywhere makes that malformed.
+  // Examples in companion drafts separate by spaces; a value with both separators is malformed.
   const tokens = list.includes(",") ? list.split(",").map(trimWhitespace) : list.split(/[ \t]+/);
   return tokens.length <= MAX_TOKENS && tokens.every(isScopeToken) ? tokens : undefined;
 }
 
-/** Tells whether one of the granted scopes is the required one, or a wildcard at least as wide. */
+/** Returns true if one of the granted scopes is the required one, or a wildcard at least as wide. */
 export function covers(granted: readonly string[], required: string): boolean {
   return compileGrants(granted).covers(required);
 }
 
-/** Compiles granted scopes: a lookup for plain tokens, one comparison with all wildcards together. */
+/** Compiles granted scopes: a set for plain tokens, a bit mask for all wildcards. */
 export function compileGrants(granted: readonly string[]): Grants {
   const exact = new Set(granted);
   const wildcards = [...exact].filter((scope) => scope.includes("*"));
@@ -43,14 +43,14 @@ export function compileGrants(granted: readonly string[]): Grants {
   return {
     covers: (required) => {
       if (exact.has(required)) return true;
-      // Most callers are asked for plain tokens alone.
+      // Compiled on demand: most callers are only asked for plain tokens.
       places ??= compileWildcards(wildcards);
       return isMatched(places, required.split(":"));
     },
   };
 }
 
-/** The scopes that both of two lists grant; the narrower token of each pair that one of them covers. */
+/** The scopes granted by both lists: of each pair of tokens where one covers the other, the narrower. */
 export function commonScopes(one: readonly string[], other: readonly string[]): readonly string[] {
   const [a, b] = [compileGrants(one), compileGrants(other)];
   const common = [
@@ -60,14 +60,14 @@ export function commonScopes(one: readonly string[], other: readonly string[]): 
   return [...new Set(common)];
 }
 
-/** The wildcards by their segment in one place, a bit for each of them. */
+/** The wildcards that have a segment at one position, as bit masks with a bit for each wildcard. */
 interface Place {
-  /** A `*`, which any segment meets. */
+  /** The wildcards with a `*` at this position, which matches any segment. */
   any: bigint;
   readonly named: Map<string, bigint>;
-  /** The wildcards that end here. */
+  /** The wildcards that end at this position. */
   last: bigint;
-  /** The wildcards that end here in a `*`: whatever follows is covered. */
+  /** The wildcards that end here in a `*`, which covers any further segments. */
   open: bigint;
 }
 
@@ -90,8 +90,8 @@ function compileWildcards(wildcards: readonly string[]): readonly Place[] {
 }
 
 /**
- * Tells whether a wildcard is at least as wide. A `*` in `required` is compared as a segment of its
- * own: nothing narrower than a wildcard in the same place can cover it.
+ * Returns true if a wildcard is at least as wide. A `*` in `required` is compared as an ordinary
+ * segment: only a wildcard at the same position can cover it.
  */
 function isMatched(places: readonly Place[], required: readonly string[]): boolean {
   let matching = -1n;
@@ -105,7 +105,7 @@ function isMatched(places: readonly Place[], required: readonly string[]): boole
   return (matching & (places[required.length - 1]?.last ?? 0n)) !== 0n;
 }
 
-/** OWS is space and tab alone; String.trim would take line breaks and Unicode spaces as well. */
+/** Why not String.trim: OWS is only space and tab, and trim also removes line breaks and Unicode spaces. */
 function trimWhitespace(text: string): string {
   let start = 0;
   let end = text.length;

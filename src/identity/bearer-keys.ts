@@ -1,7 +1,7 @@
 /**
- * The keys of a token issuer, out of a JSON Web Key Set: which of them may have signed a token. A
- * key serves the algorithms that its type and its own `alg` allow and no other; a symmetric key, a
- * private one and a weak one serve none.   RFC 7517, RFC 7518 §3, RFC 8037, RFC 8725 §3.1
+ * The keys of a token issuer, read from a JSON Web Key Set, and the choice of those that may have
+ * signed a token. A key is used only for algorithms that its type and its own `alg` allow;
+ * symmetric, private and weak keys are never used.   RFC 7517, RFC 7518 §3, RFC 8037, RFC 8725 §3.1
  */
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import { readBoundedFile } from "../base/bounded-file.ts";
@@ -18,23 +18,23 @@ import { isOversizedRsa, RSA_BITS } from "./rsa-size.ts";
 /** The usable keys of one set. */
 export interface KeySet {
   readonly size: number;
-  /** Equal for equal keys, in whatever order and with whatever else they were published. */
+  /** Equal for equal key sets, regardless of order and of other members. */
   readonly fingerprint: string;
   has(kid: string): boolean;
   /** The keys that may have signed a token with this header. */
   candidates(header: TokenHeader): readonly KeyObject[];
 }
 
-/** The source of the keys, and the test that they are still the same. */
+/** A source of keys, with a generation that changes when they are rotated. */
 export interface KeySource {
-  /** Another number after each rotation. */
+  /** Increases with each rotation. */
   readonly generation: number;
-  /** The keys in force, looked for again if they lack this kid; undefined: none can be had. */
+  /** The current keys, fetched again if this kid is missing; undefined if none are available. */
   keysFor(kid: string | undefined): Promise<KeySet | undefined>;
   close(): Promise<void>;
 }
 
-/** A key set as it was read, with what was passed over in it; or why it is none. */
+/** A key set with the reasons why some of its keys are ignored, or the fault of the whole. */
 type ReadKeySet =
   | { readonly set: KeySet; readonly ignored: readonly string[]; readonly fault?: undefined }
   | { readonly set?: undefined; readonly ignored?: undefined; readonly fault: string };
@@ -46,12 +46,15 @@ interface IssuerKey {
 }
 
 const MAX_KEYS = 100;
-/** Without a kid every key that fits is tried; a forged token must not cost as much as a set. */
+/**
+ * The bound on keys tried for a token without a kid: a forged token must not cost a verification
+ * per key of the set.
+ */
 const MAX_CANDIDATES = 8;
 const MAX_KID_LENGTH = 1024;
 const RSA_MIN_EXPONENT = 3n;
 
-/** Reads a JSON Web Key Set that has been parsed. */
+/** Reads a parsed JSON Web Key Set. */
 export function readKeySet(document: unknown): ReadKeySet {
   if (!isRecord(document) || !Array.isArray(document["keys"])) {
     return { fault: 'must be a JSON Web Key Set: an object with the array "keys"' };
@@ -89,7 +92,7 @@ function describeKey({ kid, algorithms, key }: IssuerKey): string {
   return JSON.stringify([kid, algorithms, spki]);
 }
 
-/** The key; or why it is ignored, in no words where that is nobody's mistake. */
+/** The key, or the reason it is ignored; the reason is empty if it is not a mistake. */
 function readKey(jwk: unknown): IssuerKey | string {
   if (!isRecord(jwk)) return "is no object";
   const { kid, kty, use, key_ops: operations } = jwk;
@@ -116,7 +119,7 @@ function importKey(jwk: JsonRecord): KeyObject | undefined {
   }
 }
 
-/** The algorithms that a key of this type may verify, narrowed by the `alg` of its publisher. */
+/** The algorithms that a key of this type may verify, narrowed by its published `alg`. */
 function algorithmsOf(key: KeyObject, alg: unknown): readonly SignatureAlgorithm[] {
   const possible = possibleAlgorithms(key);
   if (alg === undefined) return possible;
@@ -141,14 +144,14 @@ function possibleAlgorithms(key: KeyObject): readonly SignatureAlgorithm[] {
   }
   const { modulusLength = 0, publicExponent = 0n } = details;
   if (type !== "rsa" || modulusLength < RSA_BITS.min || modulusLength > RSA_BITS.max) return [];
-  // With an exponent of one, anything is a signature.
+  // With an exponent of 1, any value is a valid signature.
   if (publicExponent < RSA_MIN_EXPONENT) return [];
   return SIGNATURE_ALGORITHMS.filter((name) => /^[RP]S/.test(name));
 }
 
 const MAX_FILE_BYTES = 1_048_576;
 
-/** The file's present keys. */
+/** Reads the current keys of the file. */
 export function readKeyFile(path: string): ReadKeySet {
   const { text, fault } = readBoundedFile(path, MAX_FILE_BYTES);
   if (fault !== undefined) return { fault };

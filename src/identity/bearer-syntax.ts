@@ -1,28 +1,28 @@
 /**
- * A bearer token before any key is asked: the Authorization header's form, and a token's own header
- * and claims as far as they can be refused unverified. Everything that would let a token choose how
- * it is verified (no algorithm, a symmetric one, a key of its own, critical extensions) ends here.
- * AGTP "Authorization", RFC 6750 §2.1, RFC 7515 §4, RFC 8725 §3
+ * The checks of a bearer token before any key is used: the Authorization header's form, and the
+ * token's own header and claims as far as they can be refused unverified. It refuses everything by
+ * which a token could choose its own verification: no algorithm, a symmetric one, an embedded key,
+ * critical extensions. AGTP "Authorization", RFC 6750 §2.1, RFC 7515 §4, RFC 8725 §3
  */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { decodeExactUtf8 } from "../base/utf8.ts";
 import { parseBoundedJson } from "./json-document.ts";
 
-/** The claims of a token that holds. */
+/** The claims of a valid token. */
 export interface TokenClaims {
   /** The value of the configured claim. */
   readonly principalId: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** For whom it was issued; undefined: it does not say. */
+  /** The audiences of the token; undefined if it has no such claim. */
   readonly audiences?: readonly string[];
-  /** The Agent-ID of `agent_claim`; null: the claim holds something else; undefined: it is not there. */
+  /** The Agent-ID in `agent_claim`; null if the claim holds something else, undefined if it is absent. */
   readonly agentId?: string | null;
-  /** The token's scopes that this protocol has a form for; undefined: it narrows nothing. */
+  /** The token's scopes that have the form of a scope token; undefined if it has no scope claim that applies here. */
   readonly scopes?: readonly string[];
   /**
-   * SHA-256 of the one client certificate with which it may be used, lower-case hex; undefined: it is
-   * bound to none.   RFC 8705 §3.1
+   * SHA-256 of the only client certificate that may present the token, lower-case hex; undefined if
+   * it is not bound.   RFC 8705 §3.1
    */
   readonly certificate?: string;
 }
@@ -31,20 +31,20 @@ export type TokenVerdict =
   | ({ readonly kind: "valid" } & TokenClaims)
   | {
       readonly kind: "invalid";
-      /** For the log and for the caller; it quotes nothing of the token. */
+      /** The reason, for the log and the caller; it quotes nothing of the token. */
       readonly reason: string;
     };
 
-/** Gives verdicts on whole Authorization header values. */
+/** Verifies whole Authorization header values. */
 export interface TokenVerifier {
-  /** A verdict that needs no waiting: one that is remembered and still holds. */
+  /** Returns a cached verdict that is still valid, without waiting. */
   recall(authorization: string): TokenVerdict | undefined;
-  /** Never rejects: what cannot be verified is invalid. */
+  /** Verifies the token; never rejects, because an unverifiable token is invalid. */
   verify(authorization: string): Promise<TokenVerdict>;
   close(): Promise<void>;
 }
 
-/** The fault of a token; the words quote nothing of it. */
+/** The reasons a token is refused; none quotes it. */
 export type TokenFault =
   | "the Authorization scheme must be Bearer, with one token"
   | "the token is too long"
@@ -69,8 +69,8 @@ export type TokenFault =
   | "keys unavailable";
 
 /**
- * The fault of a token that is bound to a certificate, where the peer presents another or none.
- * RFC 8705 §3
+ * The fault of a token bound to a certificate, if the peer presents another one or none. RFC 8705
+ * §3
  */
 export function bindingFault(
   { certificate }: TokenClaims,
@@ -80,7 +80,7 @@ export function bindingFault(
   return "the token is bound to another client certificate";
 }
 
-/** The fault of a token whose `agent_claim` names another agent than asks, or none that there can be. */
+/** The fault of a token whose `agent_claim` names another agent than the caller, or is no Agent-ID. */
 export function agentFault(
   { agentId }: TokenClaims,
   asking: string | undefined,
@@ -89,16 +89,16 @@ export function agentFault(
   return "the token is another agent's";
 }
 
-/** A token's header: how it was signed. */
+/** A token's header: the algorithm and key that signed it. */
 export interface TokenHeader {
   readonly alg: SignatureAlgorithm;
   readonly kid: string | undefined;
 }
 
-/** Asymmetric algorithms alone: a public key must never be taken for a shared secret. */
+/** Only asymmetric algorithms: a public key must never be taken for a shared secret. */
 export const SIGNATURE_ALGORITHMS = [
   "EdDSA",
-  // The fully specified name of the same, RFC 9864.
+  // The fully specified name of EdDSA with this curve, RFC 9864.
   "Ed25519",
   "ES256",
   "ES384",
@@ -112,17 +112,17 @@ export const SIGNATURE_ALGORITHMS = [
 ] as const;
 export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
-/** The longest token that is looked at, in characters. */
+/** The maximum length of a token in characters; longer ones are refused unread. */
 const MAX_TOKEN_LENGTH = 16_384;
 const MAX_SCHEME_LENGTH = 16;
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/;
-/** An ID token or a logout token is signed by the same keys; a type that says so is believed. */
+/** The accepted types: ID tokens and logout tokens are signed by the same keys, and other types say so. */
 const ACCESS_TOKEN = /^(?:application\/)?(?:at\+)?jwt$/i;
 const OWN_KEYS = ["jwk", "jku", "x5c", "x5u"] as const;
 
-/** The token of an Authorization header, by its whole value. */
+/** Extracts the token from the whole value of an Authorization header. */
 export function readAuthorization(
   value: string,
 ): { readonly token: string } | { readonly fault: TokenFault } {
@@ -136,8 +136,7 @@ export function readAuthorization(
 }
 
 /**
- * The signature's algorithm and key as the token names them, or the reason why it is refused
- * whoever signed it.
+ * The algorithm and key that the token names, or the reason it is refused regardless of its signer.
  */
 export function inspectToken(
   token: string,
@@ -149,8 +148,8 @@ export function inspectToken(
 const NO_JWT = { fault: "the token is no signed JWT" } as const;
 
 /**
- * The header and the claims of a token, neither verified. A claim that stands there twice means one thing
- * to this reader and another to the next: undefined, as for what is no JWT.
+ * The header and claims of a token, both unverified. Undefined for text that is not a JWT, and for
+ * duplicate claims, which different parsers read differently.
  */
 export function takeApart(
   token: string,
@@ -161,7 +160,7 @@ export function takeApart(
   return header && claims && { header, claims };
 }
 
-/** A header of a token of one type, or why nobody may sign under such a one. */
+/** Checks the header of a token of one type; returns it, or the reason no signature with it is accepted. */
 export function inspectHeader(
   header: JsonRecord,
   type: RegExp,
@@ -186,7 +185,7 @@ function isAccepted(alg: unknown): alg is SignatureAlgorithm {
   return (SIGNATURE_ALGORITHMS as readonly unknown[]).includes(alg);
 }
 
-/** The JSON object that a part of a token encodes, in the one way that base64url allows. */
+/** Decodes a part of a token into its JSON object; only the canonical base64url form is accepted. */
 function readPart(encoded: string): JsonRecord | undefined {
   const octets = Buffer.from(encoded, "base64url");
   if (octets.toString("base64url") !== encoded) return undefined;

@@ -1,8 +1,8 @@
 /**
- * The verifier of bearer tokens: whose token it is, or why it proves nothing. Gates are synchronous
- * and recall a verdict; what is not remembered is verified first. One token is verified once however
- * many requests carry it, and however many tokens there are, only so many at a time.
- * AGTP "Authorization", RFC 6750, RFC 8725, RFC 8705 §3
+ * Verifies bearer tokens: whom a token identifies, or why it proves nothing. Gates are synchronous
+ * and read a cached verdict; a token without one is verified first. A token is verified once
+ * however many requests carry it, and the number of simultaneous verifications is bounded. AGTP
+ * "Authorization", RFC 6750, RFC 8725, RFC 8705 §3
  */
 
 import type { KeyObject } from "node:crypto";
@@ -32,7 +32,7 @@ interface TokenVerifierParts {
 
 const MAX_IN_FLIGHT = 1024;
 
-/** Creates a verifier; closing it closes its keys. */
+/** Creates a verifier; closing it closes its key source. */
 export function createTokenVerifier(parts: TokenVerifierParts): TokenVerifier {
   return new Verifier(parts);
 }
@@ -42,7 +42,7 @@ class Verifier implements TokenVerifier {
   readonly #keys: KeySource;
   readonly #now: () => number;
   readonly #memory = new VerdictMemory();
-  /** By the hash of the token. */
+  /** Verifications in progress, by the hash of the token. */
   readonly #inFlight = new Map<string, Promise<TokenVerdict>>();
 
   constructor({ oauth, keys, now }: TokenVerifierParts) {
@@ -88,15 +88,15 @@ class Verifier implements TokenVerifier {
     const { header } = inspected;
     const { generation } = this.#keys;
     const set = await this.#keys.keysFor(header.kid);
-    // Not remembered: the next request may find the issuer back.
+    // Not cached: the issuer may be reachable again at the next request.
     if (set === undefined) return invalid("keys unavailable");
     const candidates = set.candidates(header);
-    // Nor this: its key may be among those that are asked for next.
+    // Not cached either: the next fetch of keys may bring the token's key.
     if (candidates.length === 0) return invalid("no key of the issuer fits the token");
     const claims = await verifyClaims(token, candidates, this.#policy, this.#now());
     const verdict: TokenVerdict =
       typeof claims === "string" ? invalid(claims) : { kind: "valid", ...claims };
-    // A rotation since then may have taken the key away that made it valid.
+    // Why: a rotation during the verification may have removed the key that made the token valid.
     if (generation === this.#keys.generation)
       this.#memory.remember(tokenHash, verdict, this.#now());
     return verdict;
@@ -118,24 +118,23 @@ const VALID_MS = 300_000;
 const INVALID_MS = 5_000;
 
 /**
- * Verdicts on tokens, remembered by the hash of the token and never by the token. What was valid is
- * believed until it expires or for five minutes, what was not for seconds; a rotation of the
- * issuer's keys makes all of it forgotten. Both kinds are bounded, each for itself, so that a flood
- * of forged tokens cannot push out the good ones.
+ * The cache of verdicts, keyed by the hash of a token. Valid verdicts last until the token expires
+ * or for five minutes, invalid ones for seconds; a rotation of the issuer's keys clears the cache.
+ * Both kinds are bounded separately, so that a flood of forged tokens cannot evict the valid ones.
  */
 class VerdictMemory {
   readonly #valid = recentlyUsed<Remembered>(MAX_REMEMBERED);
   readonly #invalid = recentlyUsed<Remembered>(MAX_REMEMBERED);
   #generation: number | undefined;
 
-  /** The verdict on the token with this hash, if it was given under these keys and still holds. */
+  /** The cached verdict for this hash, if it was made with these keys and is still valid. */
   recall(hash: string, generation: number, now: number): TokenVerdict | undefined {
     this.#turn(generation);
     const remembered = this.#valid.get(hash) ?? this.#invalid.get(hash);
     return remembered !== undefined && now < remembered.until ? remembered.verdict : undefined;
   }
 
-  /** Remembers a verdict that was given under the keys of the last recall. */
+  /** Caches a verdict that was made with the keys of the last recall. */
   remember(hash: string, verdict: TokenVerdict, now: number): void {
     if (verdict.kind === "invalid") {
       this.#valid.delete(hash);
@@ -154,10 +153,10 @@ class VerdictMemory {
   }
 }
 
-/** The claims that tokens must have. */
+/** The policy on the claims of tokens. */
 export interface TokenPolicy {
   readonly issuer: string;
-  /** Undefined: for whom a token was issued is not looked at. */
+  /** Undefined if the audience is not checked. */
   readonly audience?: string;
   /** The claim that names the principal. */
   readonly principalClaim: string;
@@ -165,15 +164,15 @@ export interface TokenPolicy {
   readonly agentClaim?: string;
 }
 
-/** The most that the clocks of issuer and server may differ. */
+/** The maximum difference between the issuer's and this server's clock. */
 const CLOCK_TOLERANCE_S = 30;
-/** The last second that a Date can hold. */
+/** The last second that a Date can represent. */
 const MAX_TIME_S = 8_640_000_000_000;
 
-/** Printable ASCII and Latin-1, no blank at either end: nothing that could break or forge a line. */
+/** Printable ASCII and Latin-1, without a blank at either end, so that it can neither break nor forge a line. */
 const PRINCIPAL = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\xa0-\xff]{0,254}[\x21-\x7e\xa1-\xff])?$/;
 
-/** Verifies a token under the first of some keys that made its signature. */
+/** Verifies a token with the first of the candidate keys that made its signature. */
 async function verifyClaims(
   token: string,
   keys: readonly KeyObject[],
@@ -201,7 +200,7 @@ async function verifyClaims(
   return "the token's signature does not verify";
 }
 
-/** The claims beyond those that every verifier of tokens looks at. */
+/** Reads the claims that the JWT library does not check. */
 function readClaims(
   payload: JWTPayload,
   { principalClaim, agentClaim }: TokenPolicy,
@@ -233,8 +232,9 @@ function readClaims(
 const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * The certificate that a token is bound to; undefined: it is bound to nothing; null: to anything else,
- * a key of DPoP for one, and is no bearer token.   RFC 7800 §3, RFC 8705 §3.1, RFC 9449 §6
+ * The certificate that a token is bound to; undefined if it is unbound; null if it is bound to
+ * something else, such as a DPoP key, and so is no bearer token.   RFC 7800 §3, RFC 8705 §3.1, RFC
+ * 9449 §6
  */
 function certificateIn(payload: JWTPayload): string | undefined | null {
   const confirmation = memberOf(payload, "cnf");
@@ -249,13 +249,13 @@ function agentIdIn(claim: unknown): string | null {
   return typeof claim === "string" && isAgentId(claim) ? claim : null;
 }
 
-/** Some issuers say it by `scp`, also beside a `scope` of other protocols. */
+/** Some issuers use `scp`, even beside a `scope` of other protocols. */
 function scopesOf(payload: JWTPayload): readonly string[] {
   const scopes = scopesIn(memberOf(payload, "scope"));
   return scopes.length > 0 ? scopes : scopesIn(memberOf(payload, "scp"));
 }
 
-/** Issuers write scopes as one text or as a list; those of other protocols narrow nothing here. */
+/** The scope tokens of a claim, a string or a list; scopes of other protocols are dropped, so they narrow nothing. */
 function scopesIn(written: unknown): readonly string[] {
   const tokens = typeof written === "string" ? written.split(" ") : written;
   if (!Array.isArray(tokens)) return [];
@@ -275,7 +275,7 @@ const CLAIM_FAULTS: ReadonlyMap<string, TokenFault> = new Map<string, TokenFault
   ["iat", "the token's issue time is not plausible"],
 ]);
 
-/** The library's messages may quote a claim; its codes do not. */
+/** Why codes: the library's messages may quote a claim. */
 function faultOf(error: unknown): TokenFault {
   if (error instanceof errors.JWTExpired) return "the token has expired";
   if (error instanceof errors.JWTClaimValidationFailed) {

@@ -1,6 +1,6 @@
 /**
- * The canonical form that signatures and Agent-IDs are taken over: RFC 8785, some members left out.
- * AGTP "Agent Genesis", RFC 8785
+ * The canonical form under signatures and Agent-IDs: RFC 8785, with some members left out. AGTP
+ * "Agent Genesis", RFC 8785
  */
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
@@ -22,7 +22,7 @@ export function canonicalText(value: unknown): string {
   return canonicalize(value) ?? "";
 }
 
-/** The canonical text of what a stranger sent; undefined for what JCS rejects: half of a surrogate pair, or no bottom. */
+/** The canonical text of an untrusted value; undefined if JCS rejects it, for a lone surrogate or its depth. */
 export function canonicalTextOf(value: unknown): string | undefined {
   try {
     return canonicalText(value);

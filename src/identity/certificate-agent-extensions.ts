@@ -1,8 +1,8 @@
 /**
- * An Agent Certificate's words about its agent. A value is plain text, or a DER string of it; the
- * first octets of those are control characters, so that the two cannot be confused. An extension
- * that is malformed spoils the certificate: to pass over it would widen what it was meant to limit.
- * AGTP-CERT "Agent Certificate Profile"
+ * The AGTP extensions of an Agent Certificate. A value is plain text, or a DER string of it; DER
+ * begins with control characters, so the two cannot be confused. A malformed extension invalidates
+ * the certificate: ignoring it would widen what it was meant to limit. AGTP-CERT "Agent Certificate
+ * Profile"
  */
 import { isDeepStrictEqual } from "node:util";
 import { decodeExactUtf8 } from "../base/utf8.ts";
@@ -13,9 +13,9 @@ import type { AgentExtensions } from "./client-certificate.ts";
 import { isAgentId, isOwnerId } from "./identifiers.ts";
 
 /**
- * Every object identifier that an extension is read under. The profile renamed two extensions and
- * says that their object identifiers stayed, but derives these from the name. The first is that of
- * the first name, which existing issuers write and so do we; the second that of the new one.
+ * The object identifiers of each extension. The profile renamed two extensions and states that
+ * their object identifiers are unchanged, yet derives these from the name. The first belongs to the
+ * old name, which existing issuers and this server write; the second to the new one.
  */
 export const AgentExtensionOid = {
   "agent-id": [
@@ -37,7 +37,7 @@ export const AgentExtensionOid = {
 /** The name of an Agent Certificate's extension. */
 export type AgentExtensionName = keyof typeof AgentExtensionOid;
 
-/** Tells whether an object identifier is that of an Agent Certificate's extension. */
+/** Returns true if an object identifier is one of an AGTP extension. */
 export function isAgentExtension(oid: string): boolean {
   return Object.values(AgentExtensionOid).some((oids) => oids.some((one) => one === oid));
 }
@@ -45,12 +45,12 @@ export function isAgentExtension(oid: string): boolean {
 type Extensions = ReadonlyMap<string, CertificateExtension>;
 type Decode<Value> = (octets: Buffer) => Value | undefined;
 
-/** Visible, because it is compared with a header field. */
+/** Visible ASCII, because it is compared with a header field. */
 const GOVERNANCE_ZONE = /^zone:[\x21-\x7e]{1,251}$/;
 const ARCHETYPE = /^[^\p{Cc}]{1,256}$/u;
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** The agent that a certificate is for; undefined for a plain certificate. */
+/** The agent of a certificate; undefined for a plain certificate. */
 export function readAgentExtensions(
   extensions: Extensions,
 ): AgentExtensions | CertificateFault | undefined {
@@ -70,7 +70,7 @@ export function readAgentExtensions(
   };
   const others = [
     read("activation-certificate-id", textThat(isAgentId)),
-    // A log's receipt, whose encoding the profile leaves open: nothing is believed for it.
+    // A log's receipt, whose encoding the profile leaves open: it is not evaluated.
     read("agtp-ctl-sct", (octets) => octets.length > 0 || undefined),
   ];
   const [fault] = faults;
@@ -88,7 +88,7 @@ function isArchetype(text: string): boolean {
   return ARCHETYPE.test(text);
 }
 
-/** The value of an extension under all its object identifiers, or the fault in it. */
+/** The value of an extension under all its object identifiers, or its fault. */
 function readValue<Value>(
   extensions: Extensions,
   name: AgentExtensionName,
@@ -118,7 +118,7 @@ function readText(octets: Buffer): string | undefined {
   return ASCII.test(text) ? text : undefined;
 }
 
-/** Committing to no scope at all is a commitment, too. */
+/** An empty list is valid: it commits the agent to no scope at all. */
 function readScopes(octets: Buffer): readonly string[] | undefined {
   const text = readText(octets);
   return text === undefined ? undefined : parseAuthorityScope(text);
@@ -131,11 +131,11 @@ function readTrustTier(octets: Buffer): 1 | 2 | 3 | undefined {
   return tier === 1 || tier === 2 || tier === 3 ? tier : undefined;
 }
 
-/** The agent's profile in a certificate. */
+/** The agent's extensions to write into a certificate. */
 export interface AgentProfile {
   readonly agentId: string;
   readonly ownerId?: string | undefined;
-  /** An empty list commits the agent to none at all. */
+  /** An empty list commits the agent to no scope at all. */
   readonly scopes?: readonly string[] | undefined;
   readonly governanceZone?: string | undefined;
   readonly trustTier?: 1 | 2 | 3 | undefined;
@@ -150,7 +150,7 @@ export interface EncodedExtension {
 
 const MAX_SCOPES = 256;
 
-/** The fault for which no reader would take a profile. */
+/** Checks a profile for faults that would make readers refuse it. */
 export function checkAgentProfile(profile: AgentProfile): CertificateFault | undefined {
   const { agentId, ownerId, scopes, governanceZone, trustTier, archetype } = profile;
   if (!isAgentId(agentId)) {
@@ -174,7 +174,7 @@ export function checkAgentProfile(profile: AgentProfile): CertificateFault | und
   return mustBe("the archetype", "1 to 256 characters, none of them control characters", archetype);
 }
 
-/** The extensions for a profile that has been checked. */
+/** Encodes the extensions of a checked profile. */
 export function encodeAgentExtensions(profile: AgentProfile): readonly EncodedExtension[] {
   const { agentId, ownerId, scopes, governanceZone, trustTier, archetype } = profile;
   const commitment = scopes === undefined ? undefined : [...new Set(scopes)].sort().join(",");

@@ -1,7 +1,7 @@
 /**
- * Issues Agent Certificates, and makes the CA that signs them. What is issued has been verified as
- * a server does it: with a CA that cannot vouch for an agent the answer is a fault.
- * AGTP-CERT "Agent Certificate Profile"
+ * Issues Agent Certificates, and creates the CA that signs them. An issued certificate is verified
+ * first as a server would: a CA that cannot vouch for agents is a fault. AGTP-CERT "Agent
+ * Certificate Profile"
  */
 import { createPublicKey } from "node:crypto";
 import {
@@ -27,12 +27,12 @@ export interface AgentCertificateRequest extends AgentProfile {
   /** The agent's label, and the organization that answers for it: 1 to 64 characters. */
   readonly name: string;
   readonly organization: string;
-  /** 1 to 90, which is the default. */
+  /** 1 to 90. Default: 90. */
   readonly days?: number | undefined;
-  /** PEM, the key not encrypted. */
+  /** PEM, unencrypted. */
   readonly caKey: string;
   readonly caCert: string;
-  /** PEM; without one a key is made. */
+  /** PEM. Default: a key is generated. */
   readonly publicKey?: string | undefined;
   readonly keyKind?: KeyKind | undefined;
   /** Milliseconds since the epoch. */
@@ -46,7 +46,7 @@ interface AgentCaRequest {
   readonly now?: number | undefined;
 }
 
-/** A certificate in PEM, and its key if it was made with it. */
+/** A certificate in PEM, and its private key if that was generated too. */
 export interface IssuedCertificate {
   readonly certificate: string;
   readonly key: string | undefined;
@@ -55,10 +55,10 @@ export interface IssuedCertificate {
 const MAX_AGENT_DAYS = 90;
 const MAX_CA_DAYS = 3650;
 const DAY_MS = 86_400_000;
-/** Covers the clocks of servers that run a little behind. */
+/** Allows for servers whose clocks run slow. */
 const CLOCK_SKEW_MS = 300_000;
 const SUBJECT_KEY_IDENTIFIER = "2.5.29.14";
-/** RFC 5280 Appendix A has these bounds. */
+/** The bounds of RFC 5280 Appendix A. */
 const NAME = /^[^\p{Cc}]{1,64}$/u;
 
 /** Issues a certificate for an agent. */
@@ -142,7 +142,7 @@ function readSubjectKey({ publicKey, keyKind = "p256" }: AgentCertificateRequest
   }
 }
 
-/** The organizational unit is the zone, where that is short enough for one. */
+/** The organizational unit is the zone, if it is short enough for one. */
 function subjectOf({ name, organization, governanceZone = "" }: AgentCertificateRequest): Buffer {
   const unit = NAME.test(governanceZone) ? ([["OU", governanceZone]] as const) : [];
   return encodeName([["O", organization], ...unit, ["CN", name]]);

@@ -1,20 +1,20 @@
 /**
- * Looks for a path from a client's certificate, over the others that it sent, to one that this
- * server trusts. OpenSSL does not find one over extensions that are critical and unknown to it: for
- * no Agent Certificate.   RFC 5280 §6.1, AGTP-CERT "Agent Certificate Profile"
+ * Finds a path from a client's certificate, through the others that it sent, to a trust anchor. Why
+ * not OpenSSL: it rejects critical extensions that it does not know, so it finds no path for an
+ * Agent Certificate.   RFC 5280 §6.1, AGTP-CERT "Agent Certificate Profile"
  */
 import { X509Certificate } from "node:crypto";
 import type { CertificateFault } from "./certificate-fields.ts";
 import { checkClient, checkIssuer, usableKeyOf } from "./certificate-roles.ts";
 
-/** The anchors that a path has to lead to, and the time. */
+/** The trust anchors, and the time of the verification. */
 interface TrustBase {
   readonly anchors: readonly X509Certificate[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** The end of a path that holds so far. */
+/** The last certificate of a path that is valid so far. */
 interface PathEnd {
   readonly certificate: X509Certificate;
   /** The number of CAs in the path. */
@@ -27,12 +27,12 @@ const UNTRUSTED: CertificateFault = { fault: "was not issued by a CA that this s
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** The certificates in PEM that a text holds, as they are written. */
+/** The PEM certificates in a text, verbatim. */
 export function pemBlocks(text: string): readonly string[] {
   return text.match(PEM) ?? [];
 }
 
-/** The first certificate of a text in PEM; undefined for what is none. */
+/** The first PEM certificate of a text; undefined if it has none. */
 export function parsePemCertificate(pem: string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);
@@ -41,11 +41,11 @@ export function parsePemCertificate(pem: string): X509Certificate | undefined {
   }
 }
 
-/** The certificate that these octets are, all of them. */
+/** Parses octets that are exactly one DER certificate. */
 export function parseCertificate(der: Buffer): X509Certificate | undefined {
   try {
     const certificate = new X509Certificate(der);
-    // Octets that hold a certificate in PEM anywhere are taken for that one.
+    // Why: Node also accepts octets that contain a PEM certificate anywhere.
     return certificate.raw.equals(der) ? certificate : undefined;
   } catch {
     return undefined;
@@ -53,8 +53,9 @@ export function parseCertificate(der: Buffer): X509Certificate | undefined {
 }
 
 /**
- * Finds the path. Each issuer is visited once, as near to the client as it can stand, so that no
- * set of certificates makes the search long; a path length that is too short there is so anywhere.
+ * Finds the path. Each issuer is visited once, at its shortest distance from the client, so that no
+ * set of certificates makes the search long; a path length that is exceeded there is exceeded
+ * everywhere.
  */
 export function findPath(
   client: X509Certificate,
@@ -82,12 +83,12 @@ export function findPath(
   return fault;
 }
 
-/** Tells whether a certificate is signed with its own key. */
+/** Returns true if a certificate is signed with its own key. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return hasIssued(certificate, certificate);
 }
 
-/** An operator may trust one agent by its self-signed certificate, which need not be a CA's. */
+/** Returns true if the client's own self-signed certificate is an anchor; it need not be a CA's. */
 function isPinned(client: X509Certificate, anchors: readonly X509Certificate[]): boolean {
   return anchors.some((anchor) => anchor.raw.equals(client.raw)) && isSelfSigned(client);
 }
@@ -107,12 +108,12 @@ function extendPath(
 }
 
 /**
- * By names and signature. Names only say which signature to try: as text, since an issuer may have
- * written its own with another kind of string.
+ * Compares names, then verifies the signature. Names only select the signatures to try; they are
+ * compared as text, since an issuer may have encoded its own with another string type.
  */
 function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boolean {
   if (certificate.issuer !== issuer.subject) return false;
   const key = usableKeyOf(issuer);
-  // Nothing is computed with a key of extreme size: the path is refused when it gets to it.
+  // A key of extreme size is not used for computation: its path is refused later.
   return key === undefined || certificate.verify(key);
 }

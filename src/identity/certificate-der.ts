@@ -1,7 +1,7 @@
 /**
- * Reads and writes DER. It is read one level at a time, so that no input makes it recurse; whoever wants
- * to see inside an element asks for its children. Only DER is taken: definite lengths in their shortest
- * form, low tag numbers, nothing after the end. What is anything else is undefined.   X.690 §8, §10
+ * Reads and writes DER. One level is read at a time, so that no input causes recursion; callers ask
+ * for an element's children. Only DER is accepted: definite lengths in their shortest form, low tag
+ * numbers, nothing after the end. Everything else reads as undefined.   X.690 §8, §10
  */
 
 /** One element, its header included in `encoded`. */
@@ -11,7 +11,7 @@ export interface DerElement {
   readonly encoded: Buffer;
 }
 
-/** The tags that certificates and their extensions are read with. */
+/** The tags of certificates and their extensions. */
 export const DerTag = {
   boolean: 0x01,
   integer: 0x02,
@@ -31,17 +31,17 @@ export const DerTag = {
 
 const HIGH_TAG_NUMBER = 0x1f;
 const LONG_LENGTH = 0x80;
-/** Three octets of length reach 16 MiB; nothing that is read here comes near. */
+/** Three length octets reach 16 MiB, more than anything that is read here. */
 const MAX_LENGTH_OCTETS = 3;
 const MAX_OID_OCTETS = 64;
 
-/** The one element that these octets are; undefined if anything follows it. */
+/** Reads octets that are exactly one element; undefined if anything follows it. */
 export function readElement(octets: Buffer): DerElement | undefined {
   const element = readElementAt(octets, 0);
   return element?.encoded.length === octets.length ? element : undefined;
 }
 
-/** The elements that these octets are, one after another. */
+/** Reads octets that are a sequence of elements. */
 export function readElements(octets: Buffer): readonly DerElement[] | undefined {
   const elements: DerElement[] = [];
   for (let start = 0; start < octets.length; ) {
@@ -53,7 +53,7 @@ export function readElements(octets: Buffer): readonly DerElement[] | undefined 
   return elements;
 }
 
-/** The content of an element of this tag; undefined for another tag, or for none. */
+/** The child elements of an element with this tag; undefined for another tag or a missing element. */
 export function childrenOf(
   element: DerElement | undefined,
   tag: number,
@@ -79,12 +79,12 @@ export function readOid(element: DerElement | undefined): string | undefined {
   }
   if (!isFirstOctet) return undefined;
   const [first = 0n, ...rest] = numbers;
-  // The first number holds two arcs, of which only the second can be above 39 under root 2.
+  // The first number encodes two arcs; only under root 2 can the second exceed 39.
   const root = first < 80n ? first / 40n : 2n;
   return [root, first - root * 40n, ...rest].join(".");
 }
 
-/** The octets of an integer that is not negative, without leading zeros; 0 is one zero octet. */
+/** The octets of a non-negative integer, without leading zeros; 0 is one zero octet. */
 export function readNatural(element: DerElement | undefined): Buffer | undefined {
   if (element?.tag !== DerTag.integer) return undefined;
   const [first, second] = element.content;
@@ -93,7 +93,7 @@ export function readNatural(element: DerElement | undefined): Buffer | undefined
   return second >= 0x80 ? element.content.subarray(1) : undefined;
 }
 
-/** A boolean; DER has one octet for true and one for false. */
+/** A boolean; DER has exactly one encoding of each value. */
 export function readBoolean(element: DerElement | undefined): boolean | undefined {
   if (element?.tag !== DerTag.boolean || element.content.length !== 1) return undefined;
   const [octet] = element.content;
@@ -107,7 +107,7 @@ function readElementAt(octets: Buffer, start: number): DerElement | undefined {
   if ((tag & HIGH_TAG_NUMBER) === HIGH_TAG_NUMBER) return undefined;
   if (first < LONG_LENGTH) return elementOf(octets, start, start + 2, first);
   const lengthOctets = first - LONG_LENGTH;
-  // None at all is the indefinite form.
+  // Zero length octets mean the indefinite form.
   if (lengthOctets === 0 || lengthOctets > MAX_LENGTH_OCTETS) return undefined;
   const contentStart = start + 2 + lengthOctets;
   if (contentStart > octets.length) return undefined;
@@ -131,25 +131,25 @@ function elementOf(
   };
 }
 
-/** An element of this tag around its parts. */
+/** Encodes an element with this tag around its parts. */
 export function encodeElement(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag]), encodeLength(content.length), content]);
 }
 
-/** A SEQUENCE of elements. */
+/** Encodes a SEQUENCE of elements. */
 export function encodeSequence(...elements: readonly Uint8Array[]): Buffer {
   return encodeElement(DerTag.sequence, ...elements);
 }
 
-/** An object identifier, from its dotted form. */
+/** Encodes an object identifier from its dotted form. */
 export function encodeOid(dotted: string): Buffer {
   const [root = 0n, second = 0n, ...rest] = dotted.split(".").map(BigInt);
   const numbers = [root * 40n + second, ...rest];
   return encodeElement(DerTag.objectIdentifier, Buffer.from(numbers.flatMap(encodeNumber)));
 }
 
-/** A time in whole seconds; 2050 is where UTCTime ends.   RFC 5280 §4.1.2.5 */
+/** Encodes a time in whole seconds; UTCTime ends before 2050.   RFC 5280 §4.1.2.5 */
 export function encodeTime(time: number): Buffer {
   const digits = new Date(time).toISOString().replace(/\.\d+|[-:T]/g, "");
   const isShort = digits >= "1950" && digits < "2050";
@@ -158,7 +158,7 @@ export function encodeTime(time: number): Buffer {
     : encodeElement(DerTag.generalizedTime, Buffer.from(digits, "latin1"));
 }
 
-/** Octets as a BIT STRING without unused bits. */
+/** Encodes octets as a BIT STRING without unused bits. */
 export function encodeBits(octets: Uint8Array): Buffer {
   return encodeElement(DerTag.bitString, Buffer.from([0]), octets);
 }
@@ -170,7 +170,7 @@ function encodeLength(length: number): Buffer {
   return Buffer.from([0x80 | octets.length, ...octets]);
 }
 
-/** Seven bits an octet, the highest first; all octets but the last have the eighth bit set. */
+/** Seven bits an octet, most significant first; all octets but the last have the eighth bit set. */
 function encodeNumber(number: bigint): readonly number[] {
   const octets = [Number(number & 0x7fn)];
   for (let rest = number >> 7n; rest > 0n; rest >>= 7n) {

@@ -1,7 +1,7 @@
 /**
- * Takes an X.509 certificate apart: the fields that its verification looks at, and every extension,
- * which `node:crypto` does not show. Answers with a fault for what is not DER, or not as RFC 5280
- * has it.   RFC 5280 §4.1
+ * Parses an X.509 certificate: the fields that its verification needs, and every extension, which
+ * `node:crypto` does not expose. Returns a fault for octets that are not DER, or violate RFC
+ * 5280.   RFC 5280 §4.1
  */
 import {
   childrenOf,
@@ -13,19 +13,19 @@ import {
   readOid,
 } from "./certificate-der.ts";
 
-/** Why a certificate is not taken. */
+/** The reason a certificate is refused. */
 export interface CertificateFault {
-  /** Continues a sentence that begins with the certificate. */
+  /** Worded to continue a sentence that begins with the certificate. */
   readonly fault: string;
 }
 
-/** One extension: its value is the content of the OCTET STRING. */
+/** One extension; its value is the content of the OCTET STRING. */
 export interface CertificateExtension {
   readonly isCritical: boolean;
   readonly value: Buffer;
 }
 
-/** The fields of a certificate, none of them believed yet. */
+/** The fields of a certificate, not yet verified. */
 export interface CertificateFields {
   /** Lower-case hex without leading zeros. */
   readonly serialNumber: string;
@@ -36,23 +36,23 @@ export interface CertificateFields {
   readonly notAfter: number;
   /** A Name in DER. */
   readonly subject: Buffer;
-  /** By object identifier, in dotted form. */
+  /** Extensions by object identifier, in dotted form. */
   readonly extensions: ReadonlyMap<string, CertificateExtension>;
 }
 
-/** No certificate needs more. */
+/** The size limit of a certificate; legitimate ones are smaller. */
 export const MAX_CERTIFICATE_BYTES = 65_536;
 const MAX_SERIAL_OCTETS = 20;
 const VERSION_3 = 2;
 const NOT_DER: CertificateFault = { fault: "is not well-formed" };
 
-/** The fields of one certificate in DER. */
+/** Reads the fields of one DER certificate. */
 export function readCertificateFields(der: Buffer): CertificateFields | CertificateFault {
   if (der.length > MAX_CERTIFICATE_BYTES) {
     return { fault: `is longer than ${MAX_CERTIFICATE_BYTES} bytes` };
   }
   const [tbs, algorithm, signature, ...more] = childrenOf(readElement(der), DerTag.sequence) ?? [];
-  // The octet before the signature counts unused bits: a signature has none.
+  // The first octet of a BIT STRING counts unused bits; a signature has none.
   const isSigned = signature?.tag === DerTag.bitString && signature.content[0] === 0;
   if (algorithm === undefined || !isSigned || more.length > 0) return NOT_DER;
   return readSignedFields(childrenOf(tbs, DerTag.sequence) ?? [], algorithm);
@@ -69,12 +69,12 @@ function readSignedFields(
   const serialNumber = readSerialNumber(serial);
   if (period === undefined || serialNumber === undefined) return NOT_DER;
   if (subject === undefined || key === undefined || more.length > 0) return NOT_DER;
-  // Only one of the two is signed.
+  // The two must be equal, because only one of them is signed.
   if (signatureAlgorithm?.encoded.equals(algorithm.encoded) !== true) {
     return { fault: "names two different signature algorithms" };
   }
   const isVersion3 = readNatural(version)?.[0] === VERSION_3;
-  // The unique identifiers of version 2 could stand there, too; no CA may issue them.
+  // Version 2 also allows unique identifiers here; no CA may issue them.
   if (last !== undefined && !isVersion3) return NOT_DER;
   const extensions = last === undefined ? new Map() : readExtensions(last);
   if ("fault" in extensions) return extensions;
@@ -114,7 +114,7 @@ function readTime(element: DerElement | undefined): number | undefined {
 function readDigits(text: string): number | undefined {
   const iso = text.replace(/^(....)(..)(..)(..)(..)(..)Z$/, "$1-$2-$3T$4:$5:$6.000Z");
   const time = Date.parse(iso);
-  // A 30th of February is parsed as a day in March.
+  // Why: Date accepts a 30th of February as a day in March.
   return Number.isFinite(time) && new Date(time).toISOString() === iso ? time : undefined;
 }
 
@@ -140,6 +140,6 @@ function readExtension(parts: readonly DerElement[]): CertificateExtension | und
   const value = parts.at(-1);
   if (value?.tag !== DerTag.octetString || parts.length > 2) return undefined;
   if (parts.length === 1) return { isCritical: false, value: value.content };
-  // False is the default, which DER leaves out.
+  // DER omits a boolean with its default value, false.
   return readBoolean(parts[0]) ? { isCritical: true, value: value.content } : undefined;
 }

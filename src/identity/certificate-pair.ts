@@ -8,7 +8,7 @@ interface PemPair {
   readonly key: string;
 }
 
-/** The certificate, where it is one; what is wrong with either is reported. */
+/** Reads the certificate; problems with it or with its key are reported. */
 export function readPair(
   { cert, key }: PemPair,
   report: (member: keyof PemPair, message: string, hint?: string) => void,

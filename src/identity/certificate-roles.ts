@@ -1,6 +1,6 @@
 /**
- * The demands on a certificate by its place in a path: the client's own at the one end, and
- * those of the CAs. Answers with the first thing that is wrong with it.   RFC 5280 §6.1.3, §6.1.4
+ * The requirements on a certificate by its position in a path: the client's own at one end, and
+ * those of the CAs. Returns the first fault found.   RFC 5280 §6.1.3, §6.1.4
  */
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { isAgentExtension } from "./certificate-agent-extensions.ts";
@@ -21,7 +21,7 @@ import {
 } from "./certificate-fields.ts";
 import { isOversizedRsa, RSA_BITS } from "./rsa-size.ts";
 
-/** A certificate's claims about itself. */
+/** A certificate's fields and constraints. */
 type CertificateDescription = CertificateFields & CertificateConstraints;
 
 /** The position of an issuer in a path. */
@@ -32,7 +32,7 @@ interface IssuerPlace {
   readonly isAnchor: boolean;
 }
 
-/** Reads what a certificate says of itself. */
+/** Reads a certificate's fields and constraints. */
 export function describeCertificate(
   certificate: X509Certificate,
 ): CertificateDescription | CertificateFault {
@@ -42,7 +42,7 @@ export function describeCertificate(
   return "fault" in constraints ? constraints : { ...fields, ...constraints };
 }
 
-/** The description of a certificate that may be a client's at this time. */
+/** Checks that a certificate may be a client's at this time; returns its description. */
 export function checkClient(
   certificate: X509Certificate,
   now: number,
@@ -59,7 +59,7 @@ export function checkClient(
   return description.maySign ? description : { fault: "has a key that is not for signing" };
 }
 
-/** The description of a certificate that may be an issuer's in this place at this time. */
+/** Checks that a certificate may be an issuer's at this position and time; returns its description. */
 export function checkIssuer(
   certificate: X509Certificate,
   { authorities, isAnchor }: IssuerPlace,
@@ -71,13 +71,13 @@ export function checkIssuer(
     checkAuthority(description, authorities) ??
     checkValidity(description, now) ??
     checkCriticalExtensions(description.extensions, "issuer") ??
-    // An anchor is trusted for where it is kept, not for who signed it.
+    // An anchor is trusted because it is configured, whoever signed it.
     (isAnchor ? undefined : checkSignatureAlgorithm(description.signatureAlgorithm)) ??
     checkPublicKey(certificate);
   return fault ?? description;
 }
 
-/** The public key of a certificate, if it is one that can be computed with. */
+/** The public key of a certificate, if its size is acceptable for computation. */
 export function usableKeyOf(certificate: X509Certificate): KeyObject | undefined {
   const key = keyOf(certificate);
   return key === undefined || checkKey(key) !== undefined ? undefined : key;
@@ -91,7 +91,7 @@ function checkAuthority(
 ): CertificateFault | undefined {
   if (!isAuthority) return { fault: "is no CA by its basicConstraints" };
   if (!maySignCertificates) return { fault: "may not sign certificates by its keyUsage" };
-  // A CA for other purposes does not vouch for clients.
+  // A CA with other key purposes does not vouch for clients.
   if (!mayAuthenticateClients) return NOT_FOR_CLIENTS;
   if (pathLength === undefined || authorities <= pathLength) return undefined;
   return { fault: `allows ${pathLength} CAs below it, not ${authorities}` };
@@ -119,10 +119,7 @@ function keyOf(certificate: X509Certificate): KeyObject | undefined {
   }
 }
 
-/**
- * Signature algorithms that a certificate may have; SHA-1 and MD5 can be forged.   RFC 5280
- * §4.1.1.2
- */
+/** The accepted signature algorithms; SHA-1 and MD5 can be forged.   RFC 5280 §4.1.1.2 */
 const STRONG_SIGNATURES: ReadonlySet<string> = new Set([
   "1.2.840.113549.1.1.11", // sha256WithRSAEncryption
   "1.2.840.113549.1.1.12",
@@ -142,7 +139,7 @@ const STRONG_HASHES: ReadonlySet<string> = new Set([
 ]);
 const CURVES: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 
-/** Tells whether a certificate that is signed in this way can be forged. */
+/** Returns a fault if signatures with this algorithm can be forged. */
 export function checkSignatureAlgorithm(algorithm: DerElement): CertificateFault | undefined {
   const [identifier, parameters] = childrenOf(algorithm, DerTag.sequence) ?? [];
   const oid = readOid(identifier);
@@ -153,7 +150,7 @@ export function checkSignatureAlgorithm(algorithm: DerElement): CertificateFault
     : { fault: `is signed with an algorithm that is not accepted, ${oid}` };
 }
 
-/** Tells whether a certificate's key is of a kind and size that is believed. */
+/** Returns a fault if a certificate's key is of an unaccepted type or size. */
 export function checkKey(key: KeyObject): CertificateFault | undefined {
   const { asymmetricKeyType: type } = key;
   if (type === "ed25519" || type === "ed448") return undefined;
@@ -169,7 +166,7 @@ export function checkKey(key: KeyObject): CertificateFault | undefined {
   return { fault: `has an RSA key of ${bits} bits, not of ${RSA_BITS.min} to ${RSA_BITS.max}` };
 }
 
-/** Both hashes default to SHA-1 where they are left out.   RFC 4055 §3.1 */
+/** Both hashes default to SHA-1 if absent.   RFC 4055 §3.1 */
 function isStrongPss(parameters: DerElement | undefined): boolean {
   const [hash, mask] = childrenOf(parameters, DerTag.sequence) ?? [];
   const [hashAlgorithm] = childrenOf(hash, DerTag.context0) ?? [];
@@ -183,11 +180,11 @@ function isStrongHash(algorithm: DerElement | undefined): boolean {
   return STRONG_HASHES.has(readOid(identifier) ?? "");
 }
 
-/** The uses of a certificate's key. An extension that is absent forbids nothing. */
+/** The permitted uses of a certificate's key. An absent extension forbids nothing. */
 interface CertificateConstraints {
-  /** True if it is a CA's. */
+  /** True for a CA's certificate. */
   readonly isAuthority: boolean;
-  /** The most CAs that may stand below this one; any number if undefined. */
+  /** The maximum number of CAs below this one; undefined if unlimited. */
   readonly pathLength: number | undefined;
   readonly maySign: boolean;
   readonly maySignCertificates: boolean;
@@ -206,9 +203,9 @@ const DIGITAL_SIGNATURE = 0x80;
 const KEY_CERT_SIGN = 0x04;
 
 /**
- * Identity rests on keys and on AGTP's extensions, never on names: what an alternative name says is
- * obeyed by not believing it. Constraints on names and policies are not: a CA that is held to them
- * by a critical extension is refused.
+ * The critical extensions that this server honours. Identity rests on keys and AGTP extensions,
+ * never on names, so an alternative name is honoured by ignoring it. Constraints on names and
+ * policies are not honoured: a CA that has them in a critical extension is refused.
  */
 const OBEYED: ReadonlySet<string> = new Set([
   KEY_USAGE,
@@ -217,7 +214,7 @@ const OBEYED: ReadonlySet<string> = new Set([
   EXTENDED_KEY_USAGE,
 ]);
 
-/** Looks for a critical extension that is not obeyed; an issuer has no agent to say things about. */
+/** Returns a fault for a critical extension that is not honoured; AGTP extensions are for clients only. */
 export function checkCriticalExtensions(
   extensions: Extensions,
   role: "client" | "issuer",
@@ -230,7 +227,7 @@ export function checkCriticalExtensions(
   return undefined;
 }
 
-/** Reads the standard extensions that limit what a key may do. */
+/** Reads the standard extensions that limit the use of a key. */
 export function readConstraints(extensions: Extensions): CertificateConstraints | CertificateFault {
   const basic = readBasicConstraints(extensions.get(BASIC_CONSTRAINTS));
   const usage = readKeyUsage(extensions.get(KEY_USAGE));
@@ -261,7 +258,7 @@ function readBasicConstraints(
   if (parts === undefined || parts.length > 2) return undefined;
   const [authority, length] = parts;
   if (authority === undefined) return { isAuthority: false, pathLength: undefined };
-  // False is the default, which DER leaves out, and a path length is for CAs alone.
+  // Only CAs have a path length; DER omits the flag with its default value, false.
   if (readBoolean(authority) !== true) return undefined;
   if (length === undefined) return { isAuthority: true, pathLength: undefined };
   const pathLength = readPathLength(length);
@@ -277,7 +274,7 @@ function readPathLength(element: DerElement): number | undefined {
 
 const ALL_USES = 0xff;
 
-/** The first octet of the bits; nothing in the second matters here. */
+/** The first octet of the bits; the second contains no relevant ones. */
 function readKeyUsage(extension: CertificateExtension | undefined): number | undefined {
   if (extension === undefined) return ALL_USES;
   const bits = readElement(extension.value);

@@ -1,6 +1,6 @@
 /**
- * Writes and signs certificates. The libraries that could cut off an object identifier with a number above
- * 2^53, which every extension of AGTP has.   RFC 5280 §4
+ * Writes and signs certificates. Why not a library: available ones truncate object identifiers with
+ * a number above 2^53, which every AGTP extension has.   RFC 5280 §4
  */
 import {
   createPrivateKey,
@@ -24,27 +24,27 @@ import {
 } from "./certificate-der.ts";
 import type { CertificateFault } from "./certificate-fields.ts";
 
-/** A server's own certificate is its CA, too. */
+/** A server's own certificate is also its CA. */
 type Role = "authority" | "client" | "server";
 
 interface CertificateContent {
   readonly issuer: CertificateIssuer;
-  /** A Name in DER. */
+  /** A DER-encoded Name. */
   readonly subject: Buffer;
   readonly publicKey: KeyObject;
   /** Milliseconds since the epoch. */
   readonly notBefore: number;
   readonly notAfter: number;
   readonly role: Role;
-  /** Beside those of the role. */
+  /** Extensions beside those of the role. */
   readonly extensions: readonly EncodedExtension[];
 }
 
 interface CertificateIssuer {
   readonly signer: CertificateSigner;
-  /** The Name in DER, byte by byte as in its own certificate. */
+  /** The DER-encoded Name, byte for byte as in the CA's own certificate. */
   readonly name: Buffer;
-  /** The key identifier in its own certificate, if any. */
+  /** The key identifier in the CA's own certificate, if any. */
   readonly keyIdentifier: Buffer | undefined;
 }
 
@@ -62,7 +62,7 @@ const SIGNS_BOTH = Buffer.from([DerTag.bitString, 2, 2, 0x84]);
 const SET = 0x31;
 const NAME_ATTRIBUTES = { CN: "2.5.4.3", O: "2.5.4.10", OU: "2.5.4.11" } as const;
 
-/** A Name of these attributes, in DER. */
+/** Encodes a Name of these attributes in DER. */
 export function encodeName(
   attributes: readonly (readonly [attribute: keyof typeof NAME_ATTRIBUTES, value: string])[],
 ): Buffer {
@@ -99,7 +99,7 @@ export function writeCertificate(content: CertificateContent): X509Certificate {
   return new X509Certificate(encodeSequence(tbs, signer.algorithm, signature));
 }
 
-/** Positive, and of one length. */
+/** Makes a positive serial number of constant length. */
 function makeSerialNumber(): Buffer {
   const octets = randomBytes(SERIAL_OCTETS);
   octets[0] = 0x40 | ((octets[0] ?? 0) & 0x3f);
@@ -157,7 +157,7 @@ export type KeyKind = "p256" | "ed25519";
 
 interface CertificateSigner {
   readonly key: KeyObject;
-  /** The AlgorithmIdentifier of its signatures, in DER. */
+  /** The DER-encoded AlgorithmIdentifier of its signatures. */
   readonly algorithm: Buffer;
   sign(octets: Buffer): Buffer;
 }
@@ -171,7 +171,7 @@ const ED25519 = "1.3.101.112";
 const SHA256_WITH_RSA = "1.2.840.113549.1.1.11";
 const NULL_TAG = 0x05;
 
-/** A new private key as PKCS #8 PEM. */
+/** Generates a private key as PKCS #8 PEM. */
 export function makeKey(kind: KeyKind): string {
   const { privateKey } =
     kind === "p256"
@@ -180,7 +180,7 @@ export function makeKey(kind: KeyKind): string {
   return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-/** The signer with a CA's key in PEM, not encrypted. */
+/** Creates a signer from a CA's key in unencrypted PEM. */
 export function createSigner(pem: string): CertificateSigner | CertificateFault {
   const key = parsePrivateKey(pem);
   if (key === undefined) return { fault: "the CA's key must be a private key in PEM" };
@@ -207,7 +207,7 @@ function signerOf(
   };
 }
 
-/** A private key in PEM, not encrypted; undefined for what is none. */
+/** Reads an unencrypted PEM private key; undefined if the text has none. */
 export function parsePrivateKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);

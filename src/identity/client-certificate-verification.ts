@@ -1,7 +1,7 @@
 /**
- * Judges whether a client's certificate can be believed by those that an operator trusts, and what it
- * proves then. Looks at nothing but the certificates and the time; that the client holds the key is for
- * TLS to find out.   AGTP-CERT "Agent Certificate Profile", RFC 5280 §6
+ * Verifies a client's certificate against the operator's trust anchors, and returns what it proves.
+ * It considers only the certificates and the time; TLS proves that the client holds the
+ * key.   AGTP-CERT "Agent Certificate Profile", RFC 5280 §6
  */
 import { hash, X509Certificate } from "node:crypto";
 import { readAgentExtensions } from "./certificate-agent-extensions.ts";
@@ -11,10 +11,10 @@ import { checkClient, checkIssuer, describeCertificate } from "./certificate-rol
 import type { ClientCertificate } from "./client-certificate.ts";
 import { publicKeyOf } from "./ed25519.ts";
 
-/** As many certificates as a client may send, its own included. */
+/** The maximum number of certificates that a client may send, its own included. */
 export const MAX_CHAIN_LENGTH = 8;
 
-/** Verifies a chain as it was sent, the client's own certificate first, at a time. */
+/** Verifies a chain as it was sent, the client's own certificate first, at the given time. */
 export function verifyClientCertificate(
   chain: readonly Buffer[],
   anchors: readonly X509Certificate[],
@@ -57,12 +57,15 @@ function readClientCertificate(
   };
 }
 
-/** The certificates of a bundle in PEM; throws for one that is damaged. */
+/** Reads the certificates of a PEM bundle; throws for a damaged one. */
 export function readTrustAnchors(pem: string): readonly X509Certificate[] {
   return pemBlocks(pem).map((block) => new X509Certificate(block));
 }
 
-/** Why nobody can be trusted by an anchor at this time, although an operator means to. */
+/**
+ * Returns a fault if an anchor can vouch for nobody at this time, neither as a CA nor as an agent's
+ * own certificate.
+ */
 export function checkTrustAnchor(
   anchor: X509Certificate,
   now: number,

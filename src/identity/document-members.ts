@@ -1,6 +1,6 @@
 /**
- * The members of a document that says who an agent is, in the words that are used of such documents;
- * null is absent, as some writers put it.   AGTP "Agent Identity Document", "Agent Genesis"
+ * Readers for the members of documents that identify an agent; some writers use null for an absent
+ * member.   AGTP "Agent Identity Document", "Agent Genesis"
  */
 import { type DocumentPlace, documentAt } from "../base/document-place.ts";
 import { type DocumentStyle, JSON_STYLE, TOML_STYLE } from "../base/document-style.ts";
@@ -12,7 +12,7 @@ import { type Ed25519PublicKey, readPublicKey } from "./ed25519.ts";
 import { parseBoundedJson } from "./json-document.ts";
 
 const MAX_SCOPES = 1024;
-/** A date lacks these of a point in time, or a time its zone. */
+/** The suffixes that may complete a date or a local time to a point in time. */
 const LACKING = ["", "Z", "T00:00Z"];
 
 const TEXT = "a string";
@@ -26,7 +26,7 @@ const STYLE: DocumentStyle = {
   text: TEXT,
 };
 
-/** The root of a document; undefined where the text is none. `file` is the name that problems carry. */
+/** Opens the root of a document; undefined if the text is not valid. `file` is the name in problems. */
 export function openDocument(
   text: string,
   file: string,
@@ -38,12 +38,12 @@ export function openDocument(
   return isRecord(value) ? root : root.fail(parsed.fault ?? "must be a JSON object");
 }
 
-/** A member that must be there, as a text with something in it; undefined once it is reported. */
+/** Reads a required, non-empty text; undefined once its problem is reported. */
 export function readRequiredText(place: DocumentPlace): string | undefined {
   return place.isAbsent ? place.fail("is required") : place.text();
 }
 
-/** Reports a text that is no point in time. */
+/** Reports a text that is not a point in time. */
 export function checkTime(place: DocumentPlace): void {
   const { value } = place;
   if (typeof value !== "string" || value.trim() === "") return;
@@ -51,15 +51,15 @@ export function checkTime(place: DocumentPlace): void {
   failWith(place, "must be an ISO 8601 time");
 }
 
-/** A member that is an Ed25519 public key, where it is there. */
+/** Reads an optional Ed25519 public key. */
 export function readKey(place: DocumentPlace): Ed25519PublicKey | undefined {
   const text = place.optional?.text();
   if (text === undefined) return undefined;
-  // Not quoted: somebody may have put the private key there.
+  // Not quoted in the problem: it might be a private key.
   return readPublicKey(text) ?? place.fail("must be an Ed25519 public key, PEM or base64url");
 }
 
-/** A list of scope tokens, each once; what is none is reported, and absent is empty. */
+/** Reads a list of unique scope tokens; invalid ones are reported, and an absent list is empty. */
 export function readScopeTokens(place: DocumentPlace): readonly string[] {
   const items = place.optional?.items("an array of scope tokens") ?? [];
   if (items.length > MAX_SCOPES) {
@@ -74,7 +74,7 @@ export function readScopeTokens(place: DocumentPlace): readonly string[] {
   return [...new Set(scopes)];
 }
 
-/** Reports a value, and what it should have been. */
+/** Reports a value with the form that was expected. */
 export function failWith(place: DocumentPlace, message: string): undefined {
   return place.fail(`${message}, got ${quoteValue(place.value)}`);
 }

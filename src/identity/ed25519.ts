@@ -1,11 +1,11 @@
 /**
- * Ed25519 keys and signatures as AGTP writes them: public keys as base64url of the raw 32 octets or
+ * Ed25519 keys and signatures in AGTP's encodings: public keys as base64url of the raw 32 octets or
  * as PEM, detached signatures as base64url of 64 octets, and a key's fingerprint as the SHA-256 of
  * its raw octets in lower-case hex.   AGTP "Agent Genesis", RFC 8032
  */
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 
-/** A public key, in every form that somebody compares it in. */
+/** A public key in each form that is compared. */
 export interface Ed25519PublicKey {
   readonly key: KeyObject;
   /** base64url of the raw 32 octets. */
@@ -17,7 +17,7 @@ export interface Ed25519PublicKey {
 const RAW_KEY = /^[A-Za-z0-9_-]{43}=?$/;
 const SIGNATURE = /^[A-Za-z0-9_-]{86}(?:==)?$/;
 
-/** The key that a text holds, PEM or base64url; undefined when it holds none. */
+/** Reads a public key, PEM or base64url; undefined if the text holds none. */
 export function readPublicKey(text: string): Ed25519PublicKey | undefined {
   const trimmed = text.trim();
   try {
@@ -32,8 +32,8 @@ export function readPublicKey(text: string): Ed25519PublicKey | undefined {
 }
 
 /**
- * Points of small order, as they may be written, their sign apart: under such a key one signature is good for many
- * texts or for all, and anybody can make it.
+ * Encodings of points of small order, without the sign bit: under such a key one signature is valid
+ * for many texts or for all, and anyone can make it.
  */
 const SMALL_ORDER: ReadonlySet<string> = new Set([
   `00${"00".repeat(31)}`,
@@ -51,7 +51,10 @@ function isOfSmallOrder(raw: Buffer): boolean {
   return SMALL_ORDER.has(unsigned.toString("hex"));
 }
 
-/** The forms of a public key, or of a private key's public half; undefined for another algorithm and for no real key. */
+/**
+ * The forms of a public key, or of a private key's public half; undefined for another algorithm or
+ * a degenerate key.
+ */
 export function publicKeyOf(key: KeyObject): Ed25519PublicKey | undefined {
   if (key.asymmetricKeyType !== "ed25519") return undefined;
   const publicKey = key.type === "private" ? createPublicKey(key) : key;
@@ -63,7 +66,7 @@ export function publicKeyOf(key: KeyObject): Ed25519PublicKey | undefined {
   return { key: publicKey, text, fingerprint };
 }
 
-/** An Ed25519 private key from PKCS #8 PEM, not encrypted; undefined when the text holds none. */
+/** Reads an Ed25519 private key from unencrypted PKCS #8 PEM; undefined if the text holds none. */
 export function readPrivateKey(pem: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(pem);
@@ -73,12 +76,12 @@ export function readPrivateKey(pem: string): KeyObject | undefined {
   }
 }
 
-/** The detached signature of some octets, base64url. */
+/** Signs octets; returns the detached signature as base64url. */
 export function signDetached(key: KeyObject, octets: Uint8Array): string {
   return sign(null, octets, key).toString("base64url");
 }
 
-/** Tells whether a detached signature, base64url, is this key's over these octets. */
+/** Returns true if a detached base64url signature is this key's over these octets. */
 export function verifyDetached(
   { key }: Ed25519PublicKey,
   octets: Uint8Array,
@@ -86,7 +89,7 @@ export function verifyDetached(
 ): boolean {
   if (!SIGNATURE.test(signature)) return false;
   const bytes = Buffer.from(signature, "base64url");
-  // The last digit has four bits to spare: a text with one of them set is an altered signature.
+  // The last digit has four unused bits: a text with one of them set is an altered signature.
   if (bytes.toString("base64url") !== signature.slice(0, 86)) return false;
   return verify(null, octets, key, bytes);
 }

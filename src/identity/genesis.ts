@@ -1,7 +1,7 @@
 /**
- * An Agent Genesis: the birth record that an Agent-ID is the hash of, signed by whoever issued it.
- * The hash and the signature are over the same octets: the canonical form of the document without
- * what can only be known afterwards.   AGTP "Agent Genesis", AGTP-API §5.8.1
+ * An Agent Genesis: the birth record whose hash is the Agent-ID, signed by its issuer. Hash and
+ * signature cover the same octets: the canonical form of the document without the members that are
+ * computed from them.   AGTP "Agent Genesis", AGTP-API §5.8.1
  */
 
 import { hash } from "node:crypto";
@@ -16,18 +16,18 @@ import { isOwnerId } from "./identifiers.ts";
 import { checkPostureSource } from "./trust-posture.ts";
 import { isTrustedIssuer } from "./trusted-issuers.ts";
 
-/** A Genesis whose hash and signature were verified. */
+/** A Genesis with verified hash and signature. */
 export interface Genesis {
   /** Derived from the document: 64 lower-case hex characters. */
   readonly agentId: string;
   readonly issuerKey: Ed25519PublicKey;
   /** The key that the agent itself holds. */
   readonly agentKey: Ed25519PublicKey | undefined;
-  /** Undefined when the owner that the document names cannot be an Owner-ID. */
+  /** Undefined if the document's owner is not a valid Owner-ID. */
   readonly ownerId: string | undefined;
-  /** True if the issuer is one of those that the operator trusts. */
+  /** True if the operator trusts the issuer. */
   readonly isTrusted: boolean;
-  /** The canonical form of the whole document, signature included: what DISCOVER /genesis sends. */
+  /** The canonical form of the whole document, signature included, as DISCOVER /genesis sends it. */
   readonly canonical: Uint8Array;
   /** The document as loaded. */
   readonly document: JsonRecord;
@@ -40,15 +40,15 @@ export const ARCHETYPES = ["assistant", "analyst", "executor", "orchestrator", "
 
 export type Archetype = (typeof ARCHETYPES)[number];
 
-/** Members that neither hash nor signature can cover: they are made from both. */
+/** Members that hash and signature cannot cover, because they are computed from both. */
 const MADE_AFTERWARDS = ["signature", "agent_id", "log_inclusion_proof"] as const;
 
-/** The octets that the signature is over, and that the Agent-ID is the hash of. */
+/** The octets that are signed, and whose hash is the Agent-ID. */
 export function signedOctets(genesis: JsonRecord): Buffer {
   return canonicalForm(genesis, MADE_AFTERWARDS);
 }
 
-/** The Genesis of a file, undefined when it fails a check. */
+/** The Genesis of a file; undefined if it fails a check. */
 export interface GenesisFile {
   readonly genesis: Genesis | undefined;
   readonly problems: readonly Problem[];
@@ -64,7 +64,7 @@ const REFERENCE = [
 ] as const;
 const TEXTS = ["name", "owner", "principal_id", "issuer", "archetype", "issued_at"] as const;
 
-/** Reads a Genesis from its text; `file` is the name that problems carry. */
+/** Reads a Genesis from its text; `file` is the name in problems. */
 export function readGenesisFile(
   text: string,
   file: string,
@@ -84,7 +84,7 @@ export function readGenesisFile(
 const UNTRUSTED =
   "is not among policies.identity.trusted_issuers, what the Genesis says of its trust is ignored";
 
-/** Every check is made, whichever fails, so that one look at the problems shows them all. */
+/** Runs every check, even after a failure, so that all problems are reported at once. */
 function verify(source: DocumentPlace): Verified | undefined {
   checkPresence(source);
   checkKinds(source);
@@ -122,7 +122,7 @@ function checkPresence(source: DocumentPlace): void {
   }
 }
 
-/** The reference names its version, has a key of the agent's own, and grants no scope. */
+/** Returns true for the reference's style: a version, the agent's own key, and no scope. */
 function isReferenceStyle(source: DocumentPlace): boolean {
   if (source.has("agtp_genesis_version")) return true;
   return source.has("agent_public_key") && !source.has("scope");
@@ -142,7 +142,7 @@ function checkKinds(source: DocumentPlace): void {
   }
 }
 
-/** A list in JSON, or the list that the Authority-Scope header would carry. */
+/** Checks a list: a JSON array, or a text as in the Authority-Scope header. */
 function checkScope(place: DocumentPlace): void {
   const { value } = place;
   if (typeof value !== "string" || parseAuthorityScope(value) === undefined) readScopeTokens(place);
@@ -154,7 +154,7 @@ function checkSignature(
   octets: Uint8Array,
 ): void {
   const signature = place.optional?.text();
-  // Without a key there is nothing to verify with, and that has been reported.
+  // Nothing to verify with: a missing key has already been reported.
   if (signature === undefined || issuerKey === undefined) return;
   if (verifyDetached(issuerKey, octets, signature)) return;
   const message = "does not verify: the Genesis was altered, or signed with another key than its";

@@ -1,4 +1,4 @@
-/** `[server]`, `[agents]` and `[tls]`: who this server is, whom it knows, and its TLS certificate. */
+/** `[server]`, `[agents]` and `[tls]`: the server's identity, its agents, and its TLS certificate. */
 import {
   choice,
   host,
@@ -19,7 +19,7 @@ export interface ServerConfig {
   readonly domain?: string;
   readonly host: string;
   readonly port: number;
-  /** "auto" is one a core. */
+  /** "auto" means one for each core. */
   readonly workers: number | "auto";
   readonly documentVersion?: string;
   readonly onInvalid: "skip" | "fail";

@@ -1,7 +1,7 @@
 /**
- * Issues identities: a Genesis with the Agent-ID that is its hash, and the identity document that
- * goes with it, both in the drafts' style and signed with one key. What was issued is read back like
- * any file, so that what would not load is known before it is written.   AGTP "Agent Genesis"
+ * Issues identities: a Genesis with its Agent-ID, and the matching identity document, both in the
+ * drafts' style and signed with one key. An issued identity is read back like any file, so that a
+ * document that would not load is detected before it is written.   AGTP "Agent Genesis"
  */
 
 import type { KeyObject } from "node:crypto";
@@ -13,35 +13,35 @@ import { documentOctets, readAgentFile } from "./agent-file.ts";
 import { type Ed25519PublicKey, publicKeyOf, signDetached } from "./ed25519.ts";
 import { type Archetype, readGenesisFile, signedOctets } from "./genesis.ts";
 
-/** The content of a Genesis, and its issuer. */
+/** The content of a Genesis, and the issuer's key. */
 interface GenesisOptions {
   readonly name: string;
   readonly ownerId: string;
-  /** `assistant` unless given. */
+  /** Default: `assistant`. */
   readonly archetype?: Archetype | undefined;
-  /** Such as `zone:eu-west`. */
+  /** For example `zone:eu-west`. */
   readonly governanceZone: string;
   readonly scopes: readonly string[];
-  /** 2 unless given. */
+  /** Default: 2. */
   readonly trustTier?: 1 | 2 | 3 | undefined;
-  /** `org-asserted` unless given. */
+  /** Default: `org-asserted`. */
   readonly verificationPath?: string | undefined;
   /** URL of the issuer. */
   readonly issuer: string;
-  /** An Ed25519 private key; any other throws. */
+  /** An Ed25519 private key; any other kind throws. */
   readonly issuerKey: KeyObject;
   /** The principal: a stable id, often a domain. */
   readonly principalId?: string | undefined;
-  /** The key that the agent itself holds, when it has one. */
+  /** The key that the agent itself holds, if it has one. */
   readonly agentPublicKey?: Ed25519PublicKey | undefined;
-  /** Now unless given. */
+  /** Default: now. */
   readonly issuedAt?: Date | undefined;
 }
 
-/** The governance zone of agents that are given none: they find one another, whoever makes them. */
+/** The default governance zone, in which agents of different issuers find one another. */
 export const USUAL_ZONE = "zone:default";
 
-/** Both documents, made. */
+/** The options of a Genesis and its identity document together. */
 export interface AgentOptions extends Omit<GenesisOptions, "principalId">, Principal {
   readonly description: string;
 }
@@ -70,11 +70,11 @@ export type DocumentOptions = Pick<
 interface IssuedGenesis {
   readonly agentId: string;
   readonly genesis: JsonRecord;
-  /** Why it would not load; empty when it would. Keys are the members' names. */
+  /** The problems that would keep it from loading; keys are the members' names. */
   readonly problems: readonly Problem[];
 }
 
-/** A signed Genesis and the signed identity document beside it. */
+/** A signed Genesis and its signed identity document. */
 export interface IssuedAgent extends IssuedGenesis {
   readonly document: JsonRecord;
 }
@@ -86,7 +86,7 @@ export function issueGenesis(options: GenesisOptions): IssuedGenesis {
   return { agentId, genesis, problems };
 }
 
-/** Issues a Genesis and the identity document of the same agent, active from now on. */
+/** Issues a Genesis and an identity document for the same agent, active at once. */
 export function issueAgent(options: AgentOptions): IssuedAgent {
   const { agentId, genesis, issuer } = signGenesis(options);
   const unsigned = describeAgent(options, genesis, agentId);
@@ -99,7 +99,7 @@ export function issueAgent(options: AgentOptions): IssuedAgent {
   return { agentId, genesis, document, problems: [...born.problems, ...problems] };
 }
 
-/** An identity document with the signature of its issuer; a signature it had before is replaced. */
+/** Signs an identity document for its issuer; an earlier signature is replaced. */
 export function signDocument(
   document: JsonRecord,
   issuerKey: KeyObject,
@@ -121,7 +121,7 @@ function signGenesis(options: GenesisOptions) {
   const issuer = issuerOf(issuerKey);
   const unsigned = {
     name: options.name,
-    // The base draft calls it `owner`, the drafts on identifiers and trust `owner_id`.
+    // The base draft's name is `owner`; the drafts on identifiers and trust use `owner_id`.
     owner: options.ownerId,
     owner_id: options.ownerId,
     ...(principalId === undefined ? {} : { principal_id: principalId }),
@@ -141,7 +141,7 @@ function signGenesis(options: GenesisOptions) {
   return { agentId, genesis: { agent_id: agentId, ...unsigned, signature }, issuer };
 }
 
-/** The identity document that goes with a Genesis, unsigned. */
+/** Builds the unsigned identity document of a Genesis. */
 export function describeAgent(
   options: DocumentOptions,
   genesis: JsonRecord,

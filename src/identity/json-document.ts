@@ -1,20 +1,20 @@
 /**
- * JSON that others wrote: parsed, bounded in depth so that nothing later has to fear recursion,
- * free of what has no canonical form and of the one member name that reaches an object's prototype,
- * and frozen all the way down.   RFC 8785 §3.1, RFC 7493
+ * Parses JSON from others: bounded in depth, so that later code may recurse, without values that
+ * have no canonical form or the member name that reaches an object's prototype, and deeply
+ * frozen.   RFC 8785 §3.1, RFC 7493
  */
 import { hasLoneSurrogate, quoteValue } from "../base/json-value.ts";
 import { findRepeatedMember } from "../base/repeated-member.ts";
 import { reasonOf } from "../base/thrown.ts";
 
-/** The value, or why the text has none. */
+/** The value, or the reason the text is refused. */
 export type JsonDocument =
   | { readonly value: unknown; readonly fault?: undefined }
   | { readonly fault: string };
 
 const MAX_DEPTH = 32;
 
-/** Parses a text; the caller has bounded its length. */
+/** Parses a text whose length the caller has bounded. */
 export function parseBoundedJson(text: string): JsonDocument {
   let value: unknown;
   try {
@@ -42,7 +42,7 @@ function freezeBounded(value: unknown, depth: number): string | undefined {
   return undefined;
 }
 
-/** Items have no names to be looked at, which took as long as all else. */
+/** A loop of its own, because items have no names to check, which took as long as everything else. */
 function freezeList(items: readonly unknown[], depth: number): string | undefined {
   for (const item of items) {
     const fault = freezeBounded(item, depth - 1);

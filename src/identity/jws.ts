@@ -1,13 +1,10 @@
-/**
- * JWS in compact serialization with Ed25519: what records and manifests are signed as.
- * RFC 7515 §7.1, RFC 8037
- */
+/** Compact JWS with Ed25519, the signature of records and manifests. RFC 7515 §7.1, RFC 8037 */
 import type { KeyObject } from "node:crypto";
 import { isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { decodeExactUtf8 } from "../base/utf8.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } from "./ed25519.ts";
 
-/** A compact JWS, taken apart and not yet verified. */
+/** A parsed compact JWS, not yet verified. */
 interface DecodedJws {
   readonly header: JsonRecord;
   readonly payload: JsonRecord;
@@ -19,7 +16,7 @@ interface DecodedJws {
 
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
 
-/** The parts of a compact JWS whose header and payload are JSON objects; undefined for another. */
+/** Parses a compact JWS; undefined unless header and payload are JSON objects. */
 export function decodeJws(jws: string): DecodedJws | undefined {
   const [, header = "", payload = "", signature = ""] = COMPACT.exec(jws) ?? [];
   const decodedHeader = decodeObject(header);
@@ -34,7 +31,7 @@ export function keyId({ fingerprint }: Ed25519PublicKey): string {
   return `ed25519-${fingerprint.slice(0, 16)}`;
 }
 
-/** The header, encoded; it brings the public key, so that integrity can be checked without any. */
+/** The encoded header; it contains the public key, so that integrity can be checked without another source. */
 export function compactHeader(key: KeyObject): string {
   const publicKey = publicKeyOf(key);
   if (publicKey === undefined) throw new TypeError("a JWS is signed with Ed25519 keys only");
@@ -43,14 +40,14 @@ export function compactHeader(key: KeyObject): string {
   return Buffer.from(header).toString("base64url");
 }
 
-/** The key that a header brings; it proves that nothing was altered, not who signed. */
+/** The key in a header; it proves that nothing was altered, not who signed. */
 export function keyOfHeader({ jwk }: JsonRecord): Ed25519PublicKey | undefined {
   if (!isRecord(jwk) || jwk["kty"] !== "OKP" || jwk["crv"] !== "Ed25519") return undefined;
   const { x } = jwk;
   return typeof x === "string" ? readPublicKey(x) : undefined;
 }
 
-/** Tells whether a decoded JWS is signed by this key; algorithms other than Ed25519 never are. */
+/** Returns true if a decoded JWS is signed by this key; other algorithms than Ed25519 never are. */
 export function isSignedBy(
   { header, input, signature }: DecodedJws,
   key: Ed25519PublicKey,

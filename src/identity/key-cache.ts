@@ -1,27 +1,27 @@
 /**
- * Keys that somebody publishes, kept for as long as the answer may be: one question at a time, whoever
- * waits for it, and a pause after it, so that a flood of signatures by unknown keys does not become a
- * flood of questions.   RFC 7517 §5, RFC 9111 §5.2.2.1
+ * Caches a publisher's keys for the lifetime of its answer. Callers share one fetch, and a pause
+ * follows it, so that a flood of signatures by unknown keys does not become a flood of
+ * fetches.   RFC 7517 §5, RFC 9111 §5.2.2.1
  */
 
-/** The keys as they were published just now, and how long they may be used without asking again. */
+/** The keys of a fetch with their lifetime, or its fault. */
 export type AnsweredKeys<Keys> =
   | { readonly keys: Keys; readonly lifetimeMs: number; readonly fault?: undefined }
   | { readonly fault: string };
 
-/** The parts that keeping keys takes. */
+/** The fetch, the clock and the times of a cache. */
 interface KeyCacheOptions<Keys> {
-  /** Asks for the keys; never rejects. */
+  /** Fetches the keys; never rejects. */
   ask(): Promise<AnsweredKeys<Keys>>;
-  /** In milliseconds, from any beginning. */
+  /** A monotonic clock in milliseconds. */
   now(): number;
-  /** The longest that keys are used while there are no newer ones. */
+  /** How long keys remain usable without a newer answer. */
   readonly staleMs: number;
-  /** For how long nobody asks again: after so many questions without an answer, or for keys that it lacks. */
+  /** The pause before the next fetch: after this many failures, or if the wanted key was not found. */
   pauseAfter(faults: number, isFound: boolean): number;
 }
 
-/** The most callers that wait for newer keys; others go on with the keys at hand. */
+/** The maximum number of callers that wait for a fetch; others use the keys at hand. */
 const MAX_WAITING = 256;
 
 export class KeyCache<Keys> {
@@ -39,13 +39,13 @@ export class KeyCache<Keys> {
     this.#options = options;
   }
 
-  /** The keys, as long as they may be used without asking again. */
+  /** The keys within their lifetime; undefined if they have to be fetched again. */
   get fresh(): Keys | undefined {
     const held = this.#held;
     return held && this.#options.now() < held.freshUntil ? held.keys : undefined;
   }
 
-  /** The keys, as long as they may be used at all. */
+  /** The keys while they are usable, stale or not. */
   get usable(): Keys | undefined {
     const held = this.#held;
     return held && this.#options.now() < held.answeredAt + this.#options.staleMs
@@ -53,18 +53,18 @@ export class KeyCache<Keys> {
       : undefined;
   }
 
-  /** Why the last question had no answer. */
+  /** The reason the last fetch failed. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Asks unless it is too soon, or many wait; undefined then. */
+  /** Fetches the keys; undefined during a pause, or if too many callers wait. */
   async renew(isFound: (keys: Keys) => boolean): Promise<AnsweredKeys<Keys> | undefined> {
     const isQuiet = this.#asking === undefined && this.#options.now() < this.#quietUntil;
     return isQuiet || this.#waiting >= MAX_WAITING ? undefined : this.obtain(isFound);
   }
 
-  /** Asks in any case, or waits for the answer that somebody else has asked for. */
+  /** Fetches the keys even during a pause, or joins the fetch in progress. */
   async obtain(isFound: (keys: Keys) => boolean = () => true): Promise<AnsweredKeys<Keys>> {
     this.#asking ??= this.#ask(isFound).finally(() => {
       this.#asking = undefined;
@@ -77,7 +77,7 @@ export class KeyCache<Keys> {
     }
   }
 
-  /** Resolves once no question is under way. */
+  /** Resolves once no fetch is in progress. */
   async settled(): Promise<void> {
     await this.#asking;
   }

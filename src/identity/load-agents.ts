@@ -1,8 +1,8 @@
 /**
- * Loads the agents that this server knows: every `*.agent.json` of the agents directory with the
- * `*.genesis.json` of the same stem, in the order of their names. A document with a problem, or with
- * a Genesis that fails a check, is not served; the others are.
- * AGTP "Agent Identity Document", AGTP-API §5.8.1
+ * Loads the agents that this server knows: each `*.agent.json` of the agents directory with the
+ * `*.genesis.json` of the same stem, in the order of their names. A document with a problem, or
+ * with a Genesis that fails a check, is not served; the others are. AGTP "Agent Identity Document",
+ * AGTP-API §5.8.1
  */
 import { type DeploymentFiles, readingFiles } from "../base/deployment-files.ts";
 import { quoteValue } from "../base/json-value.ts";
@@ -13,7 +13,7 @@ import { readAgentFile } from "./agent-file.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
 import { type GenesisFile, readGenesisFile } from "./genesis.ts";
 
-/** The directory to look in, and the issuers whose signatures count. */
+/** The directory to read, and the issuers whose signatures count. */
 interface AgentsLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;
@@ -22,7 +22,7 @@ interface AgentsLocation {
   readonly trustedIssuers: readonly Ed25519PublicKey[];
 }
 
-/** The agents that can be served, and what is wrong with the rest. */
+/** The agents that can be served, and the problems of the others. */
 export interface LoadedAgents {
   readonly documents: readonly AgentDocument[];
   readonly problems: readonly Problem[];
@@ -31,12 +31,12 @@ export interface LoadedAgents {
 const DOCUMENT = ".agent.json";
 const GENESIS = ".genesis.json";
 
-/** Loads every identity document; the directory may be absent where nobody configured another. */
+/** Loads every identity document; only the default directory may be absent. */
 export function loadAgents(location: AgentsLocation): LoadedAgents {
   return atOnce(loadingAgents(location));
 }
 
-/** Loads agents, a file a step. */
+/** Loads agents; each file is one step. */
 export function* loadingAgents(location: AgentsLocation): Paced<LoadedAgents> {
   const { trustedIssuers } = location;
   const { files, problems: unreadable } = yield* readFiles(location, DOCUMENT);
@@ -77,12 +77,12 @@ function readFiles(
   });
 }
 
-/** By stem; one that cannot be read is there with its problem, so that its document is not served. */
+/** Geneses by stem; an unreadable one is listed with its problem, so that its document is not served. */
 function* loadingGeneses(location: AgentsLocation): Paced<ReadonlyMap<string, GenesisFile>> {
   const { files, problems } = yield* readFiles(location, GENESIS);
   const geneses = new Map<string, GenesisFile>();
   for (const problem of problems) {
-    // Faults of the directory are reported with those of the documents.
+    // Faults of the directory itself are reported with the documents.
     if (!problem.file.endsWith(GENESIS)) continue;
     geneses.set(stemOf(problem.file, GENESIS), { genesis: undefined, problems: [problem] });
   }
@@ -97,7 +97,7 @@ function stemOf(file: string, suffix: string): string {
   return file.slice(0, -suffix.length);
 }
 
-/** A birth record that fails a check says that somebody changed it, or the agent. */
+/** The problem of a document whose Genesis fails a check: one of the two was altered. */
 function checkGenesis(file: string, beside: GenesisFile | undefined): readonly Problem[] {
   const failed = beside?.problems.find(isError);
   if (failed === undefined) return [];
@@ -109,12 +109,12 @@ function loneGenesis(stem: string): Problem {
   return { file: stem + GENESIS, key: "", message, severity: "warning" };
 }
 
-/** An Agent-ID or a name that two files claim belongs to the first of them. */
+/** Agent-IDs and names in use; the first file with one keeps it. */
 class Claims {
   readonly #byId = new Map<string, AgentDocument>();
   readonly #byName = new Map<string, AgentDocument>();
 
-  /** The fault of the claim; a document that is taken in claims both, any other neither. */
+  /** Claims a document's Agent-ID and name, or returns problems and claims neither. */
   claim(document: AgentDocument): readonly Problem[] {
     const { agentId, name } = document;
     const problems = [

@@ -1,7 +1,7 @@
 /**
  * The signature of a server manifest: a JWS whose payload is the canonical form of the manifest
- * without `manifest_signature`. What it says of a manifest is for the reader to weigh: none may be
- * refused for the lack of one.   AGTP-API §8.8
+ * without `manifest_signature`. The reader weighs the outcome: an unsigned manifest may not be
+ * refused.   AGTP-API §8.8
  */
 import type { JsonRecord } from "../base/json-value.ts";
 import { canonicalForm } from "./canonical-form.ts";
@@ -12,14 +12,14 @@ import { decodeJws, isSignedBy, keyId, keyOfHeader } from "./jws.ts";
 export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 
 export type ManifestVerdict =
-  /** By a key that the reader knows. */
+  /** Signed by a key that the reader knows. */
   | { readonly kind: "verified"; readonly kid: string }
-  /** By the key in its own header: the manifest is whole, its author is not proven. */
+  /** Signed by the key in its own header: the manifest is unaltered, but its author is not proven. */
   | { readonly kind: "intact"; readonly kid: string }
   | { readonly kind: "unsigned" }
   | { readonly kind: "invalid"; readonly fault: string };
 
-/** Verifies a manifest by the first of some keys that signed it, or by its own without any. */
+/** Verifies a manifest with the first of the given keys that signed it; without keys, with the one in its header. */
 export function verifyManifestByAny(
   manifest: JsonRecord,
   keys: readonly Ed25519PublicKey[],
@@ -29,7 +29,7 @@ export function verifyManifestByAny(
   return verified ?? verdicts[0] ?? verifyManifest(manifest);
 }
 
-/** Judges a manifest's signature, by a known key where there is one. */
+/** Verifies a manifest's signature, with a known key if there is one. */
 export function verifyManifest(manifest: JsonRecord, key?: Ed25519PublicKey): ManifestVerdict {
   const jws = manifest["manifest_signature"] ?? undefined;
   if (jws === undefined) return { kind: "unsigned" };
@@ -45,7 +45,7 @@ export function verifyManifest(manifest: JsonRecord, key?: Ed25519PublicKey): Ma
   return { kind: key === undefined ? "intact" : "verified", kid: keyId(signer) };
 }
 
-/** The manifest is the peer's: it may be nested too deep, or have a number that JCS does not. */
+/** The manifest is the peer's: it may be too deep, or contain a number that JCS rejects. */
 function formOf(manifest: JsonRecord): Buffer | undefined {
   try {
     return canonicalForm(manifest, ["manifest_signature"]);

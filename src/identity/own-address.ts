@@ -1,14 +1,14 @@
-/** The addresses that this server has in a URI.   AGTP "URI Scheme" */
+/** Recognises this server's own addresses in a URI.   AGTP "URI Scheme" */
 import { isLoopbackHost } from "../base/addresses.ts";
 import type { ServerConfig } from "./identity-sections.ts";
 
 /**
- * Tells whether a host is this server, whatever its case, and with its brackets or without. A port that is written
- * must be this server's: another one is another server on the same machine.
+ * Returns true if a host is this server, regardless of case and brackets. An explicit port must be
+ * this server's: another port is another server on the same machine.
  */
 export type IsOwnAddress = (host: string, port: number | undefined) => boolean;
 
-/** Knows the names as far as the configuration tells; a server on any free port is not known by its number. */
+/** Compiles the configured names; with a configured port of 0, any port matches. */
 export function ownAddress({
   serverId,
   domain,

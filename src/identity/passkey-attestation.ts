@@ -1,19 +1,19 @@
 /**
- * The statement that an operator's passkey signs when it approves, in a form that anybody can check later: the
- * challenge is a hash over the decision, and the public key stands beside the signature.
- * docs/approvals.md, Web Authentication §7.2
+ * The statement that an operator's passkey signs on approval, in a form that anyone can check
+ * later: the challenge is a hash over the decision, and the public key is stored beside the
+ * signature. docs/approvals.md, Web Authentication §7.2
  */
 import { createPublicKey, hash, type JsonWebKey, verify } from "node:crypto";
 import { given, isRecord, type JsonRecord, parseRecord } from "../base/json-value.ts";
 import { canonicalText, canonicalTextOf } from "./canonical-form.ts";
 
-/** The decision that is signed; keys are the wire's own. */
+/** The signed decision; keys are the wire's own. */
 export interface SignedDecision {
   readonly escalation_id: string;
-  /** `sha256:` of the call that is approved, or of the question where there is no call. */
+  /** `sha256:` of the approved call, or of the question if there is no call. */
   readonly digest: string;
   readonly decision: string;
-  /** `sha256:` of the answer that goes with it, where an upstream asks, or a run. */
+  /** `sha256:` of the answer that accompanies it, if an upstream or a run asked. */
   readonly content_digest?: string;
   readonly resume_value_digest?: string;
 }
@@ -33,18 +33,18 @@ export interface PasskeyAttestation {
   readonly signature: string;
 }
 
-/** The members of an attestation that are texts. */
+/** The text members of an attestation. */
 const TEXTS = ["credential_id", "digest", "nonce", "client_data_json"] as const;
 const ANSWERS = ["content_digest", "resume_value_digest"] as const;
 const OCTETS = ["authenticator_data", "signature"] as const;
 const HASHES: Readonly<Record<string, string | null>> = {
   ...{ EdDSA: null, ES256: "sha256", RS256: "sha256" },
 };
-/** The flag that says that the person was there.   Web Authentication §6.1 */
+/** The flag for user presence.   Web Authentication §6.1 */
 const USER_PRESENT = 0x01;
 const FLAGS_AT = 32;
 
-/** The challenge of a subject: SHA-256 over the canonical form of it and the nonce, in base64url. */
+/** The challenge for a subject: base64url of the SHA-256 over the canonical form of it and the nonce. */
 export function challengeOf(subject: SignedDecision | JsonRecord, nonce: string): string {
   return challengeOfText(canonicalText({ ...subject, nonce }));
 }
@@ -53,7 +53,7 @@ function challengeOfText(canonical: string): string {
   return hash("sha256", canonical, "base64url");
 }
 
-/** Reads the attestation of a decision; undefined: no passkey made it. */
+/** Reads the attestation of a decision; undefined if it was made without a passkey. */
 export function readPasskeyAttestation(value: unknown): PasskeyAttestation | undefined {
   if (!isRecord(value) || value["type"] !== "webauthn" || !isRecord(value["public_key"])) {
     return undefined;
@@ -63,13 +63,13 @@ export function readPasskeyAttestation(value: unknown): PasskeyAttestation | und
   return isWhole && isRead ? (value as unknown as PasskeyAttestation) : undefined;
 }
 
-/** A decision as its record has it, which tells neither a question nor the value that a run goes on with. */
+/** A decision as recorded: without the question, and without the value that a run resumes with. */
 interface RecordedDecision extends Pick<SignedDecision, "escalation_id" | "decision"> {
   readonly digest?: string | undefined;
   readonly content_digest?: string | undefined;
 }
 
-/** Why an attestation is not the one of this decision; undefined: the key in it signed the decision. */
+/** The reason an attestation does not match this decision; undefined if its key signed the decision. */
 export function passkeyFault(
   attestation: PasskeyAttestation,
   { escalation_id, decision, ...recorded }: RecordedDecision,
@@ -86,7 +86,7 @@ export function passkeyFault(
   if (type !== "webauthn.get") return "is no assertion of a passkey";
   const answers = given({ content_digest, resume_value_digest });
   const canonical = canonicalTextOf({ escalation_id, digest, decision, ...answers, nonce });
-  // Nobody signs what has no canonical form.
+  // A value without a canonical form cannot have been signed.
   if (canonical === undefined || challenge !== challengeOfText(canonical)) {
     return "is for another decision";
   }

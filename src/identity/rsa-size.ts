@@ -1,16 +1,16 @@
 /**
- * The size of RSA keys that strangers send. Node computes the exponent of a key when it is asked for its modulus,
- * in time that grows with its square: seconds for one as long as a certificate may be, minutes as a key set.
+ * The size limit of untrusted RSA keys. Node computes a key's exponent when asked for its modulus,
+ * in quadratic time: seconds for the longest certificate, minutes for a key set.
  */
 import type { KeyObject } from "node:crypto";
 
-/** The sizes that are believed, in bits. */
+/** The accepted sizes in bits. */
 export const RSA_BITS = { min: 2048, max: 8192 } as const;
 
-/** Modulus and exponent of the largest key, and what stands around them.   RFC 8017 A.1.1, RFC 5280 §4.1 */
+/** Modulus and exponent of the largest key, with their encoding.   RFC 8017 A.1.1, RFC 5280 §4.1 */
 const MAX_OCTETS = (2 * RSA_BITS.max) / 8 + 64;
 
-/** Tells whether an RSA key has more octets than one of the largest size, which nobody should compute with. */
+/** Returns true if an RSA key is longer than the largest accepted one, without computing with it. */
 export function isOversizedRsa(key: KeyObject): boolean {
   return key.export({ type: "spki", format: "der" }).length > MAX_OCTETS;
 }

@@ -1,11 +1,11 @@
 /**
- * Trust posture: the tier, verification path and warning that an agent is served with, its owner and
- * zone. Field by field the identity document wins over the Genesis, and what neither names has a
- * cautious default; which of them decided is kept beside it.   AGTP-TRUST "Trust Posture Loading"
+ * Trust posture: the tier, verification path and warning that an agent is served with, its owner
+ * and zone. For each field the identity document takes precedence over the Genesis, then a cautious
+ * default; the deciding source is stored too.   AGTP-TRUST "Trust Posture Loading"
  */
 import { isOwnerId } from "./identifiers.ts";
 
-/** The word of one source (an identity document, a Genesis) about an agent; members may be absent. */
+/** The statements of one source (an identity document, a Genesis) about an agent; members may be absent. */
 export type PostureSource = Readonly<Record<string, unknown>>;
 
 /** The sources of one agent, in order of precedence. */
@@ -14,7 +14,7 @@ interface PostureSources {
   readonly genesis: PostureSource | undefined;
 }
 
-/** The trust that an agent is served with. */
+/** The trust posture of a served agent. */
 export interface TrustPosture {
   readonly trustTier: 1 | 2 | 3;
   readonly verificationPath: string;
@@ -24,7 +24,7 @@ export interface TrustPosture {
   readonly postureRules: PostureRules;
 }
 
-/** The source that decided each field. */
+/** The source of each field's value. */
 type PostureRules = Readonly<Record<PostureField, PostureRule>>;
 
 type PostureField =
@@ -34,10 +34,10 @@ type PostureField =
   | "ownerId"
   | "governanceZone";
 
-/** "automatic": the server put it there, because of another field. */
+/** "automatic": derived by the server from another field. */
 type PostureRule = "document" | "genesis" | "default" | "automatic";
 
-/** The value of a field, with what decided it. */
+/** The value of a field, and its source. */
 interface Decided<T> {
   readonly value: T;
   readonly rule: PostureRule;
@@ -78,14 +78,14 @@ export function resolveTrustPosture(sources: PostureSources): TrustPosture {
 }
 
 /**
- * The rest of a source that nobody vouches for: to pass over a third tier would lift the agent to
- * the default, and a signature without standing grants nothing.
+ * The part of an untrusted source that still counts: a third tier, because ignoring it would lift
+ * the agent to the default.
  */
 export function distrustPosture(source: PostureSource): PostureSource {
   return source["trust_tier"] === 3 ? { trust_tier: 3 } : {};
 }
 
-/** The members of one source that are there but cannot be what they are named. */
+/** The invalid members of one source. */
 export function checkPostureSource(
   source: PostureSource,
 ): readonly { readonly key: string; readonly message: string }[] {
@@ -108,7 +108,7 @@ function resolveStanding(sources: PostureSources, path: Decided<string>): Standi
   return { trustTier, verificationPath: path, trustWarning };
 }
 
-/** A path nobody can check takes the first tier away; it does not lift the third. */
+/** An unverifiable path takes away the first tier, but does not lift the third. */
 function downgradeStanding(sources: PostureSources): Standing {
   const declared = firstOf(sources, "trust_tier", isTrustTier) ?? DEFAULT_TIER;
   return {
@@ -134,8 +134,8 @@ function isTrustTier(value: unknown): value is 1 | 2 | 3 {
 }
 
 /**
- * The score that a document states; undefined: none, for one beyond 0 to 1 counts as little as one without the time that it
- * was computed at.   AGTP-TRUST "Trust Score"
+ * The score in a document; undefined if there is none, or if it is outside 0 to 1 or lacks the time
+ * of its computation.   AGTP-TRUST "Trust Score"
  */
 export function trustScoreOf(document: PostureSource): number | undefined {
   const { trust_score: score, trust_score_computed_at: computedAt } = document;

@@ -1,17 +1,17 @@
 /**
- * Whose signatures count. That a signature verifies says only that the key in the document made it;
- * it grants something when the operator listed that key, or when it is the server's own.
+ * The issuers whose signatures count. A verified signature only shows that the key in the document
+ * made it; it grants something if the operator listed that key, or if the key is the server's own.
  * AGTP-TRUST "Trust Anchors"
  */
 import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Problem } from "../base/problem.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPrivateKey, readPublicKey } from "./ed25519.ts";
 
-/** The configuration's issuers. */
+/** The configured issuers. */
 interface IssuerSettings {
   /** `policies.identity.trusted_issuers`: base64url or PEM. */
   readonly trustedIssuers: readonly string[];
-  /** `signing.key`, absolute: the server trusts what it signed itself. */
+  /** `signing.key`, absolute: the server trusts its own signatures. */
   readonly signingKey?: string | undefined;
   /** The configuration's file, as problems name it. */
   readonly file: string;
@@ -19,7 +19,7 @@ interface IssuerSettings {
 
 const MAX_KEY_BYTES = 65_536;
 
-/** Reads the keys of a configuration. A signing key that cannot be read is for its signer to report. */
+/** Reads the configured keys. An unreadable signing key is reported by the signer instead. */
 export function readTrustedIssuers(settings: IssuerSettings): {
   readonly keys: readonly Ed25519PublicKey[];
   readonly problems: readonly Problem[];
@@ -41,7 +41,7 @@ export function readTrustedIssuers(settings: IssuerSettings): {
   return { keys: own === undefined ? keys : [...keys, own], problems };
 }
 
-/** Tells whether a key is one of the trusted ones. */
+/** Returns true for the key of a trusted issuer. */
 export function isTrustedIssuer(
   { fingerprint }: Ed25519PublicKey,
   trusted: readonly Ed25519PublicKey[],

@@ -1,12 +1,12 @@
 /**
- * Makes UUIDv7 identifiers: RFC 9562 §5.7 with the fixed-length counter of §6.2, so the ids of one
- * process sort in the order they were made. Every request gets several, hence randomness is drawn
- * for many at a time, and written as hex once.
+ * Generates UUIDv7 identifiers: RFC 9562 §5.7 with the fixed-length counter of §6.2, so the ids of
+ * one process sort in order of creation. Every request needs several, so random octets are drawn
+ * and hex-encoded in bulk.
  */
 import { randomFillSync } from "node:crypto";
 import { flatText } from "../base/kept-text.ts";
 
-/** Hex digits of randomness at the end of an id. */
+/** The number of random hex digits at the end of an id. */
 const TAIL = 12;
 const POOL_BYTES = (TAIL / 2) * 1024;
 const COUNTER_LIMIT = 2 ** 26;
@@ -19,25 +19,25 @@ const HEX_HYPHEN: readonly string[] = HEX.map((digits) => `${digits}-`);
 
 let pool = "";
 let poolOffset = 0;
-/** Random starts of counters. */
+/** Random start values of counters. */
 const starts = new Uint32Array(256);
 let startsLeft = 0;
 let millisecond = -1;
-/** Of the time, the part that changes once in 65 seconds, and its hex digits with the hyphen. */
+/** The high part of the time, which changes every 65 seconds, and its hex digits with the hyphen. */
 let span = -1;
 let spanText = "";
 let prefix = "";
-/** A text is written piece by piece: where several ids begin with one, it is one piece. */
+/** True once `prefix` is flat; V8 builds it as a rope, so it is flattened when a second id uses it. */
 let isPrefixFlat = false;
-/** The counter, and the hex digits of all but the last eight bits of it. */
+/** The counter, and the hex digits of all but its last eight bits. */
 let counter = 0;
 let upper = -1;
 let upperText = "";
 
-/** A new UUIDv7 in lower case; it sorts behind every other of this process. */
+/** Generates a UUIDv7 in lower case; it sorts after every earlier one of this process. */
 export function uuidv7(): string {
   const now = Date.now();
-  // RFC 9562 §6.1: where the clock steps back, the last time is kept and the counter goes on.
+  // RFC 9562 §6.1: if the clock steps back, the last time is kept and the counter continues.
   if (now > millisecond) startMillisecond(now);
   else if (counter + 1 < COUNTER_LIMIT) goOn();
   else startMillisecond(millisecond + 1);
@@ -56,7 +56,7 @@ function goOn(): void {
   isPrefixFlat = true;
 }
 
-/** Makes every later id sort behind those that an earlier process made by `at`. */
+/** Makes later ids sort after those that an earlier process made by `at`. */
 export function continueIdsAfter(at: number): void {
   if (at > millisecond) startMillisecond(at);
 }
@@ -75,8 +75,9 @@ function drawRandom(): string {
 }
 
 /**
- * The counter starts in the lower half of its range, so that one millisecond cannot overflow it. A server
- * of few requests begins one with nearly every id, so it is no dearer than the rest of an id.
+ * The counter starts in the lower half of its range, so that a millisecond cannot overflow it. On a
+ * server with few requests nearly every id starts a millisecond, so starting one costs no more than
+ * the rest of an id.
  */
 function startMillisecond(now: number): void {
   millisecond = now;
