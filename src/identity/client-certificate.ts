@@ -1,5 +1,5 @@
 /**
- * What a peer's certificate proves once its chain is verified: the key it holds, and for an Agent
+ * The proof in a peer's certificate once its chain is verified: the key it holds, and for an Agent
  * Certificate its agent, the owner, and the scopes it is committed to. AGTP-CERT "Agent Certificate
  * Profile"
  */

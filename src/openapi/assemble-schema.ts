@@ -1,7 +1,7 @@
 /**
- * Makes a schema whole in itself: what it refers to is written where it is used, or under `$defs`
- * where it contains itself or would be repeated at length. A schema beyond what an endpoint can
- * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
+ * Makes a schema self-contained: referenced schemas are inlined, or put under `$defs` if they are
+ * recursive or would be repeated at length. A schema that exceeds the bounds of an endpoint is
+ * described less deeply: omitted parts accept anything.   AGTP-API §6.4
  */
 import { unescapeToken } from "../base/dotted-key.ts";
 import { given, isRecord } from "../base/json-value.ts";
@@ -17,25 +17,25 @@ import { referencesIn } from "./schema-graph.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { UniqueNames } from "./words.ts";
 
-/** A schema without references out of it. */
+/** A schema without references to anything outside it. */
 interface AssembledSchema {
   readonly schema: JsonSchema;
-  /** True if it accepts more than its source, because parts of it are not described. */
+  /** True if it accepts more than its source, because parts are omitted. */
   readonly isCut: boolean;
 }
 
-/** TOML nests two tables for each schema in a schema. */
+/** The depth bound is lower, because in TOML each level of schemas takes two nested tables. */
 const KEPT_BOUNDS: SchemaBounds = { ...OPERATOR_SCHEMA_BOUNDS, maxDepth: 26 };
-/** Agents read every schema of a manifest. */
+/** Shorter than the kept bound, because agents read every schema of a manifest. */
 const BOUNDS: SchemaBounds = { ...KEPT_BOUNDS, maxLength: 32_768 };
-/** A schema that is no longer than this with everything written out, is written out. */
+/** If the whole schema is no longer than this with everything inlined, everything is inlined. */
 const MAX_INLINED = 16_384;
-/** One that is used in a longer schema may still be written out at this length. */
+/** In a longer schema, referenced schemas up to this length are inlined. */
 const MAX_INLINED_PART = 400;
 const DISTANCES = [Number.POSITIVE_INFINITY, 8, 5, 3, 2, 1, 0, -1];
 const DEPTHS = [16, 10, 6, 4, 3, 2, 1];
 
-/** Assembles a schema that a reader read. */
+/** Assembles a schema that `reader` has read. */
 export function assembleSchema(root: JsonSchema, reader: SchemaReader): AssembledSchema {
   const kept = reader.isDerived ? keepSchema(root, reader) : undefined;
   if (kept !== undefined) return { schema: kept, isCut: false };
@@ -44,7 +44,7 @@ export function assembleSchema(root: JsonSchema, reader: SchemaReader): Assemble
   for (const distance of DISTANCES) {
     const needed = [...distances].filter(([, far]) => far <= distance);
     const size = needed.reduce((sum, [reference]) => sum + reader.graph.ownSize(reference), 0);
-    // Parts of what is written out are written more than once, hardly ever less than once.
+    // A lower bound for the assembled length: inlined parts are written at least once.
     if (needed.length > BOUNDS.maxReferences || size > BOUNDS.maxLength) continue;
     schema = attempt(root, { reader, distances, distance });
     const isWhole = needed.length === distances.size;
@@ -62,7 +62,7 @@ function fits(schema: JsonSchema): boolean {
   return checkSchema(schema, BOUNDS).length === 0;
 }
 
-/** The facts of one attempt, in which only references within a distance are followed. */
+/** The context of one attempt, which follows references up to a distance. */
 interface Attempt {
   readonly reader: SchemaReader;
   readonly distances: ReadonlyMap<string, number>;
@@ -99,7 +99,7 @@ function attempt(root: JsonSchema, { reader, distances, distance }: Attempt): Js
   };
   const schema = write(root);
   const written: [string, JsonSchema][] = [];
-  // One definition may bring others, which come behind it.
+  // Writing a definition may append further ones to `names.all`.
   for (const [reference, name] of names.all) {
     written.push([name, write(reader.definition(reference))]);
   }
@@ -110,7 +110,7 @@ function annotationsOf(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => isAnnotation(keyword)));
 }
 
-/** A schema and what was said beside the reference to it. */
+/** Combines a schema with the keywords beside its reference. */
 function combine(schema: JsonSchema, siblings: JsonSchema): JsonSchema {
   const keywords = Object.keys(siblings);
   if (keywords.every(isAnnotation)) return { ...schema, ...siblings };
@@ -120,14 +120,14 @@ function combine(schema: JsonSchema, siblings: JsonSchema): JsonSchema {
   return { allOf: [schema, siblings] };
 }
 
-/** Keywords that refuse the more, the less is said in the schemas below or beside them. */
+/** Keywords that refuse more if the schemas they apply to are described less. */
 const REFUSING: ReadonlySet<string> = new Set([
   ...["not", "if", "then", "else", "maxContains", "unevaluatedProperties", "unevaluatedItems"],
 ]);
 
 /**
- * A schema in which nothing refuses a value because parts of it are not described: branches that nothing tells
- * apart any more may all fit.
+ * Removes whatever would refuse a value because parts are omitted: branches that can no longer be
+ * told apart may all match.
  */
 function acceptMore(schema: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([keyword]) => !REFUSING.has(keyword));
@@ -141,7 +141,7 @@ function acceptMore(schema: JsonSchema): JsonSchema {
   );
 }
 
-/** A schema whose schemas below a depth accept anything; nothing refers into it any more. */
+/** Cuts a schema at a depth, below which anything is accepted; it contains no references any more. */
 function prune(schema: JsonSchema, depth: number): JsonSchema {
   const members = Object.entries(schema)
     .filter(([keyword]) => keyword !== "$defs" && keyword !== "$ref")
@@ -156,16 +156,16 @@ function pruneValue(keyword: string, value: unknown, depth: number): unknown {
 }
 
 /**
- * The schema of an endpoint that was exported, as it was: what it refers to goes back under `$defs`,
- * under the name that it had, and nothing is written out, merged or left out. Whoever imports an
- * export gets the same endpoints, however long their schemas are.   AGTP-API §6.4, §14.2
+ * Restores the schema of an exported endpoint: referenced schemas return under `$defs` with their
+ * names, and nothing is inlined, merged or omitted. So importing an export yields the same
+ * endpoints, however long their schemas.   AGTP-API §6.4, §14.2
  */
 function keepSchema(root: JsonSchema, reader: SchemaReader): JsonSchema | undefined {
   const names = new DefinitionNames();
   const locate = (reference: string): string => `#/$defs/${names.of(reference)}`;
   const schema = rewriteSchema(root, locate);
   const written: [string, JsonSchema][] = [];
-  // One definition may bring others, which come behind it.
+  // Rewriting a definition may append further ones to `names.all`.
   for (const [reference, name] of names.all) {
     if (written.length >= KEPT_BOUNDS.maxReferences) return undefined;
     written.push([name, rewriteSchema(reader.definition(reference), locate)]);
@@ -174,7 +174,7 @@ function keepSchema(root: JsonSchema, reader: SchemaReader): JsonSchema | undefi
   return checkSchema(kept, KEPT_BOUNDS).length === 0 ? kept : undefined;
 }
 
-/** Names under `$defs` by reference, each after the last part of its reference. */
+/** Names under `$defs` by reference, derived from the last part of the reference. */
 class DefinitionNames {
   readonly #unique = new UniqueNames("_");
   readonly #names = new Map<string, string>();

@@ -1,8 +1,7 @@
 /**
- * Gives every operation a pair of method and path of its own. Operations come in the document's
- * order, and each takes the first of its choices that the grammar allows, the protocol does not
- * reserve, and no earlier operation has: the same document always gives the same pairs.
- * AGTP-API §5.4, §5.9, §14.1
+ * Assigns every operation its own pair of method and path. In document order, each operation takes
+ * the first of its choices that the grammar allows, the protocol does not reserve, and no earlier
+ * operation has: the same document always yields the same pairs. AGTP-API §5.4, §5.9, §14.1
  */
 import { given, quoteValue } from "../base/json-value.ts";
 import { templateNames, templateShape } from "../base/template.ts";
@@ -17,24 +16,24 @@ import { canRead, isReading, liftVerb, methodReader, onlyReads } from "./http-fo
 import type { Operation } from "./operations.ts";
 import { kebab, Notes, wordsOf } from "./words.ts";
 
-/** The pair of an operation, and what is to be said about it. */
+/** The pair of an operation, with remarks for the reviewer. */
 export interface AssignedPair {
   readonly method: string;
   readonly path: EndpointPath;
-  /** Why the method, or the path, needs a look. */
+  /** The reason the method, or the path, needs a review. */
   readonly methodDoubt?: string;
   readonly pathDoubt?: string;
-  /** The word of the document that named the method, where it is no more than a name. */
+  /** The word in the document that the method comes from, if it is only a name. */
   readonly methodOrigin?: string;
 }
 
-/** The vocabulary that pairs are made of. */
+/** The catalog and method names from which pairs are made. */
 export interface PairRules {
   readonly catalog: Catalog;
   readonly names: MethodNames;
 }
 
-/** The pairs of operations, in their order. */
+/** Returns the pairs of the operations, in their order. */
 export function assignPairs(
   operations: readonly Operation[],
   rules: PairRules,
@@ -50,7 +49,7 @@ export function assignPairs(
 
 const UNTOLD = `${EXTENSION.method} and ${EXTENSION.path} are not taken`;
 
-/** The pair that the document names, or why it is not taken; undefined where it names none. */
+/** The pair that the document's extension names, or the reason it is rejected; undefined if it names none. */
 function told(
   operation: Operation,
   rules: PairRules,
@@ -83,7 +82,7 @@ function assign(operation: Operation, rules: PairRules, taken: PairSet): Assigne
   const { id, httpMethod } = operation;
   const wanted = kebab(id ?? "") || `by-${httpMethod.toLowerCase()}`;
   const pathFor = (method: string): EndpointPath => makePath(operation.path, method, rules.names);
-  // A name of the protocol's own stays so, whatever number is behind it.
+  // A pair that the protocol reserves stays reserved with a longer path.
   const isOpen = ({ method }: MethodChoice): boolean => {
     const longer = withSegment(pathFor(method).path, wanted);
     return checkReservation(method, longer, rules.catalog.embedded) === undefined;
@@ -97,7 +96,7 @@ function assign(operation: Operation, rules: PairRules, taken: PairSet): Assigne
   };
 }
 
-/** A segment at the end that tells the operation from the one that has its pair. */
+/** Appends a segment that distinguishes the operation's path from the one already taken. */
 function addSegment(
   { method, path }: Pair,
   wanted: string,
@@ -105,7 +104,7 @@ function addSegment(
   taken: PairSet,
 ): string {
   const behind = taken.takenBehind(method, path);
-  // A parameter takes every segment: one more is behind it.
+  // A parameter matches any segment, so the path gets one more.
   if ([...behind].some((segment) => segment.startsWith("{"))) {
     const longer = withSegment(path, `${wanted}_2`);
     return addSegment({ method, path: longer }, wanted, rules, taken);
@@ -142,17 +141,17 @@ function isFree(method: string, path: string, { catalog }: PairRules, taken: Pai
   return !taken.isAmbiguous(method, path);
 }
 
-/** A method that an operation may have, and the path that goes with it. */
+/** A possible method of an operation, and its path. */
 interface MethodChoice {
   readonly method: string;
-  /** The document's path, without the verb that was lifted out of it. */
+  /** The document's path, without a verb that was lifted out of it. */
   readonly path: string;
-  /** Why it was guessed; undefined when the document says so. */
+  /** The reason it is a guess; undefined if the document states it. */
   readonly doubt?: string;
   readonly origin?: string;
 }
 
-/** The alias seed first, then what may stand in for it where its pair is taken. */
+/** The seed of the alias table first, then substitutes for a pair that is taken. */
 const BY_HTTP_METHOD: Readonly<Record<UpstreamMethod, readonly string[]>> = {
   GET: ["FETCH", "RETRIEVE", "READ", "OBTAIN", "ACCESS"],
   HEAD: ["PROBE", "PEEK", "CHECK"],
@@ -163,7 +162,7 @@ const BY_HTTP_METHOD: Readonly<Record<UpstreamMethod, readonly string[]>> = {
   DELETE: ["REMOVE", "PURGE", "VOID"],
 };
 
-/** Every choice there is, the best one first; the catalog has all of them. */
+/** Lists every choice, best first; all of them are in the catalog. */
 function chooseMethods(
   operation: Operation,
   catalog: Catalog,
@@ -181,7 +180,7 @@ function chooseMethods(
   return [best, ...others];
 }
 
-/** A name may differ from what its operation does. */
+/** Notes that the method comes from a name, which may not describe what the operation does. */
 function nameOrigin(id: string): string {
   return `the operationId ${quoteValue(id)} names it`;
 }
@@ -192,11 +191,11 @@ function usualChoice(method: string, { httpMethod, path }: Operation): MethodCho
   return { method, path, doubt: `method ${method} is a guess, ${httpMethod} says no more` };
 }
 
-/** Tells whether a method fits what is done: reading changes nothing, and storing does not only read. */
+/** Returns true if a method fits the HTTP method: safe ones change nothing, and others do more than read. */
 function suits(method: string, httpMethod: UpstreamMethod, catalog: Catalog): boolean {
   const verb = catalog.verbs.get(method) ?? { categories: [] };
   if (isReading(httpMethod)) return canRead(verb);
-  // Anything may be asked for by POST.
+  // POST may stand for any method.
   return httpMethod === "POST" || !onlyReads(verb);
 }
 

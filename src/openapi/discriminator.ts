@@ -1,6 +1,6 @@
 /**
- * The discriminator of OpenAPI in the words of JSON Schema: what stands beside `oneOf` and `anyOf` is said in their
- * branches, as the value that one property must have.   OAS 3.2.0 §4.26
+ * Translates OpenAPI's discriminator to JSON Schema: the keyword beside `oneOf` or `anyOf` becomes
+ * a condition in each branch on the value of one property.   OAS 3.2.0 §4.26
  */
 import { isRecord, type JsonRecord, recordIn, textsIn } from "../base/json-value.ts";
 import { addUnder } from "../base/listed.ts";
@@ -9,8 +9,8 @@ import { resolveReference } from "./references.ts";
 import { kebab } from "./words.ts";
 
 /**
- * A converted schema with the discriminator of its source in its branches: JSON Schema says there, as the
- * value that one property must have, what OpenAPI says beside `oneOf` and `anyOf`.
+ * Moves the discriminator of `source` into the branches of its converted schema, as the value that
+ * one property must have.
  */
 export function discriminate(
   schema: JsonSchema,
@@ -36,12 +36,12 @@ export function discriminate(
   const one = Array.isArray(oneOf) ? mark(oneOf) : undefined;
   const any = Array.isArray(anyOf) ? mark(anyOf).branches : undefined;
   if (one === undefined) return any === undefined ? schema : { ...rest, anyOf: any };
-  // Branches that nothing tells apart may all fit, which a value must not be refused for.
+  // Indistinguishable branches may all match a value, which `oneOf` would refuse.
   if (!one.areApart && any === undefined) return { ...rest, anyOf: one.branches };
   return { ...rest, oneOf: one.branches, ...(any === undefined ? {} : { anyOf: any }) };
 }
 
-/** The names that a mapping gives to schemas, by where these are. */
+/** The mapped names of each schema, by its pointer. */
 function valuesByTarget(
   mapping: JsonRecord,
   document: JsonRecord,
@@ -54,7 +54,7 @@ function valuesByTarget(
   return values;
 }
 
-/** Where the schema is that a name, or a reference, stands for. */
+/** The pointer of the schema that a name or a reference stands for. */
 function targetOf(name: unknown, document: JsonRecord): string | undefined {
   if (typeof name !== "string") return undefined;
   const reference = name.startsWith("#") ? name : `#/components/schemas/${name}`;
@@ -63,8 +63,8 @@ function targetOf(name: unknown, document: JsonRecord): string | undefined {
 }
 
 /**
- * Branches of which one is for what has no value of the property, or one that stands for no other branch.
- * OAS 3.2.0 §4.26.4
+ * Marks branches with a default: one branch is for values without the property, or with one that
+ * names no other branch. OAS 3.2.0 §4.26.4
  */
 function markWithDefault(branches: readonly Branch[], at: number): MarkedBranches {
   const others = branches
@@ -80,21 +80,21 @@ function markWithDefault(branches: readonly Branch[], at: number): MarkedBranche
   };
 }
 
-/** A branch that refers to a schema, with what its property may be; others stay as they are. */
+/** A branch that refers to a schema, with the possible values of its property; other branches stay unchanged. */
 interface Branch {
   readonly schema: unknown;
   readonly property: string;
-  /** The schema's stand-in. */
+  /** The discriminator values that stand for the schema. */
   readonly named: readonly string[];
-  /** The declared values of the property; undefined: any text. */
+  /** The values that the schema declares for the property; undefined if any text is allowed. */
   readonly declared: readonly unknown[] | undefined;
-  /** The schema says which members it requires, and the property is none of them. */
+  /** True if the schema lists its required members without this property. */
   readonly isOptional: boolean;
 }
 
 interface MarkedBranches {
   readonly branches: readonly unknown[];
-  /** True if no value of the property belongs to two of them, and one at most can be without it. */
+  /** True if the branches' values are disjoint, and at most one branch allows the property to be absent. */
   readonly areApart: boolean;
 }
 
@@ -109,7 +109,7 @@ function readBranch(
   if (typeof reference !== "string") {
     return { schema, property, named: [], declared: undefined, isOptional: false };
   }
-  // Without a mapping, the name of a schema is the value that stands for it.
+  // Without a mapping, the name of the schema is its value.
   const named = values.get(reference) ?? [reference.slice(reference.lastIndexOf("/") + 1)];
   const inner = declaredValues({ $ref: reference }, property, document);
   const declared = own === undefined ? inner : (inner?.filter((one) => own.includes(one)) ?? own);
@@ -129,7 +129,7 @@ function leavesOut(reference: string, property: string, document: JsonRecord): b
   return required.length > 0 && !required.includes(property);
 }
 
-/** Each branch by its name, else by what it declares, else by the value that is spelt like its name. */
+/** Marks each branch with its name, else its declared values, else the declared value spelt like its name. */
 function markBranches(branches: readonly Branch[]): MarkedBranches {
   const chosen = branches.map(({ named, declared }) =>
     declared === undefined ? named : named.filter((name) => declared.includes(name)),
@@ -176,7 +176,7 @@ function write(values: readonly (readonly unknown[])[]): (branch: Branch, at: nu
   };
 }
 
-/** The values; undefined where any text will do. */
+/** The declared values of the property; undefined if any text is allowed. */
 function declaredValues(
   schema: unknown,
   property: string,
@@ -191,10 +191,10 @@ function declaredValues(
   return first?.filter((value) => others.every((list) => list.includes(value)));
 }
 
-/** Nobody makes a schema of more others than this. */
+/** The maximum number of schemas that one schema is combined from. */
 const MAX_PARTS = 1000;
 
-/** Schemas with all that they consist of; each is looked at once, whatever refers to it. */
+/** The schemas with everything that `$ref` and `allOf` combine into them; each is visited once. */
 export function partsOf(schemas: readonly unknown[], document: JsonRecord): readonly JsonRecord[] {
   const parts = new Set<JsonRecord>();
   const open = [...schemas];
@@ -215,7 +215,7 @@ function valuesOf(schema: JsonRecord): readonly (readonly unknown[])[] {
   return [
     ...(Array.isArray(values) ? [values] : []),
     ...(Object.hasOwn(schema, "const") ? [[schema["const"]]] : []),
-    // A discriminator's value is a text, which this property cannot have.
+    // A discriminator's value is a string, which this property cannot hold.
     ...(isText || Array.isArray(values) ? [] : [[]]),
   ];
 }

@@ -1,17 +1,17 @@
 /**
- * The URIs that a document and the schemas in it have of their own: `$self`, `$id`, `$anchor`. A reference to
- * one of them leads into the document, so it is written as the JSON Pointer of its target before
- * anybody follows it; nothing is retrieved.   OAS 3.2.0 §4.1.2, Appendix F
+ * The URIs that a document and its schemas declare for themselves: `$self`, `$id`, `$anchor`.
+ * References to these point into the document, so they are rewritten to JSON Pointers before any is
+ * followed; nothing is retrieved.   OAS 3.2.0 §4.1.2, Appendix F
  */
 import { atPointer, escapeToken, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { decodePart } from "../base/percent-encoding.ts";
 
-/** Values of these are data, in which `$ref` is a name like any other. */
+/** Keywords with data as their value, where `$ref` is an ordinary member. */
 const DATA_KEYWORDS: ReadonlySet<string> = new Set([
   ...["example", "default", "enum", "const", "value", "dataValue"],
 ]);
-/** Members of these have names that nobody can take for keywords. */
+/** Keywords with a map as their value, whose member names are not keywords. */
 const NAMING_KEYWORDS: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "$defs", "definitions", "schemas", "responses"],
   ...["parameters", "requestBodies", "headers", "securitySchemes", "links", "callbacks"],
@@ -19,33 +19,33 @@ const NAMING_KEYWORDS: ReadonlySet<string> = new Set([
   ...["mediaTypes", "additionalOperations"],
 ]);
 
-/** Tells whether a member of an object that is no map holds data, in which nothing refers to anything. */
+/** Returns true if the value of a keyword is data, which contains no references. */
 export function holdsData(name: string, value: unknown): boolean {
   if (DATA_KEYWORDS.has(name) || name.startsWith("x-")) return true;
   return name === "examples" && Array.isArray(value);
 }
 
-/** Tells whether the members of a keyword's value have names of their own. */
+/** Returns true if the value of a keyword is a map with free member names. */
 export function isNamingKeyword(name: string): boolean {
   return NAMING_KEYWORDS.has(name);
 }
 
-/** Longer ones are nobody's, and each reference is resolved against one. */
+/** The maximum length of a URI: every reference is resolved against a base. */
 const MAX_URI_LENGTH = 2048;
-/** The base of a document that names none; nothing else has this host. */
+/** The base of a document without `$self`; no real URI has this host. */
 const DEFAULT_BASE = "https://openapi.invalid/";
 
-/** The document with every reference to a URI of its own as `#` and a JSON Pointer; others stay as they are. */
+/** Rewrites every reference to one of the document's own URIs to `#` and a JSON Pointer; other references stay. */
 export function localizeReferences(document: JsonRecord): JsonRecord {
   const uris = new DocumentUris(document);
   return uris.areNone ? document : recordIn(uris.rewrite(document, uris.base, false));
 }
 
 class DocumentUris {
-  /** The document's own, without a fragment. */
+  /** The document's base URI, without a fragment. */
   readonly base: string;
   readonly #document: JsonRecord;
-  /** JSON Pointers by absolute URI: of a resource without a fragment, of an anchor with one. */
+  /** JSON Pointers by absolute URI; an anchor's URI has a fragment. */
   readonly #pointers = new Map<string, string>();
 
   constructor(document: JsonRecord) {
@@ -76,7 +76,7 @@ class DocumentUris {
     }
   }
 
-  /** Takes the names of a schema down; answers with the base of what is in it. The first one has a name. */
+  /** Registers the URIs of a schema, and returns the base URI within it. The first schema with a URI keeps it. */
   #name(schema: JsonRecord, { pointer, base }: Place): string {
     const own = resolveUri(schema["$id"], base);
     const inner = own?.uri ?? base;
@@ -86,7 +86,7 @@ class DocumentUris {
     return inner;
   }
 
-  /** `base` is that of what the value stands in. */
+  /** Rewrites the references in a value; `base` is the base URI around it. */
   rewrite(value: unknown, base: string, isNaming: boolean): unknown {
     if (Array.isArray(value)) return value.map((item) => this.rewrite(item, base, false));
     if (!isRecord(value)) return value;
@@ -109,7 +109,7 @@ class DocumentUris {
     return this.rewrite(value, base, isNamingKeyword(name));
   }
 
-  /** A name of a schema goes before a URI.   OAS 3.2.0 §4.26.3 */
+  /** A schema's name takes precedence over a URI.   OAS 3.2.0 §4.26.3 */
   #rewriteMapping(discriminator: JsonRecord, base: string): JsonRecord {
     const schemas = this.#components("schemas");
     const rewrite = (target: unknown): unknown =>
@@ -125,7 +125,7 @@ class DocumentUris {
     };
   }
 
-  /** Security schemes by their names, where a requirement has their URIs.   OAS 3.2.0 §4.30 */
+  /** Replaces the URIs of security schemes in a requirement by their names.   OAS 3.2.0 §4.30 */
   #rewriteRequirement(requirement: JsonRecord, base: string): JsonRecord {
     const schemes = this.#components("securitySchemes");
     const entries = Object.entries(requirement).map(([name, scopes]) => {
@@ -142,7 +142,10 @@ class DocumentUris {
     return recordIn(recordIn(this.#document["components"])[kind]);
   }
 
-  /** `#` and the pointer that a reference leads to; undefined: it is none of the document's, or as it should be. */
+  /**
+   * Returns `#` and the target's pointer; undefined for a reference that leads out of the document
+   * or needs no change.
+   */
   #locate(reference: string, base: string): string | undefined {
     const target = resolveUri(reference, base);
     if (target === undefined || (target.uri === this.base && reference.startsWith("#/"))) {
@@ -156,7 +159,7 @@ class DocumentUris {
     const resource = this.#pointers.get(uri);
     const inner = decodePart(fragment);
     if (resource === undefined || inner === undefined) return undefined;
-    // Many take the pointer from the root of the document, where it should be from the root of its schema.
+    // Checked, because many documents write pointers from the document's root instead of the schema's.
     const isThere = atPointer(resource + inner, this.#document) !== undefined;
     return isThere ? `#${encodeURI(resource)}${fragment}` : undefined;
   }
@@ -170,7 +173,7 @@ interface Place {
 
 interface ResolvedUri {
   readonly uri: string;
-  /** As it is written; "" without one. */
+  /** The fragment as written; "" if there is none. */
   readonly fragment: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A draft of an endpoint's semantic block from what a document says in prose, with a mark behind
- * each value that a person has to judge. HTTP tells nothing about impact, so that is always one of
- * them.   AGTP-API §7.1, §14.1
+ * Drafts an endpoint's semantic block from a document's prose, with a remark for each value that a
+ * person has to review. HTTP says nothing about impact, so that is always one of them.   AGTP-API
+ * §7.1, §14.1
  */
 import type { Catalog } from "../catalog/catalog.ts";
 import {
@@ -24,9 +24,9 @@ interface SemanticSource {
   readonly method: string;
   readonly path: string;
   readonly catalog: Catalog;
-  /** The document's words about its success. */
+  /** The document's description of the success response. */
   readonly answer: string;
-  /** True if another operation takes back what this one makes. */
+  /** True if another operation undoes this one. */
   readonly isUndone: boolean;
 }
 
@@ -35,13 +35,13 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT"
 const SAYS_NOTHING =
   /^(?:ok|okay|success(?:ful)?|successful (?:operation|response|request)|default response|created|accepted|no content|done|response|200|201|202|204|a successful response|the request (?:was|is|has) succe\w+)?\.?$/i;
 
-/** Verbs that summaries begin with and that are no methods. */
+/** Verbs at the beginning of summaries that are not methods. */
 const PROSE_VERBS: ReadonlySet<string> = new Set([
   ...["add", "allow", "delete", "get", "give", "make", "post", "put", "return", "send", "show"],
   ...["upload", "use"],
 ]);
 
-/** One sentence about an operation: its summary, else its description, else its name. */
+/** One sentence about an operation: from its summary, else its description, else its name. */
 export function describeOperation(
   { raw, id, httpMethod, path }: Operation,
   catalog: Catalog,
@@ -57,7 +57,7 @@ export function describeOperation(
   return { text: asSentence(words || `${httpMethod} ${path}`), isTold: false };
 }
 
-/** Drafts the block of an operation under the method and path it has here. */
+/** Drafts the block for an operation with its assigned method and path. */
 export function draftSemantic(source: SemanticSource): SemanticDraft {
   const { operation, method, catalog, answer } = source;
   const { text: intent, isTold } = describeOperation(operation, catalog);
@@ -110,14 +110,14 @@ function draftOutcome({ operation, method, path }: SemanticSource): string {
   return `${subject} stands as ${method} leaves it.`;
 }
 
-/** The first category of the method that is a capability.   AGTP-API §7.1 */
+/** The method's first category that is a capability.   AGTP-API §7.1 */
 function capabilityOf(method: string, catalog: Catalog): Capability {
   const categories = catalog.verbs.get(method)?.categories ?? [];
   const known: readonly string[] = CAPABILITIES;
   return (categories.find((category) => known.includes(category)) ?? "mechanics") as Capability;
 }
 
-/** "Returns a pet" is "Return a pet": intents are in imperative form.   AGTP-API §7.1 */
+/** Puts an intent in imperative form: "Returns a pet" becomes "Return a pet".   AGTP-API §7.1 */
 function imperative(text: string, catalog: Catalog): string {
   const [first = ""] = /^[A-Z][a-z]+s(?= )/.exec(text) ?? [];
   const forms = [first.slice(0, -1), first.slice(0, -2), `${first.slice(0, -3)}y`];

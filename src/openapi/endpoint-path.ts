@@ -1,25 +1,25 @@
 /**
- * The AGTP path of an operation: each parameter a whole segment with a name that a template may
- * have, and no segment the name of a method. What the grammar does not allow is renamed, always in
- * the same way. With it the set of pairs that are taken.   AGTP-API §5.1-5.3
+ * The AGTP path of an operation: each parameter is a whole segment with a valid template name, and
+ * no segment is a method's name. Invalid parts are renamed deterministically. Also the set of pairs
+ * already taken.   AGTP-API §5.1-5.3
  */
 import { addUnder } from "../base/listed.ts";
 import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import { plural, snake } from "./words.ts";
 
-/** A path template, and what had to be done to the document's. */
+/** A path template, with the changes to the document's. */
 export interface EndpointPath {
   readonly path: string;
-  /** The document's parameters and their names here, in order. */
+  /** The document's parameter names with their new names, in order. */
   readonly parameters: readonly (readonly [string, string])[];
-  /** Segments that were the names of methods. */
+  /** Segments that were methods' names. */
   readonly renamed: readonly (readonly [string, string])[];
 }
 
 const LEGAL = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%]/gu;
 
-/** Makes a path template of an OpenAPI path. */
+/** Converts an OpenAPI path to a path template. */
 export function makePath(source: string, method: string, names: MethodNames): EndpointPath {
   const [plain = ""] = source.split(/[?#]/, 1);
   const parameters: (readonly [string, string])[] = [];
@@ -37,7 +37,7 @@ export function makePath(source: string, method: string, names: MethodNames): En
       if (literal === "" || checkTemplate(`/${literal}`, names) === undefined) {
         return literal === "" ? [] : [literal];
       }
-      // The request line says it already.
+      // A segment that repeats the method is dropped, because the request line contains it.
       const other = bare(literal) === bare(method) ? undefined : rename(literal, names);
       renamed.push([piece.text, other ?? ""]);
       return other === undefined ? [] : [other];
@@ -46,7 +46,7 @@ export function makePath(source: string, method: string, names: MethodNames): En
   return { path: `/${segments.join("/")}`, parameters, renamed };
 }
 
-/** Text and parameters that share a segment get segments of their own. */
+/** Splits text and parameters of one segment into separate segments. */
 function splitSegment(segment: string): readonly TemplatePiece[] {
   const pieces = templatePieces(segment);
   if (pieces.length === 1) return pieces;
@@ -59,7 +59,7 @@ function splitSegment(segment: string): readonly TemplatePiece[] {
     .filter((piece) => piece.kind === "parameter" || piece.text !== "");
 }
 
-/** A name of letters, digits and underscores. */
+/** Converts a name to letters, digits and underscores. */
 export function parameterName(name: string): string {
   if (/^[A-Za-z0-9_]+$/.test(name) && name !== "__proto__") return name;
   return (
@@ -67,7 +67,7 @@ export function parameterName(name: string): string {
   );
 }
 
-/** The name itself, or the first number behind it that nothing else has. */
+/** Returns the name, with the lowest number appended that makes it free if it is taken. */
 export function freeName(name: string, taken: Pick<ReadonlySet<string>, "has">): string {
   let free = name;
   for (let number = 2; taken.has(free); number += 1) free = `${name}_${number}`;
@@ -99,13 +99,13 @@ interface Template {
 }
 
 /**
- * Pairs of method and path template, to be asked which of them a request for another one could be
- * taken for. Documents have thousands of operations: paths are compared segment by segment, with
- * those of the same method and length only.   AGTP-API §5.4
+ * A set of pairs of method and path template that finds overlaps with another pair. Documents have
+ * thousands of operations, so a path is only compared, segment by segment, with those of the same
+ * method and length.   AGTP-API §5.4
  */
 export class PairSet {
   readonly #templates = new Map<string, Template[]>();
-  /** The last number that was tried to tell alike paths apart: what was taken stays so. */
+  /** The last number tried for each family of alike paths; lower ones stay taken. */
   readonly tried: Map<string, number> = new Map();
 
   add(method: string, path: string): void {
@@ -113,13 +113,13 @@ export class PairSet {
     addUnder(this.#templates, keyOf(method, template), template);
   }
 
-  /** Tells whether some request could be for this pair or for one of the set, and nothing would tell which. */
+  /** Returns true if a request could match this pair and one of the set, without either being more specific. */
   isAmbiguous(method: string, path: string): boolean {
     const { parameters } = readTemplate(path);
     return this.#overlapping(method, path).some((other) => other.parameters === parameters);
   }
 
-  /** The segments that would not tell a path apart from those of the set, were they at its end. */
+  /** The last segments that would not distinguish a path, extended by one, from those of the set. */
   takenBehind(method: string, path: string): ReadonlySet<string> {
     const { segments, parameters } = readTemplate(path === "/" ? "" : path);
     const longer = this.#templates.get(`${method} ${segments.length + 1}`) ?? [];
@@ -129,7 +129,7 @@ export class PairSet {
     return new Set(alike.map((other) => other.segments.at(-1) ?? ""));
   }
 
-  /** The paths of the set that match some of the paths that this one matches. */
+  /** The paths of the set that share a match with this one. */
   overlapping(method: string, path: string): readonly string[] {
     return this.#overlapping(method, path).map((other) => other.path);
   }

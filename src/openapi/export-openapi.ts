@@ -1,6 +1,7 @@
 /**
- * The endpoints of a server as an OpenAPI 3.1 document, for HTTP clients of its sidecar. The document
- * is derived: it says so, and where the manifest is that it was derived from.   AGTP-API §14.2
+ * Exports a server's endpoints as an OpenAPI 3.1 document for HTTP clients of its sidecar. The
+ * document states that it is derived, and names the manifest that it is derived from.   AGTP-API
+ * §14.2
  */
 import { isRecord, type JsonRecord, textsIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";
@@ -22,28 +23,28 @@ import {
 import { snake, UniqueNames } from "./words.ts";
 
 export interface ExportSource {
-  /** Everything that is served; what belongs to the protocol itself is left out. */
+  /** Every served endpoint; those of the protocol itself are left out of the document. */
   readonly endpoints: readonly ExportedEndpoint[];
   readonly serverId: string;
   readonly operator?: string | undefined;
-  /** The manifest's `document_version`; it changes with what is served. */
+  /** The manifest's `document_version`, which changes with the served endpoints. */
   readonly documentVersion?: string | undefined;
   readonly catalog: Catalog;
-  /** The URI of the server that the manifest is from: `agtp://agents.acme.example`. */
+  /** The URI of the server whose manifest it is: `agtp://agents.acme.example`. */
   readonly manifestUri: string;
-  /** The URL of the sidecar; undefined: the document says nothing of servers. */
+  /** The URL of the sidecar; undefined for a document without servers. */
   readonly baseUrl?: string | undefined;
   readonly aliases: HttpAliases;
-  /** Whose bearer tokens are taken, and for which methods one is needed; undefined: none are. */
+  /** The issuer of bearer tokens, and the methods that require one; undefined if tokens are not accepted. */
   readonly oauth?: TokenPolicy | undefined;
 }
 
 type TokenPolicy = Pick<OauthConfig, "issuer" | "requiredOnMethods">;
 
-/** The name of the scheme. */
+/** The name of the security scheme. */
 const BEARER = "bearer";
 
-/** The document. The same source always makes the same one. */
+/** Builds the document; the same source always yields the same document. */
 export function exportOpenapi(source: ExportSource): JsonRecord {
   const components = new SchemaComponents();
   const paths = exportPaths(source, components);
@@ -71,7 +72,7 @@ function schemeOf({ issuer }: TokenPolicy): JsonRecord {
   return { type: "http", scheme: "bearer", description: `A token of ${issuer}` };
 }
 
-/** The requirement of an operation: a token tells whom it is for, and some methods need to know.   OpenAPI 3.1 §4.8.30 */
+/** The security requirement of an operation: some methods require a token, others accept one.   OpenAPI 3.1 §4.8.30 */
 function securityOf(
   method: string,
   oauth: TokenPolicy | undefined,
@@ -120,7 +121,7 @@ function exportPaths(source: ExportSource, components: SchemaComponents): JsonRe
     const { method, path } = endpoint;
     if (checkReservation(method, path, source.catalog.embedded) !== undefined) continue;
     const form = httpForm(endpoint, source.aliases, source.catalog);
-    // Paths that differ in the names of parameters only are one path in OpenAPI.
+    // In OpenAPI, paths that differ only in parameter names are the same path.
     const shape = templateShape(form.path);
     const spelling = spellings.get(shape) ?? form.path;
     spellings.set(shape, spelling);
@@ -144,12 +145,12 @@ function sortItem(item: Readonly<Record<string, JsonRecord>>): JsonRecord {
 
 interface OperationPlace {
   readonly form: HttpForm;
-  /** The document's path; parameters of the same place may be called otherwise there. */
+  /** The path in the document, where parameters at one position share a name. */
   readonly path: string;
   readonly operationId: string;
 }
 
-/** One endpoint as an operation of an OpenAPI document.   AGTP-API §14.2 */
+/** Exports one endpoint as an OpenAPI operation.   AGTP-API §14.2 */
 function exportOperation(
   endpoint: ExportedEndpoint,
   { form, path, operationId }: OperationPlace,
@@ -216,7 +217,7 @@ function parametersOf(
   ];
 }
 
-/** The input without the fields of the path; undefined when nothing is left of it. */
+/** The input schema without the fields of the path; undefined if none remain. */
 function bodySchema(endpoint: ExportedEndpoint): JsonSchema | undefined {
   const { inputSchema } = endpoint;
   const fields = otherFields(endpoint);

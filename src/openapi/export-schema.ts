@@ -1,7 +1,7 @@
 /**
- * Schemas of endpoints in an OpenAPI document. References in them are to their own root, which in a
- * document is somewhere else: what they lead to becomes a component, shared by all endpoints that
- * have the same definition under the same name.   AGTP-API §14.2
+ * The schemas of endpoints in an OpenAPI document. Their references are relative to their own root,
+ * which moves: each referenced definition becomes a component, shared by endpoints that have the
+ * same definition under the same name.   AGTP-API §14.2
  */
 import { unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, recordIn } from "../base/json-value.ts";
@@ -14,14 +14,14 @@ import { UniqueNames } from "./words.ts";
 export class SchemaComponents {
   readonly #schemas = new Map<string, JsonSchema>();
   readonly #names = new UniqueNames("_");
-  /** Names by what a definition is, with all that it needs. */
+  /** Component names, by the content of a definition and of everything it needs. */
   readonly #known = new Map<string, string>();
 
   get schemas(): Readonly<Record<string, JsonSchema>> {
     return Object.fromEntries(this.#schemas);
   }
 
-  /** Rewrites the schemas inside a root; `name` is for a root that refers to itself. */
+  /** Returns a function that rewrites the schemas inside a root; `name` is for a root that refers to itself. */
   adopt(root: JsonSchema, name: string): (schema: JsonSchema) => JsonSchema {
     const definitions = recordIn(root["$defs"]);
     const components = new Map<string, string>();
@@ -29,7 +29,7 @@ export class SchemaComponents {
     const locate = (reference: string): string => {
       const { key, rest } = splitPointer(reference, root);
       if (key !== undefined) return `#/components/schemas/${components.get(key) ?? key}${rest}`;
-      // Taken before it is rewritten, because it refers to itself.
+      // Named before it is rewritten, because it refers to itself.
       if (self === undefined) {
         self = this.#names.take(name);
         this.#schemas.set(self, {});
@@ -56,7 +56,7 @@ export class SchemaComponents {
 
 type Definitions = Readonly<Record<string, unknown>>;
 
-/** A reference as the definition it leads into and the rest of the way. */
+/** Splits a reference into its definition and the rest of the pointer. */
 function splitPointer(
   reference: string,
   root: JsonSchema,
@@ -75,10 +75,10 @@ function splitPointer(
   };
 }
 
-/** A definition with all definitions that it needs; undefined when it needs its root. */
+/** The content of a definition with all that it needs; undefined if it needs its root. */
 function identityOf(key: string, root: JsonSchema, definitions: Definitions): string | undefined {
   const needed = new Set([key]);
-  // Entries that are added on the way are looked at in their turn.
+  // The loop also visits entries that it adds.
   for (const name of needed) {
     for (const reference of referencesIn(definitions[name])) {
       const { key: next } = splitPointer(reference, root);
@@ -92,10 +92,10 @@ function identityOf(key: string, root: JsonSchema, definitions: Definitions): st
 
 type Locate = (reference: string) => string;
 
-/** Only the root may have these, and what they hold is somewhere else now. */
+/** Keywords that are valid at the root only, or whose content has moved. */
 const ROOT_KEYWORDS: ReadonlySet<string> = new Set(["$schema", "$id", "$defs", "$anchor"]);
 
-/** Puts references where `locate` says, and leaves out what only a root may have. */
+/** Redirects references by `locate`, and removes root-only keywords. */
 export function rewriteSchema(schema: JsonSchema, locate: Locate): JsonSchema {
   return relocateSchema(schema, locate, ROOT_KEYWORDS);
 }

@@ -1,7 +1,7 @@
 /**
- * A document's own words about AGTP, under `x-agtp-…`: an export says it of every endpoint, and
- * an author may say it of an operation. What is there and valid has been judged by somebody, so an
- * import takes it as it is, and says what it does not take.   AGTP-API §14.1, §14.2
+ * A document's `x-agtp-…` members: an export writes them for every endpoint, and authors may add
+ * them to operations. Valid values have been reviewed by someone, so an import adopts them, and
+ * notes those it rejects.   AGTP-API §14.1, §14.2
  */
 import { isRecord, isTexts, type JsonRecord } from "../base/json-value.ts";
 import type { SemanticBlock } from "../endpoint/endpoint.ts";
@@ -21,15 +21,15 @@ export const EXTENSION = {
   deprecated: "x-agtp-deprecated",
 } as const;
 
-/** The extension in which a document says that it was made from endpoints. */
+/** The extension that marks a document as made from endpoints. */
 export const DERIVED_FROM = "x-agtp-derived-from";
 
-/** Tells whether a document is an export: its schemas are those of endpoints already. */
+/** Returns true if a document is an export: its schemas already are those of endpoints. */
 export function isDerived(document: JsonRecord): boolean {
   return isRecord(document[DERIVED_FROM]);
 }
 
-/** The extension's members, as far as they are valid. */
+/** The valid members of an operation's extension. */
 export interface AgtpExtension {
   readonly method?: string;
   readonly path?: string;
@@ -67,7 +67,7 @@ export function readExtension(operation: JsonRecord, notes: Notes): AgtpExtensio
   };
 }
 
-/** A kind of value: its name, and the value itself, undefined where it is of another kind. */
+/** A type of value, with its name for messages and its reader, which returns undefined for another type. */
 interface Kind {
   readonly expected: string;
   readonly read: (value: unknown) => unknown;

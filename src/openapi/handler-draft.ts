@@ -1,4 +1,4 @@
-/** The handler table of an imported endpoint: the external service that an operation is. AGTP-API §12.3 */
+/** The handler table of an imported endpoint, with the operation as its external service. AGTP-API §12.3 */
 import { literalText, literalValue } from "../base/environment.ts";
 import { given, type JsonRecord } from "../base/json-value.ts";
 import { fillTemplate, templatePieces } from "../base/template.ts";
@@ -23,8 +23,8 @@ interface HandlerSource {
 const TIMEOUT_SECONDS = 30;
 
 /**
- * The table, with the keys that have something to say. Where the daemon puts variables in, only the
- * credentials have any: the document's own text is literal.
+ * Builds the table, without keys at their defaults. Only credentials may contain variables, which
+ * the daemon replaces: the document's own text is literal.
  */
 export function makeHandler(source: HandlerSource): JsonRecord {
   const { operation, baseUrl, credentials, parameters, body, output } = source;
@@ -60,8 +60,8 @@ function tableOf(name: string, table: Readonly<Record<string, string>>): JsonRec
 const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?{}]/gu;
 
 /**
- * The template; `fields` stand for the path's parameters, in their order, and `query` is what the program
- * itself adds, which alone may hold variables.
+ * Builds the URL template; `fields` replace the path's parameters in order, and `query` is added by
+ * this program, and may contain variables.
  */
 function upstreamUrl(
   baseUrl: string,
@@ -77,7 +77,7 @@ function upstreamUrl(
     return fields[index - 1] ?? "";
   });
   const filled = renamed.replace(/\{(?!\w+\})|(?<!\{\w+)\}/g, "");
-  // A parameter in a query that is part of the path is none of the operation's.
+  // A placeholder in a query within the path belongs to no parameter of the operation.
   const own = /[{}]/.test(written) ? "" : encode(written);
   const parts = [literalText(own), ...query];
   const search = parts.filter((part) => part !== "").join("&");
@@ -127,15 +127,15 @@ const BY_STATUS: Readonly<Record<string, string>> = {
   "504": "gateway_timeout",
 };
 const MAX_WORDS = 5;
-/** Descriptions of nothing but these say less than the status does. */
+/** Descriptions that consist of these words say less than the status. */
 const EMPTY_WORDS: ReadonlySet<string> = new Set([
   ...["a", "an", "and", "bad", "client", "default", "description", "error", "errors", "http"],
   ...["occurred", "of", "response", "server", "the", "unexpected", "request", "failed", "generic"],
 ]);
 
 /**
- * The errors of an operation, and those that every external service has: a name is made of what the
- * document says about the status, or of the status itself.   AGTP-API §6.4, §12.3
+ * Names the errors of an operation, and those of every external service: after the document's
+ * description of the status, or the status itself.   AGTP-API §6.4, §12.3
  */
 export function nameErrors({ responses }: Operation): NamedErrors {
   const names = new UniqueNames("_", UPSTREAM_ERRORS);
@@ -149,7 +149,7 @@ export function nameErrors({ responses }: Operation): NamedErrors {
   return { errors: [...Object.values(map), ...UPSTREAM_ERRORS], map };
 }
 
-/** "Pet not found" is `pet_not_found`; a sentence is no name. */
+/** "Pet not found" becomes `pet_not_found`; a sentence is not a name. */
 function nameOf(description: unknown): string | undefined {
   if (typeof description !== "string") return undefined;
   const words = wordsOf(description.trim().replace(/[.!]$/, ""));

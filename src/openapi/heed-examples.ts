@@ -1,7 +1,7 @@
 /**
- * The output of an endpoint beside the document's own examples of it: an API that answers as its example
- * does, and not as its schema says, would have each call answered with 500. A format that an example does
- * not keep is left out, and what else it does not fit is for the reviewer.   AGTP-API §6.4, §13.3
+ * Adapts the output of an endpoint to the document's own examples: if an API answers like its
+ * example, and not like its schema, each call would be answered with 500. Formats that an example
+ * violates are removed; other violations are noted for the reviewer.   AGTP-API §6.4, §13.3
  */
 import { quoteValue } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -10,7 +10,7 @@ import { OPERATORS, prepareMeteredCheck } from "../schema/metered-schema.ts";
 import type { SchemaViolation } from "../schema/schema-violation.ts";
 import type { Notes } from "./words.ts";
 
-/** An output that the examples satisfy, as far as formats go. */
+/** Returns an output schema whose formats the examples satisfy. */
 export function heedExamples(
   output: JsonSchema,
   examples: readonly unknown[],

@@ -1,7 +1,8 @@
 /**
- * The HTTP method and path under which the sidecar serves an endpoint: the verb whose alias the
- * method is, or the method's name behind the path, from where the sidecar lifts it. The import reads
- * both back. With it the part of an endpoint that an export shows.   AGTP-API §8.9, §9.2, §14.2
+ * The HTTP method and path under which the sidecar serves an endpoint: the HTTP verb that is an
+ * alias of the method, or the path with the method's name at its end, from where the sidecar lifts
+ * it. The import reverses both. Also the public part of an endpoint, which exports show.   AGTP-API
+ * §8.9, §9.2, §14.2
  */
 
 import { isRecord, recordIn, textsIn } from "../base/json-value.ts";
@@ -12,27 +13,27 @@ import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
 import { readProposedSemantic } from "../endpoint/semantic-block.ts";
 
-/** The HTTP request that asks for an endpoint. */
+/** The HTTP request for an endpoint. */
 export interface HttpForm {
-  /** Lower case, as OpenAPI has it. */
+  /** Lower case, as in OpenAPI. */
   readonly method: "get" | "post" | "put" | "delete" | "patch";
   readonly path: string;
-  /** True if the fields that are not in the path are in a body, not in the query. */
+  /** True if fields outside the path are sent in the body, not in the query. */
   readonly hasBody: boolean;
 }
 
-/** HTTP verb -> method, as `policies.methods.aliases` has them. */
+/** HTTP verb to method, as in `policies.methods.aliases`. */
 export type HttpAliases = ReadonlyMap<string, string>;
 
 const BODY_VERBS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 const SCALARS: ReadonlySet<string> = new Set(["string", "integer", "number", "boolean"]);
-/** Keywords of an input that a list of parameters can say. */
+/** Schema keywords that a list of parameters can express. */
 const PLAIN: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "additionalProperties", "$defs", "$schema", "$id"],
   ...["title", "description"],
 ]);
 
-/** The HTTP request that asks for an endpoint under an alias map. */
+/** The HTTP request for an endpoint, given the alias map. */
 export function httpForm(
   endpoint: ExportedEndpoint,
   aliases: HttpAliases,
@@ -55,13 +56,13 @@ export function httpForm(
   return { method: isGet ? "get" : "post", path: lifted, hasBody: !isGet };
 }
 
-/** The fields that are not in the path. */
+/** The fields outside the path. */
 export function otherFields({ path, inputSchema }: ExportedEndpoint): readonly string[] {
   const taken = templateParameters(path);
   return Object.keys(propertiesOf(inputSchema)).filter((name) => !taken.includes(name));
 }
 
-/** Tells whether a query can carry every field: it has text for each name, once. */
+/** Returns true if a query, one text per name, can carry every field. */
 function fitsQuery(endpoint: ExportedEndpoint): boolean {
   const { inputSchema } = endpoint;
   if (!Object.keys(inputSchema).every((keyword) => PLAIN.has(keyword))) return false;
@@ -72,7 +73,7 @@ function fitsQuery(endpoint: ExportedEndpoint): boolean {
   );
 }
 
-/** The part of a definition that is public. */
+/** The public part of an endpoint definition. */
 export type ExportedEndpoint = Pick<
   EndpointDefinition,
   | "method"
@@ -87,7 +88,7 @@ export type ExportedEndpoint = Pick<
   | "deprecated"
 >;
 
-/** Reads an entry of a manifest's `endpoints`; undefined for what is none. */
+/** Reads an entry of a manifest's `endpoints`; undefined if it is invalid. */
 export function readManifestEndpoint(entry: unknown): ExportedEndpoint | undefined {
   if (!isRecord(entry)) return undefined;
   const { method, path, description, namespace, deprecated } = entry;
@@ -110,32 +111,32 @@ export function readManifestEndpoint(entry: unknown): ExportedEndpoint | undefin
   };
 }
 
-/** The method that a word names, if it names one that may be lifted. */
+/** Returns the method that a word names; undefined if it names none that may be lifted. */
 type MethodOf = (word: string) => string | undefined;
 
 const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 const READING_CATEGORIES: ReadonlySet<string> = new Set(["discovery", "retrieval", "analysis"]);
 const NONE: ReadonlySet<string> = new Set();
 
-/** Tells whether an HTTP method promises to change nothing. */
+/** Returns true if an HTTP method is safe. */
 export function isReading(httpMethod: string): boolean {
   return READING_METHODS.has(httpMethod);
 }
 
-/** Tells whether a method may be what an HTTP method that only reads stands for. */
+/** Returns true if a safe HTTP method may stand for the method. */
 export function canRead({ categories }: Pick<Verb, "categories">): boolean {
   return categories.some((category) => READING_CATEGORIES.has(category));
 }
 
-/** Tells whether a method is nothing else. */
+/** Returns true if a method does nothing but read. */
 export function onlyReads({ categories }: Pick<Verb, "categories">): boolean {
   return categories.every((category) => READING_CATEGORIES.has(category));
 }
 
 /**
- * Reads words as the path grammar compares them: in any case, without "-" and "_". A link that is
- * followed or fetched ahead must not cancel anything, and `DELETE /apps/7/grant` takes a grant away, so
- * the HTTP method has a say.
+ * Creates a reader that compares words like the path grammar: in any case, without "-" and "_". A
+ * link that is followed or prefetched must not cancel anything, and `DELETE /apps/7/grant` takes a
+ * grant away, so the HTTP method is considered, too.
  */
 export function methodReader(
   catalog: Catalog,
@@ -152,9 +153,9 @@ export function methodReader(
 }
 
 /**
- * The method that a last path segment names, or a `:suffix` of it, and the rest of the path: `POST
- * /orders/7/cancel` and `POST /orders/7:cancel` are both `CANCEL /orders/7`. Undefined where it names
- * none.   AGTP-API §5.1, §14.1
+ * Lifts a method out of the last path segment, or a `:suffix` of it; returns it with the rest of
+ * the path: `POST /orders/7/cancel` and `POST /orders/7:cancel` both become `CANCEL /orders/7`.
+ * Undefined if it names no method.   AGTP-API §5.1, §14.1
  */
 export function liftVerb(path: string, methodOf: MethodOf): Pair | undefined {
   const slash = path.lastIndexOf("/");
@@ -163,7 +164,7 @@ export function liftVerb(path: string, methodOf: MethodOf): Pair | undefined {
   const whole = methodOf(last);
   if (whole !== undefined) return { method: whole, path: path.slice(0, slash) || "/" };
   const colon = last.lastIndexOf(":");
-  // ":cancel" alone would leave an empty segment behind.
+  // Lifting a lone ":cancel" would leave an empty segment.
   if (colon < 1) return undefined;
   const method = methodOf(last.slice(colon + 1));
   return method === undefined ? undefined : { method, path: path.slice(0, slash + 1 + colon) };

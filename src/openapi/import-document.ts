@@ -1,7 +1,7 @@
 /**
- * A whole OpenAPI document as a deployment: one endpoint file for each operation, a configuration,
- * the variables it needs and a list of what to judge. Every endpoint is read back before it counts;
- * one that this server could not serve is left out, and said to be.   AGTP-API §14.1
+ * Converts a whole OpenAPI document to a deployment: an endpoint file for each operation, a
+ * configuration, its variables and a list of points to review. Every endpoint file is read back;
+ * one that this server could not serve is left out with a note.   AGTP-API §14.1
  */
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { templateShape } from "../base/template.ts";
@@ -34,7 +34,7 @@ interface LeftOut {
   readonly reason: string;
 }
 
-/** A document as a deployment, before it is written anywhere. */
+/** The deployment made from a document, not yet written to disk. */
 export interface ImportedDocument {
   readonly title: string;
   readonly version: string;
@@ -50,11 +50,11 @@ export interface ImportedDocument {
 
 interface ImportOptions {
   readonly catalog: Catalog;
-  /** The document's. */
+  /** The document's references, if already collected. */
   readonly references?: References;
-  /** Instead of the document's servers. */
+  /** Replaces the document's servers. */
   readonly baseUrl?: string;
-  /** File of the CA that the API's certificate is from, relative to the deployment; the system's otherwise. */
+  /** The CA file for the API's certificate, relative to the deployment. Default: the system's CAs. */
   readonly ca?: string;
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -63,13 +63,13 @@ type ImportResult =
   | { readonly kind: "imported"; readonly imported: ImportedDocument }
   | { readonly kind: "fault"; readonly message: string };
 
-/** As many as an export of 10,000 endpoints has; a hostile document may have more. */
+/** The bound on operations, the size of an export of 10,000 endpoints, against hostile documents. */
 const MAX_OPERATIONS = 10_000;
 const UNSENT = `its HTTP method is none that an external service has: ${UPSTREAM_METHODS.join(", ")}`;
-/** A version that a header can carry. */
+/** A version that fits in a header field. */
 const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;
 
-/** Imports a document that `checkDocument` has nothing against. */
+/** Imports a document that has passed `checkDocument`. */
 export function importDocument(document: JsonRecord, options: ImportOptions): ImportResult {
   const operations = operationsOf(document);
   const unsent = unsentOperations(document);
@@ -141,13 +141,13 @@ function makeContext(
   };
 }
 
-/** `petstore`: what a title says beside that it is one of an OpenAPI document. */
+/** The API's name from its title, without words like OpenAPI: `petstore`. */
 function variablePrefix(title: string): string {
   const name = snake(title.replace(/\b(?:open\s?api|swagger|api|rest|v?\d+(?:\.\d+)*)\b/gi, " "));
   return (name || snake(title) || "api").slice(0, 40);
 }
 
-/** A path without the names of its parameters. */
+/** A path with the names of its parameters removed. */
 function bare(path: string): string {
   return templateShape(path).replace(/\/$/, "");
 }
@@ -185,7 +185,7 @@ function importAll(
   return { endpoints, leftOut };
 }
 
-/** Not before the endpoint was read back: the file is not there yet. */
+/** Set after the endpoint was read back, because the file does not exist yet. */
 function withCa(draft: DraftedEndpoint, ca: string): DraftedEndpoint {
   const { handler, ...others } = draft.table;
   return { ...draft, table: { ...others, handler: { ...(handler as JsonRecord), ca } } };

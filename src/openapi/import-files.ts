@@ -1,4 +1,4 @@
-/** The files of an imported API, and what is reported about them. */
+/** The files of an imported API, and the report of the import. */
 
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
@@ -25,7 +25,7 @@ interface ImportedFile {
 /** The path of the signing key, relative to the deployment. */
 export const SIGNING_KEY = ".agtp/keys/signing.pem";
 
-/** Every file of the deployment. */
+/** Lists every file of the deployment. */
 export function importFiles(
   imported: ImportedDocument,
   warnings: readonly string[],
@@ -35,7 +35,7 @@ export function importFiles(
   const redirects = httpRedirects(imported.endpoints, catalog.catalog, names);
   return [
     { path: "agtp-server.toml", content: configText(imported, redirects) },
-    // The vocabulary that methods were chosen from, so that the next one is the operator's decision.
+    // The catalog that methods were chosen from, so that a later catalog is the operator's decision.
     { path: "catalog/methods.json", content: catalog.text },
     { path: ".env.example", content: envText(imported.variables) },
     { path: "REVIEW.md", content: reviewText(imported, warnings) },
@@ -63,20 +63,20 @@ export function importReport(imported: ImportedDocument, warnings: readonly stri
   };
 }
 
-/** Marked in every draft, since no document can say them. */
+/** Keys that are marked in every draft, because documents cannot answer them. */
 const STANDING_MARKS: ReadonlySet<string> = new Set([
   "endpoint.semantic.impact",
   "endpoint.semantic.outcome",
 ]);
 
-/** Tells whether somebody has to judge more than what always has to be. */
+/** Returns true if there is more to review than the marks that every draft has. */
 export function needsReview({ endpoints, leftOut, notes }: ImportedDocument): boolean {
   const isOpen = ({ key, isUsual }: Review): boolean => !isUsual && !STANDING_MARKS.has(key);
   const isAnyLost = leftOut.length > 0 || notes.length > 0;
   return isAnyLost || endpoints.some(({ reviews }) => reviews.some(isOpen));
 }
 
-/** The list; `warnings` are what the document breaks of its specification. */
+/** The text of the review list; `warnings` are the document's violations of its specification. */
 function reviewText(imported: ImportedDocument, warnings: readonly string[]): string {
   const { title, version, endpoints, leftOut, variables, notes } = imported;
   const open = endpoints.filter(({ reviews }) => reviews.length > 0);
@@ -106,7 +106,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`## ${title}`, "", ...lines.map((line) => `- ${line}`)];
 }
 
-/** An import chose the name; a person judges who gets the secret. */
+/** Lists where each secret is sent: the name was chosen by the import, the recipient needs a person's review. */
 function variableLine({ name, purpose, sentTo }: Variable): string {
   return `[ ] \`${name}\`: ${literal(purpose)}; sent to ${literal(sentTo.join(", "))}`;
 }
@@ -124,12 +124,12 @@ function endpointLines({ file, reviews }: ImportedEndpoint): readonly string[] {
   return ["", `### ${file}`, "", ...lines];
 }
 
-/** Text of a document that Markdown shows as it is. */
+/** Escapes text of a document so that Markdown shows it unchanged. */
 function literal(text: string): string {
   return onOneLine(text).replace(/[\\`*_<>[\]|]/g, "\\$&");
 }
 
-/** The configuration: what differs from the defaults, and nothing else. */
+/** The configuration: only values that differ from the defaults. */
 function configText(imported: ImportedDocument, redirects: readonly HttpRedirect[]): string {
   const { title, version, description, documentation, baseUrls } = imported;
   const apis = baseUrls.map((url, index) => ({
@@ -163,14 +163,14 @@ function configText(imported: ImportedDocument, redirects: readonly HttpRedirect
   return `${parts.join("\n").trimEnd()}\n`;
 }
 
-/** `agents.` and the host's name; an address has none, and its operator may have a better one. */
+/** `agents.` and the host's name; an IP address yields no name, so its operator should choose one. */
 function serverId(baseUrl: string): string {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
   const isName = /^[a-z0-9.-]+$/i.test(host) && isIP(host) === 0;
   return `agents.${isName ? host : "example"}`.slice(0, 253);
 }
 
-/** Variables with words in place of secrets, as shells read them. */
+/** A `.env` file with placeholders for secrets, in shell syntax. */
 function envText(variables: readonly Variable[]): string {
   const lines = variables.flatMap(({ name, purpose, sentTo }) => [
     `# ${onOneLine(`${purpose}; sent to ${sentTo.join(", ")}`)}`,
@@ -192,9 +192,9 @@ interface HttpRedirect {
 }
 
 /**
- * Redirects that let HTTP clients go on as they are: through the sidecar `GET /pets` is `FETCH /pets`,
- * which leads to the endpoint that the operation has become. One is written only where it changes
- * nothing for any other endpoint.   AGTP-API §9.2, §14.3
+ * Redirects that keep HTTP clients working: through the sidecar `GET /pets` is `FETCH /pets`, which
+ * is redirected to the operation's endpoint. A redirect is only written if it affects no other
+ * endpoint.   AGTP-API §9.2, §14.3
  */
 export function httpRedirects(
   endpoints: readonly DraftedEndpoint[],
@@ -204,7 +204,7 @@ export function httpRedirects(
   const wanted = endpoints.flatMap((endpoint) => redirectTo(endpoint, catalog, names) ?? []);
   const served = new PairSet();
   for (const { method, path } of endpoints) served.add(method, path);
-  // A redirect goes before the endpoints: it may only take what is its own.
+  // Redirects are applied before endpoints, so one may only match its own requests.
   const free = wanted.filter(({ from_method: method, from_path: path }) =>
     served.overlapping(method, path).every((other) => isNarrower(path, other)),
   );
@@ -213,14 +213,14 @@ export function httpRedirects(
   return free
     .toSorted((a, b) => parameters(a) - parameters(b))
     .filter(({ from_method: method, from_path: path }) => {
-      // Of two that could both apply with equal right, the first one stands.
+      // Of two equally specific redirects the first is kept.
       const isFirst = !earlier.isAmbiguous(method, path);
       earlier.add(method, path);
       return isFirst;
     });
 }
 
-/** Tells whether a template matches some of the paths that another one matches, and no others. */
+/** Returns true if every path that a template matches is also matched by another, broader one. */
 function isNarrower(path: string, other: string): boolean {
   const theirs = other.split("/");
   const pairs = path.split("/").map((segment, index) => [segment, theirs[index] ?? ""] as const);
@@ -230,7 +230,10 @@ function isNarrower(path: string, other: string): boolean {
   );
 }
 
-/** The pair that the sidecar makes of the operation's own method and path, where that is another one. */
+/**
+ * The redirect from the pair that the sidecar derives from the operation's HTTP request; undefined
+ * if it needs none.
+ */
 function redirectTo(
   { operation, method, path, table }: DraftedEndpoint,
   catalog: Catalog,
@@ -254,13 +257,13 @@ function redirectTo(
   return { from_method: fromMethod, from_path: fromPath, to_method: method, to_path: path };
 }
 
-/** A catalog, and what its file says. */
+/** A catalog, and the text of its file. */
 interface CatalogText {
   readonly catalog: Catalog;
   readonly text: string;
 }
 
-/** The catalog that comes with the product. */
+/** Loads the catalog that ships with the product. */
 export function loadShippedCatalog(): CatalogText {
   const text = readFileSync(shippedCatalogPath(), "utf8");
   const { catalog } = parseCatalog(text, "catalog/methods.json");

@@ -1,7 +1,7 @@
 /**
- * One operation of a document as one endpoint: pair, semantic block, schemas, errors and the
- * external service behind it. The endpoint is a table as an endpoint file has it, with a remark
- * behind every value that somebody has to judge.   AGTP-API §6.2, §12.3, §14.1
+ * Converts one operation of a document to an endpoint: pair, semantic block, schemas, errors and
+ * the external service behind it. The endpoint is a table as in an endpoint file, with a remark
+ * after every value that needs a review.   AGTP-API §6.2, §12.3, §14.1
  */
 import { given, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import { formatProblem, isError } from "../base/problem.ts";
@@ -32,27 +32,27 @@ import {
 import { firstSentence, kebab, Notes, onOneLine } from "./words.ts";
 import { writeToml } from "./write-toml.ts";
 
-/** Shared by the operations of one document. */
+/** The context that the operations of one document share. */
 export interface ImportContext extends PairRules {
   readonly document: JsonRecord;
   readonly input: SchemaReader;
   readonly output: SchemaReader;
   readonly schemes: ReturnType<typeof readSchemes>;
   readonly version: string;
-  /** Tells whether another operation removes what this one makes. */
+  /** Returns true if another operation undoes this one. */
   isUndone(operation: Operation): boolean;
 }
 
-/** Something that a person has to judge. */
+/** A value that a person has to review. */
 export interface Review {
-  /** Dotted key in the endpoint file; "" for the endpoint as a whole. */
+  /** The dotted key in the endpoint file; "" for the endpoint as a whole. */
   readonly key: string;
   readonly message: string;
-  /** A mark that drafts usually have, which says nothing of this document. */
+  /** True for a mark that most drafts have, whatever the document. */
   readonly isUsual?: true;
 }
 
-/** An endpoint as it is written into its file. */
+/** The draft of an endpoint file. */
 export interface DraftedEndpoint {
   readonly operation: Operation;
   readonly method: string;
@@ -63,11 +63,11 @@ export interface DraftedEndpoint {
   readonly reviews: readonly Review[];
   readonly variables: readonly Variable[];
   readonly baseUrl: string;
-  /** Why no external service can ask for the operation, whatever its file says. */
+  /** The reason no external service can call the operation, whatever its file says. */
   readonly fault?: string;
 }
 
-/** Drafts the endpoint of an operation that has its pair. */
+/** Drafts the endpoint of an operation with its assigned pair. */
 export function importOperation(
   operation: Operation,
   pair: AssignedPair,
@@ -118,7 +118,7 @@ export function importOperation(
   };
 }
 
-/** The request to the API and its response, and the ways that both take. */
+/** The mapping of an operation's request and response to an external service. */
 interface Ways {
   readonly fields: FieldSet;
   readonly credentials: Credentials;
@@ -146,14 +146,14 @@ function readWays(
   return { fields, credentials, parameters, body, output };
 }
 
-/** The document's own, else one to read or to write what is of this namespace, or of the API. */
+/** The document's own scopes, else one to read or to write in this namespace, or in the API. */
 function requiredScopes(
   { raw, httpMethod }: Operation,
   told: AgtpExtension,
   namespace: string | undefined,
 ): JsonRecord {
   if (told.scopes !== undefined) return { required_scopes: told.scopes };
-  // An author who judged the endpoint and names no scope means none; scopes that cannot be read are no such word.
+  // No scopes beside a reviewed semantic block means that none are required; unreadable scopes do not.
   if (told.semantic !== undefined && raw[EXTENSION.scopes] === undefined) return {};
   const action = isReading(httpMethod) ? "read" : "write";
   const scopes = [`${namespace ?? "api"}:${action}`, `api:${action}`];
@@ -186,7 +186,7 @@ function assembleInput(fields: FieldSet, reader: SchemaReader, notes: Notes): Js
   const closed = fields.toSchema();
   const schema = assemble(closed, reader, notes, "input");
   if (schema["properties"] !== undefined) return schema;
-  // Even what cannot be described keeps its fields.
+  // A schema that cannot be described still keeps its fields.
   return { ...closed, properties: Object.fromEntries(fields.names.map((name) => [name, {}])) };
 }
 
@@ -201,7 +201,7 @@ function assemble(
   return whole;
 }
 
-/** The document's own word, the first tag, else the first segment of the path that says something. */
+/** The document's own namespace, else the first tag, else the first meaningful segment of the path. */
 function namespaceOf({ tags, path }: Operation, told: AgtpExtension): string | undefined {
   if (told.namespace !== undefined) return told.namespace;
   const segments = path.split("/").filter((segment) => !/^(?:v\d[\w.]*|api|\{.*|)$/i.test(segment));
@@ -219,10 +219,10 @@ function deprecation({ raw }: Operation, told: AgtpExtension, version: string): 
   return raw["deprecated"] === true ? { deprecated: { deprecated_in: version } } : {};
 }
 
-/** In front of everything that a person has to judge; `agtpd doctor` looks for it. */
+/** Precedes everything that a person has to review; `agtpd doctor` looks for it. */
 const REVIEW_MARK = "REVIEW:";
 
-/** The file of an endpoint. */
+/** The text of an endpoint file. */
 export function endpointText(endpoint: DraftedEndpoint, source: string): string {
   const { operation, table, reviews } = endpoint;
   const { httpMethod, path, id } = operation;
@@ -231,7 +231,7 @@ export function endpointText(endpoint: DraftedEndpoint, source: string): string 
   return reviewedText(title, table, reviews);
 }
 
-/** A file of `[endpoint]` with what is to be judged behind its keys, or at its top. */
+/** The text of an `[endpoint]` file, with remarks for the reviewer after their keys, or at the top. */
 export function reviewedText(title: string, table: JsonRecord, reviews: readonly Review[]): string {
   const marked = reviews.map(
     ({ key, message }) => [key, `${REVIEW_MARK} ${onOneLine(message)}`] as const,
@@ -247,12 +247,12 @@ export function reviewedText(title: string, table: JsonRecord, reviews: readonly
   return `${header.join("\n")}\n\n${writeToml({ endpoint: table }, remarks)}`;
 }
 
-/** A file of more is refused at load. */
+/** A larger file is refused at load. */
 const MAX_BYTES = 1_048_576;
 
 /**
- * Reads the file as the daemon will, before anything is written: why it would not be served; undefined:
- * it would.   AGTP-API §13.2
+ * Reads the file back as the daemon will, before anything is written; returns the reason it would
+ * not be served, or undefined.   AGTP-API §13.2
  */
 export function findEndpointFault(
   text: string,

@@ -1,7 +1,7 @@
 /**
- * The body of an operation as fields of an endpoint's input: the members of an object one by one,
- * anything else as the one field that is the whole body. Says how the body is written upstream.
- * AGTP-API §6.4, §12.3
+ * Maps the body of an operation to fields of an endpoint's input: the members of an object one by
+ * one, any other body as a single field. Also determines how the body is encoded upstream. AGTP-API
+ * §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord, memberOf, quoteValue, recordIn } from "../base/json-value.ts";
@@ -19,14 +19,14 @@ import type { Notes } from "./words.ts";
 
 /** The media type and encoding of the body. */
 export interface BodyTarget {
-  /** Undefined: JSON, as the HTTP method has it anyway. */
+  /** Undefined for JSON, the default of the HTTP method. */
   readonly format?: BodyFormat;
   readonly field?: string;
   readonly contentType?: string;
-  /** Names here to names there, where they differ. */
+  /** Input names to upstream names, where they differ. */
   readonly transform: Readonly<Record<string, string>>;
   readonly styles: Readonly<Record<string, ValueStyle>>;
-  /** Why the operation cannot be asked for. */
+  /** The reason the operation cannot be called. */
   readonly fault?: string;
 }
 
@@ -40,7 +40,7 @@ const NO_BODY: BodyTarget = { transform: {}, styles: {} };
 const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
 const OCTETS = "application/octet-stream";
 
-/** Where a file has to be of one of certain media types, its value says of which. */
+/** The schema of a file; with several allowed media types, its value names one. */
 function fileOf(types: readonly string[]): JsonSchema {
   const isAny = types.every((type) => type === OCTETS) || types.some((type) => type.includes("*"));
   return {
@@ -55,7 +55,7 @@ function fileOf(types: readonly string[]): JsonSchema {
   };
 }
 
-/** Adds the fields of a body. */
+/** Adds the fields of a body to the input. */
 export function addBody(operation: Operation, context: BodyContext): BodyTarget {
   const { requestBody, httpMethod } = operation;
   if (requestBody === undefined) {
@@ -90,7 +90,7 @@ export function addBody(operation: Operation, context: BodyContext): BodyTarget 
   }
 }
 
-/** Of the other kinds of content, those that hold something else are not taken. */
+/** Notes other kinds of content that the input does not cover. */
 function noteOthers(
   others: readonly Content[],
   schema: JsonSchema,
@@ -104,7 +104,7 @@ function noteOthers(
   }
 }
 
-/** Tells whether a body is an object that can have no members. */
+/** Returns true for an object that can have no members. */
 function isEmpty(schema: JsonSchema, { kind }: Content): boolean {
   const { type, properties, additionalProperties } = schema;
   const isBare = type === "object" && Object.keys(recordIn(properties)).length === 0;
@@ -126,7 +126,7 @@ function addJson(part: BodyPart, httpMethod: UpstreamMethod, context: BodyContex
   const isUsual = mediaType === "application/json" || mediaType.includes("*");
   return {
     ...addMembers(part, context),
-    // Without its format written, DELETE would have its fields in the query.
+    // Why explicit: without a format, DELETE would send its fields in the query.
     ...(httpMethod === "DELETE" ? { format: "json" as const } : {}),
     ...(isUsual ? {} : { contentType: mediaType }),
   };
@@ -136,7 +136,7 @@ function addMultipart(part: BodyPart, context: BodyContext): BodyTarget {
   const { mediaType, raw } = part.content;
   const isList = expandSent(part.schema, context.reader)["type"] === "array";
   if (isList || raw["itemSchema"] !== undefined) {
-    // Parts without names are a list, which only multipart/mixed and its like can be.   OAS 3.2.0 §4.14.5.2
+    // Parts without names form a list, which only multipart/mixed and similar types allow.   OAS 3.2.0 §4.14.5.2
     const unsent = `its body is ${quoteValue(mediaType)} of parts without names, which cannot be sent`;
     if (part.isRequired) return { ...NO_BODY, fault: unsent };
     context.notes.add(`${unsent}, left out`);
@@ -148,7 +148,7 @@ function addMultipart(part: BodyPart, context: BodyContext): BodyTarget {
   return { ...addMembers(withFiles(part, context), context), format: "multipart" };
 }
 
-/** The members of an object, or one field for what is none. */
+/** Adds the members of an object, or one field for any other body. */
 function addMembers(part: BodyPart, { reader, fields, notes }: BodyContext): BodyTarget {
   const { shape, schema, isRequired, content } = part;
   if (shape === undefined) {
@@ -166,7 +166,7 @@ function addMembers(part: BodyPart, { reader, fields, notes }: BodyContext): Bod
   }
   const anything = undescribed.map((name): [string, unknown] => [name, {}]);
   for (const [name, value] of [...Object.entries(shape.properties), ...anything]) {
-    // A name of spaces is one that no table can have.
+    // A blank name is not a valid table key.
     if (name.trim() === "") continue;
     const own = { schema: recordIn(value), isRequired: shape.required.includes(name) };
     const field = fields.add(name, "body", own);
@@ -182,27 +182,27 @@ function addMembers(part: BodyPart, { reader, fields, notes }: BodyContext): Bod
   return { transform, styles };
 }
 
-/** A discriminator without branches is one of schemas that consist of this one, which nothing leads to. */
+/** Notes a discriminator without branches: the schemas that extend this one are not reachable from it. */
 function noteHeirs({ raw }: Content, { reader, notes }: Pick<BodyContext, "reader" | "notes">) {
   const { discriminator, oneOf, anyOf } = recordAt(raw["schema"], reader.document);
   if (discriminator === undefined || oneOf !== undefined || anyOf !== undefined) return;
   notes.add("members of the schemas that its discriminator tells apart are refused in the body");
 }
 
-/** An object is JSON in a form, unless its style says otherwise. */
+/** In a form an object is encoded as JSON, unless its style says otherwise. */
 function memberStyle(own: JsonRecord, member: JsonSchema): ValueStyle | undefined {
   const hasStyle = own["style"] !== undefined || own["explode"] !== undefined;
   return styleOf(own) ?? (hasStyle && member["type"] === "object" ? "explode" : undefined);
 }
 
-/** The media types that an encoding names, without their parameters. */
+/** The media types of an encoding, without parameters. */
 function mediaTypesOf({ contentType }: JsonRecord): readonly string[] {
   if (typeof contentType !== "string") return [];
   const names = contentType.split(",").map((one) => one.replace(/;.*/, "").trim().toLowerCase());
   return [...new Set(names)].filter((name) => name.includes("/"));
 }
 
-/** Members that are files travel as base64, with a name and a type. */
+/** Encodes file members as base64 with a name and a type. */
 function withFiles(part: BodyPart, { reader, notes }: BodyContext): BodyPart {
   if (part.shape === undefined) return part;
   const encoding = recordIn(part.content.raw["encoding"]);

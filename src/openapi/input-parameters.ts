@@ -1,6 +1,7 @@
 /**
- * The parameters of an operation as fields of an endpoint's input, and where each goes upstream: the
- * URL, the query or a header. What no external service can send is noted.   AGTP-API §5.3, §12.3
+ * Maps the parameters of an operation to fields of an endpoint's input, with their places upstream:
+ * the URL, the query or a header. Parameters that no external service can send are
+ * noted.   AGTP-API §5.3, §12.3
  */
 import { given, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
 import { checkHeader, type ValueStyle } from "../endpoint/upstream-format.ts";
@@ -12,12 +13,12 @@ import { contentsOf } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { firstSentence, type Notes, snake } from "./words.ts";
 
-/** The fields that parameters go to: names here to names there. */
+/** The targets of parameters, as input names to upstream names. */
 export interface ParameterTargets {
-  /** The text of each path parameter in the URL, in the order of the path: its prefix and `{field}`. */
+  /** The replacement of each path parameter in the URL, in path order: its prefix and `{field}`. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
-  /** Fields whose text is the query itself, without a name. */
+  /** Fields whose text is the whole query, without a name. */
   readonly queryFields: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly styles: Readonly<Record<string, ValueStyle>>;
@@ -27,17 +28,17 @@ interface ParameterContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;
   readonly notes: Notes;
-  /** The document's path parameters and their names here. */
+  /** The document's path parameters and their names in the endpoint. */
   readonly pathParameters: readonly (readonly [string, string])[];
-  /** Headers, lower case, and query parameters that credentials take. */
+  /** Headers, lower case, and query parameters that credentials occupy. */
   readonly fixedHeaders: ReadonlySet<string>;
   readonly fixedQuery: ReadonlySet<string>;
 }
 
-/** OpenAPI has other places for what these say. */
+/** OpenAPI describes these headers elsewhere. */
 const IGNORED_HEADERS: ReadonlySet<string> = new Set(["accept", "content-type", "authorization"]);
 
-/** Adds the fields of all parameters. */
+/** Adds the fields of every parameter to the input. */
 export function addParameters(operation: Operation, context: ParameterContext): ParameterTargets {
   const targets: MutableTargets = { path: [], query: {}, queryFields: [], headers: {}, styles: {} };
   const declared = new Map(
@@ -86,7 +87,7 @@ function addParameter(
   }
 }
 
-/** Text of a path can become a scalar and nothing else. */
+/** Makes a schema fit a path segment, whose text can only become a scalar. */
 function pathSchema(
   parameter: Parameter | undefined,
   context: ParameterContext,
@@ -138,7 +139,7 @@ function addQuery(parameter: Parameter, context: ParameterContext, targets: Muta
   if (style !== undefined) targets.styles[field] = style;
 }
 
-/** The style of a parameter whose value is a document of JSON. */
+/** The style of a parameter whose value is JSON. */
 function contentStyle(
   { content }: JsonRecord,
   root: JsonSchema,
@@ -152,11 +153,11 @@ function contentStyle(
 interface ExplodedObject {
   readonly shape: ObjectShape;
   readonly isRequired: boolean;
-  /** Encoding objects by member. */
+  /** The encoding objects, by member. */
   readonly encoding: JsonRecord;
 }
 
-/** Each member of an exploded object is a parameter of its own. */
+/** Adds each member of an exploded object as a parameter of its own. */
 function addMembers(
   { shape, isRequired, encoding }: ExplodedObject,
   context: ParameterContext,
@@ -174,8 +175,8 @@ function addMembers(
 }
 
 /**
- * The whole query as one parameter: of a form each member is a parameter of its own, anything else is text behind the "?".
- * OAS 3.2.0 §4.12.1
+ * Adds a parameter that is the whole query: of a form each member becomes a parameter, anything
+ * else is text after the "?". OAS 3.2.0 §4.12.1
  */
 function addQuerystring(
   parameter: Parameter,
@@ -211,7 +212,7 @@ function addQuerystring(
   );
 }
 
-/** The word of a handler table for OpenAPI's style; undefined: a list repeats its name. */
+/** The handler table's name of an OpenAPI style; undefined for a list that repeats its name. */
 export function styleOf({
   style,
   explode,
@@ -265,12 +266,12 @@ interface Field {
   readonly isRequired: boolean;
 }
 
-/** Fields by name, in the order in which they came. */
+/** Input fields by name, in order of insertion. */
 export class FieldSet {
   readonly #fields = new Map<string, Field>();
   #rules: JsonSchema = {};
 
-  /** Adds a field; answers with its name, which has the place in front where it was taken. */
+  /** Adds a field; returns its name, prefixed with the place if the wanted one is taken. */
   add(wanted: string, place: string, field: Omit<Field, "name">): string {
     const taken = this.#fields;
     const name = taken.has(wanted) ? freeName(`${place}_${wanted}`, taken) : wanted;
@@ -278,7 +279,7 @@ export class FieldSet {
     return name;
   }
 
-  /** Keywords about which fields go together. */
+  /** Sets keywords about which fields belong together. */
   setRules(rules: JsonSchema): void {
     this.#rules = rules;
   }
@@ -287,7 +288,7 @@ export class FieldSet {
     return [...this.#fields.keys()];
   }
 
-  /** The closed object that they make. */
+  /** The closed object schema of the fields. */
   toSchema(): JsonSchema {
     const fields = [...this.#fields.values()];
     const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);

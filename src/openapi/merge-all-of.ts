@@ -1,7 +1,6 @@
 /**
- * `allOf` of plain objects as one object: what the author of a document means by inheritance, in
- * the form that an agent can read and that an input, which is closed, needs. Anything else stays
- * `allOf`.
+ * Merges `allOf` of plain objects into one object: authors use it for inheritance, and agents, and
+ * inputs, which are closed, need the merged form. Any other `allOf` stays.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, listIn, recordIn, textsIn } from "../base/json-value.ts";
@@ -13,11 +12,11 @@ const PLAIN: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "additionalProperties"],
 ]);
 
-/** A schema with its `allOf` merged where that can be done, and as it is where it cannot. */
+/** Merges a schema's `allOf` if possible, else returns the schema unchanged. */
 export function mergeAllOf(schema: JsonSchema): JsonSchema {
   const { allOf, ...rest } = schema;
   if (!Array.isArray(allOf) || allOf.includes(false)) return schema;
-  // `{}` and `true` say nothing.
+  // `{}` and `true` restrict nothing.
   const branches = allOf.filter(isRecord).filter((branch) => Object.keys(branch).length > 0);
   const [only] = branches;
   if (only === undefined) return rest;
@@ -26,7 +25,7 @@ export function mergeAllOf(schema: JsonSchema): JsonSchema {
   return parts.every(isPlainObject) ? mergeObjects(parts) : { ...rest, allOf: branches };
 }
 
-/** Tells whether a schema is an object of properties and nothing more. */
+/** Returns true for an object schema with properties and no further restrictions. */
 export function isPlainObject(schema: unknown): schema is JsonSchema {
   if (!isRecord(schema)) return false;
   const { type, additionalProperties } = schema;
@@ -51,7 +50,7 @@ function mergeObjects(parts: readonly JsonSchema[]): JsonSchema {
     Object.entries(part).filter(([keyword]) => isAnnotation(keyword)),
   );
   if (parts.every(isWords)) return Object.fromEntries(annotations);
-  // A part that closes itself would close out its siblings, which nobody means.
+  // A closed part would exclude its siblings' members, which authors do not intend.
   const isClosed = parts
     .filter((part) => part["properties"] !== undefined)
     .every((part) => part["additionalProperties"] === false);
@@ -68,7 +67,7 @@ function isWords(schema: JsonSchema): boolean {
   return Object.keys(schema).every(isAnnotation);
 }
 
-/** A property that two parts declare has to satisfy both; one that only adds words adds words. */
+/** A property declared by two parts has to satisfy both; one with annotations only adds those. */
 function both(first: unknown, second: unknown): unknown {
   if (first === undefined || isDeepStrictEqual(first, second)) return second;
   if (!isRecord(first) || !isRecord(second)) return { allOf: [first, second] };
@@ -81,16 +80,16 @@ function both(first: unknown, second: unknown): unknown {
   return isCompatible ? { ...first, ...second } : { allOf: [first, second] };
 }
 
-/** Keywords that mean the same whatever stands beside them. */
+/** Keywords whose meaning is independent of their siblings. */
 const INDEPENDENT: ReadonlySet<string> = new Set([
   ...["const", "enum", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"],
   ...["exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
 ]);
 
-/** Schemas that are made of schemas that are made of others twice over have an end here. */
+/** The bound on expansions of schemas that repeatedly contain others twice. */
 const MAX_EXPANSIONS = 1000;
 
-/** Resolves references at the root, which then says by itself what it is; those below stay. */
+/** Resolves references at the root of a schema, but not below it. */
 export function expandRoot(schema: JsonSchema, reader: SchemaReader): JsonSchema {
   return expand(schema, reader, { left: MAX_EXPANSIONS });
 }
@@ -111,7 +110,7 @@ function expand(schema: JsonSchema, reader: SchemaReader, budget: { left: number
   return mergeAllOf({ ...rest, allOf: branches });
 }
 
-/** The root of what goes into a URL, a header or a form, none of which can carry null: the rest of its schema. */
+/** Expands the root of a value for a URL, a header or a form, and removes null, which none of these can carry. */
 export function expandSent(schema: JsonSchema, reader: SchemaReader): JsonSchema {
   const root = withoutNullType(expandRoot(schema, reader));
   const word = root["anyOf"] === undefined ? "oneOf" : "anyOf";
@@ -121,15 +120,15 @@ export function expandSent(schema: JsonSchema, reader: SchemaReader): JsonSchema
   return withoutNullType(expandRoot({ ...rest, allOf: [only] }, reader));
 }
 
-/** An object of named members, as an input or a form needs it. */
+/** An object schema as inputs and forms need it: its named members. */
 export interface ObjectShape {
   readonly properties: Readonly<Record<string, unknown>>;
   readonly required: readonly string[];
-  /** Members that are required, and not among the properties. */
+  /** Required members that are not among the properties. */
   readonly undescribed: readonly string[];
-  /** Members beyond the named ones are welcome. */
+  /** True if further members are allowed explicitly. */
   readonly isOpen: boolean;
-  /** Keywords about which members go together; they hold under the members' own names only. */
+  /** Keywords about which members belong together; they are only valid under the members' original names. */
   readonly rules: JsonSchema;
 }
 
@@ -139,8 +138,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The shape of an expanded schema; undefined when it is more, or less, than named members. With
- * `keepsAll`, whatever else it says is among its rules.
+ * The shape of an expanded schema; undefined unless it is an object of named members. With
+ * `keepsAll`, other keywords become rules.
  */
 export function objectShape(schema: JsonSchema, keepsAll = false): ObjectShape | undefined {
   const { type, properties, required, additionalProperties } = schema;
@@ -161,7 +160,7 @@ export function objectShape(schema: JsonSchema, keepsAll = false): ObjectShape |
   };
 }
 
-/** Tells whether a keyword only says which members must be there together. */
+/** Returns true if a keyword only restricts which members occur together. */
 function isRequirement(keyword: string, value: unknown): boolean {
   if (keyword === "dependentRequired") return true;
   if (keyword !== "anyOf" && keyword !== "oneOf") return false;

@@ -1,6 +1,6 @@
 /**
- * The operations of a document, one by one, with what they inherit from their path: parameters,
- * servers, security. The order is the document's, and so is that of everything made from them.
+ * The operations of a document, with what each inherits from its path: parameters, servers,
+ * security. They are in document order, and so is everything derived from them.
  */
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
@@ -12,38 +12,38 @@ export interface Parameter {
   readonly name: string;
   readonly place: (typeof PARAMETER_PLACES)[number];
   readonly isRequired: boolean;
-  /** The whole object. */
+  /** The whole parameter object. */
   readonly raw: JsonRecord;
 }
 
-/** One operation, with what it inherits. */
+/** One operation, with inherited members. */
 export interface Operation {
-  /** As the document has it. */
+  /** The path in the document. */
   readonly path: string;
   readonly httpMethod: UpstreamMethod;
   /** Undefined where the document has none. */
   readonly id: string | undefined;
   readonly raw: JsonRecord;
-  /** The parts that an endpoint is made of, with their references. */
+  /** The parts that an endpoint is made from, with their references. */
   readonly needed: readonly unknown[];
   readonly parameters: readonly Parameter[];
-  /** Undefined: without a body. */
+  /** Undefined if there is no body. */
   readonly requestBody: JsonRecord | undefined;
   /** By status, ranges and "default" included. */
   readonly responses: ReadonlyMap<string, JsonRecord>;
-  /** Those that are successes; without any in the document, "default" is one. */
+  /** The success responses; if the document has none, "default" counts as one. */
   readonly successes: readonly JsonRecord[];
-  /** Server objects, the nearest ones. */
+  /** The server objects that apply, the nearest level's. */
   readonly servers: readonly unknown[];
-  /** Security requirements, the nearest ones. */
+  /** The security requirements that apply, the nearest level's. */
   readonly security: readonly unknown[];
   readonly tags: readonly string[];
 }
 
-/** Fields of a path item with an operation each, for methods that no external service has.   AGTP-API §12.3 */
+/** Operations of a path item with HTTP methods that external services cannot use.   AGTP-API §12.3 */
 const UNSENT_METHODS: readonly string[] = ["TRACE", "QUERY"];
 
-/** Every operation of a document that an external service can ask for. */
+/** Lists the operations that an external service can call. */
 export function operationsOf(document: JsonRecord): readonly Operation[] {
   const otherTags = namesOfOtherTags(document);
   return findOperations(document).flatMap((found) => {
@@ -52,7 +52,7 @@ export function operationsOf(document: JsonRecord): readonly Operation[] {
   });
 }
 
-/** The others, as `QUERY /pets`: their HTTP methods are none that an external service has.   AGTP-API §12.3 */
+/** Lists the others, as `QUERY /pets`: external services do not have their HTTP methods.   AGTP-API §12.3 */
 export function unsentOperations(document: JsonRecord): readonly string[] {
   return findOperations(document)
     .filter(({ method }) => !isUpstreamMethod(method))
@@ -66,7 +66,7 @@ function isUpstreamMethod(method: string): method is UpstreamMethod {
 interface Found {
   readonly path: string;
   readonly item: JsonRecord;
-  /** As it is sent: methods differ in case.   RFC 9110 §9.1 */
+  /** The method as sent, since methods are case-sensitive.   RFC 9110 §9.1 */
   readonly method: string;
   readonly raw: JsonRecord;
 }
@@ -129,7 +129,7 @@ function successesOf(responses: readonly (readonly [string, unknown])[]): readon
   return (sorted.length > 0 ? sorted : usual).map(([, response]) => response);
 }
 
-/** Kinds of tags that say who may see an operation, or how it looks, and not what it is about. */
+/** Kinds of tags for audience or appearance rather than subject. */
 const OTHER_KINDS: readonly unknown[] = ["audience", "badge"];
 
 /** OAS 3.2.0 §4.22 */
@@ -138,7 +138,7 @@ function namesOfOtherTags({ tags }: JsonRecord): ReadonlySet<unknown> {
   return new Set(declared.filter(({ kind }) => OTHER_KINDS.includes(kind)).map(({ name }) => name));
 }
 
-/** Reads parameters; an operation's replaces its path's of the same name and place. */
+/** Reads parameters; an operation's replaces its path's with the same name and location. */
 function readParameters(
   document: JsonRecord,
   inherited: unknown,

@@ -1,6 +1,6 @@
 /**
- * An operation's answer: the schema of its successes, and how their bodies are read. Statuses
- * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
+ * The output of an operation: the schema of its success responses, and the format of their bodies.
+ * Several success statuses become alternatives of one output.   AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
@@ -11,20 +11,20 @@ import { recordAt } from "./references.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import type { Notes } from "./words.ts";
 
-/** The output of an endpoint, with references into the document. */
+/** The output schema of an endpoint, with references into the document. */
 export interface Output {
   readonly schema: JsonSchema;
   readonly format: ResponseFormat;
-  /** The media type to ask for, where JSON is asked for by another name. */
+  /** The media type to request, if JSON has another name. */
   readonly accept?: string;
-  /** The document's words about the first success. */
+  /** The document's description of the first success. */
   readonly description: string;
-  /** The document's own answers, where they are JSON. */
+  /** The document's own example answers, if they are JSON. */
   readonly examples: readonly unknown[];
 }
 
 const EMPTY: JsonSchema = { type: "object", maxProperties: 0 };
-/** An answer of no octets is an empty object, whatever its format. */
+/** An answer without octets becomes an empty object, whatever its format. */
 const TEXT: JsonSchema = {
   type: "object",
   properties: { text: { type: "string" }, media_type: { type: "string" } },
@@ -37,7 +37,7 @@ const BYTES: JsonSchema = {
   },
 };
 
-/** The output of an operation. */
+/** Reads the output of an operation. */
 export function readOutput(operation: Operation, reader: SchemaReader, notes: Notes): Output {
   const { successes } = operation;
   if (
@@ -84,7 +84,7 @@ export function readOutput(operation: Operation, reader: SchemaReader, notes: No
   };
 }
 
-/** Of the other kinds of content of a success, those that hold something else are not read. */
+/** Notes other kinds of content of a success that are not read. */
 function noteOthers(offered: readonly (readonly Content[])[], reader: SchemaReader, notes: Notes) {
   for (const [first, ...others] of offered) {
     const schema = reader.read(first?.raw["schema"]);
@@ -97,7 +97,7 @@ function noteOthers(offered: readonly (readonly Content[])[], reader: SchemaRead
 
 const MAX_EXAMPLES = 8;
 
-/** Those of a body: null stands for none in many a document. */
+/** The examples of a body; many documents use null for none. */
 function examplesOf(content: Content | undefined, document: JsonRecord): readonly unknown[] {
   if (content?.kind !== "json") return [];
   const { example, examples } = content.raw;
@@ -140,8 +140,8 @@ function schemaOf(
 }
 
 /**
- * A document describes the list that a sequence is by its items, or as a whole. A schema of anything else is, before
- * 3.2, of an item or of the text, and nobody knows which.   OAS 3.2.0 §4.14.2.1
+ * The list schemas of a sequence, given for its items or for the whole. Before 3.2 any other schema
+ * may be meant for an item or for the text, which is ambiguous.   OAS 3.2.0 §4.14.2.1
  */
 function listSchemasOf({ schema, itemSchema }: JsonRecord): readonly JsonRecord[] {
   const isOfList = isRecord(schema) && schema["type"] === "array";
@@ -151,7 +151,7 @@ function listSchemasOf({ schema, itemSchema }: JsonRecord): readonly JsonRecord[
   ];
 }
 
-/** One schema for all of them; what answers nothing answers an empty object here. */
+/** One schema for several; a response without a body becomes an empty object. */
 function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const different = schemas.filter(
     (schema, index) => schemas.findIndex((other) => isDeepStrictEqual(schema, other)) === index,
@@ -173,7 +173,7 @@ export interface Content {
 
 const ORDER: readonly ContentKind[] = ["json", "form", "multipart", "text", "binary"];
 
-/** The entries of a `content` map, those that say most of their values first. */
+/** The entries of a `content` map, the most descriptive formats first. */
 export function contentsOf(content: unknown, document: JsonRecord): readonly Content[] {
   if (!isRecord(content)) return [];
   return Object.entries(content)
@@ -181,14 +181,14 @@ export function contentsOf(content: unknown, document: JsonRecord): readonly Con
       const mediaType = (name.split(";", 1)[0] ?? "").trim().toLowerCase() || "*/*";
       const raw = recordAt(value, document);
       const { format } = recordAt(raw["schema"], document);
-      // Of any type are files as well, which their schema tells from JSON.
+      // Binary content of any type is a file, unlike JSON of any type.
       const isFile = mediaType.includes("*") && format === "binary";
       return { mediaType, kind: isFile ? "binary" : kindOf(mediaType), raw };
     })
     .toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
 }
 
-/** Tells whether content is items without anything around them, as JSON lines and events are.   OAS 3.2.0 §4.14.2.1 */
+/** Returns true for content that is a sequence of items, such as JSON lines and events.   OAS 3.2.0 §4.14.2.1 */
 function isSequential(mediaType: string): boolean {
   return (
     mediaType === EVENTS ||

@@ -1,7 +1,7 @@
 /**
- * Reads the text of an OpenAPI document: JSON or YAML, of bounded size and depth, as plain JSON
- * values. What aliases share is written out, and there is an end to how much. Faults are words. With
- * it the check whether a document can be imported.
+ * Reads an OpenAPI document, JSON or YAML, of bounded size and depth, into plain JSON values.
+ * Aliases are expanded within a bound. Faults are returned in words. Also checks whether a document
+ * can be imported.
  */
 import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
@@ -12,14 +12,14 @@ type ReadDocument =
   | { readonly kind: "document"; readonly document: JsonRecord }
   | { readonly kind: "fault"; readonly message: string };
 
-/** Deeper documents would exhaust the stack of whoever walks them; real ones have 40 levels. */
+/** A deeper document would overflow the stack of later walks; real ones have up to 40 levels. */
 const MAX_DEPTH = 200;
 const TOO_DEEP = `is nested deeper than ${MAX_DEPTH} levels`;
-/** The largest documents in public use have about two million values. */
+/** The bound on values; the largest public documents have about two million. */
 const MAX_VALUES = 8_000_000;
 const MAX_ALIASES = 1000;
 
-/** Reads a text; what is JSON is read as JSON, which is many times faster. */
+/** Reads a text; JSON is tried first, because its parser is many times faster. */
 export async function readDocument(text: string): Promise<ReadDocument> {
   const parsed = /^\s*\{/.test(text) ? parseJson(text) : await parseYaml(text);
   if (parsed.fault !== undefined) return fault(parsed.fault);
@@ -28,7 +28,7 @@ export async function readDocument(text: string): Promise<ReadDocument> {
     if (!isRecord(copy)) {
       return fault("is no OpenAPI document: expected an object with the member openapi");
     }
-    // In 3.0 neither a document nor a schema has a URI.
+    // In 3.0 neither documents nor schemas declare URIs.
     const document = hasOldSchemas(copy) ? copy : localizeReferences(copy);
     return { kind: "document", document };
   } catch (error) {
@@ -62,12 +62,12 @@ async function parseYaml(text: string): Promise<Parsed> {
     if (error !== undefined) return { fault: yamlFault(error) };
     return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) };
   } catch (error) {
-    // An alias to nothing, or aliases of aliases without end.
+    // For instance an alias without an anchor, or too many nested aliases.
     return { fault: yamlFault(error) };
   }
 }
 
-/** A document that is nested without end takes the parser minutes, and its lexer a moment. */
+/** Checks nesting with the lexer, in a moment: the parser takes minutes for a document nested without end. */
 function opensTooMuch(lexemes: Iterable<string>): boolean {
   let brackets = 0;
   let indicators = 0;
@@ -95,19 +95,20 @@ function copyPlain(value: unknown, budget: { left: number }, depth: number): unk
   if (depth > MAX_DEPTH) throw new ExcessError(TOO_DEEP);
   if (Array.isArray(value)) return value.map((item) => copyPlain(item, budget, depth + 1));
   if (typeof value === "object" && value !== null) {
-    // fromEntries defines members, so that one named __proto__ stays a member.
+    // Why fromEntries: it defines members, so one named __proto__ stays an ordinary member.
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => [name, copyPlain(member, budget, depth + 1)]),
     );
   }
-  // `.inf`, `.nan` and what YAML tags may make have no place in JSON.
+  // JSON has no `.inf`, no `.nan` and no values of YAML tags.
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   return typeof value === "string" || typeof value === "boolean" ? value : null;
 }
 
 /**
- * Decides whether a document is one that can be imported: OpenAPI 3.0, 3.1 or 3.2, with operations. Another
- * version, and a reference out of the document, are refused in words: nothing that a document names is ever opened.
+ * Checks that a document can be imported: OpenAPI 3.0, 3.1 or 3.2, with operations. Other versions,
+ * and references out of the document, are refused in words: nothing that a document names is ever
+ * opened.
  */
 export function checkDocument(
   document: JsonRecord,
@@ -135,12 +136,12 @@ function versionFault({ openapi, swagger }: JsonRecord): string | undefined {
   return `is OpenAPI ${quoteValue(openapi)}, expected 3.0, 3.1 or 3.2`;
 }
 
-/** Tells whether a document has the schemas of OpenAPI 3.0, which are a dialect of their own. */
+/** Returns true if a document uses the schema dialect of OpenAPI 3.0. */
 export function hasOldSchemas({ openapi }: JsonRecord): boolean {
   return /^3(?:\.0|$)/.test(String(openapi));
 }
 
-/** The path items of a document by path, those of references included. */
+/** The path items of a document by path, references resolved. */
 export function pathItems(document: JsonRecord): readonly (readonly [string, JsonRecord])[] {
   const { paths } = document;
   if (!isRecord(paths)) return [];

@@ -1,6 +1,6 @@
 /**
- * The references of a document. Only what is in the document itself is ever looked at: a reference to a file or a
- * URL leads nowhere, and one that goes round in circles as well. What needs one that leads to nothing is found.
+ * The references of a document. They are resolved within the document only: a reference to a file
+ * or a URL, or a circular one, leads nowhere. Parts that need such a reference are found.
  */
 import { escapeToken, memberAt, unescapeToken } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord, quoteValue, recordIn } from "../base/json-value.ts";
@@ -8,7 +8,7 @@ import { decodePart } from "../base/percent-encoding.ts";
 import { holdsData, isNamingKeyword } from "./document-uris.ts";
 
 interface Target {
-  /** JSON Pointer, as its own name of the place. */
+  /** The JSON Pointer that identifies the place. */
   readonly pointer: string;
   readonly value: unknown;
 }
@@ -18,7 +18,7 @@ const MAX_NAMED = 10;
 const OUTSIDE = "is outside the document, which is never followed: bundle it into one file";
 const TO_NOTHING = "leads to nothing in the document, or to itself";
 
-/** The place that a reference leads to; undefined: none. */
+/** The target of a reference; undefined if there is none. */
 export function resolveReference(reference: string, document: JsonRecord): Target | undefined {
   let next = reference;
   for (let step = 0; step < MAX_STEPS; step += 1) {
@@ -27,7 +27,7 @@ export function resolveReference(reference: string, document: JsonRecord): Targe
     const value = tokens.reduce<unknown>(memberAt, document);
     if (value === undefined) return undefined;
     const further = isRecord(value) ? value["$ref"] : undefined;
-    // A schema may say more beside its reference, so it is a place of its own.
+    // A schema with keywords beside its reference is a target of its own.
     if (typeof further !== "string" || Object.keys(value as object).length > 1) {
       return { pointer: pointerOf(tokens), value };
     }
@@ -36,18 +36,18 @@ export function resolveReference(reference: string, document: JsonRecord): Targe
   return undefined;
 }
 
-/** A value, or what it refers to; undefined when that is nothing. */
+/** A value, or the target of its reference; undefined if there is none. */
 export function dereference(value: unknown, document: JsonRecord, step = 0): unknown {
   if (!isRecord(value) || typeof value["$ref"] !== "string") return value;
   const target = resolveReference(value["$ref"], document);
   if (target === undefined || step > MAX_STEPS) return undefined;
   const found = dereference(target.value, document, step + 1);
-  // Members of a path item or a response beside its reference win.
+  // In a path item or a response, members beside the reference take precedence.
   const { $ref: _reference, ...own } = value;
   return isRecord(found) ? { ...found, ...own } : found;
 }
 
-/** Like `dereference`, for what has to be an object; anything else is an empty one. */
+/** Like `dereference`, but for objects; anything else becomes an empty one. */
 export function recordAt(value: unknown, document: JsonRecord): JsonRecord {
   const found = dereference(value, document);
   return recordIn(found);
@@ -65,12 +65,12 @@ function pointerTokens(reference: string): readonly string[] | undefined {
 
 /** The references of a document that lead out of it, or to nothing. */
 export class References {
-  /** By reference, one of the places where it is. */
+  /** External references, each with one of its places. */
   readonly #outside = new Map<string, string>();
   readonly #dangling = new Map<string, string>();
-  /** By JSON Pointer of what others refer to, the reference to nothing that it needs. */
+  /** The dangling reference that a referenced value needs, by the value's JSON Pointer. */
   readonly #broken = new Map<string, string>();
-  /** By reference, JSON Pointer of the place that it leads to. */
+  /** The JSON Pointers of targets, by reference. */
   readonly #targets = new Map<string, string | undefined>();
   readonly #document: JsonRecord;
 
@@ -103,17 +103,17 @@ export class References {
     }
   }
 
-  /** Those to another document, in words: it is never opened. */
+  /** Describes the references to other documents, which are never opened. */
   describeOutside(): readonly string[] {
     return describe(this.#outside, OUTSIDE);
   }
 
-  /** Those to nothing, in words. */
+  /** Describes the dangling references. */
   describeDangling(): readonly string[] {
     return describe(this.#dangling, TO_NOTHING);
   }
 
-  /** Says why a part of the document cannot be had; undefined: all that it needs is there. */
+  /** The reason a part of the document is incomplete; undefined if everything it needs is there. */
   findFault(part: unknown): string | undefined {
     if (this.#dangling.size === 0) return undefined;
     let missing: string | undefined;
@@ -132,7 +132,7 @@ export class References {
   }
 }
 
-/** Visits every reference, with the names that lead to the object that it is in. */
+/** Visits every reference, with the path of the object that contains it. */
 function visitReferences(
   value: unknown,
   visit: (reference: string, path: readonly string[]) => void,
@@ -159,7 +159,7 @@ function visitReferences(
   walk(value, false);
 }
 
-/** A pointer, and those to all that it is in. */
+/** The pointer of a value and of each value that contains it. */
 function pointersTo(pointer: string): readonly string[] {
   const tokens = pointer.split("/");
   return tokens.map((_, index) => tokens.slice(0, index + 1).join("/"));

@@ -1,16 +1,16 @@
 /**
- * The schema dialect of OpenAPI 3.0 and of older drafts in the words of JSON Schema 2020-12, keyword
- * by keyword. `nullable` is left to `allowNull`, which needs the whole schema.
+ * Translates the schema dialects of OpenAPI 3.0 and of older drafts to JSON Schema 2020-12, keyword
+ * by keyword. `allowNull` handles `nullable`, because it needs the whole schema.
  */
 
 import { given, isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 
-/** Writes a schema in newer words; only the keywords of this one schema are looked at. */
+/** Translates the keywords of one schema, without its subschemas. */
 export function modernise(schema: JsonRecord, isOld: boolean): JsonRecord {
   const { example, ...rest } = schema;
   return {
-    // In 3.0 nothing beside a reference says which values are valid, but for `nullable`, which many write there.
+    // In 3.0, siblings of a reference are ignored, except `nullable`, which many write there.
     ...(isOld && typeof rest["$ref"] === "string" ? referenceOnly(rest) : rest),
     ...exampleOf(rest, example),
     ...limits(rest, "minimum", "exclusiveMinimum"),
@@ -28,14 +28,14 @@ function referenceOnly({ $ref, description, title }: JsonRecord): JsonRecord {
 }
 
 function exampleOf({ examples }: JsonRecord, example: unknown): JsonRecord {
-  // Long examples would make most of an endpoint file.
+  // Long examples are dropped, because they would fill most of an endpoint file.
   const isShown = example !== undefined && examples === undefined && typeof example !== "object";
   if (isShown) return { examples: [example] };
   const isShort = Array.isArray(examples) && JSON.stringify(examples).length <= 200;
   return examples === undefined || isShort ? {} : { examples: undefined };
 }
 
-/** `exclusiveMinimum: true` beside a minimum is an exclusive minimum. */
+/** Translates a boolean limit: `exclusiveMinimum: true` makes `minimum` exclusive. */
 function limits(schema: JsonRecord, limit: string, exclusive: string): JsonRecord {
   const flag = schema[exclusive];
   if (typeof flag !== "boolean") return {};
@@ -44,7 +44,7 @@ function limits(schema: JsonRecord, limit: string, exclusive: string): JsonRecor
     : { [exclusive]: undefined };
 }
 
-/** A list of schemas under `items` is what `prefixItems` is now. */
+/** Translates a list under `items` to `prefixItems`. */
 function tuple({ items, additionalItems }: JsonRecord): JsonRecord {
   if (!Array.isArray(items))
     return additionalItems === undefined ? {} : { additionalItems: undefined };
@@ -67,14 +67,14 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...["title", "description", "default", "examples", "deprecated"],
 ]);
 
-/** Tells whether a keyword says nothing about which values are valid. */
+/** Returns true if a keyword does not restrict values. */
 export function isAnnotation(keyword: string): boolean {
   return ANNOTATIONS.has(keyword);
 }
 
 /**
- * Makes a schema that null satisfies as well. TOML cannot write null, so a schema says it by its type:
- * in a list of types, or as another branch.
+ * Makes a schema accept null. TOML has no null, so the schema expresses it by type: in a list of
+ * types, or as another branch.
  */
 export function allowNull(schema: JsonSchema): JsonSchema {
   const keywords = Object.keys(schema).filter((keyword) => !isAnnotation(keyword));
@@ -98,7 +98,7 @@ const COMBINING: ReadonlySet<string> = new Set([
   ...["$ref", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if"],
 ]);
 
-/** A schema whose values hold no null, saying the same. */
+/** An equivalent schema without null among its values. */
 export function withoutNulls(schema: JsonSchema): JsonSchema {
   const { enum: values, const: constant, default: initial, examples, ...rest } = schema;
   const isList = Array.isArray(values);
@@ -123,7 +123,7 @@ function withExamples(examples: unknown): JsonSchema {
   return shown.length === 0 ? {} : { examples: shown };
 }
 
-/** A schema whose `type` does not name null. */
+/** The schema without null in its `type`. */
 export function withoutNullType(schema: JsonSchema): JsonSchema {
   const { type, ...rest } = schema;
   const types: readonly unknown[] = [type].flat().filter((name) => name !== "null");
@@ -131,7 +131,7 @@ export function withoutNullType(schema: JsonSchema): JsonSchema {
   return { ...rest, type: types.length === 1 ? types[0] : types };
 }
 
-/** Tells whether a value is null or holds one, which no TOML can say. */
+/** Returns true if a value is or contains null, which TOML cannot express. */
 export function containsNull(value: unknown): boolean {
   if (value === null) return true;
   return typeof value === "object" && Object.values(value as object).some(containsNull);

@@ -1,15 +1,15 @@
 /**
- * The schemas of a document as a graph of references: which of them contain themselves, how large
- * each would be with everything written out, and how far away each is from a schema that needs it.
- * A result is kept once it is worked out, because large documents are one graph for all operations.
+ * The schemas of a document as a graph of references: which are recursive, how large each is with
+ * everything inlined, and how far each is from a schema that needs it. Results are cached, because
+ * the operations of a document share one graph.
  */
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { mapSubschemas } from "../schema/local-reference.ts";
 
-/** Nobody reads a schema that needs more others than this. */
+/** The maximum number of schemas that one may need. */
 const MAX_NEEDED = 400;
-/** Deeper than this, going down would end the stack; what is there counts as containing itself. */
+/** The maximum recursion depth, for the sake of the stack; deeper schemas count as recursive. */
 const MAX_CHAIN = 800;
 const HUGE = 1e9;
 
@@ -24,7 +24,7 @@ export class SchemaGraph {
     this.#definition = definition;
   }
 
-  /** The number of references from a schema to each that it needs, up to a bound. */
+  /** The distance in references to each needed schema, up to a bound. */
   distancesFrom(root: JsonSchema): ReadonlyMap<string, number> {
     const distances = new Map<string, number>();
     let front = [...new Set(referencesIn(root))];
@@ -36,7 +36,7 @@ export class SchemaGraph {
     return distances;
   }
 
-  /** Characters of JSON with every reference written out; infinite for what contains itself. */
+  /** The JSON length with every reference inlined; infinite for recursive schemas. */
   sizeOf(reference: string): number {
     if (this.#isRecursive(reference)) return Number.POSITIVE_INFINITY;
     const known = this.#sizes.get(reference);
@@ -49,7 +49,7 @@ export class SchemaGraph {
     return Math.min(size, HUGE);
   }
 
-  /** Characters of JSON as it is, with its references. */
+  /** The JSON length as written, with references. */
   ownSize(reference: string): number {
     const known = this.#ownSizes.get(reference);
     if (known !== undefined) return known;
@@ -71,7 +71,7 @@ export class SchemaGraph {
   }
 }
 
-/** Every reference in a schema, as often as it is there. */
+/** The references in a schema, repeated ones included. */
 export function referencesIn(schema: unknown): readonly string[] {
   const found: string[] = [];
   const collect = (one: JsonSchema): void => {
@@ -86,7 +86,7 @@ export function referencesIn(schema: unknown): readonly string[] {
 
 type TargetsOf = (node: string) => readonly string[];
 
-/** Tarjan's strongly connected components, found as they are asked for. */
+/** Tarjan's strongly connected components, computed on demand. */
 class Components {
   readonly #order = new Map<string, number>();
   readonly #recursive = new Set<string>();
@@ -98,7 +98,7 @@ class Components {
     return this.#recursive.has(node);
   }
 
-  /** The earliest node that a way leads back to. */
+  /** Returns the lowest index that is reachable from the node. */
   #visit(node: string, targetsOf: TargetsOf, depth: number): number {
     const index = this.#order.size;
     this.#order.set(node, index);

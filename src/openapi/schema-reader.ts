@@ -1,7 +1,8 @@
 /**
- * Reads the schemas of a document as JSON Schema 2020-12, in the vocabulary that endpoints may use:
- * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
- * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
+ * Reads the schemas of a document as JSON Schema 2020-12 in the vocabulary of endpoints: the
+ * dialect of OpenAPI 3.0 is translated, and keywords without a counterpart are left out and noted.
+ * References still point into the document; `assembleSchema` makes a schema
+ * self-contained.   AGTP-API §6.4, §14.1
  */
 import {
   given,
@@ -29,23 +30,23 @@ import { allowNull, isAnnotation, modernise, withoutNulls } from "./schema-diale
 import { SchemaGraph } from "./schema-graph.ts";
 import { firstSentence, Notes } from "./words.ts";
 
-/** The use of a schema: an input has nothing that is read-only, an output nothing write-only. */
+/** The use of a schema: inputs have no read-only members, outputs no write-only ones. */
 export type Direction = "input" | "output";
 
 const MAX_TEXT = 300;
 const MAX_PATTERN = 1024;
 const NONE: ReadonlySet<string> = new Set();
-/** Keywords of OpenAPI and of naming that say nothing about values. */
+/** Keywords of OpenAPI and of naming that do not restrict values. */
 const SILENT: ReadonlySet<string> = new Set([
   ...["xml", "externalDocs", "discriminator", "nullable", "example", "readOnly", "writeOnly"],
   ...["$schema", "$id", "id", "$anchor", "$comment", "$defs", "definitions", "$vocabulary"],
   ...["$dynamicAnchor", "$recursiveAnchor", "collectionFormat"],
 ]);
 
-/** The schemas of one document, read for one direction; each is read once. */
+/** Reads the schemas of one document for one direction; each is read once. */
 export class SchemaReader {
   readonly document: JsonRecord;
-  /** True if the document is an export, so that nothing in its schemas has to be made shorter. */
+  /** True if the document is an export, whose schemas need no shortening. */
   readonly isDerived: boolean;
   readonly notes: Notes = new Notes();
   readonly graph: SchemaGraph = new SchemaGraph((reference) => this.definition(reference));
@@ -60,7 +61,7 @@ export class SchemaReader {
     this.isDerived = isDerived(document);
   }
 
-  /** A schema; its references are `#` and a pointer into the document. `hidden` are names that nobody requires. */
+  /** Reads a schema; its references are `#` and a pointer into the document. `hidden` members are not required. */
   read(value: unknown, hidden: ReadonlySet<string> = NONE): JsonSchema {
     if (value === false) return { not: {} };
     if (!isRecord(value)) return {};
@@ -71,10 +72,10 @@ export class SchemaReader {
     return isNullable(value) ? allowNull(discriminated) : discriminated;
   }
 
-  /** A closed object that requires what it does not describe would be none, which nobody means. */
+  /** Drops requirements of undescribed members from a closed object, which no value could satisfy otherwise. */
   #satisfiable(schema: JsonSchema): JsonSchema {
     const { required, additionalProperties, properties, patternProperties, ...rest } = schema;
-    // Another part of it may describe that once they are merged.
+    // Another part may describe the member once both are merged.
     const isPart = rest["allOf"] !== undefined || patternProperties !== undefined;
     if (additionalProperties !== false || isPart) return schema;
     const known = textsIn(required).filter((name) => Object.hasOwn(recordIn(properties), name));
@@ -95,7 +96,7 @@ export class SchemaReader {
     return schema;
   }
 
-  /** The hidden properties of a schema and of all that it consists of. */
+  /** The hidden properties of a schema and of everything combined into it. */
   #hiddenIn(schema: JsonRecord): readonly string[] {
     if (schema["required"] === undefined && schema["allOf"] === undefined) return [];
     return partsOf([schema], this.document).flatMap(({ properties }) =>
@@ -110,7 +111,7 @@ export class SchemaReader {
       const read = value === undefined ? value : this.#readKeyword(keyword, value, hidden);
       return read === undefined ? [] : [[keyword, read] as const];
     });
-    // The type comes first, in any order of its author.
+    // The type comes first, then the author's order.
     const isFirst = ([keyword]: readonly [string, unknown]): number => Number(keyword !== "type");
     return Object.fromEntries(members.toSorted((a, b) => isFirst(a) - isFirst(b)));
   }
@@ -157,7 +158,7 @@ export class SchemaReader {
     if (!isRecord(value)) return undefined;
     const members = Object.entries(value)
       .filter(([name]) => !isByPattern || this.#readPattern(name) !== undefined)
-      // No schema of an endpoint can have a member of this name.
+      // Endpoint schemas cannot have a member of this name.
       .filter(([name, member]) => name !== "__proto__" && !this.#isHidden(member))
       .map(([name, member]) => [name, typeof member === "boolean" ? member : this.read(member)]);
     return Object.fromEntries(members);
@@ -192,7 +193,7 @@ export class SchemaReader {
   #readPlain(keyword: string, expected: PlainValue, value: unknown): unknown {
     const fault = checkPlainValue(expected, value);
     if (fault === undefined) return value;
-    // A property's own `required: true` is of an older draft, and says nothing here.
+    // In older drafts a property has its own `required: true`, which is not a keyword of its value.
     if (keyword !== "required") {
       const got = `${quoteValue(keyword)} is ${quoteValue(value)}`;
       this.notes.add(`the schema keyword ${got} where ${fault} is expected, left out`);
@@ -202,8 +203,8 @@ export class SchemaReader {
 }
 
 /**
- * Tells whether null is meant as well: many write it as 3.0 does in 3.1, too, and beside what they refer to as a part
- * of its own.
+ * Returns true if null is allowed, too: many use 3.0's `nullable` in 3.1, or beside a reference as
+ * a part of its own.
  */
 function isNullable({ nullable, allOf }: JsonRecord): boolean {
   if (nullable === true) return true;
@@ -220,7 +221,7 @@ function readRequired(names: readonly unknown[], hidden: ReadonlySet<string>): u
   return kept.size === 0 ? undefined : [...kept];
 }
 
-/** Prose is for agents that choose an endpoint: of what is long, its first sentence does. */
+/** Shortens prose to its first sentence if it is long: it is for agents that choose an endpoint. */
 function readText(keyword: string, value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const isProse = keyword === "description" || keyword === "title";

@@ -1,7 +1,7 @@
 /**
- * The address of an API and the authentication of an operation there: security schemes become
- * headers, a cookie or a query parameter with a `${VAR}` in it. No secret is ever in a file.
- * AGTP-API §12.3
+ * The address of an API and the authentication of its operations: security schemes become headers,
+ * a cookie or a query parameter that contains a `${VAR}`. Files never contain a secret. AGTP-API
+ * §12.3
  */
 import { importedVariable, variableReference } from "../base/environment.ts";
 import {
@@ -19,26 +19,26 @@ import { type Notes, snake, UniqueNames } from "./words.ts";
 
 interface CredentialVariable {
   readonly name: string;
-  /** The text to put there. */
+  /** A description of the value to put there. */
   readonly purpose: string;
 }
 
-/** A variable of the environment that a deployment needs. */
+/** An environment variable that a deployment needs. */
 export interface Variable extends CredentialVariable {
-  /** The addresses that its value goes to. */
+  /** The addresses that receive its value. */
   readonly sentTo: readonly string[];
 }
 
-/** Credentials of every request of an operation. */
+/** The credentials that an operation sends with every request. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
-  /** For the URL, percent-encoded but for the variables in it. */
+  /** Query text, percent-encoded except for its variables. */
   readonly query: readonly string[];
   readonly variables: readonly CredentialVariable[];
   readonly scopes: readonly string[];
-  /** Schemes that an external service cannot follow. */
+  /** Security schemes that external services do not support. */
   readonly unsupported: readonly string[];
-  /** Schemes that the document calls deprecated. */
+  /** Security schemes that the document deprecates. */
   readonly deprecated: readonly string[];
 }
 
@@ -51,14 +51,14 @@ const NOTHING: Credentials = {
   deprecated: [],
 };
 
-/** A security scheme by its name, with the variable that stands for its credential. */
+/** A named security scheme, with the variable for its credential. */
 interface NamedScheme {
   readonly name: string;
   readonly scheme: JsonRecord;
   readonly variable: string;
 }
 
-/** The security schemes of a document by name, each with a variable of its own. */
+/** The security schemes of a document by name, each with its own variable. */
 export function readSchemes(
   document: JsonRecord,
   prefix: string,
@@ -73,7 +73,7 @@ export function readSchemes(
   );
 }
 
-/** The credentials of the first requirement that can be met, before any with schemes that are deprecated. */
+/** The credentials of the first requirement that can be met; those with deprecated schemes come last. */
 export function readCredentials(
   security: readonly unknown[],
   schemes: ReadonlyMap<string, NamedScheme>,
@@ -84,7 +84,7 @@ export function readCredentials(
       const scheme = schemes.get(name);
       const read = scheme === undefined ? undefined : readScheme(scheme, scopes);
       const headers = Object.keys(read?.headers ?? {}).filter((header) => header !== "Cookie");
-      // A request has each header once.
+      // A request can send each header once.
       if (read === undefined || headers.some((header) => taken.has(header.toLowerCase()))) {
         return { ...NOTHING, unsupported: [name] };
       }
@@ -95,10 +95,10 @@ export function readCredentials(
   const named = alternatives.filter((parts) => parts.length > 0);
   const isMet = (parts: readonly Credentials[]): boolean =>
     parts.every(({ unsupported }) => unsupported.length === 0);
-  // Consumers should refrain from deprecated schemes.   OAS 3.2.0 §4.27
+  // Deprecated schemes should be avoided.   OAS 3.2.0 §4.27
   const [chosen] = named.filter(isMet).toSorted((a, b) => deprecatedIn(a) - deprecatedIn(b));
   if (chosen !== undefined) return chosen.reduce(join, NOTHING);
-  // Where nothing is asked for, or nothing can be given, the request goes without.
+  // If no credentials are required, or none can be sent, the request has none.
   const isOptional = alternatives.some((parts) => parts.length === 0);
   const [first = []] = isOptional ? [] : named;
   return { ...NOTHING, unsupported: first.flatMap(({ unsupported }) => unsupported) };
@@ -181,7 +181,7 @@ function join(first: Credentials, second: Credentials): Credentials {
   };
 }
 
-/** A base URL without a slash at its end, or why there is none. */
+/** A base URL without a trailing slash, or the reason there is none. */
 type BaseUrl =
   | { readonly url: string; readonly fault?: undefined }
   | { readonly url?: undefined; readonly fault: string };
@@ -189,8 +189,8 @@ type BaseUrl =
 const VARIABLE = /\{([^{}]*)\}/g;
 
 /**
- * The address of the first server that can be used, variables at their defaults. An external service
- * is reached by https only, so a plain http address becomes an https one, and that is said.   AGTP-API §12.3
+ * The address of the first usable server, with default values for variables. External services use
+ * https only, so a plain http address is changed to https, with a note.   AGTP-API §12.3
  */
 export function findBaseUrl(servers: readonly unknown[], notes: Notes): BaseUrl {
   const urls = servers.flatMap((server) => {
@@ -209,7 +209,7 @@ export function findBaseUrl(servers: readonly unknown[], notes: Notes): BaseUrl 
   return checkBaseUrl(plain.replace(/^http:/i, "https:"));
 }
 
-/** Checks an address that others are made from. */
+/** Checks and normalizes a base URL. */
 export function checkBaseUrl(written: string): BaseUrl {
   const url = withoutEndSlashes(written);
   const shown = JSON.stringify(url.slice(0, 100));

@@ -1,8 +1,8 @@
 /**
- * Breaches of the OpenAPI specification in a document, as warnings: published documents often break
- * some of it, and what matters for an endpoint is checked where the endpoint is made. The validator
- * gets the paths in portions of bounded size, with every reference replaced beforehand: it has
- * nothing to follow and nothing to expand.
+ * Finds violations of the OpenAPI specification in a document, as warnings: published documents
+ * often have some, and those that matter for an endpoint are checked where it is made. The
+ * validator gets the paths in bounded portions, with references replaced beforehand, so that it has
+ * nothing to follow or expand.
  */
 import { isRecord, type JsonRecord, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
@@ -10,12 +10,12 @@ import { recordAt } from "./references.ts";
 import { asOpenApi31, breachesOf32, isOpenApi32 } from "./version-3-2.ts";
 
 const MAX_WARNINGS = 20;
-/** Values in one portion; a path of more is one that nobody wrote by hand. */
+/** The number of values in one portion; handwritten paths are smaller. */
 const MAX_VALUES = 4000;
 const MAX_DEPTH = 40;
-/** References in what references lead to; path items that refer to themselves have no end. */
+/** The depth to which nested references are replaced, because path items may refer to themselves. */
 const MAX_REFERENCES = 3;
-/** The values of these are schemas or maps of schemas; what they may be is looked at elsewhere. */
+/** Keywords with schemas or maps of schemas, which are checked elsewhere. */
 const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set(["schema", "schemas", "itemSchema"]);
 const UNUSED_KEYWORDS: ReadonlySet<string> = new Set([
   ...["callbacks", "links", "example", "examples"],
@@ -30,7 +30,7 @@ const RULES = {
   "path-parameters-not-in-path": "warning",
 } as const;
 
-/** One line for each thing that is wrong, at most twenty. */
+/** Returns a line for each violation, at most twenty. */
 export async function validateDocument(document: JsonRecord): Promise<readonly string[]> {
   const warnings: string[] = [];
   const { paths, components, webhooks: _webhooks, ...head } = document;
@@ -68,7 +68,7 @@ async function validatePortion(portion: JsonRecord): Promise<readonly string[]> 
   }
 }
 
-/** The paths, as many at a time as the validator can take. */
+/** The paths in portions that the validator can handle. */
 function* portionsOf(
   paths: JsonRecord,
   document: JsonRecord,
@@ -93,13 +93,13 @@ function* portionsOf(
   yield portion;
 }
 
-/** A copy that is being made, and how much of it there may still be. */
+/** The remaining size of a copy in progress. */
 interface Budget {
   readonly document: JsonRecord;
   left: number;
 }
 
-/** A copy of a part of a document; undefined when there would be too much of it. */
+/** Copies a part of a document; undefined if it exceeds the budget. */
 function copyWithin(
   part: unknown,
   document: JsonRecord,
@@ -115,7 +115,7 @@ interface Level {
   readonly references: number;
 }
 
-/** A copy in which schemas are anything, and other references what they lead to. */
+/** Copies a value with empty schemas, and with other references replaced by their targets. */
 function withoutReferences(value: unknown, budget: Budget, level: Level): unknown {
   budget.left -= 1;
   if (budget.left < 0 || level.depth > MAX_DEPTH) return {};
@@ -125,7 +125,7 @@ function withoutReferences(value: unknown, budget: Budget, level: Level): unknow
   }
   if (!isRecord(value)) return value;
   const isReference = typeof value["$ref"] === "string";
-  // A reference may have a summary of its own also where its target can have none.   OAS 3.1.2 §4.23
+  // A reference may have a summary even if its target may not.   OAS 3.1.2 §4.23
   const { summary: _summary, ...bare } = value;
   const found = isReference ? recordAt(bare, budget.document) : value;
   const references = level.references + Number(isReference);

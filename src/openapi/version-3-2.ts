@@ -1,16 +1,17 @@
 /**
- * A document of OpenAPI 3.2 for a validator that knows 3.1: without the fields that are new, and with the
- * ones that are no longer required. What the new fields themselves break is said here.   OAS 3.2.0 §4
+ * Converts an OpenAPI 3.2 document for a validator that knows 3.1: new fields are removed, and
+ * fields that are no longer required are added. Violations in the new fields themselves are found
+ * here.   OAS 3.2.0 §4
  */
 import { isRecord, type JsonRecord, quoteValue, recordIn, recordsIn } from "../base/json-value.ts";
 import { UPSTREAM_METHODS } from "../endpoint/endpoint.ts";
 
-/** Tells whether a document says that it is of 3.2. */
+/** Returns true if a document declares version 3.2. */
 export function isOpenApi32({ openapi }: JsonRecord): boolean {
   return /^3\.2(?:\.|$)/.test(String(openapi));
 }
 
-/** The same document as one of 3.1; operations by the new methods are not in it. */
+/** The document as 3.1, without operations of the new methods. */
 export function asOpenApi31(document: JsonRecord): JsonRecord {
   const { $self: _self, openapi: _openapi, components, ...rest } = document;
   const schemes = recordIn(components)["securitySchemes"];
@@ -30,7 +31,7 @@ function asOldScheme(scheme: JsonRecord): JsonRecord {
   if (!isRecord(flows)) return scheme["flows"] === undefined ? rest : { ...rest, flows };
   const { deviceAuthorization: device, ...others } = flows;
   if (!isRecord(device) || Object.keys(others).length > 0) return { ...rest, flows: others };
-  // A flow of a client that nobody is redirected for has the same fields otherwise.
+  // Client credentials have the same fields as a device flow without its own.
   return { ...rest, flows: { clientCredentials: without(device, "deviceAuthorizationUrl") } };
 }
 
@@ -119,7 +120,7 @@ function isQuerystring(parameter: unknown): boolean {
   return recordIn(parameter)["in"] === "querystring";
 }
 
-/** Breaches of what 3.2 says about its new fields in a path item without references, a line for each. */
+/** Returns a line for each violation of 3.2's rules on new fields, in a path item without references. */
 export function breachesOf32(path: string, item: JsonRecord): readonly string[] {
   const more = recordIn(item["additionalOperations"]);
   const conflicting = Object.keys(more).filter(

@@ -1,11 +1,12 @@
 /**
- * Names as words, and words as names: `listPets`, `pets/list` and `Pets_List` have the same words,
- * and what is made of them is fit for files, variables, errors and path segments.
+ * Splits names into words and joins words into names: `listPets`, `pets/list` and `Pets_List`
+ * consist of the same words, and the results are valid in files, variables, errors and path
+ * segments.
  */
 
 const MAX_NAME_LENGTH = 64;
 
-/** The words of an identifier, lower case. */
+/** The words of an identifier, in lower case. */
 export function wordsOf(name: string): readonly string[] {
   return name
     .slice(0, 512)
@@ -18,7 +19,7 @@ export function wordsOf(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** `list-pets`; empty when the name has no letter or digit. */
+/** `list-pets`; empty if the name has neither letters nor digits. */
 export function kebab(name: string): string {
   return joinWords(name, "-");
 }
@@ -45,21 +46,21 @@ export function plural(word: string): string {
   return /(?:s|x|z|ch|sh)$/i.test(word) ? `${word}es` : `${word}s`;
 }
 
-/** The singular of what is likely a plural. */
+/** The singular of a word that is probably a plural. */
 export function singular(word: string): string {
   if (/ies$/i.test(word)) return `${word.slice(0, -3)}y`;
   if (/(?:ss|us|is)$/i.test(word)) return word;
   return word.replace(/(?<=s|x|z|ch|sh)es$|s$/i, "");
 }
 
-/** Gives each name once: a name that is taken gets the first number that makes it free. */
+/** Gives out each name once: a taken name gets the lowest number that makes it free. */
 export class UniqueNames {
   readonly #taken = new Set<string>();
-  /** By name, the last number that was tried: what was taken stays so. */
+  /** The last number tried for each name; lower ones stay taken. */
   readonly #tried = new Map<string, number>();
   readonly #separator: string;
 
-  /** Names that differ in case only are the same to some file systems. */
+  /** Compared without case, because some file systems ignore it. */
   constructor(separator: string, taken: Iterable<string> = []) {
     this.#separator = separator;
     for (const name of taken) this.#taken.add(name.toLowerCase());
@@ -81,13 +82,13 @@ export class UniqueNames {
   }
 }
 
-/** The first sentence of prose, without markup, on one line; empty when nothing is left. */
+/** The first sentence of prose, without markup, on one line; may be empty. */
 export function firstSentence(prose: string, maxLength: number): string {
   const text = plainText(prose);
   return shorten(/^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text, maxLength);
 }
 
-/** A text of a document on one line of bearable length, for comments and lists. */
+/** Text of a document on one line of limited length, for comments and lists. */
 export function onOneLine(text: string): string {
   return shorten(withoutControls(text.slice(0, 1024)), 400);
 }
@@ -98,7 +99,7 @@ function shorten(text: string, maxLength: number): string {
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), maxLength / 2)).trimEnd()}…`;
 }
 
-/** Markdown and HTML as plain text on one line. */
+/** Converts Markdown and HTML to plain text on one line. */
 function plainText(prose: string): string {
   const plain = prose
     .slice(0, 4096)
@@ -118,7 +119,7 @@ function withoutControls(text: string): string {
 const MAX_NOTES = 200;
 const MORE_NOTES = "there is more like this, which is not listed";
 
-/** Notes of a conversion for its reviewer: parts that it left out or read in its own way, each said once. */
+/** Collects notes for the reviewer of a conversion, on parts that were left out or reinterpreted; each once. */
 export class Notes {
   readonly #messages = new Set<string>();
 

@@ -1,6 +1,6 @@
 /**
- * Writes TOML that people read and edit: small tables on their line, larger ones under a heading,
- * remarks behind the values that they are about. What is written reads back as what was given.
+ * Writes TOML for people to read and edit: small tables inline, larger ones under a heading,
+ * remarks after the values they refer to. Reading the text yields the given values.
  */
 import { joinKey } from "../base/dotted-key.ts";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
@@ -10,7 +10,7 @@ const BARE_KEY = /^[A-Za-z0-9_-]+$/;
 
 type TomlRemarks = ReadonlyMap<string, string>;
 
-/** The text of a table of JSON values without null. */
+/** Writes a table of JSON values without null. */
 export function writeToml(table: JsonRecord, remarks: TomlRemarks = new Map()): string {
   const writer = new TomlWriter(remarks);
   writer.writeMembers(table, [], "");
@@ -20,7 +20,7 @@ export function writeToml(table: JsonRecord, remarks: TomlRemarks = new Map()): 
 class TomlWriter {
   readonly #remarks: TomlRemarks;
   readonly #lines: string[] = [];
-  /** The places of the tables with remarks in them. */
+  /** The keys of tables that contain remarks. */
   readonly #remarked: ReadonlySet<string>;
 
   constructor(remarks: TomlRemarks) {
@@ -34,7 +34,7 @@ class TomlWriter {
     return `${lines.join("\n")}\n`;
   }
 
-  /** Values before tables: behind a heading, everything belongs to its table. */
+  /** Values are written before tables: everything after a heading belongs to its table. */
   writeMembers(table: JsonRecord, path: readonly string[], place: string): void {
     const members = Object.entries(table).filter(([, value]) => value !== undefined);
     const headed: [name: string, value: unknown][] = [];
@@ -52,7 +52,7 @@ class TomlWriter {
     return roomBehind(value, MAX_LINE - writeKey(name).length - 3) < 0;
   }
 
-  /** A table that holds nothing but tables with headings is there through them. */
+  /** A table that only contains tables with headings needs no heading itself. */
   #needsOwnHeading(table: JsonRecord, path: readonly string[], place: string): boolean {
     const members = Object.entries(table).filter(([, value]) => value !== undefined);
     if (members.length === 0) return true;
@@ -91,8 +91,8 @@ function placesAround(key: string): readonly string[] {
 }
 
 /**
- * The characters that a value leaves of those on a line, or a negative number. A value that is too long is not
- * looked at to its end: all the tables that it stands in ask as well.
+ * The characters that remain of the line after a value, negative if it does not fit. The walk stops
+ * once the value is too long, because every enclosing table repeats it.
  */
 function roomBehind(value: unknown, room: number): number {
   if (room < 0 || (typeof value === "string" && value.length > room)) return -1;
@@ -108,7 +108,7 @@ function roomBehind(value: unknown, room: number): number {
   return left;
 }
 
-/** The value on one line. */
+/** Writes a value on one line. */
 export function writeInline(value: unknown): string {
   if (typeof value === "string") return writeText(value);
   if (typeof value === "number") return writeNumber(value);
@@ -125,7 +125,7 @@ function writeKey(name: string): string {
   return BARE_KEY.test(name) ? name : writeText(name);
 }
 
-/** An integer that TOML readers would not keep exactly is written as the float that it is. */
+/** An integer beyond the exact range of TOML readers is written as a float. */
 function writeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError("TOML for JSON has neither inf nor nan");
   if (Object.is(value, -0)) return "-0.0";
@@ -144,8 +144,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A basic string; half a surrogate pair, which no TOML file can hold, becomes U+FFFD. What would
- * change how the line is shown is escaped.
+ * Writes a basic string; a lone surrogate, which TOML cannot hold, becomes U+FFFD. Characters that
+ * would change how the line is displayed are escaped.
  */
 function writeText(text: string): string {
   const escaped = text
