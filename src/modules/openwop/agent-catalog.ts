@@ -1,8 +1,8 @@
 /**
- * The installed agents as the HTTP API and the runs read them: the inventory, the packs they came
- * in, and whether a value fits an agent's handoff. Their manifests are listed as their packs have them,
- * and exported so that they can be installed elsewhere: the prompt within, the files that a manifest
- * refers to beside it, what looks like a secret taken out.   OpenWOP RFC 0072 §A, RFC 0003 §A, §C-D
+ * The installed agents as the HTTP API and the runs read them: the inventory, their packs, and handoff checks.
+ * Manifests are listed as their packs have them. An exported manifest can be installed elsewhere: it contains the
+ * prompt, its pack brings the files it refers to, and suspected secrets are redacted.   OpenWOP RFC 0072 §A,
+ * RFC 0003 §A, §C-D
  */
 import { given, type JsonRecord, recordIn } from "../../base/json-value.ts";
 import type { Redactor } from "../../base/redaction.ts";
@@ -15,20 +15,20 @@ import type {
 } from "./installed-agent.ts";
 import { schemaFailure } from "./turn/turn-rules.ts";
 
-/** The side of an agent that a value is for. */
+/** The direction of a handoff: the task to an agent, or the result back from it. */
 type HandoffSide = "task" | "return";
 
-/** The agents that a tenant can run; everything is sorted, and the same until the next reload. */
+/** The agents that a tenant can run, sorted; unchanged until the next reload. */
 export interface AgentCatalog extends Pick<AgentRegistry, "reference"> {
   /** Sorted by agentId. */
   inventory(tenant: string): readonly InventoryEntry[];
-  /** Undefined: there is no such agent, for this tenant. */
+  /** Undefined if the tenant has no such agent. */
   find(agentId: string, tenant: string): InventoryEntry | undefined;
-  /** As GET /v1/packs lists them, with the manifests of their agents. */
+  /** The packs with their agents' manifests, as GET /v1/packs lists them. */
   packs(tenant: string): readonly JsonRecord[];
-  /** Manifests that can be installed elsewhere, by themselves and in packs with their files. */
+  /** Installable manifests, alone and as packs with the files that they refer to. */
   exports(tenant: string): Readonly<Record<"manifests" | "packs", readonly JsonRecord[]>>;
-  /** Undefined: the value is valid, or the agent declares no schema for it. */
+  /** Returns undefined if the value is valid or the agent declares no schema for it. */
   checkHandoff(
     agentId: string,
     tenant: string,
@@ -76,7 +76,7 @@ export function createCatalog(registry: AgentRegistry, redactor: Redactor): Agen
   };
 }
 
-/** Names are as long as the manifest's schema lets them be, in characters, whatever stands in place of a secret. */
+/** The manifest schema's limits in characters. A redacted name can exceed them and is then cut. */
 const MAX_LENGTHS = { persona: 200, label: 100, description: 500 } as const;
 
 /** The manifest as it stands in the pack. */
@@ -89,7 +89,7 @@ function listedManifest({ manifest, agentId }: InstalledAgent, redactor: Redacto
   return { ...shown, ...Object.fromEntries(cut), agentId };
 }
 
-/** Writes an agent's manifest with its prompt; an empty prompt can stand in a file alone. */
+/** Inlines the agent's prompt into its manifest; an empty prompt can only be a file. */
 function exportedManifest(agent: InstalledAgent, redactor: Redactor): JsonRecord {
   const { systemPromptRef, systemPrompt: _, ...manifest } = listedManifest(agent, redactor);
   const prompt = redactor.text(agent.prompt);
@@ -97,8 +97,8 @@ function exportedManifest(agent: InstalledAgent, redactor: Redactor): JsonRecord
 }
 
 /**
- * A pack with its agents and the texts that they refer to, by path, as it can be written into a directory:
- * agents only, and unsigned, since it is not what was signed.
+ * Returns a pack that can be written to a directory: its agents and, by path, the texts that they refer to. It is
+ * unsigned, since it differs from the signed pack.
  */
 function exportPack(pack: InstalledPack, redactor: Redactor): JsonRecord {
   const { name, version, manifest, agents } = pack;
@@ -171,7 +171,7 @@ function inventoryEntry(agent: InstalledAgent, redactor: Redactor): InventoryEnt
   };
 }
 
-/** A turn remembers its own steps and nothing beyond them: that is a scratchpad, and no more. */
+/** Memory of a turn is its own steps only, which is a scratchpad. */
 function unmetDimensions(shape: MemoryShape = {}): readonly string[] {
   return [
     ...(shape.conversation === true ? ["read", "write"] : []),

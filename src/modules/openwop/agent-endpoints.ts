@@ -1,9 +1,8 @@
 /**
- * The agents' endpoints. Each is one of its own, bound like a function that the operator registers:
- * `EXECUTE /agents/{agent_id}`, with the agent's own schemas and a semantic block out of its
- * manifest. The inventory is `QUERY /agents`, whose entries are what QUERY answers on the agent's
- * own path. Callers that may not learn of agents find none. 404 `agent_not_found` · 422 for a task
- * that the agent does not take. OpenWOP RFC 0072, AGTP-API §6.1, §7
+ * The agents' endpoints. Each agent has an endpoint bound like a function of the operator:
+ * `EXECUTE /agents/{agent_id}`, with the agent's own schemas and a semantic block from its manifest. The inventory is
+ * `QUERY /agents`; QUERY on an agent's path returns its entry. It is empty for callers that may not learn of agents.
+ * 404 `agent_not_found` · 422 for a task that the agent does not take. OpenWOP RFC 0072, AGTP-API §6.1, §7
  */
 
 import { given, type JsonRecord, recordIn, textsIn } from "../../base/json-value.ts";
@@ -40,18 +39,18 @@ import { acceptedRun, runResult, runSnapshot } from "./runs/run-state.ts";
 
 interface InventoryEndpointsOptions extends DispatchOptions {
   readonly catalog: AgentCatalog;
-  /** An agent of the tenant, by its id, or by its AGTP name or Agent-ID. */
+  /** Finds a tenant's agent by its id, AGTP name or Agent-ID. */
   resolve(name: string): InstalledAgent | undefined;
-  /** True if DISCOVER lists the endpoints: there is somebody to be found by them. */
+  /** True if DISCOVER lists the endpoints, because an agent is installed. */
   readonly isListed: boolean;
   readonly redactor: Concealment;
-  /** Tells whether a caller may learn which agents there are. */
+  /** Tells whether a caller may learn which agents exist. */
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 
 const AGENT_ID = { type: "string", minLength: 1, maxLength: 256 } as const;
 
-/** Makes the two endpoints of the inventory. */
+/** Returns the two endpoints of the inventory. */
 export function inventoryEndpoints(
   options: InventoryEndpointsOptions,
 ): readonly ProtocolEndpoint[] {
@@ -78,7 +77,7 @@ function listEndpoint({
   };
 }
 
-/** An agent that has an endpoint of its own is reached by that one first. */
+/** Serves agents without an endpoint of their own; routing prefers an agent's own endpoint. */
 function executeEndpoint(options: InventoryEndpointsOptions): ProtocolEndpoint {
   return {
     method: "EXECUTE",
@@ -110,13 +109,13 @@ function executeEndpoint(options: InventoryEndpointsOptions): ProtocolEndpoint {
   };
 }
 
-/** The protocol's own endpoints declare no errors; they refuse. */
+/** Turns errors into refusals: the protocol's own endpoints declare no errors. */
 function refuseErrors(result: HandlerResult): HandlerResult | Refusal {
   if (!isHandlerError(result)) return result;
   return namedError(result.error, result.message, result.details);
 }
 
-/** The parts that the agents' endpoints are bound to. */
+/** The dependencies of the agents' endpoints. */
 export interface AgentRoutesOptions extends DispatchOptions {
   readonly work: TaskQueue;
   readonly redactor: Redactor;
@@ -124,7 +123,7 @@ export interface AgentRoutesOptions extends DispatchOptions {
 
 const UNSTATED_CONFIDENCE = 0.7;
 
-/** A route an agent, of the operator's tier. */
+/** Returns one tier B route per agent. */
 export function agentRoutes(
   agents: readonly InstalledAgent[],
   options: AgentRoutesOptions,
@@ -142,7 +141,7 @@ export function agentRoutes(
       startsWork: true,
       idempotencyMember: "idempotency_key",
       concealment: options.redactor,
-      // It waits no longer than that.
+      // The handler bounds its own wait by `maxWaitMs`.
       endsInTime: true,
     });
   });
@@ -199,24 +198,24 @@ const DISPATCH_ERRORS = [
   "run_failed",
 ] as const;
 
-/** Dispatching an agent starts a run, and takes what starting one takes. */
+/** Dispatching an agent starts a run, so it needs the same scopes. */
 const START_SCOPES: readonly ApiScope[] = ["runs:create"];
 
 const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
 
-/** The parts that dispatching takes. */
+/** The dependencies of a dispatch. */
 export interface DispatchOptions {
   readonly host: Pick<RunHost, "create" | "whileServing">;
   /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   readonly serverId: string;
-  /** A handler has to be done by then. */
+  /** The bound on `wait_seconds`: the handler must answer within it. */
   readonly maxWaitMs: number;
 }
 
 /**
- * Starts a run of an agent, which is one of one node, for whoever calls: 202 for a run that goes on, 200 with
- * its result within the time that the caller waits, or 422 by the name of the error.
+ * Starts a one-node run of an agent. Answers 202 for a run that goes on, 200 with its result if it ends within the
+ * caller's wait, or 422 named after the error.
  */
 async function dispatchAgent(
   options: DispatchOptions,
@@ -265,7 +264,7 @@ export function agtpOwner(
   };
 }
 
-/** An error that the endpoint does not declare is told inside one that it does. */
+/** Wraps an error that the endpoint does not declare in `otherwise`, with its code in the details. */
 function declared(
   { code, message, details = {} }: RunError,
   otherwise: string,

@@ -1,12 +1,12 @@
 /**
- * Between runs and agents: a run asks for one turn of an agent, and hears of every step before the
- * next one is taken.   OpenWOP RFC 0002 §B, RFC 0072 §B
+ * The interface between runs and agents: a run requests one turn of an agent, and is given each step before the next
+ * one is taken.   OpenWOP RFC 0002 §B, RFC 0072 §B
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { ShownCertificate } from "../../state/registers/certificate-register.ts";
 
-/** The agent.* events of a turn, and nothing else. */
+/** The types of the agent.* events that a turn emits. */
 export type AgentEventType =
   | "agent.reasoned"
   | "agent.reasoning.delta"
@@ -23,24 +23,24 @@ export interface AgentEvent {
   readonly causationId?: string;
 }
 
-/** For whom a run is done. */
+/** The principal that a run is executed for. */
 export interface RunOwner {
   readonly tenant: string;
   /** `agtp:<64 hex>` or the name of an API key. */
   readonly principal: string;
-  /** Undefined: started over HTTP. */
+  /** Undefined if started over HTTP. */
   readonly agentId?: string;
-  /** Authority-Scope tokens that whoever started the run held; its tools are called with no more. */
+  /** Authority-Scope tokens of the caller that started the run; they bound its tool calls. */
   readonly scopes: readonly string[];
-  /** Set where these were handed on to it. */
+  /** Set if the scopes were delegated. */
   readonly lent?: LentAuthority;
-  /** The certificates that it was started with; absent in runs of earlier versions. */
+  /** The client certificates of the request that started the run; absent in runs of earlier versions. */
   readonly shown?: readonly ShownCertificate[];
 }
 
-/** Authority that was handed on, as long as it is good.   AGTP "DELEGATE" */
+/** Delegated authority and its deadline.   AGTP "DELEGATE" */
 interface LentAuthority {
-  /** The agents of this server that handed it on. */
+  /** The agents of this server that delegated it. */
   readonly by: readonly string[];
   /** Milliseconds since the epoch. */
   readonly until: number;
@@ -48,7 +48,7 @@ interface LentAuthority {
 
 export interface AgentTurn {
   readonly agentId: string;
-  /** The agent of the node, which may have handed the task on: the result is the one that it promises. */
+  /** The node's own agent, if it handed the task on: the result must satisfy that agent's return schema. */
   readonly promisedBy?: string;
   readonly task: unknown;
   /** The run's `configurable`. */
@@ -56,33 +56,33 @@ export interface AgentTurn {
   readonly owner: RunOwner;
   readonly runId: string;
   readonly signal: AbortSignal;
-  /** False: handoff schemas are not looked at. Only the public suite's seam asks for that. */
+  /** False skips the handoff schemas. Only the public suite's seam sets it. */
   readonly validatesHandoff?: boolean;
   /** Keeps the event; resolves with its eventId once it is kept. */
   emit(event: AgentEvent): Promise<string>;
 }
 
-/** An agent's wish that another one goes on. */
+/** An agent's request that another agent takes over. */
 export interface Handoff {
   readonly toAgentId: string;
   readonly reason?: string;
 }
 
-/** The handoff that is stated, by the agent's id or with a reason beside it; none where no agent is. */
+/** Reads a handoff stated as an agent id or as `{toAgentId, reason}`; empty if no agent is named. */
 export function readHandoff(stated: unknown): { readonly handoff?: Handoff } {
   const { toAgentId, reason } = isRecord(stated) ? stated : { toAgentId: stated };
   if (typeof toAgentId !== "string") return {};
   return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
 }
 
-/** Why a run was not started, or did not come to a result. */
+/** The error of a run that was not started or has no result. */
 export interface RunError {
   readonly code: string;
   readonly message: string;
   readonly details?: JsonRecord;
 }
 
-/** Something that came to no result. */
+/** The outcome of something that failed. */
 export interface Failure {
   readonly kind: "failed";
   readonly error: RunError;
@@ -95,22 +95,22 @@ export function failed(code: string, message: string, details?: JsonRecord): Fai
 
 export type AgentOutcome =
   | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
-  /** RFC 0002 §F: the run waits for an answer. */
+  /** RFC 0002 §F: the run waits for approval of the agent's decision. */
   | {
       readonly kind: "low-confidence";
       readonly threshold: number;
       readonly observed: number;
       readonly decision: unknown;
-      /** The result of the turn where the answer is yes. */
+      /** The turn's result if the decision is approved. */
       readonly result: unknown;
-      /** To whom the agent hands on then. */
+      /** The agent's handoff if the decision is approved. */
       readonly handoff?: Handoff;
     }
   | Failure;
 
-/** Takes turns; what it throws is a fault. */
+/** Executes turns; an exception is an internal fault. */
 export interface AgentExecutor {
-  /** Tells whether such an agent is installed, for this tenant. */
+  /** Tells whether the tenant has such an agent. */
   has(agentId: string, tenant: string): boolean;
   takeTurn(turn: AgentTurn): Promise<AgentOutcome>;
 }

@@ -1,4 +1,4 @@
-/** `[openwop]`: packs of agents, workflows, and how much their runs may take. */
+/** `[openwop]`: packs of agents, workflows, and the limits of their runs. */
 import type { ModuleContext } from "../../dispatch/module/module.ts";
 import type { Taking } from "../../dispatch/module/shared-sections.ts";
 import {
@@ -20,14 +20,14 @@ import {
   word,
 } from "../../schema/section-field.ts";
 
-/** The amounts of an agent's reasoning that are shown. */
+/** How much of an agent's reasoning is shown. */
 export const VERBOSITIES = ["summary", "full", "off"] as const;
 
 export type Verbosity = (typeof VERBOSITIES)[number];
 
 /** `[openwop]`, with every default filled in. */
 export interface OpenwopConfig {
-  /** Absolute. */
+  /** An absolute path. */
   readonly packsDir: string;
   readonly workflowsDir: string;
   readonly satisfied: readonly string[];
@@ -36,7 +36,7 @@ export interface OpenwopConfig {
   readonly requireSignatures: boolean;
   readonly conformance: boolean;
   readonly apiKeys: readonly OpenwopApiKey[];
-  /** Absolute path of the key file, by publicKeyRef. */
+  /** Absolute paths of the key files, by publicKeyRef. */
   readonly trustedKeys: Readonly<Record<string, string>>;
   /** By agent id. */
   readonly agents: Readonly<Record<string, { readonly scopes: readonly string[] }>>;
@@ -58,7 +58,7 @@ export interface OpenwopApiKey {
   readonly agtpScopes: readonly string[];
 }
 
-/** `[openwop.runs]`, as the schema below says what each is; those that are advertised are enforced. */
+/** `[openwop.runs]`, described by the schema below; limits that discovery advertises are enforced. */
 export interface RunLimits {
   readonly concurrent: number;
   readonly unfinishedPerOwner: number;
@@ -74,12 +74,12 @@ export interface RunLimits {
   readonly retentionSeconds: number;
 }
 
-/** `[openwop.runtime]`; a rule of the configuration sees to it that each kind has what it needs. */
+/** `[openwop.runtime]`; a configuration rule ensures that each kind has the keys it needs. */
 interface OpenwopRuntimeConfig {
   readonly kind: "deterministic" | "openai-compatible" | "function";
   readonly baseUrl?: string;
   readonly apiKey?: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly ca?: string;
   readonly function?: string;
   readonly models: Readonly<Record<string, string>>;
@@ -176,7 +176,7 @@ export const openwopSection: Schema = table("OpenWOP agent packs and workflows",
   runtime,
 });
 
-/** The sections that this module takes. */
+/** The configuration sections that this module takes. */
 export interface OpenwopSections
   extends Taking<"agents" | "limits" | "policies" | "server" | "store"> {
   readonly openwop: OpenwopConfig;

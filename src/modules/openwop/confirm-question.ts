@@ -1,8 +1,8 @@
 /**
- * CONFIRM of the escalation of a run's question: the run is given the answer first, and the escalation is
- * decided by what the run took. Where others are asked as well the answer is a vote, and the escalation
- * stays open for theirs. 403 the gate lists others · 409 this one has said otherwise · 422 no answer that
- * the run waits for   AGTP "CONFIRM", OpenWOP "interrupt" approval
+ * CONFIRM of an escalation that a run's question opened: the answer goes to the run first, and decides the escalation
+ * by what the run accepted. If the gate needs several approvers, the answer is a vote and the escalation stays open.
+ * 403 if the gate lists other approvers · 409 if this approver voted differently before · 422 if the answer is not one
+ * that the run waits for   AGTP "CONFIRM", OpenWOP "interrupt" approval
  */
 import { given } from "../../base/json-value.ts";
 import type { Confirmation, Confirmed } from "../../dispatch/approvals/confirmation.ts";
@@ -29,7 +29,7 @@ import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
 import { type InterruptAnswer, plainAnswer, type Vote } from "./runs/run-state.ts";
 
-/** The node of a run that an escalation is about. */
+/** The interrupt of a run that an escalation is about. */
 export interface Subject {
   readonly runId: string;
   readonly nodeId: string;
@@ -37,15 +37,15 @@ export interface Subject {
   readonly isFork?: true;
 }
 
-/** No run is hidden from it. */
+/** A caller that sees every run. */
 export const OVERSEER: RunCaller = {
   owner: { tenant: "", principal: "operator", scopes: [] },
   sees: "all",
 };
 
 /**
- * Names the one who answers a run, as its events do: a person by the certificate or the sign-in, whichever
- * agent it speaks as, so that each has one vote.
+ * Identifies the answerer as the run's events name it: a person by certificate or sign-in, regardless of the agent, so
+ * that each person has one vote.
  */
 export function answererOf(
   { caller: { agentId }, peer }: QueryCaller,
@@ -54,12 +54,12 @@ export function answererOf(
   const operator = operatorOf(peer, policy);
   const agents = agentId === undefined ? [] : [`agtp:${agentId}`];
   if (operator === undefined) return { by: agents[0] ?? "operator" };
-  // A renewed certificate of the same key is the same person's.
+  // A renewed certificate with the same key identifies the same person.
   const key = operator.via === "certificate" ? peer.certificate?.spkiFingerprint : undefined;
   return { by: `operator:${key ?? operator.id}`, alsoKnownAs: ["operator", ...agents] };
 }
 
-/** The answer that a CONFIRM brings: its `resume_value`, which must mean what its status says, or a plain word. */
+/** The answer of a CONFIRM: its `resume_value`, which must agree with its status, or else a plain yes or no. */
 export function confirmedAnswer(
   kind: Parameters<typeof plainAnswer>[0],
   { status, reason, value }: { status: unknown; reason: string | undefined; value: unknown },
@@ -72,14 +72,14 @@ interface QuestionParts {
   readonly host: Pick<RunHost, "find" | "answer">;
   readonly policy: OperatorPolicy;
   readonly record: RecordStreamEvents;
-  /** Decides the escalation, and answers the Audit-ID of the record; undefined: it was decided meanwhile. */
+  /** Decides the escalation and resolves with the record's Audit-ID; undefined if it was already decided. */
   decide(verdict: InterruptVerdict): Promise<string | undefined>;
-  /** Waits until a vote stands with its escalation. */
+  /** Resolves once the vote is stored with its escalation. */
   settled(): Promise<void>;
   findEscalation(escalationId: string): Escalation | undefined;
 }
 
-/** A word about an escalation. */
+/** A CONFIRM of an escalation, and its caller. */
 interface Word {
   readonly escalation: Escalation;
   readonly subject: Subject;
@@ -88,7 +88,7 @@ interface Word {
   readonly source: CausingRequest;
 }
 
-/** Gives the run an answer; undefined: it waits for none any more. */
+/** Answers the run; undefined if it no longer waits for this answer. */
 export async function confirmQuestion(parts: QuestionParts, word: Word): Confirmed {
   const { host, policy } = parts;
   const { subject, confirmation, source } = word;
@@ -112,7 +112,7 @@ export async function confirmQuestion(parts: QuestionParts, word: Word): Confirm
     : decided(parts, word, answered);
 }
 
-/** The word as a decision has it, and its speaker. */
+/** The decision that a CONFIRM states, with its operator and agent. */
 function spoken({ confirmation, authority, source }: Word, policy: OperatorPolicy) {
   const { status, reason, attestation } = confirmation;
   const { agentId } = source.exchange.caller;
@@ -137,7 +137,7 @@ async function decided(
   });
 }
 
-/** One of several words: the record says that it was one, and the escalation waits for the others. */
+/** Answers a CONFIRM that was one of several votes: audits it, and leaves the escalation open. */
 async function voted(
   { record, policy, settled, findEscalation }: QuestionParts,
   word: Word,
@@ -167,7 +167,7 @@ function receipt(escalation: Escalation, { run: { runId }, state }: RunLog): obj
   };
 }
 
-/** Undefined: the run waits for this no more. */
+/** Undefined if the run no longer waits for this answer. */
 async function refusalOf(
   { code, message, details }: RunRefusal,
   { escalation, subject, source }: Word,
@@ -194,7 +194,7 @@ async function refusalOf(
   }
 }
 
-/** The receipt of a vote that was given before, or why there is no second one. */
+/** Answers a repeated vote with its first receipt, or refuses a different one. */
 async function repeated(
   { action, by }: Vote,
   escalation: Escalation,

@@ -1,7 +1,6 @@
 /**
- * Names that an operator or a pack wrote and that are nobody's: each would do nothing, in silence. A
- * mistake of a key or a table is an error; what may be there tomorrow, such as an agent or an
- * endpoint, is told as a warning.   OpenWOP "auth", RFC 0072
+ * Finds names in configurations and packs that refer to nothing and would be ignored silently. A bad key or table is an
+ * error; a name that may exist later, such as an agent or an endpoint, is a warning.   OpenWOP "auth", RFC 0072
  */
 
 import { basename } from "node:path";
@@ -30,17 +29,17 @@ import type { WorkflowFault } from "./workflows/check-workflow.ts";
 import { loadWorkflows } from "./workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "./workflows/workflow.ts";
 
-/** Scopes of OpenWOP's that no operation of this server asks for. */
+/** OpenWOP scopes that no operation of this server requires. */
 const UNUSED_SCOPES: ReadonlySet<string> = new Set([
   ...["artifacts:read", "webhooks:manage", "packs:publish", "packs:yank"],
 ]);
 
-/** Bearer keys that are there twice, and their scopes; `file` is the configuration. */
+/** Finds duplicate bearer keys and mistakes in their scopes; `file` is the configuration. */
 export function findKeyMistakes(keys: readonly OpenwopApiKey[], file: string): readonly Problem[] {
   return [...findRepeatedKeys(keys, file), ...findScopeMistakes(keys, file)];
 }
 
-/** One key is one tenant's: of two entries only the last would count. */
+/** Each key belongs to one tenant: of duplicates only the last would count. */
 function findRepeatedKeys(keys: readonly OpenwopApiKey[], file: string): readonly Problem[] {
   return keys.flatMap(({ sha256 }, at): Problem[] => {
     const first = keys.findIndex((one) => one.sha256 === sha256);
@@ -67,7 +66,7 @@ function findScopeMistakes(keys: readonly OpenwopApiKey[], file: string): readon
   );
 }
 
-/** Grants to agents, and models by class; `file` is the configuration. */
+/** Finds mistakes in the grants to agents and the models by class; `file` is the configuration. */
 export function findTableMistakes(
   { agents: granted, runtime }: Pick<OpenwopConfig, "agents" | "runtime">,
   agents: readonly Pick<InstalledAgent, "agentId">[],
@@ -92,10 +91,10 @@ export function findTableMistakes(
   ];
 }
 
-/** Tools of other hosts, such as `mcp:weather`, which a pack that travels has too. */
+/** Tools of other hosts, such as `mcp:weather`: portable packs may list them. */
 const FOREIGN = /^(?!agtp:)[a-z][a-z0-9.-]*:\S/;
 
-/** Tools of agents that name nothing which can be called. */
+/** Finds tools of agents that name no endpoint. */
 export function findToolMistakes(
   packs: readonly InstalledPack[],
   isEndpoint: (method: string, path: string) => boolean,
@@ -130,7 +129,7 @@ interface InstalledNames {
   reference(agentId: string, tenant: string): AgentRef | undefined;
 }
 
-/** Agents of a workflow that are not installed, or are others than it pins. */
+/** Finds agents of a workflow that are not installed or differ from its pins. */
 export function findAgentMistakes(
   { nodes, metadata, tenantId }: WorkflowDefinition,
   { all, reference }: InstalledNames,
@@ -160,7 +159,7 @@ export function findAgentMistakes(
   ];
 }
 
-/** Everything, errors and warnings; `endpoints` are the operator's. */
+/** Returns all errors and warnings; `endpoints` are the operator's. */
 export function surveyOpenwop(
   config: OpenwopSections,
   endpoints: readonly EndpointDefinition[],
@@ -190,7 +189,7 @@ export function surveyOpenwop(
   ];
 }
 
-/** The operator's endpoints; one that only a daemon has cannot be looked for here. */
+/** Tells whether an endpoint may exist; endpoints that only a running daemon has are assumed to. */
 function isFound(
   endpoints: readonly EndpointDefinition[],
 ): (method: string, path: string) => boolean {

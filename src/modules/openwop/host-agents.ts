@@ -1,6 +1,6 @@
 /**
- * The OpenWOP agents of a deployment: their packs loaded, their identities issued, and who takes their
- * turns. Their runs are another part of the module.   OpenWOP RFC 0070, RFC 0072
+ * The OpenWOP agents of a deployment: loads their packs, issues their identities, and creates their executor.   OpenWOP
+ * RFC 0070, RFC 0072
  */
 import { basename } from "node:path";
 import type { Environment } from "../../base/environment.ts";
@@ -24,29 +24,29 @@ import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
 import type { ToolHost } from "./turn/tool-calls.ts";
 
-/** The agents, and all that their runs and endpoints need of them. */
+/** The agents, and the parts that their runs and endpoints need. */
 export interface OpenwopAgents {
   readonly registry: AgentRegistry;
   readonly catalog: AgentCatalog;
   readonly executor: AgentExecutor;
   readonly redactor: Redactor;
-  /** The identities that this server issued, those of other tenants left out. */
+  /** The identities that this server issued, except those of other tenants. */
   readonly documents: readonly AgentDocument[];
   /** The AGTP identity of an agent. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
-  /** The Agent-ID of a tenant's agent; undefined: it has none here. */
+  /** The Agent-ID of a tenant's agent; undefined if it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
   readonly problems: readonly Problem[];
-  /** The configuration itself names what cannot be had. */
+  /** Files or keys that the configuration names and that cannot be loaded. */
   readonly blockers: readonly Problem[];
-  /** Keeps the identities that are new; to be awaited before anything is served. */
+  /** Stores new identities; must be awaited before serving. */
   keep(): Promise<void>;
-  /** Tools that name nothing that is served. */
+  /** Finds tools that name no served endpoint. */
   findLostTools(): readonly Problem[];
   close(): Promise<void>;
 }
 
-/** Loads the agents of all packs; writes nothing. */
+/** Loads the agents of all packs without writing to the store. */
 export async function hostAgents(
   context: OpenwopContext,
   { authority, toolRates }: OpenwopState,
@@ -126,10 +126,7 @@ function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
   return tenant === undefined ? `openwop/${agentId}` : `openwop/${agentId}@${tenant}`;
 }
 
-/**
- * The endpoints of this server as tools of its agents, called through the pipeline of the
- * deployment that the agents are a part of.
- */
+/** Offers this server's endpoints as tools, called through the pipeline of the agents' own deployment. */
 function ownEndpoints({ deployment }: Pick<OpenwopContext, "deployment">): ToolHost {
   return {
     findEndpoint: (method, path) => deployment().registry.find(method, path)?.entry.definition,
@@ -140,17 +137,16 @@ function ownEndpoints({ deployment }: Pick<OpenwopContext, "deployment">): ToolH
 
 const SECRET_VARIABLE =
   /(?:^|_)(?:API_?KEY|ACCESS_KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_|$)/i;
-/** Such fields begin with a scheme, and the secret is what comes after it. */
+/** Strips the scheme from a credential field: the secret follows it. */
 const SCHEME = /^(?:Bearer|Basic|Token|ApiKey)\s+/i;
 const SECRET_FIELD = /authorization|cookie|key|token|secret|password/i;
-/** A path to a file is written down in places that everybody sees. */
+/** Paths to files are shown in many places, so they are not treated as secrets. */
 const PATH = /^[./~]/;
 
 /**
- * The secrets that this server knows, each with a name that may be shown in its place: credentials in
- * its configuration, in its endpoints' upstream header fields, and in environment variables that are
- * named as such. The environment's come first: its names are what an operator knows them by.
- * OpenWOP SR-1
+ * Collects the secrets that this server knows, each with a name to show in its place: credentials in the configuration,
+ * in upstream header fields of endpoints, and in environment variables with such names. Environment variables come
+ * first, since operators know a secret by that name. OpenWOP SR-1
  */
 export function* collectingSecrets(
   config: OpenwopSections,
@@ -169,7 +165,7 @@ export function environmentSecrets(env: Environment): readonly KnownSecret[] {
   );
 }
 
-/** A shorter text may be a word: `TOKEN_MODE=header`. */
+/** Shorter values may be plain words: `TOKEN_MODE=header`. */
 function isSecret(name: string, value: string): boolean {
   return value.length >= 8 && SECRET_VARIABLE.test(name) && !PATH.test(value);
 }

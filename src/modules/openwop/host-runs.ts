@@ -1,4 +1,4 @@
-/** The host of runs of a deployment, and its HTTP API.   OpenWOP RFC 0072 §B */
+/** Builds a deployment's run host and its HTTP API.   OpenWOP RFC 0072 §B */
 
 import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
@@ -27,7 +27,7 @@ export interface HostedRuns {
   readonly problems: readonly Problem[];
 }
 
-/** The host of runs, and whoever tells people of runs that wait. */
+/** Creates the run host and the escalations of its waiting runs. */
 export async function hostRuns(
   context: OpenwopContext,
   openwop: OpenwopAgents,

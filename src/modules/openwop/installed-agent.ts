@@ -1,6 +1,6 @@
 /**
- * The outcome of installing agent packs: the agents of this host, each with its prompt read, its
- * handoff schemas compiled, and what of it cannot be had here.   OpenWOP RFC 0003, RFC 0072 §C
+ * The installed agents of this host: each with its prompt, its compiled handoff schemas, and its degraded capabilities.
+ * OpenWOP RFC 0003, RFC 0072 §C
  */
 
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -18,7 +18,7 @@ export const MANIFEST_CLASSES = [
 /** A class of model that a manifest asks for. */
 export type ManifestClass = (typeof MANIFEST_CLASSES)[number];
 
-/** The memories that an agent counts on. */
+/** The kinds of memory that an agent expects. */
 export interface MemoryShape {
   readonly scratchpad?: boolean;
   readonly conversation?: boolean;
@@ -37,13 +37,13 @@ export interface InstalledAgent {
   readonly memoryShape: MemoryShape | undefined;
   /** `confidence.defaultThreshold`. */
   readonly confidenceThreshold: number | undefined;
-  /** Undefined: any value is a task. */
+  /** Undefined if any value is a task. */
   readonly taskSchema: CompiledSchema | undefined;
-  /** Undefined: any value is a result. */
+  /** Undefined if any value is a result. */
   readonly returnSchema: CompiledSchema | undefined;
   /** The suite that `evalSuiteRef` names; it is not run here. */
   readonly evalSuite: string | undefined;
-  /** Capabilities that it does without here. */
+  /** Optional capabilities that this host lacks. */
   readonly degraded: readonly string[];
   readonly pack: PackIdentity;
   /** The manifest as it is written in the pack. */
@@ -54,35 +54,35 @@ export interface InstalledAgent {
 export interface PackIdentity {
   readonly name: string;
   readonly version: string;
-  /** The tenant that it is installed for; undefined: all of them. */
+  /** The tenant that it is installed for; undefined for all tenants. */
   readonly tenant: string | undefined;
   /** Its pack.json, relative to the deployment directory. */
   readonly file: string;
 }
 
-/** A pack, and the agents of it that could be installed. */
+/** A pack and its installed agents. */
 export interface InstalledPack extends PackIdentity {
   /** Its pack.json. */
   readonly manifest: JsonRecord;
-  /** Ranges of versions by the names of other packs. */
+  /** Version ranges by pack name. */
   readonly dependencies: Readonly<Record<string, string>>;
   readonly agents: readonly InstalledAgent[];
 }
 
-/** The packs and agents of a tenant. */
+/** The installed packs and agents, by tenant. */
 export interface AgentRegistry {
   find(agentId: string, tenant: string): InstalledAgent | undefined;
-  /** As a workflow node names an agent; undefined: there is none, for this tenant. */
+  /** The reference that a workflow node pins; undefined if the tenant has no such agent. */
   reference(agentId: string, tenant: string): AgentRef | undefined;
   /** Sorted by agent id. */
   list(tenant: string): readonly InstalledAgent[];
-  /** In the order they were installed. */
+  /** In order of installation. */
   packs(tenant: string): readonly InstalledPack[];
-  /** Of every tenant. */
+  /** The agents of every tenant. */
   readonly all: readonly InstalledAgent[];
 }
 
-/** A registry over packs that are installed. */
+/** Creates a registry of installed packs. */
 export function createAgentRegistry(packs: readonly InstalledPack[]): AgentRegistry {
   const all = packs.flatMap(({ agents }) => agents).toSorted(byAgentId);
   const byKey = new Map(all.map((agent) => [keyOf(agent.agentId, agent.pack.tenant), agent]));
@@ -110,7 +110,7 @@ function byAgentId(a: InstalledAgent, b: InstalledAgent): number {
   return a.agentId < b.agentId ? -1 : a.agentId > b.agentId ? 1 : 0;
 }
 
-/** A reference to an agent; it never names a channel, since nothing is deployed on one. */
+/** A reference to an agent; without `channel`, since this host deploys on none. */
 export interface AgentRef {
   readonly agentId: string;
   readonly name: string;
@@ -119,7 +119,7 @@ export interface AgentRef {
   readonly sourceManifestId: string;
 }
 
-/** A reference's classes of model are other words than a manifest's. */
+/** References name model classes differently from manifests. */
 const REFERENCE_CLASSES: Readonly<Record<ManifestClass, string>> = {
   reasoning: "reasoning",
   classification: "classification",

@@ -1,6 +1,6 @@
 /**
- * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One host stands behind
- * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
+ * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One run host serves the AGTP
+ * endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
 import { isDisclosedTo } from "../../dispatch/caller/disclosure.ts";
 import { findInactive, longestWaitMs } from "../../dispatch/module/hosted-agents.ts";
@@ -21,7 +21,7 @@ import { runEndpoints } from "./run-endpoints.ts";
 import type { RunHost } from "./runs/run-host.ts";
 import { type OpenwopState, openOpenwop } from "./state.ts";
 
-/** It goes before tasks, whose confirmations it passes on to runs. */
+/** It precedes `tasks`, so that confirmations of runs reach it first. */
 export const openwopModule: Module<OpenwopSections> = {
   name: "openwop",
   takes: {
@@ -42,7 +42,7 @@ interface OpenwopParts {
   readonly runs: HostedRuns;
 }
 
-/** The contribution of the module to a deployment. */
+/** Returns the module's contribution to a deployment. */
 export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts): Contribution {
   const { openwop, kept, runs } = parts;
   const { host, escalations } = runs;
@@ -94,7 +94,7 @@ export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts):
   };
 }
 
-/** Runs, and agents by whatever name, of the tenant that AGTP callers belong to. */
+/** The endpoints of runs and agents of the tenant that AGTP callers belong to. */
 function endpointsOf(
   context: OpenwopContext,
   openwop: OpenwopAgents,
@@ -118,7 +118,7 @@ const HOSTED_PROTOCOL = {
   ...{ protocol: "openwop", method: "EXECUTE", path: "/agents/{agent_id}" },
 } as const;
 
-/** An agent of the tenant by its OpenWOP name, or by whatever AGTP knows it. */
+/** Finds a tenant's agent by its OpenWOP name, or by any name that AGTP resolves. */
 function resolverOf({ deployment, config }: OpenwopContext, openwop: OpenwopAgents) {
   const { tenant } = config.openwop;
   const byAgtpId = agentsByAgtpId(openwop, tenant);
@@ -127,7 +127,7 @@ function resolverOf({ deployment, config }: OpenwopContext, openwop: OpenwopAgen
     byAgtpId.get(deployment().directory.resolve(name)?.agentId ?? "");
 }
 
-/** The agents of a tenant by their Agent-IDs, those that have one. */
+/** The agents of a tenant that have an Agent-ID, by it. */
 function agentsByAgtpId(
   { registry, documentOf }: OpenwopAgents,
   tenant: string,
@@ -143,8 +143,8 @@ function agentsByAgtpId(
 const MOST = 100;
 
 /**
- * An agent's own runs, as QUERY finds them; who has no Agent-ID has none. A run does not say for which of the
- * people behind the sidecar it is, so that where tokens tell them apart none of them is told.   AGTP "QUERY"
+ * The caller's own runs as QUERY finds them; none without an Agent-ID. A run does not record which person behind the
+ * sidecar it belongs to, so none are shown if tokens identify persons.   AGTP "QUERY"
  */
 function runSource(
   host: RunHost,
@@ -170,21 +170,21 @@ function runSource(
   };
 }
 
-/** A name of the form that OpenWOP's are of, which nobody else's is meant to be. */
+/** The form of OpenWOP names, which no other agents should have. */
 const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
 
-/** The agents of the tenant that AGTP callers belong to. */
+/** The inventory of the tenant that AGTP callers belong to. */
 function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): HostedInventory {
   const { catalog } = openwop;
   const { tenant } = context.config.openwop;
   const isEmpty = catalog.inventory(tenant).length === 0;
   const find = (name: string, callerId: string | undefined): object | Refusal | undefined => {
-    // Where there is an inventory, a name that is nobody's is no name in it.
+    // With an inventory, an unknown name is not an agent's.
     if (!OPENWOP_NAME.test(name) && (isEmpty || isAgentId(name))) return undefined;
     const isShown = isDisclosedTo(context, callerId);
     const entry = isShown ? catalog.find(name, tenant) : undefined;
     if (entry !== undefined) return entry;
-    // One that the caller is not shown is in the words that nobody is in.
+    // An undisclosed agent is refused in the same words as one that does not exist.
     const hosted = context.deployment().directory.resolve(name)?.agentId;
     const isKnown = hosted !== undefined && (isShown || hosted === callerId);
     return isKnown ? undefined : agentNotInstalled();

@@ -1,4 +1,4 @@
-/** An answer of the API: a status, a body, and for every refusal the one closed envelope.   OpenWOP "error-envelope" */
+/** An answer of the API: a status and a body; every refusal is the same closed envelope.   OpenWOP "error-envelope" */
 import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { RateExcess } from "../../../dispatch/rates/rates.ts";
 import type { Redact } from "../runs/redact.ts";
@@ -11,7 +11,7 @@ export interface ApiAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal, as the envelope has it. */
+/** A refusal in the error envelope. */
 export function refuse(
   status: number,
   error: string,
@@ -26,24 +26,24 @@ export function answer(body: unknown, status = 200): ApiAnswer {
   return { status, body };
 }
 
-/** The answer to a client whose key is nobody's.   OpenWOP "auth" */
+/** The answer to an unknown or missing key.   OpenWOP "auth" */
 export function unauthenticated(): ApiAnswer {
   const refusal = refuse(401, "unauthenticated", "a bearer key that is known here is needed");
   return { ...refusal, headers: { "WWW-Authenticate": "Bearer" } };
 }
 
-/** The answer to a client that may not know whether there is such a thing. */
+/** The answer for something that does not exist or is hidden from the client. */
 export function notFound(): ApiAnswer {
   return refuse(404, "not_found", "there is nothing here");
 }
 
-/** The answer to a client that asks the right path with another method. */
+/** The answer to a known path with an unsupported method. */
 export function otherMethods(allowed: readonly string[]): ApiAnswer {
   const refusal = refuse(405, "method_not_allowed", "the path is asked with another method");
   return { ...refusal, headers: { Allow: allowed.join(", ") } };
 }
 
-/** The answer to a client that has had its share, whose account is its key's.   `[limits]` */
+/** The answer to a client over its rate limit.   `[limits]` */
 export function tooMuch({ scope: reason, retryAfterSeconds }: RateExcess): ApiAnswer {
   const message = `too ${reason === "work" ? "much work" : "many requests"}, try again later`;
   const details = { scope: "key", reason, retryAfterMs: retryAfterSeconds * 1000 };
@@ -51,7 +51,7 @@ export function tooMuch({ scope: reason, retryAfterSeconds }: RateExcess): ApiAn
   return { ...refusal, headers: { "Retry-After": String(retryAfterSeconds) } };
 }
 
-/** A refusal without the secrets that its client wrote where names belong; a success as it is.   SR-1 */
+/** Redacts secrets that the client put into a refused request's names; successes are unchanged.   SR-1 */
 export function concealed(said: ApiAnswer, redact: Redact): ApiAnswer {
   return said.status < 400 ? said : { ...said, body: redact(said.body) };
 }
@@ -73,10 +73,10 @@ const STATUSES: Readonly<Record<RunRefusalCode, number>> = {
   rate_limited: 429,
 };
 
-/** Refusals of what may be granted when it is asked for again. */
+/** Refusals that a later retry may not meet. */
 const RETRIED: ReadonlySet<RunRefusalCode> = new Set(["rate_limited", "run_already_active"]);
 
-/** The answer that a refusal of the runs is. */
+/** Maps a refusal of a run to an answer. */
 export function refuseAs({ code, message, details }: RunRefusal): ApiAnswer {
   if (code === "run_not_found") return notFound();
   const error = code === "agent_not_found" ? "validation_error" : code;

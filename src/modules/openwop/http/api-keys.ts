@@ -1,7 +1,4 @@
-/**
- * The bearer keys of the HTTP API, by their digests: what whoever holds one may do, and for which
- * tenant.   OpenWOP "auth"
- */
+/** The bearer keys of the HTTP API, stored as digests: each key's tenant and scopes.   OpenWOP "auth" */
 
 import { hash, timingSafeEqual } from "node:crypto";
 import { Tally } from "../../../base/tally.ts";
@@ -20,20 +17,20 @@ export const FACE_SCOPES = [
 export type ApiScope = (typeof FACE_SCOPES)[number];
 
 export interface ApiKey {
-  /** The name of it in runs; tells nothing about the key itself. */
+  /** The key's name in runs; it reveals nothing of the key. */
   readonly name: string;
   readonly tenant: string;
   readonly scopes: ReadonlySet<string>;
-  /** The scopes that tool calls of its runs may use. */
+  /** The scopes of its runs' tool calls. */
   readonly agtpScopes: readonly string[];
 }
 
-/** On whose account is what a key asks for. */
+/** The account that a key's requests are charged to. */
 export function payerOfKey({ name, tenant }: ApiKey): TaskOwner {
   return { key: `${name} of ${tenant}`, isKnown: true };
 }
 
-/** Longer ones are nobody's. */
+/** Longer values match no key. */
 const MAX_KEY_LENGTH = 1024;
 const NAME_DIGITS = 12;
 const BEARER = /^Bearer +([!-~]+) *$/i;
@@ -50,20 +47,20 @@ export class ApiKeys {
     );
   }
 
-  /** The key of an Authorization header; undefined: there is no such key. */
+  /** The key of an Authorization header; undefined if unknown. */
   find(authorization: string | undefined): ApiKey | undefined {
     const [, presented = ""] = BEARER.exec(authorization ?? "") ?? [];
     if (presented === "" || presented.length > MAX_KEY_LENGTH) return undefined;
     const digest = hash("sha256", presented, "buffer");
     let found: ApiKey | undefined;
-    // Every key is looked at: how long that takes says nothing about any.
+    // Compares with every key, so that the time taken reveals nothing about any of them.
     for (const [sha256, key] of this.#keys) {
       if (timingSafeEqual(Buffer.from(sha256, "hex"), digest)) found = key;
     }
     return found;
   }
 
-  /** The key of a run's owner; undefined: there is none of this tenant any more. */
+  /** The key of a run's owner; undefined if the tenant no longer has it. */
   named({ principal, tenant }: Pick<RunOwner, "principal" | "tenant">): ApiKey | undefined {
     for (const key of this.#keys.values()) {
       if (key.name === principal) return key.tenant === tenant ? key : undefined;
@@ -71,7 +68,7 @@ export class ApiKeys {
     return undefined;
   }
 
-  /** Tells whether a key that was known before may still read runs, of the same tenant. */
+  /** Tells whether a formerly known key may still read runs of the same tenant. */
   mayRead({ name: principal, tenant }: ApiKey): boolean {
     return this.named({ principal, tenant })?.scopes.has("runs:read") === true;
   }
@@ -84,11 +81,11 @@ export interface AudienceLimits {
 
 const LIMITS: AudienceLimits = { all: 1024, perTenant: 256 };
 
-/** Somebody who listens to runs. */
+/** A listener's place among the listeners of runs. */
 interface Listening {
-  /** Gives the place back; to be called once. */
+  /** Frees the place; called once. */
   leave(): void;
-  /** Aborted when the key is not good for it any more. */
+  /** Aborted once the key may no longer read runs. */
   readonly ended: AbortSignal;
 }
 
@@ -102,14 +99,14 @@ export class Audience {
     this.#limits = limits;
   }
 
-  /** Undefined: there is no place left. */
+  /** Undefined if no place is left. */
   enter(key: ApiKey): Listening | undefined {
     const { tenant } = key;
     const { all, perTenant } = this.#limits;
     if (this.#listeners.size >= all || this.#byTenant.of(tenant) >= perTenant) return undefined;
     const ending = new AbortController();
     this.#listeners.set(ending, key);
-    // Its request was begun before a reload.
+    // The request may have begun before a reload.
     if (this.#keys?.mayRead(key) === false) ending.abort();
     this.#byTenant.add(tenant);
     const leave = (): void => {
@@ -119,7 +116,7 @@ export class Audience {
     return { leave, ended: ending.signal };
   }
 
-  /** These keys are known from now on: whoever listens by another hears no more. */
+  /** Replaces the known keys and ends listeners whose key may no longer read. */
   serve(keys: ApiKeys): void {
     this.#keys = keys;
     for (const [ending, key] of this.#listeners) if (!keys.mayRead(key)) ending.abort();

@@ -1,4 +1,4 @@
-/** One operation of the HTTP API: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
+/** One operation of the HTTP API: its scopes and its handler.   OpenWOP "rest-endpoints" */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Toll } from "../../../dispatch/rates/toll.ts";
 import type { AlsoChange } from "../../../state/collection-write.ts";
@@ -21,14 +21,14 @@ export interface ApiParts {
   readonly keys: ApiKeys;
   readonly settings: Pick<OpenwopConfig, "conformance" | "runtime">;
   readonly toll: Toll;
-  /** The discovery document, without what the listener knows. */
+  /** The discovery document without the listener's limits. */
   readonly discovery: JsonRecord;
   readonly state: Omit<OpenwopState, "register" | "authority">;
   readonly view: Pick<ViewLease, "catchUp">;
   readonly log: { warn(fields: object, message?: string): void };
 }
 
-/** A request that may be read. */
+/** A request that passed authorization. */
 export interface Authorized {
   readonly parts: ApiParts;
   readonly route: ApiRoute;
@@ -37,17 +37,17 @@ export interface Authorized {
   readonly caller: RunCaller;
 }
 
-/** One request that may be answered. */
+/** An authorized request with its query, body and header fields. */
 export interface ApiCall extends Authorized {
   readonly query: JsonRecord;
   readonly body: JsonRecord;
   header(name: string): string | undefined;
-  /** The client's: it ends the waiting. */
+  /** Aborted when the client disconnects; ends any wait. */
   readonly signal: AbortSignal;
   keep(answer: ApiAnswer): readonly AlsoChange[];
 }
 
-/** Something that a caller may say beside the path and the body. */
+/** A query parameter or header field of an operation. */
 export interface ApiParameter {
   readonly name: string;
   readonly in: "query" | "header";
@@ -55,19 +55,19 @@ export interface ApiParameter {
   readonly schema: JsonRecord;
 }
 
-/** One operation, as it is described and looked for. */
+/** One operation, as routed and described. */
 export interface Operation {
   readonly method: "GET" | "POST";
-  /** `{name}` for parameters, as the API's description has it. */
+  /** With `{name}` for parameters, as in OpenAPI. */
   readonly path: string;
   readonly summary: string;
-  /** The scopes that a key has to have, all of them. */
+  /** The scopes that a key needs, all of them. */
   readonly scopes: readonly ApiScope[];
   readonly isConformance?: boolean;
   readonly parameters?: readonly ApiParameter[];
-  /** The JSON Schema of the body; without one, any object. */
+  /** The JSON Schema of the body; by default any object. */
   readonly body?: JsonRecord;
-  /** The media type that a listener may accept in place of JSON. */
+  /** The media type that a client may accept in place of JSON. */
   readonly streams?: "text/event-stream";
 }
 
@@ -76,7 +76,7 @@ export interface AnsweredRoute extends Operation {
   handle(call: ApiCall): ApiAnswer | Promise<ApiAnswer>;
 }
 
-/** An operation whose answer is sent as it comes to be, by `openStream`. */
+/** An operation that `openStream` answers incrementally. */
 export interface StreamRoute extends Operation {
   readonly streams: "text/event-stream";
 }

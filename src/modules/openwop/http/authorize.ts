@@ -1,8 +1,7 @@
 /**
- * Admits requests: a key first, then whether there is such a thing, then whether the key is good
- * for it. 401 nobody's key · 404 nothing there · 405 another method · 403 not this key. Paths have
- * names behind a colon and values of any length, so they are matched here, segment by segment.
- * OpenWOP "auth"
+ * Admits requests: checks the key, then that the operation exists, then the key's scopes. 401 unknown key · 404 no such
+ * path · 405 other method · 403 missing scope. Paths end in names behind a colon and have values of any length, so they
+ * are matched here, segment by segment. OpenWOP "auth"
  */
 
 import { decodePart } from "../../../base/percent-encoding.ts";
@@ -11,7 +10,7 @@ import { type ApiAnswer, notFound, otherMethods, refuse, unauthenticated } from 
 import type { ApiParts, Authorized } from "./api-route.ts";
 import { API_ROUTES } from "./routes.ts";
 
-/** The operation, or the methods that there are at this path; undefined: there is nothing. */
+/** The operation, or the allowed methods of this path; undefined if the path is unknown. */
 type RouteMatch<Operation> =
   | {
       readonly kind: "found";
@@ -32,7 +31,7 @@ const PARAMETER = /^\{(\w+)\}(:[a-z-]+)?$/;
 export class RouteTable<Operation extends { readonly method: string; readonly path: string }> {
   readonly #routes: readonly CompiledRoute<Operation>[];
 
-  /** The first route that matches is meant. */
+  /** The first matching route wins. */
   constructor(routes: readonly Operation[]) {
     this.#routes = routes.map((route) => ({
       route,
@@ -79,7 +78,7 @@ function match(
 
 const TABLE = new RouteTable(API_ROUTES);
 
-/** Lets a request in, or says why not. */
+/** Authorizes a request, or returns the refusal. */
 export function authorize(
   method: string,
   url: string,

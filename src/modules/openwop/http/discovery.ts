@@ -1,7 +1,4 @@
-/**
- * The discovery document: what this host does, and nothing else. Whatever is advertised here behaves
- * as advertised.   OpenWOP "capabilities"
- */
+/** The discovery document: exactly the capabilities that this host has.   OpenWOP "capabilities" */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERSION } from "../../../base/version.ts";
 import type { OpenwopConfig } from "../config.ts";
@@ -14,16 +11,16 @@ interface DiscoveryFacts {
     OpenwopConfig,
     "conformance" | "installScope" | "runs" | "runtime" | "reasoning"
   >;
-  /** Agents of the host, or of any tenant. */
+  /** Agents of the host or of any tenant. */
   readonly agentIds: ReadonlySet<string>;
   readonly workflows: Workflows;
 }
 
 const PROTOCOL_VERSION = "1.0";
-/** Workflows of the public suite begin so. */
+/** The id prefix of the public suite's workflows. */
 const FIXTURE = /^(?:conformance|openwop)-/;
 
-/** The document, without what the listener knows. */
+/** Returns the document without the listener's limits. */
 export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
   const { settings, agentIds } = facts;
   const { conformance: isConformance, runs: limits, runtime } = settings;
@@ -48,7 +45,7 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
     runs: { pauseResume: { supported: true, drainPolicies: DRAIN_POLICIES } },
     replay: { ...{ supported: true, modes: ["replay", "branch"] }, ...SUPPRESSION },
     subWorkflow: { inputMapping: true },
-    // The published limits have no member for them, and take no other.
+    // The published limits are closed and have no member for these.
     extensions: { agtpd: { subWorkflow: { maxDepth: limits.depth, maxRuns: limits.children } } },
     idempotency: { crossRegion: "single-region" },
     ...(hasAgents || isConformance ? { agents: agentFamily(settings, hasAgents) } : {}),
@@ -60,7 +57,7 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
   };
 }
 
-/** Nothing with an effect is done again: its recorded outcome is told, or the replay fails. */
+/** Effects are never repeated: a replay uses the recorded outcome, or fails. */
 const SUPPRESSION = { sideEffectSuppression: "recorded-outcome" };
 
 const TOOL_HOOKS = { supported: true, prePostEvents: true, perToolAuthorization: true };
@@ -72,16 +69,16 @@ function agentFamily(
   const { verbosity, tokenLimit, streaming } = reasoning;
   return {
     supported: true,
-    // The mock agent streams wherever it is.
+    // The mock agent streams in any configuration.
     reasoning: { verbosity, tokenLimit, streaming: streaming || isConformance },
-    // A host-wide inventory is never empty where it is advertised.
+    // A host-wide inventory that is advertised must not be empty.
     ...(hasAgents || installScope === "tenant"
       ? { manifestRuntime: { supported: true, handoffValidation: true, installScope } }
       : {}),
   };
 }
 
-/** Lists the workflows that can be run: every agent that they need is here. */
+/** Lists the suite's workflows whose agents are all installed. */
 function fixturesOf({ workflows, agentIds }: DiscoveryFacts): readonly string[] {
   return [...workflows.values()]
     .map(({ definition }) => definition)

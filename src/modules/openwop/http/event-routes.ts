@@ -1,6 +1,6 @@
 /**
- * The events of a run over HTTP: by poll, as JSON, and as a stream. What is asked for is checked
- * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
+ * The events of a run over HTTP: by long poll, as JSON, and as a stream. The parameters are checked before the media
+ * type.   OpenWOP "rest-endpoints", "stream-modes"
  */
 import { quoteValue } from "../../../base/json-value.ts";
 import type { Redact } from "../runs/redact.ts";
@@ -15,7 +15,7 @@ const LAST_SEQUENCE: ApiParameter = {
   description: "The last sequence that the caller has; without it, all events.",
 };
 
-/** The operation that waits. */
+/** The long poll. */
 export const POLL_ROUTE: AnsweredRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events/poll",
@@ -31,7 +31,7 @@ export const POLL_ROUTE: AnsweredRoute = {
   handle: poll,
 };
 
-/** The operation that streams, to whoever does not want JSON. */
+/** The stream, unless the client accepts only JSON. */
 export const STREAM_ROUTE: StreamRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events",
@@ -78,12 +78,12 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   }
 }
 
-/** The beginning of a stream, and the place in the audience that it has to give back. */
+/** An opened stream, and the release of its place in the audience. */
 interface OpenedStream extends Omit<EventStream, "response" | "signal"> {
   leave(): void;
 }
 
-/** A stream, or the answer that there is instead of one: all events, as the poll has them, for JSON. */
+/** Opens a stream, or returns an answer instead: a refusal or, for JSON, the events as the poll returns them. */
 export async function openStream(
   call: ApiCall,
   isJsonOnly: boolean,
@@ -114,8 +114,8 @@ export async function openStream(
 }
 
 /**
- * The sequence that a listener has, or the run's last where no event has that. Another node may have told of
- * later ones than are known here.
+ * The listener's sequence, at most the run's last. Another node may have sent later events, so the log catches up
+ * first.
  */
 async function knownSequence(log: RunLog, asked: number, { view }: ApiParts): Promise<number> {
   if (asked < log.state.nextSequence) return asked;
@@ -124,7 +124,7 @@ async function knownSequence(log: RunLog, asked: number, { view }: ApiParts): Pr
   return Math.min(asked, log.state.nextSequence - 1);
 }
 
-/** A client that takes a stream as well gets the stream. */
+/** A client that also accepts a stream is sent the stream. */
 function wantsJson(call: ApiCall): boolean {
   const accept = (call.header("accept") ?? "").toLowerCase();
   return accept.includes("application/json") && !accept.includes("text/event-stream");
@@ -140,7 +140,7 @@ const DEFAULT_TIMEOUT_S = 30;
 const MAX_TIMEOUT_S = 60;
 const MAX_BUFFER_MS = 5000;
 
-/** The sequence that the caller has; -1 when it has none.   OpenWOP "stream-modes" */
+/** The caller's last sequence; -1 if not given.   OpenWOP "stream-modes" */
 function readSequence(value: unknown, name: string, redact: Redact): number | ApiAnswer {
   const sequence = readNumber(value, -1, /^(?:-1|\d{1,15})$/);
   return sequence === undefined
@@ -148,7 +148,7 @@ function readSequence(value: unknown, name: string, redact: Redact): number | Ap
     : Math.min(sequence, MAX_SEQUENCE);
 }
 
-/** The number that a parameter states; undefined: it states none. */
+/** The number in a parameter, `absent` if not given; undefined if malformed. */
 function readNumber(value: unknown, absent: number, form = /^\d{1,9}$/): number | undefined {
   if (value === undefined) return absent;
   return typeof value === "string" && form.test(value) ? Number(value) : undefined;

@@ -1,7 +1,7 @@
 /**
- * A run's log as server-sent events: from where the listener was, as fast as the listener reads, and
- * closed after the last event, or when the server stops: then it says when to come back, and the
- * listener goes on where it was. Who does not read, or may not any more, is let go.   OpenWOP "stream-modes", HTML "SSE"
+ * A run's log as server-sent events, from the listener's position at the listener's pace. It closes after the last
+ * event, or when the server stops: then it sends a reconnection delay, and the listener resumes. Slow readers and
+ * revoked keys are disconnected.   OpenWOP "stream-modes", HTML "SSE"
  */
 import { once } from "node:events";
 import type { Writable } from "node:stream";
@@ -14,12 +14,12 @@ import { OCTETS_AT_ONCE, type RunLog } from "../runs/run-log.ts";
 import { initialState, type RunState, runSnapshot } from "../runs/run-state.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";
 
-/** The modes; `values` stands for itself alone. */
+/** The stream modes; `values` cannot be combined. */
 export const STREAM_MODES = ["values", "updates", "messages", "debug"] as const;
 
 type StreamMode = (typeof STREAM_MODES)[number];
 
-/** The types of events that are no progress of a run; whatever an agent says is. */
+/** Event types that `updates` omits. */
 const DETAILS: ReadonlySet<RunEventType> = new Set([
   "node.started",
   "node.retried",
@@ -27,7 +27,7 @@ const DETAILS: ReadonlySet<RunEventType> = new Set([
   "variable.changed",
 ]);
 
-/** The modes that a query asks for, `updates` unless it says. */
+/** Reads the modes of a query, by default `updates`. */
 export function readModes(value: unknown): readonly StreamMode[] | ApiAnswer {
   if (value === undefined) return ["updates"];
   const names = String(value)
@@ -42,33 +42,33 @@ export function readModes(value: unknown): readonly StreamMode[] | ApiAnswer {
   return refuse(400, "unsupported_stream_mode", message, { supported: STREAM_MODES });
 }
 
-/** Tells whether one of the modes shows an event as it is. */
+/** Tells whether one of the modes shows an event unchanged. */
 export function isShown({ type }: RunEvent, modes: readonly StreamMode[]): boolean {
   return modes.includes("debug") || (modes.includes("updates") && !DETAILS.has(type));
 }
 
-/** Tells whether a new snapshot is due after an event: a thought that goes on changes none. */
+/** Tells whether an event calls for a new snapshot; a reasoning delta changes nothing in it. */
 function isStep({ type }: RunEvent): boolean {
   return type === "node.started" || !(DETAILS.has(type) || type === "agent.reasoning.delta");
 }
 
 const WAITING: ReadonlySet<RunEventType> = new Set(["node.suspended", "interrupt.requested"]);
 
-/** The types of events that nobody is kept waiting for. */
+/** Event types that end buffering at once. */
 function isUrgent({ type }: RunEvent): boolean {
   return type.startsWith("run.") || WAITING.has(type);
 }
 
 interface Frame {
-  /** Undefined: a frame behind it is of the same event, and has the id of both. */
+  /** Undefined if a later frame of the same event brings the id. */
   readonly id: number | undefined;
   readonly event: string;
   readonly data: unknown;
 }
 
 /**
- * Events as a listener's modes have them: as they are, as snapshots of the run, or as the text that an
- * agent is thinking aloud.   OpenWOP "stream-modes"
+ * Turns events into a listener's frames by mode: the events, run snapshots, or the text of an agent's reasoning.
+ * OpenWOP "stream-modes"
  */
 export class Frames {
   readonly #run: Run;
@@ -82,7 +82,7 @@ export class Frames {
     this.#state = initialState(run);
   }
 
-  /** Tells whether events that are not sent have to be looked at all the same. */
+  /** Tells whether frames depend on earlier events, which are then read but not sent. */
   get needsHistory(): boolean {
     return this.#isOfValues || this.#modes.includes("messages");
   }
@@ -91,18 +91,18 @@ export class Frames {
     return this.#modes.includes("values");
   }
 
-  /** An event that the listener has seen already. */
+  /** Takes in an event that the listener already has. */
   pass(event: RunEvent): void {
     if (this.#isOfValues) this.#state = applyEvent(this.#state, event, this.#run);
     else this.#message(event);
   }
 
-  /** The first frames for a listener that comes back. */
+  /** The first frames for a reconnecting listener. */
   baseline(id: number): readonly Frame[] {
     return this.#isOfValues ? [this.#snapshot(id)] : [];
   }
 
-  /** The frames that are sent of an event. */
+  /** The frames of an event. */
   next(event: RunEvent): readonly Frame[] {
     const { sequence: id, type } = event;
     if (this.#isOfValues) {
@@ -111,7 +111,7 @@ export class Frames {
     }
     const chunks = this.#modes.includes("messages") ? this.#message(event) : [];
     if (!isShown(event, this.#modes)) return chunks;
-    // A listener that is cut off in between comes back for both.
+    // Only the last frame has the id, so a listener cut off in between is sent both again.
     const shown = { id: chunks.length === 0 ? id : undefined, event: type, data: event };
     return [shown, ...chunks];
   }
@@ -134,30 +134,30 @@ export class Frames {
   }
 }
 
-/** The events that are sent, and their listener. */
+/** A stream's events and its listener. */
 export interface EventStream {
   readonly host: RunHost;
   readonly log: RunLog;
   readonly frames: Frames;
-  /** The last sequence that the listener has; -1: none. */
+  /** The last sequence that the listener has; -1 for none. */
   readonly after: number;
   readonly isResumed: boolean;
   readonly bufferMs: number;
   readonly response: Writable;
-  /** Aborted when the listener is gone. */
+  /** Aborted when the listener disconnects. */
   readonly signal: AbortSignal;
-  /** Aborted when the listener may hear no more. */
+  /** Aborted when the listener's key may no longer read. */
   readonly ended: AbortSignal;
 }
 
 const MAX_BATCH = 500;
 const KEEP_ALIVE_MS = 15_000;
-/** The last that is sent where the server stops before the run is over. */
+/** Sent last if the server stops before the run ends. */
 const FAREWELL = ": the server is stopping\nretry: 2000\n\n";
-/** The longest that a listener may leave unread what it was sent. */
+/** How long a listener may leave data unread. */
 const SLOW_READER_MS = 30_000;
 
-/** Sends until there is nothing more to send; the response is ended by then. */
+/** Sends events until the end and then ends the response. */
 export async function sendEvents(stream: EventStream): Promise<void> {
   const { signals } = stream.host.whileServing(stream.signal);
   const ends = { signals: [...(signals ?? []), stream.ended] };
@@ -185,10 +185,10 @@ class Sender {
     this.#after = stream.after;
   }
 
-  /** Resolves with true once the run is over, so that nothing is left to tell. */
+  /** Resolves with true once the run is over and every event is sent. */
   async run(): Promise<boolean> {
     const { signal, log, frames, isResumed, after } = this.#stream;
-    // Told at once that it is connected, even when nothing has happened yet.
+    // Confirms the connection even before the first event.
     await this.#write(": connected\n\n");
     if (frames.needsHistory) await this.#passHistory();
     if (isResumed) for (const frame of frames.baseline(after)) await this.#send(frame);
@@ -198,7 +198,7 @@ class Sender {
       await this.#sendAll(events);
       if (events.some(({ type }) => isTerminal(type))) return true;
       if (events.length > 0) continue;
-      // Nothing comes any more behind the end, nor of a run that is forgotten.
+      // A run that was over or forgotten has no further events.
       if (wasOver) return true;
       await this.#rest();
     }
@@ -214,7 +214,7 @@ class Sender {
     }
   }
 
-  /** The events that are there; with a buffer, those that come within its time too. */
+  /** Reads the available events, plus those that arrive within `bufferMs`. */
   async #read(): Promise<readonly RunEvent[]> {
     const { bufferMs, log, signal } = this.#stream;
     const events = [...(await this.#page())];
@@ -247,7 +247,7 @@ class Sender {
     await this.#send({ id: last.id, event: "batch", data: due.map(({ data }) => data) });
   }
 
-  /** Until there is more; a comment now and then keeps the connection open. */
+  /** Waits for more events; a periodic comment keeps the connection open. */
   async #rest(): Promise<void> {
     const { log, signal } = this.#stream;
     const silence = new Deadline({ signals: [signal], timeoutMs: KEEP_ALIVE_MS });
@@ -269,7 +269,7 @@ class Sender {
     try {
       await once(response, "drain", { signal: patience.signal });
     } catch {
-      // A listener that is let go because the server stops may still read what it was sent.
+      // A slow reader is cut off; one disconnected by a server stop may still read what was sent.
       if (patience.isTimeOver) response.destroy();
       throw new SlowReader("the listener does not read");
     } finally {

@@ -1,7 +1,6 @@
 /**
- * Layer 1: a request under the same Idempotency-Key is done once, however often and however at the
- * same time it comes, and through a kill. What was answered is kept in one commit with what it says.
- * OpenWOP "idempotency"
+ * Layer 1: a request with an Idempotency-Key is executed once, even if it is repeated concurrently or after a kill. The
+ * answer is committed together with the changes that it reports. OpenWOP "idempotency"
  */
 
 import { hash } from "node:crypto";
@@ -17,14 +16,14 @@ interface KeyedRequest {
   /** The routed operation, never the raw path. */
   readonly operation: string;
   readonly key: string;
-  /** Of everything that makes it another request. */
+  /** The digest of the parameters and body. */
   readonly digest: string;
 }
 
-/** Executes the operation; what `keep` gives is committed together with what is done. */
+/** Executes the operation; the changes that `keep` returns are committed with the operation's own. */
 type Execute = (keep: (answer: ApiAnswer) => readonly AlsoChange[]) => Promise<ApiAnswer>;
 
-/** An answer without its body, which is read from the store when it is asked for. */
+/** A stored answer's key; the body is read from the store on demand. */
 interface KeptKey {
   readonly tenant: string;
   readonly digest: string;
@@ -40,7 +39,7 @@ interface Running {
   readonly answer: Promise<ApiAnswer>;
 }
 
-/** The clock, which tests alone choose. */
+/** The clock, which only tests replace. */
 interface IdempotencyOptions {
   /** Milliseconds since the epoch. */
   now?(): number;
@@ -61,7 +60,7 @@ export class Idempotency {
     this.#kept = kept;
   }
 
-  /** Opens what an earlier process kept. */
+  /** Opens the stored keys. */
   static async open(
     store: Store,
     { now = Date.now }: IdempotencyOptions = {},
@@ -79,8 +78,8 @@ export class Idempotency {
   }
 
   /**
-   * Answers as the first time, or does it.
-   * @throws StoreUnavailableError where it is not known which
+   * Replays the first answer, or executes the request.
+   * @throws StoreUnavailableError if it is unknown whether the request was executed
    */
   async run(
     request: KeyedRequest,
@@ -103,7 +102,7 @@ export class Idempotency {
     }
   }
 
-  /** Another node may have answered a moment ago. */
+  /** Takes in changes of other nodes, one of which may have just answered. */
   async #look(id: string, view: Pick<ViewLease, "catchUp">): Promise<void> {
     if (this.#kept.get(id) === undefined) await view.catchUp?.();
   }
@@ -115,7 +114,7 @@ export class Idempotency {
       return await this.#execute(id, request, execute);
     } catch (error) {
       if (!(error instanceof AlsoTakenError)) throw error;
-      // Another node was sooner, and nothing was done here.
+      // Another node was first, and nothing was executed here.
       await this.#kept.refresh();
       const sooner = await this.#replay(id, request);
       if (sooner === undefined) throw error;
@@ -135,7 +134,7 @@ export class Idempotency {
     const drafts: Draft[] = [];
     const before = this.#kept.get(id);
     const keep = (answer: ApiAnswer): readonly AlsoChange[] => {
-      // Heard of meanwhile: the commit would be guarded by the key as it is taken.
+      // Another node has answered: a draft made now would be guarded by its revision and overwrite it.
       if (this.#kept.get(id) !== before)
         throw new AlsoTakenError({ collection: COLLECTION, key: id });
       kept = answer;
@@ -148,7 +147,7 @@ export class Idempotency {
     };
     try {
       const answer = await execute(keep);
-      // Committed by whoever asked for it, with what was done.
+      // Already committed with the operation's changes.
       if (answer === kept) await this.#kept.refresh();
       else if (isFinal(answer)) await this.#kept.add(id, this.#entryOf(request, answer));
       return answer;
@@ -170,12 +169,12 @@ function readKey(value: unknown): KeptKey | undefined {
   return whole && { tenant: whole.tenant, digest: whole.digest, at: whole.at };
 }
 
-/** Keys are their owners' secrets: only a digest is kept. */
+/** Keys are their owners' secrets, so only a digest is stored. */
 function idOf({ tenant, operation, key }: KeyedRequest): string {
   return hash("sha256", `${tenant}\0${operation}\0${key}`);
 }
 
-/** Tells whether asking again brings the same; what can be mended or tried later is not kept. */
+/** Tells whether a repeat would get the same answer; those that can be corrected or retried are not stored. */
 function isFinal({ status, headers = {} }: ApiAnswer): boolean {
   return status < 500 && ![400, 401, 403].includes(status) && !("Retry-After" in headers);
 }

@@ -1,4 +1,4 @@
-/** Answering what runs wait for: by the node, or by the token of a snapshot.   OpenWOP "interrupt" */
+/** Answers interrupts of runs: by node, or by the token of a snapshot.   OpenWOP "interrupt" */
 import { given, quoteValue } from "../../../base/json-value.ts";
 import { interruptOf } from "../runs/answer-run.ts";
 import { DRAIN_POLICIES, isOver, isRefused, refuseRun } from "../runs/run.ts";
@@ -80,7 +80,7 @@ interface OpenInterrupt {
   readonly expiresAt: number;
 }
 
-/** RFC 0093: a token is good for nothing once its interrupt has its answer, or the run is over. */
+/** RFC 0093: a token is void once its interrupt is answered or the run is over. */
 async function findOpen(call: ApiCall): Promise<OpenInterrupt | ApiAnswer> {
   const { parts, params, caller } = call;
   const named = parts.state.tokens.read(params["token"] ?? "");
@@ -101,7 +101,7 @@ function unknownInterrupt(): ApiAnswer {
   return refuseAs(refuseRun("interrupt_not_found", "nothing that is waited for has this token"));
 }
 
-/** Pausing runs, and letting them go on.   OpenWOP "rest-endpoints" §pause, §resume */
+/** Routes that pause and resume runs.   OpenWOP "rest-endpoints" §pause, §resume */
 export const PAUSE_ROUTES: readonly ApiRoute[] = [
   {
     method: "POST",

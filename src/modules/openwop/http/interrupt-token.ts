@@ -1,6 +1,6 @@
 /**
- * Tokens that name one interrupt for half an hour: signed, so that nobody can make one up, and good
- * for nothing without a key that may answer.   OpenWOP "interrupt"
+ * Signed tokens that name one interrupt for half an hour. They cannot be forged, and need a key that may answer.
+ * OpenWOP "interrupt"
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isRecord } from "../../../base/json-value.ts";
@@ -8,7 +8,7 @@ import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { openSecret } from "../../../state/kept-secret.ts";
 import type { Store } from "../../../state/store.ts";
 
-/** The run, the node and the answer that a token is issued for. */
+/** The interrupt that a token is issued for. */
 interface TokenSubject {
   readonly runId: string;
   readonly nodeId: string;
@@ -36,12 +36,12 @@ export class InterruptTokens {
     this.#now = now;
   }
 
-  /** With the secret of this store, which is made once. */
+  /** Opens the store's secret, creating it once. */
   static async open(store: Store, now: () => number): Promise<InterruptTokens> {
     return new InterruptTokens(await openSecret(store, SECRET), now);
   }
 
-  /** `end`: when nobody waits any more for what it is issued for. */
+  /** Issues a token; `end` is when the interrupt expires. */
   issue({ runId, nodeId, interruptId }: TokenSubject, end: number): string {
     const expiresAt = Math.min(this.#now() + LIFE_MS, end);
     const text = JSON.stringify({ runId, nodeId, interruptId, expiresAt });
@@ -49,7 +49,7 @@ export class InterruptTokens {
     return `${payload}.${this.#sign(payload).toString("base64url")}`;
   }
 
-  /** Undefined: it is none of ours. */
+  /** Undefined if this store did not issue it. */
   read(token: string): ReadToken | undefined {
     const [payload = "", signature = "", ...others] = token.split(".");
     if (token.length > MAX_LENGTH || others.length > 0) return undefined;

@@ -1,7 +1,6 @@
 /**
- * The HTTP API as plugins of fastify: discovery for everybody, and under /v1 what a bearer key is
- * good for. Who asks is looked at before what is asked for, and that before any body is read.
- * OpenWOP "rest-endpoints", "auth", "error-envelope"
+ * The HTTP API as fastify plugins: discovery for everybody, and under /v1 operations that need a bearer key. The key is
+ * checked before the path, and both before any body is read. OpenWOP "rest-endpoints", "auth", "error-envelope"
  */
 
 import { hash } from "node:crypto";
@@ -34,13 +33,13 @@ import { openStream } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
 import { API_ROUTES, openApiDocument } from "./routes.ts";
 
-/** The part of the path space that the API has for itself. */
+/** A path prefix that the API owns. */
 type ApiMount = Omit<HttpRoute, "api">;
 
 const READ = ["GET", "HEAD"];
 const METHODS = [...READ, "POST", "PUT", "PATCH", "DELETE"];
 
-/** The API, made of what one deployment serves; `bodyBytes` is advertised as it is enforced. */
+/** Returns the API of one deployment; `bodyBytes` is both advertised and enforced. */
 export function openwopApi(parts: ApiParts, bodyBytes: number): readonly ApiMount[] {
   const tolled: Pick<ApiMount, "payerOf" | "answerExcess"> = {
     payerOf: ({ headers }) => {
@@ -112,7 +111,7 @@ function mountApi(app: FastifyInstance, parts: ApiParts, bodyBytes: number): voi
   });
 }
 
-/** Of JSON alone, and none that is deeper than what walks it can bear. */
+/** Accepts only JSON bodies, within the depth that recursive readers can bear. */
 function readBodies(
   scope: FastifyInstance,
   bodyLimit: number,
@@ -129,7 +128,7 @@ function readBodies(
   );
 }
 
-/** A text says what is wrong with it. */
+/** Returns a text if the body is invalid. */
 function readBody(bytes: Buffer): JsonRecord | string {
   const parsed = parseBody(bytes);
   if (parsed.kind === "invalid") return parsed.message;
@@ -179,7 +178,7 @@ async function serve(request: FastifyRequest, reply: FastifyReply, call: ApiCall
   response.writeHead(200, {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",
-    // Some proxies gather what they should pass on.
+    // Some proxies would buffer the stream.
     "X-Accel-Buffering": "no",
   });
   try {
@@ -220,7 +219,7 @@ function sendEncoded(
   return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(body);
 }
 
-/** Refusals of fastify's own, and faults; of the latter the client learns an id. */
+/** Answers fastify's refusals, and faults with an id that the log also has. */
 function sendError(
   reply: FastifyReply,
   error: FastifyError,
@@ -237,12 +236,12 @@ function sendError(
     return send(reply, concealed(refuse(statusCode, "validation_error", message), redact));
   }
   if (isStoreUnavailable(error)) {
-    // The store says itself, once, what is wrong with it.
+    // The store reports its own fault, once.
     const message = "the server cannot keep or read what this needs";
     return send(reply.header("Retry-After", "1"), refuse(503, "store_unavailable", message));
   }
   const correlationId = uuidv7();
-  // It may quote what the client wrote.
+  // The trace may quote the request.
   const fields = { error_id: correlationId, trace: redact(traceOf(error)) };
   log.warn(fields, "a request could not be answered");
   const fault = refuse(500, "internal_error", "the server failed to answer", { correlationId });
@@ -253,13 +252,13 @@ const KEY = /^[\x20-\x7e]{1,255}$/;
 
 async function answerOnce(route: AnsweredRoute, call: ApiCall): Promise<ApiAnswer> {
   const { parts, params, body } = call;
-  // The answer is kept as it is sent.
+  // Redacts first, so that the stored answer equals the one sent.
   const handle = async (asked: ApiCall): Promise<ApiAnswer> => {
     const ask = () => route.handle(asked);
     return concealed(await lookTwice(ask, Object.values(params), parts.view), parts.redact);
   };
   const key = call.header("idempotency-key");
-  // Reading changes nothing, whatever header comes with it.
+  // GET changes nothing, so the key is ignored.
   if (key === undefined || route.method === "GET") return handle(call);
   if (!KEY.test(key)) {
     const message = "the Idempotency-Key must be 1 to 255 printable ASCII characters";

@@ -1,7 +1,6 @@
 /**
- * All operations of the API, in the order in which they are looked for; here those about everything
- * that can be run: agents, the packs they came in, and workflows. The API describes itself from them.
- * OpenWOP RFC 0072 §A, RFC 0003, "rest-endpoints"
+ * The operations of the API in matching order; this file itself has those about agents, packs and workflows. The
+ * OpenAPI document is generated from them. OpenWOP RFC 0072 §A, RFC 0003, "rest-endpoints"
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
@@ -72,7 +71,7 @@ function readWorkflow({ parts, key, params }: ApiCall): ApiAnswer {
     : answer(redactDefinition(workflow.definition, parts.redact));
 }
 
-/** Every operation, in the order in which they are looked for. */
+/** Every operation, in matching order. */
 export const API_ROUTES: readonly ApiRoute[] = [
   ...RUN_ROUTES,
   ...PAUSE_ROUTES,
@@ -125,7 +124,7 @@ const IDEMPOTENCY_KEY = {
   schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 
-/** The operations that anybody may call. */
+/** Operations without authentication. */
 const OPEN = {
   "/.well-known/openwop": openOperation("get_discovery", "Read what this host does"),
   "/v1/openapi.json": openOperation("get_openapi", "Read this document"),

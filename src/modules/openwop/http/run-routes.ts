@@ -11,10 +11,10 @@ import type { AnsweredRoute, ApiCall, ApiParts, ApiRoute } from "./api-route.ts"
 
 const MAX_REASON = 1024;
 
-/** As the API's description has it. */
+/** The schema of `reason` in the OpenAPI document. */
 export const REASON_SCHEMA: JsonRecord = { type: "string", maxLength: MAX_REASON };
 
-/** Answers a body that may state a reason; 400 for one that is none. */
+/** Passes the body's optional `reason` to the handler; 400 if it is malformed. */
 export function withReason(
   handle: (call: ApiCall, reason: string | undefined) => Promise<ApiAnswer>,
 ): AnsweredRoute["handle"] {
@@ -98,7 +98,7 @@ export const RUN_ROUTES: readonly ApiRoute[] = [
 
 async function createRun(call: ApiCall): Promise<ApiAnswer> {
   const { parts, caller, body } = call;
-  // Only keys of a test host may choose a version, and there are none of that kind here.
+  // Only a test host's keys may choose a version, and this host has none.
   if (call.header("x-force-engine-version") !== undefined) {
     const message = "this host does not let a key choose its engine version";
     return refuse(403, "force_engine_version_forbidden", message);
@@ -138,7 +138,7 @@ async function bulkCancel(
   }
   const results: JsonRecord[] = [];
   for (const runId of runIds) results.push(await cancelOne(parts.host, runId, reason, caller));
-  // A text that is no run's id may be anything.
+  // An unknown run id is the client's text and may contain anything.
   return answer(parts.redact({ results }));
 }
 
@@ -155,7 +155,7 @@ async function cancelOne(
   return { runId, ok: false, status, error: itemError("run_terminal", `the run is ${status}`) };
 }
 
-/** The error of one of many is read by its code; the envelope's own name for that is beside it. */
+/** Names the code twice: `code` for readers of bulk results, `error` as in the envelope. */
 function itemError(code: string, message: string): JsonRecord {
   return { code, error: code, message };
 }
@@ -172,7 +172,7 @@ async function forkRun(call: ApiCall): Promise<ApiAnswer> {
   return isRefused(log) ? refuseAs(log) : said;
 }
 
-/** A snapshot over HTTP: whoever may answer an interrupt finds the way to it. */
+/** The snapshot over HTTP, with the token and callback URL of an open interrupt. */
 function snapshotOf({ run, state }: RunLog, { host, state: kept }: ApiParts): JsonRecord {
   const snapshot = runSnapshot(run, state);
   const interrupt = openInterrupt(state);

@@ -1,6 +1,6 @@
 /**
- * The seams that the public suite drives a host through: one turn of an agent, and one tool call
- * judged. They are there only where conformance is asked for.   OpenWOP "host-sample-test-seams"
+ * The seams through which the public suite drives a host: one turn of an agent, and the verdict on one tool call. They
+ * exist only under `conformance`.   OpenWOP "host-sample-test-seams"
  */
 import { hash } from "node:crypto";
 import { given, isRecord, type JsonRecord, listIn } from "../../../base/json-value.ts";
@@ -66,7 +66,7 @@ async function dispatch(call: ApiCall): Promise<ApiAnswer> {
   });
 }
 
-/** Keeps what is told of the turn, named after the agent that takes it. */
+/** Records an event of the turn. */
 function record(events: JsonRecord[], { type, payload, causationId }: AgentEvent): string {
   const eventId = uuidv7();
   const cause = causationId === undefined ? {} : { causationId };
@@ -85,7 +85,7 @@ function readThreshold(asked: unknown, declared: unknown): number {
   return typeof declared === "number" ? declared : DEFAULT_THRESHOLD;
 }
 
-/** The tools that are offered to the agent: those that there are, as far as it may use them. */
+/** The tools offered to the agent: the available ones that its allowlist has. */
 function surfaceOf(allowlist: unknown, available: unknown): readonly unknown[] {
   const allowed = listIn(allowlist);
   return Array.isArray(available) ? available.filter((tool) => allowed.includes(tool)) : allowed;
@@ -105,7 +105,7 @@ function standing(
   return { status: isUnsure ? "escalated" : "completed", result: outcome.result };
 }
 
-/** RFC 0140: what was done, and not what a log says was done. */
+/** RFC 0140: counts real effects, not log entries. */
 async function countEffects({ parts, params, caller }: ApiCall): Promise<ApiAnswer> {
   const log = await parts.host.find(params["runId"] ?? "", caller);
   if (isRefused(log)) return refuseAs(log);
@@ -113,7 +113,7 @@ async function countEffects({ parts, params, caller }: ApiCall): Promise<ApiAnsw
   return answer({ effects, total: effects.length });
 }
 
-/** RFC 0064: authorization first, then the rate, then the call; secrets are gone before the hash. */
+/** RFC 0064: authorization, then rate, then the call; arguments are redacted before hashing. */
 function invoke({ parts, key, body }: ApiCall): ApiAnswer {
   const { principal, toolName, requiredScopes = [], args = {} } = body;
   if (typeof principal !== "string" || typeof toolName !== "string") {
