@@ -1,8 +1,7 @@
 /**
- * The authority of runs at the moment of each act: no more than its owner had when the run was begun, and no more
- * than the owner has now. An API key that is gone, an agent that may not act or may begin no runs any more,
- * a certificate that was revoked, and authority that was lent and is over leave a run nothing to act with. Who is known
- * and what is granted is asked of the deployment that is served, whichever of them executes the run.
+ * The authority of a run at the moment of each act: the scopes that its owner had at the start and still has. A run has
+ * none once its owner's API key is gone, its agent is inactive or may not create runs, a certificate is revoked, or a
+ * delegation has expired. Identities and grants are those of the deployment now served, whichever one executes the run.
  * OpenWOP RFC 0072 §D, AGTP "Agent Lifecycle", "DELEGATE"
  */
 import { isOneRevoked } from "../../dispatch/caller/shown-certificates.ts";
@@ -18,14 +17,14 @@ interface Served {
   readonly keys: Pick<ApiKeys, "named">;
   readonly directory: Pick<AgentDirectory, "find">;
   readonly unknownAgents: IdentityConfig["unknownAgents"];
-  /** Why an agent may not act, in words. */
+  /** The reason that an agent may not act, or undefined. */
   findInactive(document: AgentDocument): string | undefined;
   readonly certificates: Pick<CertificateRegister, "isRevoked">;
   /** The scopes that the operator grants to an agent's tool calls. */
   grantsOf(agentId: string): readonly string[];
 }
 
-/** Of a run; a text says in words why there is none. */
+/** The scopes of a run, or a text that says why it has none. */
 export type Authority = readonly string[] | string;
 
 const BEGINS: ApiScope = "runs:create";
@@ -38,7 +37,7 @@ export class RunAuthority {
     this.#now = now;
   }
 
-  /** This deployment is served from now on. */
+  /** Uses the identities and grants of a newly served deployment. */
   serve(served: Served): void {
     this.#served = served;
   }

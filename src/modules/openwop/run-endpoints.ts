@@ -1,7 +1,6 @@
 /**
- * Runs over AGTP: the same runs as over HTTP, each agent's its own. 262 without an Agent-ID · 404
- * `run_not_found` for a run that is not there, and for another's · 422 by the name of what is wrong.
- * OpenWOP RFC 0072 §B
+ * Runs over AGTP, the same as over HTTP; each agent sees its own. 262 without an Agent-ID · 404 `run_not_found` for
+ * missing runs and those of others · 422 named after the error. OpenWOP RFC 0072 §B
  */
 import { given, type JsonRecord, textIn } from "../../base/json-value.ts";
 import { seesAll } from "../../dispatch/caller/caller.ts";
@@ -33,18 +32,18 @@ import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
 import { acceptedRun, type Interrupt, runResult, runSnapshot } from "./runs/run-state.ts";
 
-/** The parts that calls about runs are answered with. */
+/** The dependencies of the run endpoints. */
 interface RunEndpointsOptions extends Pick<DispatchOptions, "tenant" | "serverId" | "maxWaitMs"> {
   readonly host: RunHost;
-  /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
+  /** The Agent-ID of an OpenWOP agent; undefined if it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
-  /** True if DISCOVER lists them: there is something to run. */
+  /** True if DISCOVER lists them, because something can be run. */
   readonly isListed: boolean;
   readonly policy: OperatorPolicy;
   readonly redactor: Concealment;
 }
 
-/** The refusals of each, by name; those that the protocol has for everybody go without saying. */
+/** The named refusals of each endpoint, except those common to the protocol. */
 const NO_RUN = ["run_not_found"] as const;
 const NO_START = ["validation_error", "rate_limited"] as const;
 const NO_WORD = [
@@ -75,14 +74,14 @@ type RunHandler = (
   asker: QueryCaller,
 ) => Answer;
 
-/** Makes the six endpoints of runs. */
+/** Returns the six endpoints of runs. */
 export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEndpoint[] {
   const { isListed } = options;
   const endpoint = (
     from: Pick<ProtocolEndpoint, "method" | "path" | "description"> & {
       readonly properties: JsonRecord;
       readonly required?: readonly string[];
-      /** As the HTTP twin's key does. */
+      /** The scopes that the HTTP operation requires of a key. */
       readonly scopes: readonly ApiScope[];
       readonly errors: readonly RunRefusalCode[];
       readonly impact?: Impact;
@@ -141,7 +140,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "CANCEL", path: "/runs/{run_id}", required: ["run_id"] },
       description: "Ends a run that is not over.",
-      // The result that it would have had is gone.
+      // Irreversible: the run's result is lost.
       ...{ scopes: ["runs:cancel"], errors: ERRORS.cancel, impact: "irreversible" },
       properties: { run_id: RUN_ID, reason: TEXT },
       handle: cancelRun,
@@ -159,7 +158,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "CONFIRM", path: "/runs/{run_id}/interrupts/{node_id}" },
       description: "Answers what a node of a run waits for.",
-      // Nobody takes an answer back.
+      // Irreversible: an answer cannot be withdrawn.
       ...{ scopes: ["approvals:respond"], errors: ERRORS.confirm, impact: "irreversible" },
       required: ["run_id", "node_id", "status"],
       properties: {
@@ -214,7 +213,7 @@ async function readRunEvents(
   return { body: page, ...(last < 0 ? {} : { headers: { "Continuation-Token": String(last) } }) };
 }
 
-/** -1 where there is none; undefined for one that was not given out here. */
+/** The token's sequence; -1 without a token, undefined if it is malformed. */
 function readToken(token: string | undefined): number | undefined {
   if (token === undefined) return -1;
   return /^\d{1,8}$/.test(token) ? Number(token) : undefined;
@@ -257,7 +256,7 @@ async function confirmInterrupt(
   }
   if (status === "deferred") return defer(found, nodeId);
   const reason = textIn(input["reason"]);
-  // Where nothing is waited for, that is refused for another reason.
+  // Without an interrupt the answer is refused later, so its kind does not matter.
   const word = confirmedAnswer(interrupt?.kind ?? "low-confidence", { status, reason, value });
   const answer = {
     ...word,
@@ -272,10 +271,7 @@ async function confirmInterrupt(
   return { body: { ...receipt, nodeId, ...said, ...standing(log) } };
 }
 
-/**
- * Tells whether the caller is the agent whose decision waits for an answer, or began the run which
- * waits for an approval: nobody approves of itself.
- */
+/** Tells whether the caller would approve its own decision, or a gate of a run that it started. */
 function isOwnDoubt(
   { owner }: Run,
   { kind, data }: Interrupt,
@@ -287,7 +283,7 @@ function isOwnDoubt(
   return agtpIdOf(String(data["agentId"]), owner.tenant) === agentId;
 }
 
-/** Somebody has seen it, and nothing changes. */
+/** Acknowledges an interrupt without changing it. */
 function defer(log: RunLog, nodeId: string): HandlerResult | Refusal {
   const refusal = refuseAnswer(log.state, nodeId);
   if (refusal !== undefined) return refuse(refusal);

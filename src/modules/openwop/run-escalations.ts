@@ -1,6 +1,6 @@
 /**
- * Runs that wait for an answer, as escalations of the agent that was not sure: operators see them in
- * the one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
+ * Opens an escalation for each run that waits for an answer, in the name of the unsure agent: operators have one queue,
+ * and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
  */
 import type { Confirmable, Confirmed } from "../../dispatch/approvals/confirmation.ts";
 import { authorityOver } from "../../dispatch/approvals/escalation-authority.ts";
@@ -39,15 +39,15 @@ interface RunEscalationsOptions {
     "watch" | "waiting" | "isWaiting" | "endOfWait" | "attend" | "find" | "answer" | "catchUp"
   >;
   readonly escalations: EscalationRegister;
-  /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
+  /** The Agent-ID of an OpenWOP agent; undefined if it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
   readonly policy: OperatorPolicy;
-  /** True if a decision can be put on record. */
+  /** Tells whether decisions can be audited. */
   readonly attributor: Pick<Attributor, "isWritable">;
-  /** Into the stream of the agent that was not sure. */
+  /** Appends to the audit stream of the unsure agent. */
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
-  /** Aborted when nothing is tried again any more. */
+  /** Aborted when retries must end. */
   readonly ending: AbortSignal;
 }
 
@@ -58,7 +58,7 @@ const readSubject = recordReader<Subject>({
 const INTERRUPTS: QuestionKind<Subject> = {
   name: "openwop",
   readSubject: ({ openwop_run: subject }) => readSubject(subject),
-  // A fork's question may have the id that it has in its source.
+  // A fork's interrupt can have the same id as in its source.
   nameOf: ({ runId, interruptId, isFork }) => (isFork ? `${runId} ${interruptId}` : interruptId),
 };
 
@@ -74,24 +74,24 @@ export class RunEscalations implements InterruptWatcher, Confirmable, InterruptS
     });
   }
 
-  /** Watches the runs of the host from now on, and takes up what an earlier process did not get to. */
+  /** Starts watching the host's runs, and handles those that an earlier process left. */
   start(): Promise<void> {
     this.#options.host.watch(this);
     return this.lookAgain();
   }
 
-  /** Does what a process that is gone did not get to. */
+  /** Handles runs that another process left unhandled. */
   lookAgain(): Promise<void> {
     this.#queue.takeUp();
     return this.#queue.settled();
   }
 
-  /** Opens the escalation of a run that has begun to wait; of one that has a vote, it keeps that. */
+  /** Opens the escalation of a waiting run, or updates its votes. */
   onInterrupt(run: Run, interrupt: Interrupt): void {
     this.#queue.ask(async () => this.#questionOf(run, interrupt));
   }
 
-  /** Decides the escalation of a run that has its answer, or is cancelled. */
+  /** Decides the escalation of a run that was answered or cancelled. */
   onAnswer(run: Run, interrupt: Interrupt, outcome: InterruptOutcome | undefined): void {
     void this.#answered(subjectAt(run, interrupt), verdictOf(outcome));
   }
@@ -100,14 +100,14 @@ export class RunEscalations implements InterruptWatcher, Confirmable, InterruptS
     this.#queue.doubt();
   }
 
-  /** The run is given the answer, and the escalation is decided by what it took. */
+  /** Answers the run and decides the escalation by what it accepted. */
   async confirm(...[confirmation, source]: Parameters<Confirmable["confirm"]>): Confirmed {
     const { escalations, policy, attributor, host, record } = this.#options;
     const escalation = escalations.find(confirmation.targetId);
     const subject = escalation && subjectOf(INTERRUPTS, escalation);
     if (escalation === undefined || subject === undefined) return undefined;
     const authority = authorityOver(escalation, source.exchange, policy);
-    // CONFIRM of other escalations refuses, defers, and tells who has decided.
+    // The generic CONFIRM handler refuses, defers, and reports an earlier decision.
     if (typeof authority !== "string" || !attributor.isWritable) return undefined;
     if (!isOpen(escalation) || confirmation.status === "deferred") return undefined;
     const parts = {
@@ -117,7 +117,7 @@ export class RunEscalations implements InterruptWatcher, Confirmable, InterruptS
       findEscalation: (escalationId: string) => escalations.find(escalationId),
     };
     const word = { escalation, subject, authority, confirmation, source };
-    // The run may have begun to wait on another node a moment ago.
+    // The run may have just begun to wait on another node.
     await host.catchUp();
     const answer = await confirmQuestion(parts, word);
     if (answer !== undefined) return answer;
@@ -139,16 +139,16 @@ export class RunEscalations implements InterruptWatcher, Confirmable, InterruptS
     return this.#options.host.catchUp();
   }
 
-  /** An earlier version decided an escalation before its run had the answer. */
+  /** Answers the run of a decided escalation: earlier versions decided it before answering the run. */
   async takeUp(escalation: Escalation, subject: Subject): Promise<void> {
-    // By its entry: no log is read of a run that has its answer, as nearly all have.
+    // Checks the run's entry first, since almost all are answered and their logs need not be read.
     if (this.#options.host.isWaiting(subject.runId)) await this.#answerRun(escalation, subject);
   }
 
   async verdictOn(subject: Subject): Promise<InterruptVerdict | undefined> {
     const { host } = this.#options;
     if (isAskedBy(await host.find(subject.runId, OVERSEER), subject)) return undefined;
-    // An escalation may be heard of before the run that asks.
+    // The escalation may arrive here before the run that opened it.
     await host.catchUp();
     const log = await host.find(subject.runId, OVERSEER);
     if (isRefused(log)) return rejected("the run is there no more");
@@ -180,14 +180,14 @@ export class RunEscalations implements InterruptWatcher, Confirmable, InterruptS
     };
   }
 
-  /** The agent that was not sure, or that must not go on by itself. */
+  /** The Agent-ID of the agent that is unsure or needs approval. */
   #askerOf({ owner }: Run, { kind, data }: Interrupt): string | undefined {
     switch (kind) {
       case "low-confidence":
         return this.#options.agtpIdOf(String(data["agentId"]), owner.tenant);
       case "approval":
         return owner.agentId;
-      // A yes or a no answers no question.
+      // A yes or no cannot answer a clarification, so no escalation is opened.
       case "clarification":
         return undefined;
     }
@@ -223,7 +223,7 @@ function subjectAt({ runId, source }: Run, { nodeId, interruptId }: Interrupt): 
   return { runId, nodeId, interruptId, ...(source === undefined ? {} : { isFork: true }) };
 }
 
-/** The verdict of a run that has its answer; undefined: it has ended without one. */
+/** The verdict that a run's outcome implies; undefined means that it ended unanswered. */
 function verdictOf(outcome: InterruptOutcome | undefined): InterruptVerdict {
   if (outcome === undefined) return rejected("the run has ended without an answer");
   const { isAccepted, by } = outcome;

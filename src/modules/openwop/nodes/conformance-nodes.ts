@@ -1,6 +1,6 @@
 /**
- * core.conformance.mock-agent: emits the events of an agent as it is told to, in the order of a real
- * turn, and waits for an answer where it is not sure. For the public suite alone.   OpenWOP RFC 0023
+ * core.conformance.mock-agent: emits the agent events that its config scripts, in the order of a real turn, and
+ * suspends below the confidence threshold. Only for the public suite.   OpenWOP RFC 0023
  */
 
 import { hash } from "node:crypto";
@@ -18,8 +18,8 @@ import { waitFor } from "./core-nodes.ts";
 import { type NodeCall, type NodeOutcome, type NodeType, TEXT } from "./node-type.ts";
 
 /**
- * core.conformance.side-effect: does something that can be counted outside of the log of its run, so that
- * it can be told whether a replay did it again.   OpenWOP RFC 0140, "replay" side-effect suppression
+ * core.conformance.side-effect: has an effect that can be counted outside the run's log, which shows if a replay
+ * repeated it.   OpenWOP RFC 0140, "replay" side-effect suppression
  */
 export function sideEffectNode(ledger: Pick<EffectLedger, "record">): NodeType {
   return {
@@ -32,8 +32,8 @@ export function sideEffectNode(ledger: Pick<EffectLedger, "record">): NodeType {
 }
 
 /**
- * core.conformance.hold: waits for its input `delayMs`, and puts out its inputs. A replay does it
- * again.   OpenWOP "replay"
+ * core.conformance.hold: waits for its input `delayMs` and outputs its inputs. A replay executes it again.   OpenWOP
+ * "replay"
  */
 export const HOLD: NodeType = {
   isEffectful: false,
@@ -46,8 +46,8 @@ export const HOLD: NodeType = {
 const CAPABILITY = "conformance.never-provided";
 
 /**
- * conformance.requiresMissing: needs a capability that no host has, and is refused before it does
- * anything.   OpenWOP "capabilities"
+ * conformance.requiresMissing: needs a capability that no host has, and so is refused before any effect.   OpenWOP
+ * "capabilities"
  */
 export const REQUIRES_MISSING: NodeType = {
   isEffectful: false,
@@ -57,14 +57,14 @@ export const REQUIRES_MISSING: NodeType = {
   },
 };
 
-/** The parts that it shares with the agents of this host. */
+/** The mock agent's settings, shared with real agents. */
 export interface MockAgentOptions {
   readonly reasoning: { readonly verbosity: Verbosity; readonly tokenLimit: number };
-  /** The threshold of an agent's manifest; undefined: it has none, or there is no such agent. */
+  /** The threshold of an agent's manifest; undefined without one or without such an agent. */
   thresholdOf(agentId: string, tenant: string): number | undefined;
 }
 
-/** The node type of the suite's agent. */
+/** Returns the node type of the mock agent. */
 export function mockAgentNode(options: MockAgentOptions): NodeType {
   const execute = (call: NodeCall): Promise<NodeOutcome> => takeMockTurn(call, options);
   return { isEffectful: true, config: MOCK_AGENT_SCHEMA, execute };
@@ -170,7 +170,7 @@ const REASONING = closedObject(
   ["summary"],
 );
 
-/** The envelope that the suite writes, and the shape that events have. */
+/** An error in the suite's form or in the events' form. */
 const ERROR = {
   type: "object",
   properties: { error: TEXT, code: TEXT, message: TEXT, details: { type: "object" } },
@@ -203,7 +203,7 @@ const MOCK_AGENT_SCHEMA: JsonSchema = closedObject({
 interface Effect {
   readonly effectId: string;
   readonly nodeId: string;
-  /** The sequence at which the execution began that did it. */
+  /** The sequence at which the execution with this effect began. */
   readonly startedSequence: number;
   readonly at: string;
 }
@@ -211,8 +211,8 @@ interface Effect {
 const MOST_EFFECTS = 1000;
 
 /**
- * The effects of the public suite's nodes on the world: a row for each time, kept beside the logs and by
- * nobody's fold, so that counting them proves that a replay does nothing twice.   OpenWOP RFC 0140
+ * The effects of the suite's nodes, one row each. They are stored apart from the logs and not folded, so counting them
+ * shows that a replay repeats nothing.   OpenWOP RFC 0140
  */
 export class EffectLedger {
   readonly #store: Store;

@@ -1,7 +1,7 @@
 /**
- * The core nodes that do nothing to the world: core.noop, core.identity, core.delay and core.fail,
- * and core.channelWrite, which writes to the run itself. They never emit an event of an agent,
- * pinned or not.   OpenWOP "node-packs" reserved typeIds, "channels-and-reducers"
+ * The core nodes without outside effects: core.noop, core.identity, core.delay and core.fail, and core.channelWrite,
+ * which writes to the run itself. They emit no agent events, pinned or not.   OpenWOP "node-packs" reserved typeIds,
+ * "channels-and-reducers"
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,7 +21,7 @@ const identity: NodeType = {
   execute: ({ inputs }) => ({ kind: "completed", outputs: inputs }),
 };
 
-/** Waits for `delayMs`, an input or in its configuration, from when it was started first. */
+/** Waits until `delayMs` (an input or config) after the node's first start. */
 const wait: NodeType = {
   isEffectful: false,
   execute: async (call) => {
@@ -31,7 +31,7 @@ const wait: NodeType = {
   },
 };
 
-/** Waits for so long since the node was begun first; why it does not, if it does not. */
+/** Waits until `delayMs` after the node's first start; returns a failure if the delay is invalid. */
 export async function waitFor(
   { startedAt, now, signal }: NodeCall,
   delayMs: unknown,
@@ -41,14 +41,14 @@ export async function waitFor(
   if (!isDelay) {
     return failed("validation_error", `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`);
   }
-  // A clock that was set back since it started makes it no longer than it is.
+  // Bounds the wait by the full delay, in case the clock was set back.
   const left = Math.min(Number(delayMs), startedAt + Number(delayMs) - now);
-  // Does not keep a process from ending: what is left is waited for by the next one.
+  // The timer does not keep the process alive; the next process waits for the rest.
   if (left > 0) await delay(left, undefined, { signal, ref: false });
   return undefined;
 }
 
-/** Fails, with the code and the message of its configuration. */
+/** Fails with the configured code and message. */
 const fail: NodeType = {
   isEffectful: false,
   config: { type: "object", properties: { code: { type: "string" }, message: { type: "string" } } },
@@ -74,8 +74,8 @@ const CONFIG = closedObject(
 );
 
 /**
- * Writes a value to a channel of the run, by a reducer: a list that grows, a sum, a record that is added
- * to. What is written is an event, and the channel is the fold of those.
+ * Writes a value to a channel of the run through a reducer, such as a list, a sum or a merged record. Each write is an
+ * event, and the channel is their fold.
  */
 const channelWrite: NodeType = { isEffectful: false, config: CONFIG, execute: write };
 

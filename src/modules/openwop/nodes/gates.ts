@@ -1,7 +1,6 @@
 /**
- * core.approvalGate: waits until somebody lets the run go on: one, or as many as it asks for. What is
- * to be approved are its inputs. A rejection ends the run unless an edge leads back for it.
- * OpenWOP "interrupt" approval, RFC 0051
+ * core.approvalGate: suspends the run until its inputs are approved, by one approver or as many as it requires. A
+ * rejection ends the run unless a loop edge leads back for it. OpenWOP "interrupt" approval, RFC 0051
  */
 
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
@@ -17,12 +16,12 @@ import {
   TEXT,
 } from "./node-type.ts";
 
-/** `ask` is no way out of the wait, and nobody here keeps a conversation beside it. */
+/** `ask` is not offered: it does not end the wait, and this host keeps no conversation. */
 const ACTIONS = ["accept", "reject", "refine", "edit-accept"] as const;
 const DEFAULT_ACTIONS = ["accept", "reject"];
 const MAX_APPROVALS = 64;
 
-/** How long the gate waits. */
+/** The gate's timeout. */
 const TIMEOUT: JsonSchema = { type: "integer", minimum: 1, maximum: MAX_TTL_MS };
 
 const CONFIG: JsonSchema = closedObject({
@@ -37,7 +36,7 @@ const CONFIG: JsonSchema = closedObject({
   timeoutMs: TIMEOUT,
 });
 
-/** The node type; `hasVoters`: the public suite votes for several people with one key. */
+/** Returns the node type; with `hasVoters`, the public suite may vote for several people with one key. */
 export function approvalGateNode(hasVoters: boolean): NodeType {
   return { isEffectful: false, config: CONFIG, execute: (call) => suspend(call, hasVoters) };
 }
@@ -85,7 +84,7 @@ const FEEDBACK: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The decider is the caller as the API knows it; `decidedBy` is taken and not believed. */
+/** The schema of a vote. Its decider is the API's caller; `decidedBy` is accepted and ignored. */
 function wordSchema(actions: readonly unknown[], hasVoters: boolean): JsonSchema {
   const needs = (action: string, member: string): JsonSchema => ({
     if: { required: ["action"], properties: { action: { const: action } } },
@@ -112,7 +111,7 @@ const QUESTION = closedObject(
   ["id", "question"],
 );
 
-/** The short form asks one question, whose id is `answer`. */
+/** The short form is one question with the id `answer`. */
 const CLARIFICATION: JsonSchema = {
   ...closedObject({
     questions: { type: "array", items: QUESTION, minItems: 1, maxItems: MAX_QUESTIONS },
@@ -130,7 +129,7 @@ interface Question {
   readonly schema?: JsonSchema;
 }
 
-/** The node type. */
+/** Returns the node type of clarification gates. */
 export function clarificationGateNode(compiler: SchemaCompiler): NodeType {
   return {
     ...{ isEffectful: false, config: CLARIFICATION },
@@ -169,7 +168,7 @@ function checkQuestions(
   });
 }
 
-/** Every question has its answer, and nothing else is answered. */
+/** Requires an answer to every question, and no others. */
 function answersSchema(questions: readonly Question[]): JsonSchema {
   const schemas = questions.map(({ id, schema = {} }) => [id, schema] as const);
   const answers = closedObject(

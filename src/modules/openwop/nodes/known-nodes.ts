@@ -1,4 +1,4 @@
-/** The types of node that a deployment runs; those of the public suite only where that is asked for. */
+/** The node types of a deployment; the public suite's only under `conformance`. */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import { type AgentExecutor, failed } from "../agent-executor.ts";
 import { SUB_WORKFLOW } from "../workflows/check-workflow.ts";

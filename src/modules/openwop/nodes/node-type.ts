@@ -1,4 +1,4 @@
-/** The work of a node when its turn comes: one type a file, by the typeId that definitions name. */
+/** The interface of node types: each executes the nodes of one typeId. */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { compileOwn } from "../../../schema/schema.ts";
@@ -11,29 +11,29 @@ export interface NodeCall {
   readonly run: Run;
   readonly node: WorkflowNode;
   readonly state: RunState;
-  /** Its input ports, put together. */
+  /** The merged values of its input ports. */
   readonly inputs: JsonRecord;
-  /** The agent that goes on, and its input: an answer let one hand on that was not sure. */
+  /** The agent that takes over, and its task, after an approved handoff of an unsure agent. */
   readonly handedOn?: { readonly agentId: string; readonly task: unknown };
-  /** When it was started first, in milliseconds since the epoch: a restart does not begin anew. */
+  /** The node's first start in milliseconds since the epoch; a restart does not reset it. */
   readonly startedAt: number;
   readonly now: number;
-  /** The sequence of the event that began it: no two executions have the same. */
+  /** The sequence of the event that began it, unique to this execution. */
   readonly startedSequence: number;
   readonly signal: AbortSignal;
-  /** The run that this execution begins, begun now unless it `isBegun`; or why there is none. */
+  /** Returns this execution's child run, creating it unless it `isBegun`, or the error that prevents it. */
   beginChild(request: ChildRequest, isBegun: boolean): Promise<StandingRun | RunError>;
-  /** Keeps an event of an agent; resolves with its eventId once it is kept. */
+  /** Stores an agent event; resolves with its eventId. */
   emit(event: AgentEvent): Promise<string>;
 }
 
-/** The question of a node that waits, as its readers see it.   OpenWOP "suspend-request" */
+/** A waiting node's question as readers see it.   OpenWOP "suspend-request" */
 export interface SuspendRequest {
   readonly kind: "approval" | "clarification";
   readonly data: JsonRecord;
   /** The schema of the answer. */
   readonly resumeSchema: JsonSchema;
-  /** How long it waits; undefined: as long as runs may. */
+  /** The time that it waits; undefined for the run's limit. */
   readonly timeoutMs?: number;
 }
 
@@ -41,42 +41,42 @@ export type NodeOutcome =
   | {
       readonly kind: "completed";
       readonly outputs: JsonRecord;
-      /** The events that are told with it: all of them are kept, or none. */
+      /** Events that are stored atomically with the completion. */
       readonly events?: readonly EventDraft[];
     }
-  /** It waits for an answer that looks like this. */
+  /** Waits for an answer that satisfies the request's schema. */
   | { readonly kind: "suspended"; readonly request: SuspendRequest }
-  /** It waits for a run of its own, and is executed again when that is over. */
+  /** Waits for a child run, and is executed again once that is over. */
   | { readonly kind: "waiting"; readonly events: readonly EventDraft[] }
   | Failure
-  /** RFC 0002 §F: it waits for an answer, and comes to `result` if that is yes. */
+  /** RFC 0002 §F: waits for an answer; if that is yes, the outcome is `result`. */
   | (Extract<AgentOutcome, { readonly kind: "low-confidence" }> & { readonly agentId: string });
 
-/** The fault of a node of a definition; the key is the node's. */
+/** A fault of a definition's node; `key` is relative to the node. */
 export interface NodeFault {
   readonly key: string;
   readonly message: string;
 }
 
 export interface NodeType {
-  /** True if executing it twice could do something twice: it is never done again by itself. */
+  /** True if a second execution could repeat an effect: the node is then never retried automatically. */
   readonly isEffectful: boolean;
-  /** Its work is a run of its own: a process that takes it up finds that again. */
+  /** True if its work is a child run, which another process can find and resume. */
   readonly isFoundAgain?: boolean;
-  /** The schema of a node's `config`; without one, any is taken. */
+  /** The schema of a node's `config`; undefined accepts any. */
   readonly config?: JsonSchema;
   execute(call: NodeCall): NodeOutcome | Promise<NodeOutcome>;
-  /** The faults of a node whose `config` has its form. */
+  /** Returns faults that the config schema cannot express. */
   checkNode?(node: WorkflowNode): readonly NodeFault[];
 }
 
 /** By typeId. */
 export type NodeTypes = ReadonlyMap<string, NodeType>;
 
-/** Something that people read. */
+/** A text for people. */
 export const TEXT = { type: "string", maxLength: 16_384 } as const;
 
-/** A type whose nodes are held against its schema first; faults have the node's keys. */
+/** Wraps a type so that `config` is first checked against its schema; faults have the node's keys. */
 export function withConfigCheck(type: NodeType): NodeType {
   if (type.config === undefined) return type;
   const schema = compileOwn(type.config);
@@ -96,6 +96,6 @@ export function withConfigCheck(type: NodeType): NodeType {
 export interface ChildRequest {
   readonly workflowId: string;
   readonly inputs: JsonRecord;
-  /** Variables that have no value, whatever their defaults are. */
+  /** Variables without a value, even if they have a default. */
   readonly unset: readonly string[];
 }

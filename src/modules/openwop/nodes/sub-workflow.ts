@@ -1,7 +1,7 @@
 /**
- * core.subWorkflow: a run of another workflow, for the same owner, whose end this node waits for; the
- * child's variables come back under the names that the node gives them. The run that waits takes
- * nobody's place meanwhile.   OpenWOP "node-packs" core.subWorkflow, RFC 0022 §B
+ * core.subWorkflow: starts another workflow for the same owner and waits for its end; the node maps the child's
+ * variables back to its own names. A waiting parent occupies no execution slot.   OpenWOP "node-packs"
+ * core.subWorkflow, RFC 0022 §B
  */
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { closedObject } from "../../../schema/json-schema.ts";
@@ -16,7 +16,7 @@ const MAPPING = { type: "object", maxProperties: 256, additionalProperties: NAME
 const CONFIG = closedObject(
   {
     workflowId: NAME,
-    // A child that nobody waits for would be nobody's to cancel.
+    // Nobody could cancel a child that its parent does not wait for.
     ...{ waitForCompletion: { const: true }, propagateCancellation: { const: true } },
     onChildFailure: { enum: ["fail-parent", "continue"] },
     ...{ inputMapping: MAPPING, outputMapping: MAPPING },
@@ -37,7 +37,7 @@ async function execute(call: NodeCall): Promise<NodeOutcome> {
   return isOver(child.state.status) ? conclude(call, child, events) : { kind: "waiting", events };
 }
 
-/** The child's inputs: the node's own, and variables of the parent by the child's names for them. */
+/** The child's inputs: the node's inputs, and the parent's variables renamed by `inputMapping`. */
 function requestOf({ node: { config }, inputs, state }: NodeCall): ChildRequest {
   const mapping = Object.entries(mappingOf(config["inputMapping"]));
   const isSet = (name: string): boolean => Object.hasOwn(state.variables, name);
@@ -47,7 +47,7 @@ function requestOf({ node: { config }, inputs, state }: NodeCall): ChildRequest 
   return {
     workflowId: String(config["workflowId"]),
     inputs: { ...inputs, ...Object.fromEntries(mapped) },
-    // A variable that the parent has not set hides the child's default, too.
+    // A mapped variable that the parent has not set also hides the child's default.
     unset: mapping.flatMap(([theirs, ours]) => (isSet(ours) ? [] : [theirs])),
   };
 }
@@ -93,7 +93,7 @@ function changed(
   };
 }
 
-/** Names by names, as the schema of the configuration has it. */
+/** A mapping of names, as the config schema ensures. */
 function mappingOf(value: unknown): Readonly<Record<string, string>> {
   return isRecord(value) ? (value as Readonly<Record<string, string>>) : {};
 }

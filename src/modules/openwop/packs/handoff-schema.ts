@@ -1,7 +1,6 @@
 /**
- * The schemas of an agent's endpoint: around the task what a dispatch may say besides, around the
- * result what a run says of itself. References inside a pack's schema are led to its new place.
- * OpenWOP RFC 0072 §B, AGTP-API §6.4
+ * The schemas of an agent's endpoint: the task wrapped in a dispatch's other members, and the result wrapped in the
+ * run's own. Local references of a pack's schema are moved along. OpenWOP RFC 0072 §B, AGTP-API §6.4
  */
 
 import type { JsonSchema } from "../../../schema/json-schema.ts";
@@ -13,17 +12,17 @@ import { checkSchema } from "../../../schema/schema-check.ts";
 import type { SchemaFault } from "../../../schema/schema-references.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 
-/** The largest file that is read as a schema. */
+/** The maximum size of a schema file. */
 export const MAX_SCHEMA_BYTES: number = AGENT_SCHEMA_BOUNDS.maxLength;
 
-/** An endpoint's schema has the pack's one a little deeper. */
+/** The endpoint's schema nests the pack's a little deeper. */
 const OUTER_BOUNDS: SchemaBounds = {
   ...AGENT_SCHEMA_BOUNDS,
   maxLength: 2 * MAX_SCHEMA_BYTES,
   maxDepth: 28,
 };
 
-/** A schema that values can be checked against, or what is wrong with it. */
+/** A compiled schema, or its faults. */
 type HandoffSchema =
   | { readonly compiled: CompiledSchema; readonly faults?: undefined }
   | { readonly compiled?: undefined; readonly faults: readonly SchemaFault[] };
@@ -38,12 +37,12 @@ export function compileHandoffSchema(
   return { compiled: meteredSchema(schema) };
 }
 
-/** The longest that a caller may ask to wait; the handler's own deadline may be shorter. */
+/** The maximum of `wait_seconds`; the handler's own deadline may be shorter. */
 const MAX_WAIT_SECONDS = 300;
 const MAX_TAGS = 100;
 const MAX_TAG_LENGTH = 256;
 
-/** The members of a dispatch besides its task. */
+/** The members of a dispatch except its task. */
 export const DISPATCH_MEMBERS: Readonly<Record<string, JsonSchema>> = {
   configurable: { type: "object", description: "Options of the run." },
   wait_seconds: {
@@ -58,15 +57,15 @@ export const DISPATCH_MEMBERS: Readonly<Record<string, JsonSchema>> = {
   idempotency_key: { type: "string", description: "Says the same as the Idempotency-Key header." },
 };
 
-/** Both schemas of an agent's endpoint. */
+/** The schemas of an agent's endpoint. */
 interface EndpointSchemas {
   readonly input: CompiledSchema;
   readonly output: CompiledSchema;
 }
 
 /**
- * Makes the schemas of an agent's endpoint. A schema that does not bear being moved is left to the
- * run, which checks it too.
+ * Returns the schemas of an agent's endpoint. A schema that is invalid when nested is replaced by an open one; the run
+ * checks the value anyway.
  */
 export function endpointSchemas({ taskSchema, returnSchema }: InstalledAgent): EndpointSchemas {
   return {
@@ -104,15 +103,15 @@ function compile(make: (inner: JsonSchema) => JsonSchema, inner: JsonSchema = {}
   return open;
 }
 
-/** Only a root may have a name and a dialect. */
+/** Keywords that are only allowed at the root. */
 const NAMES: ReadonlySet<string> = new Set(["$id", "$schema"]);
 
-/** A schema whose local references lead to where it is now. */
+/** Rewrites a schema's local references for its new place. */
 function movedTo(place: string, schema: JsonSchema): JsonSchema {
   return relocateSchema(schema, (reference) => moved(place, reference), NAMES);
 }
 
-/** Anchors are found wherever they are. */
+/** Only pointers move: anchors resolve from anywhere. */
 function moved(place: string, reference: string): string {
   const isPointer = reference === "#" || reference.startsWith("#/");
   return isPointer ? place + reference.slice(1) : reference;

@@ -1,8 +1,7 @@
 /**
- * Every pack of the packs directory: one directory a pack, or with `install_scope = "tenant"` one
- * directory a tenant and in it one a pack. A directory without pack.json is no pack. What two packs
- * claim belongs to the first of them, in the order of their directories.
- * OpenWOP RFC 0003, RFC 0074
+ * Loads the packs directory: one directory per pack, or with `install_scope = "tenant"` one per tenant with its packs
+ * inside. A directory without pack.json is ignored. A name claimed by two packs belongs to the first in directory
+ * order. OpenWOP RFC 0003, RFC 0074
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -27,14 +26,14 @@ import { PackFiles } from "./read-agent.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
 interface PacksLocation {
-  /** The deployment directory, absolute. */
+  /** The deployment directory, an absolute path. */
   readonly directory: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly packsDir: string;
   readonly installScope: "host" | "tenant";
 }
 
-/** The packs that could be installed, and what is wrong with the others. */
+/** The installed packs, and the problems of the others. */
 export interface LoadedPacks {
   readonly packs: readonly InstalledPack[];
   readonly problems: readonly Problem[];
@@ -44,12 +43,12 @@ const DEFAULT_DIR = "agents/openwop";
 const MAX_PACKS = 1024;
 const MAX_AGENTS = 4096;
 
-/** Loads every pack at once. */
+/** Loads every pack in one go. */
 export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPacks {
   return atOnce(loadingPacks(location, rules));
 }
 
-/** Loads packs, a pack a step. */
+/** Loads packs, one per step. */
 function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedPacks> {
   const listing = new Listing(location);
   const places = listing.places();
@@ -71,10 +70,7 @@ function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedP
   return { packs: resolved.packs, problems: [...problems, ...resolved.problems] };
 }
 
-/**
- * The directories of packs; the target of a link must lie in the deployment, or in the packs
- * directory.
- */
+/** Lists the pack directories; a link must stay within the deployment or the packs directory. */
 class Listing {
   readonly problems: Problem[] = [];
   readonly #location: PacksLocation;
@@ -123,7 +119,7 @@ class Listing {
     });
   }
 
-  /** Packs of a tenant are nobody's where there are no tenants. */
+  /** Reports tenant packs that `install_scope = "host"` would ignore. */
   #reportTenant(path: string): void {
     const packs = this.#directoriesIn(path).filter(([, one]) =>
       existsSync(join(one, MANIFEST_NAME)),
@@ -132,7 +128,7 @@ class Listing {
     this.#report(path, 'has packs of a tenant, which install_scope = "host" does not install');
   }
 
-  /** In an order that is the same on every machine. */
+  /** Lists subdirectories in the same order on every machine. */
   #directoriesIn(directory: string): readonly (readonly [name: string, path: string])[] {
     try {
       return readdirSync(directory, { withFileTypes: true })
@@ -142,7 +138,7 @@ class Listing {
         .sort()
         .map((name) => [name, join(directory, name)] as const);
     } catch (error) {
-      // A link to something else than a directory holds no pack.
+      // Only the packs directory itself must be readable.
       if (directory !== this.#location.packsDir) return [];
       const isDefault = this.#nameOf(directory) === DEFAULT_DIR;
       if (codeOf(error) !== "ENOENT" || !isDefault)
@@ -160,7 +156,7 @@ class Listing {
   }
 }
 
-/** Names of packs and of agents, each tenant's apart. */
+/** The names of packs and agents, claimed per tenant. */
 class Claims {
   readonly #owners = new Map<string, string>();
   #agents = 0;
@@ -202,11 +198,11 @@ class Claims {
 }
 
 interface ReadPacks extends LoadedPacks {
-  /** The configuration itself names keys that cannot be had. */
+  /** Keys that the configuration names and that cannot be loaded. */
   readonly blockers: readonly Problem[];
 }
 
-/** Reads every pack, one a step. */
+/** Reads every pack, one per step. */
 export function* readingPacks({ directory, file, openwop }: OpenwopSections): Paced<ReadPacks> {
   const { packsDir, installScope, satisfied, requireSignatures: isRequired } = openwop;
   const { keys, problems } = readPackKeys(openwop.trustedKeys, relative(directory, file));
@@ -226,7 +222,7 @@ export function* readingPacks({ directory, file, openwop }: OpenwopSections): Pa
 
 const MAX_KEY_BYTES = 65_536;
 
-/** The keys by publicKeyRef; `file` is the configuration. */
+/** Reads the trusted keys, by publicKeyRef; `file` is the configuration. */
 export function readPackKeys(
   paths: Readonly<Record<string, string>>,
   file: string,

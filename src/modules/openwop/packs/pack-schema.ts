@@ -1,7 +1,6 @@
 /**
- * The schema of a pack.json: a closed object that names the pack, what it needs, and the agents or
- * nodes in it. Its agents are judged one by one elsewhere, so that a bad one does not take the
- * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
+ * The schema of a pack.json: a closed object with the pack's name, needs, and agents or nodes. Each agent is validated
+ * separately, so that an invalid one does not affect the others.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
  */
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 import { MANIFEST_CLASSES } from "../installed-agent.ts";
@@ -162,7 +161,7 @@ const UNBOUNDED: JsonSchema = { type: "string", minLength: 1 };
 const TEMPLATE_ID = "[a-z0-9][a-z0-9._-]{0,127}";
 const templateId: JsonSchema = { type: "string", pattern: `^${TEMPLATE_ID}$` };
 
-/** `tier.org.name`, in as many parts as it takes; a `host:` id is never a manifest's. */
+/** `tier.org.name` in any number of parts; manifests cannot have a `host:` id. */
 const AGENT_ID =
   "^(core|vendor|community|private|local)\\.[a-z][a-z0-9_-]*(\\.[a-z][a-zA-Z0-9_-]*)+$";
 
@@ -180,8 +179,8 @@ const promptReference: JsonSchema = {
 };
 
 /**
- * One agent's manifest, with the role that newer packs have or without it. An agent in the role of a
- * skill keeps nothing from one task to the next.   OpenWOP RFC 0003 §B, RFC 0131 §B
+ * One agent's manifest, with the role of newer packs or without it. An agent with the role `skill` keeps no memory
+ * between tasks.   OpenWOP RFC 0003 §B, RFC 0131 §B
  */
 export const AGENT_SCHEMA: JsonSchema = {
   ...closedObject(

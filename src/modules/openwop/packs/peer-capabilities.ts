@@ -1,8 +1,7 @@
 /**
- * The needs of a pack beyond running agents. A need that is not met refuses the pack,
- * unless the pack says that it can do without: then every one of its agents is degraded, and says
- * so. A range that cannot be judged is a need that is not met. Packs that it depends on have to be
- * installed, and none of them may lead back to it.   OpenWOP RFC 0072 §C, RFC 0092, "Node Packs"
+ * A pack's capability needs and dependencies. An unmet need refuses the pack, or degrades all its agents if it is
+ * optional; a range that cannot be judged counts as unmet. Dependencies must be installed, without cycles.   OpenWOP
+ * RFC 0072 §C, RFC 0092, "Node Packs"
  */
 import { satisfies, valid, validRange } from "semver";
 import { joinKey } from "../../../base/dotted-key.ts";
@@ -12,7 +11,7 @@ import { filterPaced, mapPaced, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
 import type { InstalledPack } from "../installed-agent.ts";
 
-/** The capabilities of this host whatever its configuration, at the version of the protocol. */
+/** The capabilities of this host in any configuration, at the protocol's version. */
 const OWN_CAPABILITIES = [
   "agents@1.0.0",
   "agents.manifestRuntime@1.0.0",
@@ -20,17 +19,17 @@ const OWN_CAPABILITIES = [
   "agents.reasoning@1.0.0",
 ];
 
-/** Words of needs that ask for presence alone; the last one is a pack's own way of saying so. */
+/** Ranges that only require presence; `optional` also marks the need as optional. */
 const PRESENCE: ReadonlySet<string> = new Set(["supported", "*", "", "true", "optional"]);
-/** RFC 0003 §E: backends of memory, each of them more than those before it. */
+/** RFC 0003 §E: memory backends, each including the ones before it. */
 const TIERS = ["scratchpad", "conversation", "longTerm"];
 
-/** Capabilities by their keys in the discovery document. */
+/** The available capabilities, by their keys in the discovery document. */
 export class Capabilities {
-  /** The level of each; undefined: the operator does not say which. */
+  /** The version or tier by key; undefined if the operator states none. */
   readonly #levels: ReadonlyMap<string, string | undefined>;
 
-  /** `beyond`: what the operator says that there is besides, perhaps as `name@level`. */
+  /** `beyond` is the operator's additional capabilities, as `name` or `name@level`. */
   constructor(beyond: readonly string[]) {
     this.#levels = new Map(
       [...OWN_CAPABILITIES, ...beyond].map((written) => {
@@ -45,12 +44,12 @@ export class Capabilities {
     return this.#levels.has(plainKey(key));
   }
 
-  /** Lists the capabilities that are not there, each once. */
+  /** Lists the missing capabilities without duplicates. */
   missing(keys: readonly string[]): readonly string[] {
     return [...new Set(keys.filter((key) => !this.has(key)))];
   }
 
-  /** Why a need is not met, in words that follow its name; undefined: it is. */
+  /** Returns the reason that a need is unmet, worded to follow its name; undefined if it is met. */
   lack(key: string, range: string): string | undefined {
     if (!this.has(key)) return "which this server does not have";
     const wanted = range.trim();
@@ -68,7 +67,7 @@ export class Capabilities {
   }
 }
 
-/** An operator who does not say how far it goes has all of it. */
+/** A backend without a stated tier satisfies every tier. */
 function lackOfTier(tier: string, wanted: string, level: string | undefined): string | undefined {
   if (level === undefined) return undefined;
   const isMet = wanted.startsWith(">=")
@@ -77,27 +76,27 @@ function lackOfTier(tier: string, wanted: string, level: string | undefined): st
   return isMet ? undefined : `in ${quoteValue(wanted)}, and this server has ${quoteValue(level)}`;
 }
 
-/** Older packs write `openwop.agents.manifestRuntime`, and some end in `supported`. */
+/** Older packs write `openwop.agents.manifestRuntime`, and some keys end in `.supported`. */
 function plainKey(key: string): string {
   return key.replace(/^openwop\./, "").replace(/\.supported$/, "");
 }
 
-/** A need that is not met. */
+/** An unmet need. */
 interface UnmetPeer {
   readonly key: string;
-  /** Why, in words that follow its name. */
+  /** The reason, worded to follow its name. */
   readonly lack: string;
 }
 
-/** The verdict on a pack's peer dependencies. */
+/** The unmet peer dependencies of a pack. */
 interface PeerDisposition {
-  /** Required, and not met: the pack is refused. */
+  /** Required ones, which refuse the pack. */
   readonly refused: readonly UnmetPeer[];
-  /** Optional, and not met. */
+  /** Optional ones, which degrade its agents. */
   readonly degraded: readonly string[];
 }
 
-/** Judges them one by one; what nothing is said of is required. */
+/** Judges a pack's peer dependencies; they are required unless marked optional. */
 export function judgePeers(manifest: JsonRecord, capabilities: Capabilities): PeerDisposition {
   const peers = recordIn(manifest["peerDependencies"]);
   const { peerDependenciesMeta: meta } = manifest;
@@ -113,13 +112,13 @@ export function judgePeers(manifest: JsonRecord, capabilities: Capabilities): Pe
   };
 }
 
-/** The packs that have all that they depend on, and why the others are refused. */
+/** The packs with satisfied dependencies, and the problems of the others. */
 interface ResolvedPacks {
   readonly packs: readonly InstalledPack[];
   readonly problems: readonly Problem[];
 }
 
-/** Takes out what cannot be had whole, until nothing more has to go; a pack a step. */
+/** Removes packs with unsatisfied dependencies until a fixed point; one pack per step. */
 export function* resolvingDependencies(installed: readonly InstalledPack[]): Paced<ResolvedPacks> {
   const problems: Problem[] = [];
   const all = byName(installed);
@@ -146,7 +145,7 @@ function byName(packs: readonly InstalledPack[]): PacksByName {
   return named;
 }
 
-/** A pack of the host's, or of the same tenant. */
+/** Finds a pack of the host or of the same tenant. */
 function findPack(
   name: string,
   { tenant }: InstalledPack,
@@ -187,16 +186,16 @@ function faultOf(
   return { code: "pack_dependency_conflict", message: `${wanted}, and ${version} is installed` };
 }
 
-/** A pack that is come to, and where from. */
+/** A visited pack and its predecessor. */
 interface Way {
   readonly at: InstalledPack;
   readonly from?: Way;
 }
 
-/** The way from a pack back to itself, without its beginning. */
+/** Returns the names along a cycle from a pack back to itself, without the first. */
 function findCircle(start: InstalledPack, packs: PacksByName): readonly string[] | undefined {
   const ways = new Map<InstalledPack, Way>([[start, { at: start }]]);
-  // A map is walked with what is added on the way.
+  // Iterating over a Map includes entries added meanwhile.
   for (const from of ways.values()) {
     for (const name of Object.keys(from.at.dependencies)) {
       const at = findPack(name, from.at, packs);

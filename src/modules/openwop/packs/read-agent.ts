@@ -1,7 +1,6 @@
 /**
- * One entry of a pack's `agents`: from the manifest to an agent that can take turns, or to
- * everything that is wrong with it. Its siblings are installed all the same.
- * OpenWOP RFC 0003 §B-C, RFC 0072 §C, RFC 0092
+ * Reads one entry of a pack's `agents` into an agent, or reports all its faults. Other entries are unaffected. OpenWOP
+ * RFC 0003 §B-C, RFC 0072 §C, RFC 0092
  */
 
 import { realpathSync } from "node:fs";
@@ -31,7 +30,7 @@ import type {
 import { compileHandoffSchema, MAX_SCHEMA_BYTES } from "./handoff-schema.ts";
 import type { Capabilities } from "./peer-capabilities.ts";
 
-/** The content of a file, or why that cannot be had. */
+/** The content of a file, or the fault of reading it. */
 type Read<T> =
   | { readonly value: T; readonly fault?: undefined }
   | { readonly value?: undefined; readonly fault: string };
@@ -39,18 +38,18 @@ type Read<T> =
 const MAX_REFERENCE_LENGTH = 1024;
 
 /**
- * One pack's directory: no reference in a manifest leads out of it, neither by a path that climbs nor
- * by a symbolic link.   OpenWOP RFC 0003 §C
+ * The files of one pack: a manifest's reference cannot leave the directory, neither by `..` nor by a symbolic link.
+ * OpenWOP RFC 0003 §C
  */
 export class PackFiles {
   readonly #root: string;
 
-  /** `root` is its real path. */
+  /** `root` is the directory's real path. */
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** A file as UTF-8 text. */
+  /** Reads a file as UTF-8 text. */
   readText(reference: string, maxBytes: number): Read<string> {
     const found = this.#find(reference);
     if (found.value === undefined) return found;
@@ -58,7 +57,7 @@ export class PackFiles {
     return text === undefined ? quoted(reference, fault) : { value: text };
   }
 
-  /** A file as it is. */
+  /** Reads a file as bytes. */
   readBytes(reference: string, maxBytes: number): Read<Uint8Array> {
     const found = this.#find(reference);
     if (found.value === undefined) return found;
@@ -83,7 +82,7 @@ function quoted(reference: string, fault: string): { readonly fault: string } {
   return { fault: `${quoteValue(reference)} ${fault}` };
 }
 
-/** `pack:` URLs and the like name no file, and are found to be absent. */
+/** Returns the fault of a reference. `pack:` URLs are not treated specially: no such file exists. */
 function referenceFault(reference: string): string | undefined {
   if (reference.length > MAX_REFERENCE_LENGTH) {
     return `must be at most ${MAX_REFERENCE_LENGTH} characters long`;
@@ -95,23 +94,23 @@ function referenceFault(reference: string): string | undefined {
   return reference.split("/").includes("..") ? "must not lead out of the pack" : undefined;
 }
 
-/** Tells of something that keeps the agent from being installed; `key` is one of its own. */
+/** Reports a fault that prevents installing the agent; `key` is relative to the agent. */
 type ReportAgent = (key: string, message: string) => void;
 
 interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;
   readonly capabilities: Capabilities;
-  /** The capabilities that the whole pack does without. */
+  /** Optional capabilities that the whole pack lacks. */
   readonly degraded: readonly string[];
-  /** Why no model takes turns of a class, in words; undefined: one does. */
+  /** The reason that no model serves a class; undefined if one does. */
   modelFault(modelClass: ManifestClass): string | undefined;
 }
 
 const MAX_PROMPT_BYTES = 262_144;
 const MAX_SUITE_BYTES = 1_048_576;
 
-/** Reads a manifest that satisfies the schema; undefined when something was reported. */
+/** Reads a manifest that satisfies the schema; undefined if a fault was reported. */
 export function readAgent(
   manifest: JsonRecord,
   around: AgentSurroundings,
@@ -145,7 +144,7 @@ export function readAgent(
     confidenceThreshold: typeof defaultThreshold === "number" ? defaultThreshold : undefined,
     taskSchema: readSchema("taskSchemaRef", handoff, around.files, fail),
     returnSchema: readSchema("returnSchemaRef", handoff, around.files, fail),
-    // It is not run here, but a manifest that refers to nothing is malformed.
+    // The suite is not run here, but a dangling reference makes the manifest malformed.
     evalSuite: readReferred(manifest, "evalSuiteRef", MAX_SUITE_BYTES, around.files, fail),
     degraded: degradedOf(manifest, around),
     pack: around.pack,
@@ -154,7 +153,7 @@ export function readAgent(
   return isSound ? agent : undefined;
 }
 
-/** A pack has agents under its own name only. */
+/** Requires an agent's id to begin with its pack's name. */
 function checkOwnership(agentId: string, { name }: PackIdentity, fail: ReportAgent): void {
   if (agentId === name || agentId.startsWith(`${name}.`)) return;
   fail("agentId", `must be "${name}" or begin with "${name}.", got ${quoteValue(agentId)}`);
@@ -171,7 +170,7 @@ function readPrompt(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): 
   return readReferred(manifest, "systemPromptRef", MAX_PROMPT_BYTES, files, fail) ?? "";
 }
 
-/** The text of the file that a member names, if it names one; `key` is where a fault is told. */
+/** Reads the file that a member refers to, if present; faults are reported under `key`. */
 function readReferred(
   record: JsonRecord,
   name: string,
@@ -209,7 +208,7 @@ function readSchema(
   return compiled;
 }
 
-/** Prompt libraries are a capability that this host has not unless its operator says so. */
+/** Lists missing capabilities. Prompt libraries need one that only the operator can declare. */
 function degradedOf(
   manifest: JsonRecord,
   { capabilities, degraded }: AgentSurroundings,

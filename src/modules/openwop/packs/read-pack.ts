@@ -1,7 +1,6 @@
 /**
- * One pack: its manifest, its signature, what it needs of its host, and its agents one by one. A
- * fault of the manifest refuses the pack; a fault of an agent, that agent.
- * OpenWOP "Node Packs", RFC 0003, RFC 0072 §C
+ * Reads one pack: its manifest, signature, needs and agents. A fault of the manifest refuses the pack, a fault of an
+ * agent only that agent. OpenWOP "Node Packs", RFC 0003, RFC 0072 §C
  */
 import { intersects, validRange } from "semver";
 import { fromPointer, joinIndex } from "../../../base/dotted-key.ts";
@@ -31,7 +30,7 @@ import { type PackFiles, readAgent } from "./read-agent.ts";
 export interface PackRules {
   readonly capabilities: Capabilities;
   readonly signatures: SignaturePolicy;
-  /** Why no model takes turns of a class, in words. */
+  /** The reason that no model serves a class. */
   modelFault(modelClass: ManifestClass): string | undefined;
 }
 
@@ -42,7 +41,7 @@ export interface PackPlace {
   readonly file: string;
 }
 
-/** A pack, undefined when it is refused. */
+/** A pack, or undefined if it is refused. */
 interface ReadPack {
   readonly pack: InstalledPack | undefined;
   readonly problems: readonly Problem[];
@@ -50,10 +49,10 @@ interface ReadPack {
 
 export const MANIFEST_NAME = "pack.json";
 const MAX_MANIFEST_BYTES = 1_048_576;
-/** The versions that this host speaks. */
+/** The supported protocol versions. */
 const OPENWOP_VERSIONS = "1.x";
 
-/** Reads packs; the checks of their manifests are prepared once. */
+/** Reads packs; the manifest checks are compiled once. */
 export class PackReader {
   readonly #rules: PackRules;
   readonly #checkPack: MeteredCheck = prepareMeteredCheck(PACK_SCHEMA);
@@ -94,7 +93,7 @@ export class PackReader {
       ...{ tenant: place.tenant, file: place.file },
     };
     const agents = this.#readAgents(manifest, { ...place, identity, degraded }, report);
-    // That they are ranges, and of what, is looked at once all packs are read.
+    // The ranges are judged after all packs are read.
     const dependencies = recordIn(manifest["dependencies"]) as InstalledPack["dependencies"];
     return { pack: { ...identity, manifest, dependencies, agents }, problems };
   }
@@ -155,7 +154,7 @@ function checkContent(manifest: JsonRecord, report: Report): void {
   }
 }
 
-/** The keys whose signatures count. */
+/** The trusted keys, and whether a signature is required. */
 interface SignaturePolicy {
   /** By `publicKeyRef`. */
   readonly trustedKeys: ReadonlyMap<string, Ed25519PublicKey>;
@@ -172,10 +171,9 @@ const USUAL_PLACE = "keys/pack.json.sig";
 const SIGNATURE_BYTES = 64;
 
 /**
- * Tells whether a pack's manifest is signed by somebody whom the operator trusts: a signature of 64
- * octets over the exact octets of pack.json. A key that lies in the pack itself proves nothing. A
- * signature that does not verify refuses the pack; one that cannot be judged, by the operator's
- * word.   OpenWOP "Node Packs" signing
+ * Checks that an operator-trusted key signed the exact octets of pack.json, with a signature of 64 octets. A key inside
+ * the pack proves nothing. A bad signature refuses the pack; one by an unknown key does so only if signatures are
+ * required.   OpenWOP "Node Packs" signing
  */
 function checkSignature(
   manifest: JsonRecord,
