@@ -1,4 +1,4 @@
-/** The state of OpenWOP runs and of their HTTP API, kept through every reload. */
+/** The state of OpenWOP runs and their HTTP API across reloads. */
 import type { ForwardClock } from "../../base/forward-clock.ts";
 import type { KeptParts } from "../../dispatch/process-state.ts";
 import type { Store } from "../../state/store.ts";
@@ -10,19 +10,19 @@ import { RunAuthority } from "./run-authority.ts";
 import { openWorkflowRuns, type WorkflowRuns } from "./runs/workflow-runs.ts";
 import { ToolRates } from "./turn/tool-rates.ts";
 
-/** Runs, and what their HTTP API remembers. */
+/** The runs, and the state of their HTTP API. */
 export interface OpenwopState {
   readonly register: WorkflowRuns;
   readonly idempotency: Idempotency;
   readonly tokens: InterruptTokens;
   readonly audience: Audience;
   readonly authority: RunAuthority;
-  /** Counts the calls of tools, over AGTP and HTTP alike. */
+  /** The rate limits of tool calls, shared by AGTP and HTTP. */
   readonly toolRates: ToolRates;
   readonly effects: EffectLedger;
 }
 
-/** Opens what an earlier process kept. */
+/** Opens the stored state. */
 export async function openOpenwop(
   store: Store,
   { now }: Pick<ForwardClock, "now">,

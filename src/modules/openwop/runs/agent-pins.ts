@@ -1,7 +1,6 @@
 /**
- * The agents that a workflow pins, held against those that are installed: what a run says of who did
- * its work is true, or there is no run. A pin of an agent that is not installed says what its author
- * wrote.   OpenWOP RFC 0002 §A, RFC 0082 §A
+ * Checks the agents that a workflow pins against the installed ones, so that a run names the agent that really did the
+ * work. A pin of an agent that is not installed stays as its author wrote it.   OpenWOP RFC 0002 §A, RFC 0082 §A
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
@@ -12,7 +11,7 @@ import type { Run } from "./run.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
 interface PinFault {
-  /** The member of the pin. */
+  /** The wrong member of the pin. */
   readonly member: keyof PinnedAgent;
   readonly message: string;
   readonly details: JsonRecord;
@@ -20,10 +19,10 @@ interface PinFault {
 
 type Agents = Pick<AgentCatalog, "reference">;
 
-/** The members of a pin that an author may leave out, and must not get wrong. */
+/** Optional members of a pin, which must match the installed agent if present. */
 const PROVENANCE = ["version", "sourceManifestId", "name"] as const;
 
-/** Undefined: the agent is the one that is pinned, or is not installed. */
+/** Undefined if the pin matches the installed agent, or the agent is not installed. */
 export function findPinFault(
   pin: PinnedAgent,
   catalog: Agents,
@@ -42,7 +41,7 @@ export function findPinFault(
   return { member, message, details };
 }
 
-/** The first pin of a definition that is wrong, by its node. */
+/** Finds the first wrong pin of a definition, with its node. */
 export function findWrongPin(
   { nodes }: WorkflowDefinition,
   catalog: Agents,
@@ -55,7 +54,7 @@ export function findWrongPin(
   return undefined;
 }
 
-/** A definition whose pins say all that is known of the agents that are installed. */
+/** Completes a definition's pins from the installed agents. */
 export function resolvePins(
   definition: WorkflowDefinition,
   catalog: Agents,
@@ -68,18 +67,17 @@ export function resolvePins(
   return { ...definition, nodes };
 }
 
-/** Why a node is not executed whose agent became another one since its run was created. */
+/** The error of a node whose agent has changed since the run was created. */
 export function pinMismatch({ message, details }: PinFault): RunError {
   return { code: "agent_pin_mismatch", message: `the pin of the node ${message}`, details };
 }
 
-/** The input by which the public suite asks for a result that breaks the agent's return schema. */
+/** The input with which the public suite asks for an invalid agent result. */
 const RETURN_PROBE = "mock-return-violation";
 
 /**
- * A workflow may name an agent that its inputs are a task of; what does not fit the agent's schema
- * ends the run before any node has seen it. Undefined: none is named, or the inputs are its task.
- * OpenWOP RFC 0003 §D
+ * Checks a run's inputs against the task schema of the agent that its workflow requires. A misfit ends the run before
+ * any node is executed. Undefined if the inputs are valid or no agent is required. OpenWOP RFC 0003 §D
  */
 export function checkHandoffGate(
   { workflow, inputs, owner: { tenant } }: Run,

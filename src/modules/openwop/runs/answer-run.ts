@@ -1,8 +1,7 @@
 /**
- * Giving a run the answer that one of its nodes waits for: the first one counts, or as many votes as a
- * gate asks for, each principal's first. Of an agent that is not sure, an operator lets the decision
- * stand, puts another in its place, or turns it down.
- * OpenWOP "interrupt", RFC 0002 §F
+ * Answers the interrupt of a run's node. The first answer counts; a gate may need several votes, of which each
+ * principal's first counts. A low-confidence decision can be approved, replaced or rejected. OpenWOP "interrupt",
+ * RFC 0002 §F
  */
 import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import type { SchemaViolation } from "../../../schema/schema.ts";
@@ -29,24 +28,21 @@ import type {
 } from "./run-state.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
-/** A run whose node has its answer. */
+/** A run with an answer or vote just recorded. */
 export interface AnsweredRun {
   readonly log: RunLog;
   readonly interruptId: string;
-  /** The event that says so. */
+  /** The event that records it. */
   readonly eventId: string;
-  /** Undefined: it was a vote, and the node waits for others'. */
+  /** Undefined for a vote that leaves the gate open. */
   readonly outcome: InterruptOutcome | undefined;
   readonly votes: readonly Vote[];
 }
 
-/**
- * The changes that are made together with an answer; `votes`: those so far, where the node waits for
- * others'.
- */
+/** Returns changes to commit with an answer; `votes` is given if the gate stays open. */
 export type BesideAnswer = (votes: readonly Vote[] | undefined) => readonly AlsoChange[];
 
-/** Answers a node, with changes `beside` that; the caller has the run executed. */
+/** Answers a node, committing `beside` with it; the caller then enqueues the run. */
 export async function answerRun(
   log: RunLog,
   nodeId: string,
@@ -59,7 +55,7 @@ export async function answerRun(
   if (interrupt === undefined) return nothingAsked();
   const { resumeValue: written } = stated;
   const isClarification = interrupt.kind === "clarification";
-  // It is an answer to this question, and to none that the node asks by the time it is kept.
+  // Bound to this interrupt: the node may have asked another by commit time.
   const answer = {
     ...{ interruptId: interrupt.interruptId, ...stated },
     resumeValue: isClarification ? readAnswers(written) : written,
@@ -94,7 +90,7 @@ export async function answerRun(
   return { log, interruptId, eventId: events[0]?.eventId ?? "", outcome, votes };
 }
 
-/** An answer that is none of those that are waited for changes nothing. */
+/** Refuses an answer that violates the interrupt's schema. */
 function refuseMisfit(
   { resumeSchema }: Interrupt,
   { resumeValue }: InterruptAnswer,
@@ -103,7 +99,7 @@ function refuseMisfit(
   if (resumeSchema === undefined) return undefined;
   const place = { file: "interrupt", key: "resumeSchema" };
   const { compiled } = compiler.compile(resumeSchema, place);
-  // An earlier version took what looks like a secret out of it, and with that its form.
+  // An earlier version redacted the schema itself, which left it invalid.
   if (compiled === undefined) return invalid([BROKEN_QUESTION]);
   const violations = compiled.check(resumeValue) ?? [];
   return violations.length === 0 ? undefined : invalid(violations.map(under("/resumeValue")));
@@ -114,7 +110,7 @@ const BROKEN_QUESTION: SchemaViolation = {
   message: "cannot be judged, because the question's schema is broken: cancel the run",
 };
 
-/** An answer that means something else than the status that it came with changes nothing. */
+/** Refuses an answer that contradicts the status sent with it. */
 function refuseContradiction(
   { resumeValue, isApproving: isMeant }: InterruptAnswer,
   { kind }: Interrupt,
@@ -146,8 +142,8 @@ function answered(
 }
 
 /**
- * The answers that a clarification gate waits for, by their questions' ids, written as an object or
- * as a list of `{id, answer}`.   OpenWOP "interrupt" clarification
+ * Normalizes a clarification's answers to an object by question id; a list of `{id, answer}` is also accepted.
+ * OpenWOP "interrupt" clarification
  */
 function readAnswers(resumeValue: unknown): unknown {
   const { answers } = recordIn(resumeValue);
@@ -175,18 +171,16 @@ function clarificationAnswered(
   ];
 }
 
-/** The actions of a vote for what is to be approved. */
+/** The actions that approve. */
 const APPROVING: ReadonlySet<unknown> = new Set(["accept", "edit-accept"]);
 
-/** Tells whether an action is one for what is to be approved. */
+/** Tells whether an action approves. */
 export function isApproving(action: unknown): boolean {
   return APPROVING.has(action);
 }
 
 /**
- * The answer that an approval gate waits for: one vote for each principal, until there are as many
- * as the gate asks for, or too many against it. Why somebody has no vote here, or none any more.
- * OpenWOP "interrupt" approval
+ * Refuses a vote of a principal that the gate does not list, or that has voted already. OpenWOP "interrupt" approval
  */
 function refuseVote(
   { kind, data, votes }: Interrupt,
@@ -204,7 +198,7 @@ function refuseVote(
   return refuseRun("interrupt_already_resolved", "the gate has this principal's word already");
 }
 
-/** The events of a vote, and of the decision that it brings. */
+/** The events of a vote, and of the gate's decision once the votes suffice. */
 function approvalAnswered(
   interrupt: Interrupt,
   answer: InterruptAnswer,
@@ -241,7 +235,7 @@ function tally(
   return votes.length - granted >= vetoes ? "rejected" : undefined;
 }
 
-/** The public suite names the people that it votes for; anybody else is known to the API. */
+/** The voter is the caller, except that the public suite may name another. */
 function voteOf({ resumeValue, by }: InterruptAnswer): Vote {
   const { action, voter } = recordIn(resumeValue);
   return { by: typeof voter === "string" ? voter : by, action: String(action) };
@@ -254,16 +248,16 @@ function contentsOf({ resumeValue }: InterruptAnswer): JsonRecord {
 
 interface Verdict {
   readonly kind: "stands" | "replaced" | "rejected";
-  /** The decision that holds from now on. */
+  /** The decision that is in force. */
   readonly decision: unknown;
 }
 
-/** The interrupt that a node waits for, or has waited for. */
+/** The latest interrupt of a node, open or resolved. */
 export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt | undefined {
   return memberOf(interrupts, nodeId);
 }
 
-/** Refuses an answer that a node does not take, or no more. */
+/** Refuses an answer if the node has no such open interrupt. */
 export function refuseAnswer(
   state: RunState,
   nodeId: string,
@@ -278,7 +272,7 @@ export function refuseAnswer(
   if (isOver(state.status)) {
     return refuseRun("interrupt_cancelled", "the run is over, and waits for nothing");
   }
-  // A fork that is being copied asks nobody what its source has asked.
+  // A fork still being copied has no open interrupts, even if its source did.
   return isWaiting(state.status) ? undefined : nothingAsked();
 }
 
@@ -314,7 +308,7 @@ function decisionAnswered(
 const YES: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
 const NO: ReadonlySet<unknown> = new Set(["reject", "rejected", "deny", "denied"]);
 
-/** The outcome of an interrupt, where this event tells of it: the log says the same after a kill. */
+/** The outcome that an event gives an interrupt; derived from the log, so it survives a kill. */
 export function outcomeIn(
   { type, payload }: Pick<RunEvent, "type" | "payload">,
   interruptId: string,
@@ -326,7 +320,7 @@ export function outcomeIn(
   return { isAccepted, by: String(resolvedBy) };
 }
 
-/** The forms that operators' tools write; any other value is the decision itself. */
+/** Reads the forms that operators' tools send; any other value replaces the decision. */
 function readVerdict(value: unknown, proposed?: unknown): Verdict {
   const stands: Verdict = { kind: "stands", decision: proposed };
   if (value === true || YES.has(value)) return stands;

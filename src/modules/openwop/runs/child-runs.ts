@@ -1,7 +1,6 @@
 /**
- * Runs that nodes of other runs begin: for the same owner, in the same scope, no deeper and no more of
- * them than the deployment allows. Which run an execution began follows from the execution, so
- * that whoever takes the parent up finds it again.   OpenWOP "node-packs" core.subWorkflow
+ * Child runs started by nodes: same owner and scope, within the configured depth and number. A child's id is derived
+ * from the node execution, so that any process resuming the parent finds it.   OpenWOP "node-packs" core.subWorkflow
  */
 import { hash } from "node:crypto";
 import { given, type JsonRecord } from "../../../base/json-value.ts";
@@ -20,7 +19,7 @@ interface NodeExecution {
   readonly startedSequence: number;
 }
 
-/** The run of an execution, begun now unless it `isBegun`; or why there is none. */
+/** Returns the execution's child run, creating it unless it `isBegun`, or the error that prevents it. */
 export async function beginChild(
   parts: RunParts,
   place: NodeExecution,
@@ -37,7 +36,7 @@ export async function beginChild(
   return beyond(parts, place) ?? create(parts, place, request, runId);
 }
 
-/** Of two bounds, the one that one more run would be beyond. */
+/** Returns the error of exceeding the depth or the number of runs in the tree. */
 function beyond({ register, limits }: RunParts, { run }: NodeExecution): RunError | undefined {
   const isDeep = depthOf(run) >= limits.depth;
   if (!isDeep && register.countOfTree(rootOf(run)) < limits.children) return undefined;
@@ -70,13 +69,13 @@ async function create(
   if (isRefused(log)) {
     return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
   }
-  // A caller that ended the parent meanwhile has not seen it.
+  // A concurrent end of the parent may have missed the new child.
   if (isOver(register.find(parent.runId)?.status ?? "cancelled")) await endOrphan(parts, log);
   else register.enqueueLog(log);
   return log;
 }
 
-/** Options of the protocol's hold for all that the run does; those of its workflow alone do not. */
+/** The options that a child inherits: those of the protocol, not those of the parent's workflow. */
 function handedDown(configurable: JsonRecord): JsonRecord {
   return Object.fromEntries(
     Object.entries(configurable).filter(([name]) => RESERVED_OPTIONS.has(name)),
@@ -91,7 +90,7 @@ function rootOf({ runId, parent }: Run): string {
   return parent?.rootRunId ?? runId;
 }
 
-/** A UUID of version 8: what it is made of is nobody else's business. */
+/** Derives a UUID of version 8 (custom content) from the execution. */
 function childIdOf({ run, nodeId, startedSequence }: NodeExecution): string {
   const hex = hash("sha256", `openwop child ${run.runId} ${nodeId} ${startedSequence}`);
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");

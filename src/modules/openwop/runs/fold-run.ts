@@ -1,4 +1,4 @@
-/** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
+/** Folds a run's log into its state, event by event, from nothing but the events. */
 import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import { type RunError, readHandoff } from "../agent-executor.ts";
 import type { PinnedAgent, WorkflowEdge } from "../workflows/workflow.ts";
@@ -12,7 +12,7 @@ import {
   type RunState,
 } from "./run-state.ts";
 
-/** After one more event. */
+/** Applies one event. */
 export function applyEvent(before: RunState, event: RunEvent, run: Run): RunState {
   const state: RunState = { ...before, nextSequence: event.sequence + 1 };
   const { timestamp, nodeId, payload } = event;
@@ -51,7 +51,7 @@ function ended(
   return { ...state, status, completedAt };
 }
 
-/** After an event of a node; one that only tells something changes nothing. */
+/** Applies an event of a node; purely informational events change nothing. */
 function applyToNode(state: RunState, event: RunEvent, nodeId: string, run: Run): RunState {
   const { type, payload, timestamp: completedAt } = event;
   const before = memberOf(state.nodes, nodeId);
@@ -93,7 +93,7 @@ function applyToNode(state: RunState, event: RunEvent, nodeId: string, run: Run)
   }
 }
 
-/** A handoff that somebody let happen stands until the agent that goes on says anything. */
+/** An approved handoff is pending until the next agent's first event. */
 function applyTurn(state: RunState, { type, payload }: RunEvent, nodeId: string): RunState {
   const before = state.nodes[nodeId];
   if (before === undefined) return state;
@@ -105,7 +105,7 @@ function applyTurn(state: RunState, { type, payload }: RunEvent, nodeId: string)
   return before.handedTo === undefined ? state : withNode(state, nodeId, node);
 }
 
-/** An output under the name of a variable becomes the variable. */
+/** Assigns outputs to the variables of the same name. */
 function withOutputs(state: RunState, outputs: JsonRecord, { workflow }: Run): JsonRecord {
   const written = workflow.variables.flatMap(({ name }) =>
     Object.hasOwn(outputs, name) ? [[name, outputs[name]] as const] : [],
@@ -125,13 +125,13 @@ function errorOf(event: RunEvent): RunError {
   return isRecord(details) ? { ...error, details } : error;
 }
 
-/** After a vote, or the answer that an interrupt waited for.   OpenWOP "interrupt" */
+/** Applies a vote or the resolution of an interrupt.   OpenWOP "interrupt" */
 function answered(state: RunState, { type, payload }: RunEvent, nodeId: string): RunState {
   const interrupt = state.interrupts[nodeId];
   if (interrupt === undefined) return state;
   if (type === "approval.received") {
     const { decidedBy, action } = payload;
-    // That nobody said anything in time is nobody's vote.
+    // A timeout is not a vote.
     if (action === "timeout") return state;
     const votes = [...interrupt.votes, { by: String(decidedBy), action: String(action) }];
     return withInterrupt(state, { ...interrupt, votes });
@@ -163,27 +163,27 @@ function kindOf({ kind }: JsonRecord): InterruptKind {
   return kind === "approval" || kind === "clarification" ? kind : "low-confidence";
 }
 
-/** The members of the event that the interrupt's own schema has.   OpenWOP "suspend-request" */
+/** The members that the interrupt's own schema has.   OpenWOP "suspend-request" */
 function dataOf(kind: InterruptKind, { data, ...payload }: JsonRecord): JsonRecord {
   if (kind !== "low-confidence") return recordIn(data);
   const { agentId, threshold, observed, decision } = payload;
   return { agentId, threshold, observed, ...given({ decision }) };
 }
 
-/** A loop that is to be taken once more than it may be. */
+/** A loop beyond its iteration limit. */
 export interface LoopExcess {
   readonly nodeId: string;
   readonly limit: number;
   readonly observed: number;
 }
 
-/** After a node that is done, whose edges may lead back. */
+/** Follows a loop edge of a completed node: resets the nodes to execute again. */
 function afterNode(state: RunState, nodeId: string, { workflow }: Run): RunState {
   const edge = takenLoop(workflow, nodeId, state.nodes[nodeId]?.outputs ?? {});
   if (edge === undefined) return state;
   const again = nodesFrom(workflow, edge.targetNodeId);
   const nodes = Object.entries(state.nodes).filter(([id]) => !again.has(id));
-  // A loop within this one begins to count anew.
+  // Loops nested in this one are counted from zero.
   const inner = workflow.edges.filter(
     ({ id, condition, sourceNodeId }) =>
       condition !== undefined && id !== edge.id && again.has(sourceNodeId),
@@ -198,7 +198,7 @@ function afterNode(state: RunState, nodeId: string, { workflow }: Run): RunState
   };
 }
 
-/** The loop that goes on for too long, if there is one. */
+/** Finds the loop that exceeds its iteration limit. */
 export function findLoopExcess(
   { workflow, configurable }: Run,
   { loops }: RunState,

@@ -1,6 +1,6 @@
 /**
- * From a run and a request's body to the fork that is asked for: a replay of its log, or a branch off
- * it.   OpenWOP "rest-endpoints" POST /v1/runs/{runId}:fork, "replay"
+ * Creates the fork that a request asks for: a replay of the source's log, or a branch off it.   OpenWOP
+ * "rest-endpoints" POST /v1/runs/{runId}:fork, "replay"
  */
 import { hash } from "node:crypto";
 import {
@@ -32,7 +32,7 @@ import type { RunParts, WorkflowRuns } from "./workflow-runs.ts";
 
 const MODES: readonly ForkMode[] = ["replay", "branch"];
 
-/** Makes the fork that a body asks for, or says why there is none. */
+/** Creates the fork that a body asks for, or refuses it. */
 export function makeFork(
   parts: RunParts,
   source: RunLog,
@@ -64,7 +64,7 @@ export function makeFork(
   };
 }
 
-/** The objections to options of the workflow that is run, which may not be served any more. */
+/** Checks options against the schema stored with the run, since its workflow may no longer be served. */
 function checkOptions(
   { compiler }: RunParts,
   { workflow: { configurableSchema: schema } }: Run,
@@ -76,7 +76,7 @@ function checkOptions(
   return violations?.map(under("/configurable"));
 }
 
-/** The number of events at a log's end that cancelled the run: its replay goes on before them. */
+/** The number of trailing events that cancelled the run; a replay continues before them. */
 function endOf({ status, nodes }: RunState): number {
   if (status !== "cancelled") return 0;
   return Object.values(nodes).some((node) => node.status === "cancelled") ? 2 : 1;
@@ -131,17 +131,16 @@ function withOverlay(
   };
 }
 
-/** Why a replay cannot go on, and at which node. */
+/** The error that stops a replay, and its node. */
 interface ReplayFault {
   readonly nodeId: string;
   readonly error: RunError;
 }
 
 /**
- * Copies what is not copied yet of the beginning of a fork: events of its source, at the same
- * sequences and with the same payloads, so that two forks of one point never differ. What was
- * recorded is never done again; where an effect was begun and nothing of its outcome is recorded, a
- * replay fails closed.   OpenWOP "replay"
+ * Copies the remaining events of a fork's prefix from its source, with the same sequences and payloads, so that forks
+ * at one point are identical. Recorded effects are never repeated; a replay fails closed if an effect was started
+ * without a recorded outcome.   OpenWOP "replay"
  */
 export async function copyHistory(
   log: RunLog,
@@ -152,9 +151,9 @@ export async function copyHistory(
     const after = log.state.nextSequence - 1;
     const most = source.copied - log.state.nextSequence;
     const page = await readTogether(register, source.runId, { after, most });
-    // One after the other: what comes may depend on where the run stands.
+    // Sequential, since an event may depend on the state after the one before.
     for (const event of page) {
-      // A source that is being deleted loses its first events first.
+      // Deletion of a source starts with its first events.
       if (event.sequence !== log.state.nextSequence) return sourceGone(log);
       await log.append([copyOf(event, log.run)], await heldBy(event, log.run, register), {
         isHolders: true,
@@ -165,18 +164,18 @@ export async function copyHistory(
   return undefined;
 }
 
-/** The event of a replay for an effect whose outcome is not recorded. */
+/** The error of a replayed effect without a recorded outcome. */
 export function missingSource(): RunError {
   const message = "the source has no recorded outcome of this node, and it is not done again";
   return { code: "replay_source_missing", message };
 }
 
-/** Tells whether a node of the run must not be done twice. */
+/** Tells whether a node must not be executed twice. */
 export function isEffectful(run: Run, nodeId: string, types: NodeTypes): boolean {
   return typeOf(run, nodeId, types)?.isEffectful ?? true;
 }
 
-/** Tells whether what a node of the run began is there in any process. */
+/** Tells whether any process can find the work that a node started. */
 export function isFoundAgain(run: Run, nodeId: string, types: NodeTypes): boolean {
   return typeOf(run, nodeId, types)?.isFoundAgain ?? false;
 }
@@ -214,7 +213,7 @@ function copyOf(
   };
 }
 
-/** Tells without a table which event stands for which. */
+/** Derives the copy's event id, so that no mapping table is needed. */
 function copiedId(runId: string, eventId: string): string {
   return hash("sha256", `${runId} ${eventId}`).slice(0, 32);
 }

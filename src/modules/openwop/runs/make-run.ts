@@ -1,7 +1,6 @@
 /**
- * From a request to a run that can be kept: the workflow found or, for one agent, generated; inputs
- * and options checked against what the workflow declares; what looks like a secret taken out.
- * OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
+ * Creates a run from a request: finds the workflow or generates one for an agent, validates inputs and options against
+ * it, and redacts suspected secrets. OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
 import { hash } from "node:crypto";
 import { escapeToken } from "../../../base/dotted-key.ts";
@@ -18,7 +17,7 @@ import { redactDefault } from "./redact.ts";
 import { isRefused, MIN_DURATION_MS, type Run, type RunRefusal, refuseRun } from "./run.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
-/** Makes a run of a request's body, or says why there is none. */
+/** Creates a run from a request's body, or refuses it. */
 export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run | RunRefusal {
   const fault = checkBody(body, owner);
   if (fault !== undefined) return fault;
@@ -48,7 +47,7 @@ export function makeRun(parts: RunParts, body: JsonRecord, owner: RunOwner): Run
   };
 }
 
-/** The fault of a body, told so that it can be mended. */
+/** Refuses an invalid body, naming its violations. */
 export function invalid(violations: readonly SchemaViolation[]): RunRefusal {
   const [first] = violations;
   const message = `${first?.path || "/"} ${first?.message}`;
@@ -77,7 +76,7 @@ function checkBody(body: JsonRecord, owner: RunOwner): RunRefusal | undefined {
   return undefined;
 }
 
-/** Refuses options that no run of this host has. */
+/** Refuses options that this host does not support. */
 export function refuseOptions(configurable: unknown): RunRefusal | undefined {
   if (!isRecord(configurable)) return undefined;
   if (configurable["mockProvider"] !== undefined) {
@@ -115,7 +114,7 @@ function findWorkflow(
   return refuseRun("validation_error", message, { workflowId });
 }
 
-/** A workflow by id: of a file, or the one that is generated for an agent. */
+/** Finds a workflow by id: one from a file, or the generated one of an agent. */
 export function findDefinition(
   { workflows, catalog }: Pick<RunParts, "workflows" | "catalog">,
   workflowId: string,
@@ -132,8 +131,8 @@ export function findDefinition(
 }
 
 /**
- * The workflow of one node that dispatching an agent comes to: the same that anybody could write
- * with the agent pinned. Undefined: there is no such agent, for this tenant.   OpenWOP RFC 0072 §B
+ * Generates the one-node workflow that dispatching an agent runs, as if written with the agent pinned. Undefined if the
+ * tenant has no such agent.   OpenWOP RFC 0072 §B
  */
 function agentWorkflow(
   catalog: RunParts["catalog"],
@@ -156,7 +155,7 @@ function agentWorkflow(
   return { definition, configurable: undefined };
 }
 
-/** Two agents whose ids differ in what cannot stand in an id are told apart by a digest. */
+/** The digest tells apart agents whose readable parts are equal. */
 function agentWorkflowId(agentId: string): string {
   const readable = agentId.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, "-");
   return `agent-${readable.slice(0, 96)}-${hash("sha256", agentId).slice(0, 8)}`;
@@ -181,14 +180,14 @@ function typeNameOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
 }
 
-/** Words the violations of a value that is a member of another. */
+/** Prefixes the paths of a nested value's violations. */
 export function under(parent: string): (violation: SchemaViolation) => SchemaViolation {
   return (violation) => ({ ...violation, path: `${parent}${violation.path}` });
 }
 
 const COUNT = { type: "integer", minimum: 1 };
 
-/** Keys that nobody knows pass through. */
+/** Unknown keys are accepted. */
 const CONFIGURABLE = {
   type: "object",
   maxProperties: 128,
@@ -205,7 +204,7 @@ const CONFIGURABLE = {
   },
 };
 
-/** The options that the protocol knows. */
+/** The option names that the protocol defines. */
 export const RESERVED_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CONFIGURABLE.properties));
 
 const OPTIONS = {
@@ -231,7 +230,7 @@ export const RUN_BODY_SCHEMA: JsonSchema = {
   properties: RUN_PARAMETERS,
 };
 
-/** The members that a branch may change. */
+/** The members that a branch may override. */
 export const OVERLAY_SCHEMA: JsonSchema = {
   type: "object",
   additionalProperties: false,

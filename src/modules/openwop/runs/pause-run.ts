@@ -1,8 +1,7 @@
 /**
- * Pausing a run from outside, letting it go on, and ending it. At once, a node without an effect is cut off
- * and taken up again later; a turn of an agent is never cut off: it is waited for, like any node under
- * `drain-current-node`. With a run that is ended goes whatever it began, at any depth.
- * OpenWOP "rest-endpoints" §pause, §resume, §cancel, "interrupt-profiles" parent and child
+ * Pauses, resumes and ends runs on request. `immediate` cuts off a node without an effect and retries it later. An
+ * agent's turn is never cut off: as with any node under `drain-current-node`, its end is waited for. Ending a run ends
+ * all its descendants. OpenWOP "rest-endpoints" §pause, §resume, §cancel, "interrupt-profiles" parent and child
  */
 
 import { traceOf } from "../../../base/thrown.ts";
@@ -22,7 +21,7 @@ import type { RunLog } from "./run-log.ts";
 import { type Interrupt, openInterrupt, type RunState } from "./run-state.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
-/** Pauses a run, or has it paused behind its node; undefined: that is how it is now. */
+/** Pauses a run at once or after its current node; undefined on success. */
 export async function pauseRun(
   log: RunLog,
   request: PauseRequest,
@@ -38,14 +37,14 @@ export async function pauseRun(
       refusal = isEffectful(run, nodeId, types) ? refuseCut(state, nodeId) : undefined;
     }
     if (refusal !== undefined || (isDraining && nodeId !== undefined)) return [];
-    // From here on the execution says nothing more: what it would say comes after this.
+    // Stops the execution, so that it appends no events after the pause.
     halt(register, run.runId, { kind: "paused" });
     return [...begun(state, run), runPaused(request)];
   });
   try {
     await pausing;
   } catch (error) {
-    // It is not paused, and nobody executes it any more.
+    // The pause was not stored, but the execution was stopped.
     register.enqueueLog(log);
     throw error;
   }
@@ -54,7 +53,7 @@ export async function pauseRun(
   return log.pause === undefined ? refusePause(log, log.state) : undefined;
 }
 
-/** Lets a paused run go on; the caller has it executed. */
+/** Resumes a paused run; the caller enqueues it. */
 export async function resumeRun(
   log: RunLog,
   reason: string | undefined,
@@ -105,11 +104,11 @@ function conflict(
 
 type Cancelling = Extract<RunStop, { kind: "cancelled" }>;
 
-/** Ends a run that is not over, and what it began; they have ended when this resolves. */
+/** Ends an unfinished run and its descendants; resolves once they have ended. */
 export async function endRun(parts: RunParts, log: RunLog, stop: Cancelling): Promise<void> {
   const { register, watchers } = parts;
   const { run } = log;
-  // The end is written here: a node that does not hear the signal cannot put it off.
+  // The end is written here, so that a node that ignores the signal cannot delay it.
   let waiting: Interrupt | undefined;
   await log.append((state) => {
     waiting = openInterrupt(state);
@@ -122,7 +121,7 @@ export async function endRun(parts: RunParts, log: RunLog, stop: Cancelling): Pr
   await endChildren(parts, run, stop.by);
 }
 
-/** Ends what a run began that is over itself. */
+/** Ends the children of a run that is over. */
 export async function endChildren(
   parts: RunParts,
   { runId, owner }: Run,
@@ -146,7 +145,7 @@ export function endOrphan(
   return endRun(parts, log, { kind: "cancelled", reason: "parent-cancelled", by, ...whose });
 }
 
-/** Ends what an earlier process left behind when it ended its parent; whether it is such a run. */
+/** Ends a child whose parent an earlier process ended; true if it is such a run. */
 export function takeDown(parts: RunParts, { runId, parentRunId }: RunEntry): boolean {
   const { register, logger, redact } = parts;
   if (parentRunId === undefined) return false;
@@ -158,7 +157,7 @@ export function takeDown(parts: RunParts, { runId, parentRunId }: RunEntry): boo
   return true;
 }
 
-/** Ends the execution of a run, or its waiting for one. */
+/** Stops the execution of a run, or removes it from the queue. */
 function halt(register: RunParts["register"], runId: string, stop: RunStop): void {
   register.schedule.stop(runId, stop);
   const entry = register.find(runId);

@@ -1,15 +1,15 @@
 /**
- * Takes secrets out of all that runs keep and show. A JSON Schema among it names members and has none:
- * `password` is no credential there, and only the texts of the schema are looked at.   OpenWOP SR-1
+ * Redacts secrets in everything that runs store and show. In a JSON Schema a member such as `password` is a name and
+ * not a credential, so only the schema's texts are examined.   OpenWOP SR-1
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { PortValue, WorkflowDefinition, WorkflowVariable } from "../workflows/workflow.ts";
 import type { EventDraft } from "./run.ts";
 
-/** Takes what looks like a secret out of a value, before it is kept. */
+/** Replaces suspected secrets in a value. */
 export type Redact = <Value>(value: Value) => Value;
 
-/** The payload of an event, as it is kept. */
+/** Redacts the payload of an event for storage. */
 export function redactPayload(
   { type, payload }: Pick<EventDraft, "type" | "payload">,
   redact: Redact,
@@ -20,7 +20,7 @@ export function redactPayload(
   return isRecord(data) ? { ...shown, data: withSchemas(data, redact) } : shown;
 }
 
-/** A definition, as it is shown. */
+/** Redacts a definition for display. */
 export function redactDefinition(definition: WorkflowDefinition, redact: Redact): JsonRecord {
   const nodes = definition.nodes.map((node) => {
     const { typeId, config, inputs } = node;
@@ -35,7 +35,7 @@ export function redactDefinition(definition: WorkflowDefinition, redact: Redact)
   return { ...withSchemas({ ...definition }, redact), nodes, variables };
 }
 
-/** Under the name of an input stands where its value comes from; the name is about the value. */
+/** The input's name says if a static value is secret; other ports only state a source. */
 function redactPort(redact: Redact): (input: readonly [string, PortValue]) => [string, unknown] {
   return ([name, port]) => [
     redact(name),
@@ -45,7 +45,7 @@ function redactPort(redact: Redact): (input: readonly [string, PortValue]) => [s
   ];
 }
 
-/** A default is an input that nobody gave: it is shown by the variable's name, as one that was given is. */
+/** Redacts a default as an input of that name would be. */
 export function redactDefault(variable: WorkflowVariable, redact: Redact): WorkflowVariable {
   const { name, defaultValue } = variable;
   if (defaultValue === undefined) return variable;
@@ -58,7 +58,7 @@ function redactMember(name: string, value: unknown, redact: Redact): unknown {
 
 const SCHEMAS = ["schema", "resumeSchema", "configurableSchema"];
 
-/** A record with members that are schemas, and perhaps with questions that have one each. */
+/** Redacts a record whose members, or whose questions' members, may be schemas. */
 function withSchemas(written: JsonRecord, redact: Redact): JsonRecord {
   const { questions } = written;
   const schemas = SCHEMAS.filter((name) => isRecord(written[name])).map((name) => {
@@ -72,7 +72,7 @@ function withSchemas(written: JsonRecord, redact: Redact): JsonRecord {
   return { ...redact(written), ...Object.fromEntries(schemas), ...asked };
 }
 
-/** Its depth was bounded when its file was read. */
+/** Recursive: the depth was bounded when the file was read. */
 function redactTexts(value: unknown, redact: Redact): unknown {
   if (typeof value === "string") return redact(value);
   if (Array.isArray(value)) return value.map((item) => redactTexts(item, redact));

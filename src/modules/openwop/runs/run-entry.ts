@@ -1,6 +1,6 @@
 /**
- * Runs of workflows as a kind of runs: a short entry of each, by which it is found without its log, and
- * the collections in which the rest of it lies.
+ * Workflow runs as a kind of run: the entry that finds one without reading its log, and the collections of its other
+ * data.
  */
 import { given } from "../../../base/json-value.ts";
 import type { LogPlaces, RunKind, StatusMachine } from "../../../runs/run-kind.ts";
@@ -10,14 +10,14 @@ import type { RunOwner } from "../agent-executor.ts";
 import type { RunLimits } from "../config.ts";
 import { isOver, ownerKey, type PauseRequest, type Run, type RunStatus } from "./run.ts";
 
-/** Since when a run waits, and how long what it asks may stay unanswered. */
+/** When a run began to wait, and the timeout of its interrupt. */
 export interface Waiting {
   /** Milliseconds since the epoch. */
   readonly since: number;
   readonly timeoutMs?: number;
 }
 
-/** The moment at which a run has waited for too long. */
+/** Returns when a waiting run times out, in milliseconds since the epoch. */
 export function endOfWaiting(
   { since, timeoutMs = Number.POSITIVE_INFINITY }: Waiting,
   { waitingSeconds }: Pick<RunLimits, "waitingSeconds">,
@@ -25,38 +25,38 @@ export function endOfWaiting(
   return since + Math.min(timeoutMs, waitingSeconds * 1000);
 }
 
-/** The facts of a run that are known without its log. */
+/** The data of a run that is known without its log. */
 export interface RunEntry {
   readonly runId: string;
   readonly tenant: string;
   readonly principal: string;
   readonly workflowId: string;
   readonly status: RunStatus;
-  /** The subject that its caller gave it. */
+  /** The caller's name for the subject of the run. */
   readonly scopeId?: string;
   readonly parentRunId?: string;
-  /** The run that all of them were begun for. */
+  /** The topmost ancestor. */
   readonly rootRunId?: string;
-  /** The request to pause it behind the node that is executed. */
+  /** The pending request to pause after the current node. */
   readonly pause?: PauseRequest;
   readonly createdAt: number;
-  /** Set while it waits for somebody; absent in entries of earlier versions. */
+  /** Set while an interrupt or a pause is open; absent in entries of earlier versions. */
   readonly waiting?: Waiting;
-  /** Milliseconds since the epoch; undefined: it is not over. */
+  /** Milliseconds since the epoch; undefined while unfinished. */
   readonly endedAt?: number;
-  /** Absent in entries of earlier versions, as is the next. */
+  /** Absent in entries of earlier versions, like the next. */
   readonly eventCount?: number;
   readonly eventBytes?: number;
 }
 
-/** The collection of the runs as they were asked for. */
+/** The collection of runs as requested. */
 export const RUNS = "openwop-runs";
-/** The collection of the acts of nodes of the public suite. */
+/** The collection of the effects of the suite's nodes. */
 export const EFFECTS = "openwop-effects";
-/** The collection of results that wait for an answer: not for the log, which everybody reads. */
+/** The collection of results awaiting approval; the log is no place for them, since everybody reads it. */
 export const PENDING_RESULTS = "openwop-held-results";
 
-/** The number of the first event of a run. */
+/** The sequence of a run's first event. */
 export const FIRST_EVENT = 0;
 const LOG: LogPlaces = {
   ...{ events: "openwop-run-events", first: FIRST_EVENT },
@@ -66,7 +66,7 @@ const LOG: LogPlaces = {
 const ENDS = ["completed", "failed", "cancelled"] as const;
 const WAITS = ["waiting-approval", "waiting-input"] as const;
 
-/** A fork copies the log of another run, and stands as that does. */
+/** A fork copies another log, so its status can change as that run's did. */
 const STATUSES: StatusMachine<RunStatus> = {
   pending: { phase: "active", next: ["running", "paused", ...WAITS, ...ENDS] },
   running: { phase: "active", next: ["paused", ...WAITS, ...ENDS] },
@@ -78,7 +78,7 @@ const STATUSES: StatusMachine<RunStatus> = {
   cancelled: { phase: "over", next: [], rank: 0 },
 };
 
-/** The kind; `limits` are those of the deployment that is served. */
+/** The kind of run; `limits` returns those of the served deployment. */
 export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEntry, RunStatus> {
   return {
     name: "openwop-run-entries",
@@ -108,12 +108,12 @@ export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEn
   };
 }
 
-/** The name of a scope, in which runs that are not over are grouped. */
+/** Names the scope under which unfinished runs are grouped. */
 export function scopeName(tenant: string, scopeId: string): string {
   return JSON.stringify([tenant, scopeId]);
 }
 
-/** The entry of a run that is begun. */
+/** Creates the entry of a new run. */
 export function entryOf({ runId, owner, workflow, createdAt, scopeId, parent }: Run): RunEntry {
   return {
     ...{ runId, tenant: owner.tenant, principal: owner.principal, workflowId: workflow.id },
@@ -123,20 +123,20 @@ export function entryOf({ runId, owner, workflow, createdAt, scopeId, parent }: 
   };
 }
 
-/** Keeps the result that waits for an answer. */
+/** Stores a result until it is approved. */
 export function putPendingResult(runId: string, interruptId: string, result: unknown): Change {
   const value = { result: result ?? null };
   return { kind: "put", collection: PENDING_RESULTS, key: `${runId}/${interruptId}`, value };
 }
 
-/** A caller that asks about runs. */
+/** A caller, and the runs that it may see. */
 export interface RunCaller {
   readonly owner: RunOwner;
-  /** `own`: what it started itself. `tenant`: what its tenant did. `all`: everything. */
+  /** `own`: the runs that it started. `tenant`: its tenant's runs. `all`: every run. */
   readonly sees: "own" | "tenant" | "all";
 }
 
-/** Tells whether a run is there for a caller. */
+/** Tells whether a caller may see a run. */
 export function isVisible(entry: RunEntry, { owner, sees }: RunCaller): boolean {
   if (sees === "all") return true;
   if (entry.tenant !== owner.tenant) return false;

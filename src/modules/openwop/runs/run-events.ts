@@ -1,6 +1,6 @@
 /**
- * The events of a run and of its nodes. One terminal event comes last, after those that led to it; a
- * member without a value is left out when its event is kept.   OpenWOP "run-event", "run-event-payloads"
+ * The events of a run and its nodes. Exactly one terminal event comes last; members without a value are dropped when an
+ * event is stored.   OpenWOP "run-event", "run-event-payloads"
  */
 import { given, type JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -30,12 +30,12 @@ export function nodeEvent(type: RunEventType, nodeId: string, payload: JsonRecor
   return { type, nodeId, payload: { nodeId, ...payload } };
 }
 
-/** A node is begun. */
+/** The event of a started node. */
 export function nodeStarted({ id, typeId, agent }: WorkflowNode, attempt: number): EventDraft {
   return nodeEvent("node.started", id, { typeId, attempt, agent });
 }
 
-/** A node is done. */
+/** The event of a completed node. */
 export function nodeCompleted(
   { id, agent }: Pick<WorkflowNode, "id" | "agent">,
   outputs: JsonRecord,
@@ -44,7 +44,7 @@ export function nodeCompleted(
   return nodeEvent("node.completed", id, { outputs, durationMs: Math.max(0, elapsedMs), agent });
 }
 
-/** A node that has the answer it waited for is done. */
+/** The event of a node that completes with the answer it waited for. */
 export function nodeDone(
   nodeId: string,
   outputs: JsonRecord,
@@ -55,7 +55,7 @@ export function nodeDone(
   return nodeCompleted(node, outputs, now - startedAt);
 }
 
-/** The run goes from one agent to another between two nodes. */
+/** The handoff event between two nodes with different agents. */
 export function nodeHandoff(
   { id: toNodeId, agent }: WorkflowNode,
   fromAgentId: string | undefined,
@@ -66,7 +66,7 @@ export function nodeHandoff(
   return [{ type: "agent.handoff", payload: { fromAgentId, toAgentId, reason, toNodeId } }];
 }
 
-/** The node waits for an answer: an event for those who follow nodes, and one for those who answer. */
+/** The events of a node that starts to wait: one about the node, one about the question. */
 export function interruptRequested(
   { kind, data, resumeSchema, timeoutMs }: SuspendRequest,
   { runId }: Run,
@@ -81,7 +81,7 @@ export function interruptRequested(
   ];
 }
 
-/** RFC 0002 §F: the agent was not sure, and the run waits for an answer. */
+/** RFC 0002 §F: the event of an unsure agent, whose run waits for an answer. */
 export function nodeSuspended(
   nodeId: string,
   outcome: Extract<NodeOutcome, { kind: "low-confidence" }>,
@@ -93,7 +93,7 @@ export function nodeSuspended(
   });
 }
 
-/** The interrupt has what it waited for. */
+/** The event that resolves an interrupt. */
 export function interruptResolved(
   { nodeId, interruptId, kind }: Interrupt,
   { resumeValue, by }: InterruptAnswer,
@@ -106,7 +106,7 @@ export function interruptResolved(
   });
 }
 
-/** Every log begins with run.started, whatever comes after it. */
+/** The first event of a log, run.started; empty if it was already written. */
 export function begun({ status }: RunState, run: Run): readonly EventDraft[] {
   if (status !== "pending") return [];
   const { workflow, inputs, tags, metadata, parent } = run;
@@ -118,19 +118,19 @@ export function begun({ status }: RunState, run: Run): readonly EventDraft[] {
   return [{ type: "run.started", payload: { workflowId: workflow.id, inputs, ...more } }];
 }
 
-/** The run is paused. */
+/** The event of a pause. */
 export function runPaused({ reason, drainPolicy, by: pausedBy }: PauseRequest): EventDraft {
   return { type: "run.paused", payload: { reason, drainPolicy, pausedBy } };
 }
 
-/** All nodes are done. The run puts out what its last node did; of several, each under its id. */
+/** The event of a completed run. Its outputs are the last node's; with several last nodes, each by its id. */
 export function runCompleted({ workflow }: Run, state: RunState, now: number): EventDraft {
   const last = lastNodes(workflow).map(({ id }) => [id, state.nodes[id]?.outputs ?? {}] as const);
   const outputs = last.length === 1 ? last[0]?.[1] : Object.fromEntries(last);
   return { type: "run.completed", payload: { outputs, durationMs: durationOf(state, now) } };
 }
 
-/** A node failed, and with it the run. */
+/** The events of a failed node, which fails its run. */
 export function nodeFailed(
   nodeId: string,
   error: RunError,
@@ -140,7 +140,7 @@ export function nodeFailed(
   return [nodeEvent("node.failed", nodeId, { error }), runFailed(error, state, now, nodeId)];
 }
 
-/** The run failed. */
+/** The event of a failed run. */
 export function runFailed(
   error: RunError,
   state: RunState,
@@ -151,7 +151,7 @@ export function runFailed(
   return { type: "run.failed", payload: { error, failedNodeId, durationMs } };
 }
 
-/** A loop was to be taken once more than it may be. */
+/** The events of a loop beyond its iteration limit. */
 export function loopExceeded(
   { nodeId, limit, observed }: LoopExcess,
   state: RunState,
@@ -166,7 +166,7 @@ export function loopExceeded(
   ];
 }
 
-/** A fault, or a bound, wherever the run stands; nothing for a run that is over. */
+/** The events of a failure at any point of a run; none if the run is over. */
 export function failWherever(
   error: RunError,
   state: RunState,
@@ -180,7 +180,7 @@ export function failWherever(
   return [...begun(state, run), ...failed];
 }
 
-/** Nobody has said in time what a run waits for, or let it go on.   OpenWOP "interrupt" timeoutMs */
+/** The events of an interrupt or a pause that timed out.   OpenWOP "interrupt" timeoutMs */
 export function waitedTooLong(state: RunState, run: Run, now: number): readonly EventDraft[] {
   const { interruptId, nodeId, kind } = openInterrupt(state) ?? {};
   const isPaused = nodeId === undefined;
@@ -194,7 +194,7 @@ export function waitedTooLong(state: RunState, run: Run, now: number): readonly 
   ];
 }
 
-/** The events of a run that is stopped from outside; none for a run that is over. */
+/** The events of stopping a run; none if it is over. */
 export function stopped(
   stop: RunStop,
   state: RunState,
@@ -223,7 +223,7 @@ export function stopped(
   ];
 }
 
-/** The node that was begun and is not done. */
+/** The node that has started and not ended. */
 export function openNode({ nodes }: RunState): string | undefined {
   const open = Object.entries(nodes).find(
     ([, { status }]) => status === "running" || status === "suspended",

@@ -1,7 +1,7 @@
 /**
- * The runs of a deployment, behind AGTP and HTTP: created, read, cancelled, forked and answered. A run
- * that a caller may not see is not there for it. Runs that are not over are taken up, whoever left
- * them: an earlier process, another deployment, a node that is gone, a full disk.   OpenWOP RFC 0072 §B
+ * The runs of a deployment for AGTP and HTTP: creates, reads, cancels, forks and answers them. Invisible runs are
+ * treated as missing. Unfinished runs are resumed, no matter if an earlier process, another deployment, a lost node or
+ * a full disk left them.   OpenWOP RFC 0072 §B
  */
 import type { Ends } from "../../../base/deadline.ts";
 import { given, type JsonRecord } from "../../../base/json-value.ts";
@@ -30,16 +30,16 @@ import { RunWorker } from "./run-worker.ts";
 import { WaitEnds } from "./wait-ends.ts";
 import type { RunParts } from "./workflow-runs.ts";
 
-/** Changes that are made together with what is answered. */
+/** Returns changes to commit together with a new run. */
 type Alongside = (runId: string) => readonly AlsoChange[];
 
 interface CreateOptions {
   readonly alongside?: Alongside;
-  /** No other run of its scope may be under way. */
+  /** True to refuse if another run of its scope is unfinished. */
   readonly isOnly?: boolean;
 }
 
-/** Nothing is changed besides. */
+/** No further changes. */
 const NOTHING: Alongside = () => [];
 const LOOK_EVERY_MS = 60_000;
 
@@ -59,7 +59,7 @@ export class RunHost {
     this.#waits = new WaitEnds(this.#parts, LOOK_EVERY_MS);
   }
 
-  /** Takes up everything that is not over, at once, and now and then. */
+  /** Resumes every unfinished run, now and periodically. */
   start(): void {
     this.#isClosed = false;
     this.#waits.start();
@@ -72,7 +72,7 @@ export class RunHost {
     }, LOOK_EVERY_MS).unref();
   }
 
-  /** Begins no run and no node any more; what is executed ends there, and goes on with the next host. */
+  /** Stops starting runs and nodes; running ones finish their node and continue with the next host. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#looking);
@@ -80,23 +80,23 @@ export class RunHost {
     this.#stop();
   }
 
-  /** Tells the watcher of every run that begins to wait, or has its answer. */
+  /** Registers a watcher of interrupts. */
   watch(watcher: InterruptWatcher): void {
     this.#watchers.add(watcher);
   }
 
-  /** For how long somebody who only waits may: as long as the caller stays, and the server does. */
+  /** The ends of a caller's wait: it disconnects, the server stops, or the timeout. */
   whileServing(caller: AbortSignal, timeoutMs?: number): Ends {
     const signals = [caller, this.#parts.stopping];
     return timeoutMs === undefined ? { signals } : { signals, timeoutMs };
   }
 
-  /** A workflow that the caller can run. */
+  /** Finds a workflow that the caller can run. */
   workflow(workflowId: string, tenant: string): Workflow | undefined {
     return findDefinition(this.#parts, workflowId, tenant);
   }
 
-  /** Keeps the run that a body asks for; it is executed when its turn comes. */
+  /** Creates and enqueues the run that a body asks for. */
   async create(
     body: JsonRecord,
     owner: RunOwner,
@@ -105,7 +105,7 @@ export class RunHost {
     return this.#add(makeRun(this.#parts, body, owner), options);
   }
 
-  /** Keeps a fork of a run that the caller sees. */
+  /** Creates and enqueues a fork of a run that the caller sees. */
   async fork(
     runId: string,
     body: JsonRecord,
@@ -117,7 +117,7 @@ export class RunHost {
     return this.#add(makeFork(this.#parts, source, body, caller.owner), { alongside });
   }
 
-  /** A run that the caller sees, as it stands. */
+  /** Finds a run that the caller sees. */
   async find(runId: string, caller: RunCaller): Promise<RunLog | RunRefusal> {
     const { register } = this.#parts;
     const entry = register.find(runId);
@@ -125,17 +125,17 @@ export class RunHost {
     return (await register.log(runId, this.#parts)) ?? runNotFound();
   }
 
-  /** Takes in what other nodes have done. */
+  /** Takes in the changes of other nodes. */
   catchUp(): Promise<void> {
     return this.#parts.register.catchUp();
   }
 
-  /** An owner's runs, the newest first. */
+  /** Lists an owner's runs, newest first. */
   list(owner: RunOwner): readonly RunEntry[] {
     return this.#parts.register.newestOf(ownerKey(owner));
   }
 
-  /** Lists the runs that wait for an answer, the oldest first. */
+  /** Lists the runs that wait for an answer, oldest first. */
   waiting(): readonly RunEntry[] {
     return this.#parts.register.unfinished().filter(({ status }) => isWaiting(status));
   }
@@ -146,20 +146,20 @@ export class RunHost {
     return entry !== undefined && isWaiting(entry.status);
   }
 
-  /** The moment at which a run has waited for too long, in milliseconds since the epoch. */
+  /** Returns when an interrupt times out, in milliseconds since the epoch. */
   endOfWait(interrupt: Pick<Interrupt, "requestedAt" | "timeoutMs">): number {
     const { requestedAt, timeoutMs } = interrupt;
     const waiting = { since: Date.parse(requestedAt), ...given({ timeoutMs }) };
     return endOfWaiting(waiting, this.#parts.limits);
   }
 
-  /** A run that waits, where it is this node that tells people of it. */
+  /** Claims a waiting run so that this node notifies about it; undefined if another node has it. */
   async attend(runId: string): Promise<RunLog | undefined> {
     const { register } = this.#parts;
     return (await register.claim(runId)) ? register.log(runId, this.#parts) : undefined;
   }
 
-  /** Ends a run that is not over; it has ended when this resolves. */
+  /** Cancels an unfinished run; resolves once it has ended. */
   async cancel(
     runId: string,
     reason: string | undefined,
@@ -172,7 +172,7 @@ export class RunHost {
     return log;
   }
 
-  /** Pauses a run, or has it paused behind the node that is executed. */
+  /** Pauses a run, at once or after its current node. */
   async pause(
     runId: string,
     request: Omit<PauseRequest, "by">,
@@ -184,7 +184,7 @@ export class RunHost {
     return (await pauseRun(log, asked, this.#parts)) ?? log;
   }
 
-  /** Lets a paused run go on. */
+  /** Resumes a paused run. */
   async resume(
     runId: string,
     reason: string | undefined,
@@ -198,7 +198,7 @@ export class RunHost {
     return log;
   }
 
-  /** Answers what a node waits for. */
+  /** Answers the interrupt of a node. */
   async answer(
     runId: string,
     nodeId: string,
@@ -221,7 +221,7 @@ export class RunHost {
     { alongside = NOTHING, isOnly = false }: CreateOptions,
   ): Promise<RunLog | RunRefusal> {
     const { register, redact } = this.#parts;
-    // Members have names that clients choose, too.
+    // Clients choose member names, which the refusal quotes.
     if (isRefused(run)) return redact(run);
     const changes = alongside(run.runId);
     const log = await register.keep(run, this.#parts, { alongside: changes, isOnly });
@@ -229,7 +229,7 @@ export class RunHost {
     return log;
   }
 
-  /** Deletes the runs that are over for long. */
+  /** Deletes runs past their retention. */
   #forgetOld(): void {
     const { register, limits, logger, redact } = this.#parts;
     register.forget(limits).catch((error: unknown) => {

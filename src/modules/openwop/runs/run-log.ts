@@ -1,7 +1,6 @@
 /**
- * The log of one run: events are numbered, redacted and kept one group after the other, and nobody
- * hears of one that is not in the store. Nothing comes after the terminal event.
- * OpenWOP "run-event", SR-1
+ * The log of one run: events are numbered, redacted and stored group by group, and published only once stored. The
+ * terminal event is the last. OpenWOP "run-event", SR-1
  */
 
 import { type Ends, within } from "../../../base/deadline.ts";
@@ -26,7 +25,7 @@ import {
 import { FIRST_EVENT, type RunEntry } from "./run-entry.ts";
 import { type RunState, waitingOf } from "./run-state.ts";
 
-/** A run that is over has no more events. */
+/** Thrown on appending to a run that is over. */
 export class RunOverError extends Error {
   constructor() {
     super("the run is over");
@@ -42,7 +41,7 @@ interface RunLogOptions {
   readonly limits: Pick<RunLimits, "events" | "bytes">;
 }
 
-/** Events, and whether there will be more. */
+/** A page of events, and whether it ends the log. */
 interface EventPage {
   readonly events: readonly RunEvent[];
   readonly isComplete: boolean;
@@ -50,17 +49,20 @@ interface EventPage {
 
 const MAX_PAGE_EVENTS = 1000;
 const MAX_PAGE_BYTES = 1_048_576;
-/** Events that are read in one turn of the loop, and octets of them where they are long: one is read in any case. */
+/** The maximum of events per read, and of octets by average size; at least one is read. */
 const READ_AT_ONCE = 100;
 export const OCTETS_AT_ONCE: number = 524_288;
 
-/** Events that are read together, of those behind a sequence. */
+/** The range of one read. */
 interface Reading {
   readonly after: number;
   readonly most?: number;
 }
 
-/** Events of a run in order, no more than one turn of the loop is for; those of a long log in a turn of their own. */
+/**
+ * Reads the next events in order, as many as one turn of the event loop should handle; long logs wait for a turn of
+ * their own.
+ */
 export async function readTogether(
   runs: Pick<RunRegister<RunEntry, RunEvent>, "find" | "events">,
   runId: string,
@@ -76,20 +78,20 @@ export async function readTogether(
   );
 }
 
-/** How events are kept. */
+/** The options of an append. */
 type AppendOptions = Pick<StepOptions, "isHolders">;
 
 type Step = RunStep<RunEntry, RunEvent>;
 type Decide = (entry: RunEntry) => Step | undefined;
 
-/** Answers that a run waits for: there are no more of them than it has waited. */
+/** Answers, whose number is bounded by that of the waits. */
 const ANSWERS: ReadonlySet<RunEventType> = new Set(["interrupt.resolved", "run.resumed"]);
 
 export class RunLog {
   readonly run: Run;
   readonly #options: RunLogOptions;
   readonly #rules: EventRules<Omit<RunEvent, "sequence">>;
-  /** By what is read: the readings that are under way. */
+  /** Reads in progress, by starting sequence. */
   readonly #readings = new Map<number, Promise<readonly RunEvent[]>>();
   #state: RunState;
 
@@ -100,22 +102,22 @@ export class RunLog {
     this.#state = state;
     this.#rules = {
       ...{ first: FIRST_EVENT, most: limits.events, mostBytes: limits.bytes, whenFull: "refuse" },
-      // How a run ended, and what people said to it, is always kept.
+      // Never refused by a full log: the end of a run, and answers.
       isNeeded: ({ type }) => isTerminal(type) || ANSWERS.has(type),
     };
   }
 
-  /** The fold of what is kept; as long as a fork is copied, it waits for nothing that its source has waited for. */
+  /** The state folded from the stored events; a fork still being copied has no open interrupt. */
   get state(): RunState {
     return asItStands(this.#state, this.run);
   }
 
-  /** The request to pause the run behind the node that is executed. */
+  /** The pending request to pause after the current node. */
   get pause(): PauseRequest | undefined {
     return this.#entry?.pause;
   }
 
-  /** Keeps that the run is to be paused, unless it has come to rest meanwhile. */
+  /** Stores a request to pause, unless the run is suspended or over by then. */
   async requestPause(request: PauseRequest): Promise<void> {
     const pause = this.#options.redact(request);
     await this.#advance(({ status, ...entry }) =>
@@ -124,8 +126,8 @@ export class RunLog {
   }
 
   /**
-   * Keeps a group of events, and what else has to change with them; all or nothing. What is to be
-   * said may depend on where the run stands when its turn has come; where that is nothing, nothing changes.
+   * Atomically appends events with further changes. `drafts` may be computed from the state at commit time; without
+   * events nothing is committed.
    */
   async append(
     drafts: readonly EventDraft[] | ((state: RunState) => readonly EventDraft[]),
@@ -156,8 +158,8 @@ export class RunLog {
   }
 
   /**
-   * Events behind a sequence, in order. Listeners that hear of an event all want the same: they are given one
-   * reading of it, which took as long for each of them as all else about it.
+   * Reads events after a sequence, in order. Concurrent callers share one read: for each of them, reading would cost as
+   * much as everything else about the event.
    */
   events(after: number): Promise<readonly RunEvent[]> {
     const underWay = this.#readings.get(after);
@@ -167,7 +169,7 @@ export class RunLog {
     return reading;
   }
 
-  /** All events behind a sequence, in order; some of them are read at once. */
+  /** Reads all events after a sequence, in order and in batches. */
   async *eventsBehind(after: number): AsyncGenerator<RunEvent> {
     for (let last = after; ; ) {
       const page = await this.events(last);
@@ -177,7 +179,7 @@ export class RunLog {
     }
   }
 
-  /** The octets of so many events, by what they have on average: nothing is known of one before it is read. */
+  /** Estimates the size of events from the average, in octets. */
   octetsOf(count: number): number {
     const { eventCount = 0, eventBytes = 0 } = this.#entry ?? {};
     return eventCount === 0 ? 0 : (count * eventBytes) / eventCount;
@@ -188,7 +190,7 @@ export class RunLog {
     return readTogether(register, run.runId, { after });
   }
 
-  /** Wanted events behind a sequence, as far as one answer goes: bounded in number and in octets. */
+  /** A page of matching events after a sequence, bounded in number and octets. */
   async page(
     after: number,
     isWanted: (event: RunEvent) => boolean = () => true,
@@ -209,7 +211,7 @@ export class RunLog {
     return { events, isComplete: isOver(status) && last >= nextSequence - 1 };
   }
 
-  /** Resolves when there is more than `sequence`, or when the wait is ended. */
+  /** Resolves once an event after `sequence` exists, the run is over, or the wait ends. */
   changed(sequence: number, wait: Ends): Promise<void> {
     return this.#until(
       ({ nextSequence, status }) => nextSequence > sequence + 1 || isOver(status),
@@ -217,29 +219,29 @@ export class RunLog {
     );
   }
 
-  /** Resolves when the run is over or waits for somebody, or when the wait is ended. */
+  /** Resolves once the run is over or suspended, or the wait ends. */
   atRest(wait: Ends): Promise<void> {
     return this.#until(({ status }) => isOver(status) || isSuspended(status), wait);
   }
 
-  /** Takes in events that somebody else has kept. @throws where there are not so many of them */
+  /** Applies events stored elsewhere. @throws if fewer than `count` exist */
   async catchUp(count = 0): Promise<void> {
     for await (const event of this.eventsBehind(this.#state.nextSequence - 1)) {
       const isNext = event.sequence === this.#state.nextSequence;
       if (isNext) this.#state = applyEvent(this.#state, event, this.run);
     }
-    // More may have come meanwhile, and a run that is gone has none.
+    // Further events may have been added since, and a deleted run has none.
     if (this.#state.nextSequence < count && this.isBehind) {
       throw new Error("the log of a run has a gap");
     }
   }
 
-  /** There are events that another node has kept, and that are not folded yet. */
+  /** True if another node has stored events that are not folded here. */
   get isBehind(): boolean {
     return this.#known > this.#state.nextSequence;
   }
 
-  /** So many events are known of. */
+  /** The number of events in the run's entry. */
   get #known(): number {
     return this.#entry?.eventCount ?? 0;
   }
@@ -261,7 +263,7 @@ export class RunLog {
     });
   }
 
-  /** Takes a step from the end of the log, wherever that is when its turn has come. */
+  /** Performs a step once this log is at the end of the stored events. */
   async #advance(decide: Decide, options: StepOptions = {}): Promise<void> {
     const { register: runs, run } = this.#options;
     let behind: number | undefined;
@@ -277,7 +279,7 @@ export class RunLog {
     }
   }
 
-  /** Takes in where the run stands: events that were read may be newer. @throws where they are no run's */
+  /** Refreshes the run's entry, as the events read may be newer. @throws if the entry stays behind them */
   async #refresh(): Promise<void> {
     await this.#options.register.refresh();
     if (this.#known < this.#state.nextSequence) throw new Error("the log of a run has a gap");
@@ -300,13 +302,13 @@ export class RunLog {
     return drafts.map(({ nodeId, causationId, eventId, ...said }) => ({
       ...{ eventId: eventId ?? uuidv7(), runId: run.runId, type: said.type, timestamp },
       ...given({ nodeId, causationId }),
-      // A payload is folded now as a later process reads it.
+      // The payload is folded here just as a later process reads it.
       payload: JSON.parse(JSON.stringify(redactPayload(said, redact))),
     }));
   }
 }
 
-/** It goes on by itself, whatever it has copied so far: nobody can answer it, and a kill leaves it to the next process. */
+/** A fork still being copied counts as running: it cannot be answered, and the next process resumes it after a kill. */
 function asItStands(state: RunState, { source }: Run): RunState {
   const isCopied = source !== undefined && state.nextSequence < source.copied;
   return isCopied && isSuspended(state.status) ? { ...state, status: "running" } : state;

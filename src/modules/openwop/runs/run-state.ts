@@ -1,6 +1,6 @@
 /**
- * The state of a run, folded from its events and from nothing else: the same log gives the same
- * state in every process.   OpenWOP "run-snapshot", "replay"
+ * The state of a run, folded from its events alone: the same log gives the same state in every process.   OpenWOP
+ * "run-snapshot", "replay"
  */
 import { given, isRecord, type JsonRecord, memberOf, recordIn } from "../../../base/json-value.ts";
 import type { Handoff, RunError } from "../agent-executor.ts";
@@ -17,48 +17,48 @@ export interface NodeState {
   readonly completedAt?: string;
   readonly outputs?: JsonRecord;
   readonly error?: RunError;
-  /** The agent that goes on, as long as it has done nothing yet. */
+  /** The agent that takes over, until its first event. */
   readonly handedTo?: string;
-  /** The run that it began, and waits for. */
+  /** The child run that it waits for. */
   readonly childRunId?: string;
 }
 
-/** One principal's answer where several are asked for. */
+/** One principal's vote on a gate. */
 export interface Vote {
   readonly by: string;
   readonly action: string;
 }
 
-/** Why a run may wait for somebody. */
+/** The kinds of interrupts. */
 export type InterruptKind = "low-confidence" | "approval" | "clarification";
 
-/** The question that a node waits for. */
+/** A question that suspends a node. */
 export interface Interrupt {
   readonly interruptId: string;
-  /** The same for the same question, in each process. */
+  /** Identical for the same question in every process. */
   readonly key: string;
   readonly nodeId: string;
   readonly kind: InterruptKind;
   readonly data: JsonRecord;
-  /** The schema of the answer; undefined: any value means something. */
+  /** The schema of the answer; undefined accepts any value. */
   readonly resumeSchema?: JsonRecord;
-  /** The votes so far where more than one is asked for. */
+  /** The votes so far, if a gate needs several. */
   readonly votes: readonly Vote[];
-  /** The handoff that follows where the answer is yes. */
+  /** The handoff that follows an approval. */
   readonly handoff?: Handoff;
   readonly requestedAt: string;
-  /** How long its node waits for the answer; undefined: as long as runs may. */
+  /** The time that the node waits; undefined for the run's limit. */
   readonly timeoutMs?: number;
   readonly isResolved: boolean;
 }
 
-/** The fold of a log. */
+/** The folded state of a log. */
 export interface RunState {
   readonly status: RunStatus;
   readonly nextSequence: number;
   readonly startedAt?: string;
   readonly completedAt?: string;
-  /** Set while it is paused. */
+  /** Set while paused. */
   readonly pausedAt?: string;
   readonly resumedAt?: string;
   /** The sequence of its latest run.resumed. */
@@ -69,13 +69,13 @@ export interface RunState {
   readonly variables: JsonRecord;
   readonly outputs?: JsonRecord;
   readonly error?: RunError;
-  /** The number of begun nodes; one that was begun again counts again. */
+  /** The number of started nodes, counting restarts. */
   readonly executions: number;
-  /** The number of times that an edge led back, by its id. */
+  /** The number of times each loop edge was taken, by edge id. */
   readonly loops: Readonly<Record<string, number>>;
-  /** The node that an edge led back to last, and the number of times that any did. */
+  /** The target of the last loop edge taken, and the total number taken. */
   readonly backTo?: { readonly nodeId: string; readonly round: number };
-  /** By node. */
+  /** By node id. */
   readonly interrupts: Readonly<Record<string, Interrupt>>;
 }
 
@@ -84,7 +84,7 @@ export interface StandingRun {
   readonly state: RunState;
 }
 
-/** Before the first event. */
+/** The state before the first event. */
 export function initialState({ workflow, inputs, parent, source }: Run): RunState {
   const unset = new Set((parent ?? source)?.unset);
   const defaults = workflow.variables.flatMap(({ name, defaultValue }) =>
@@ -98,63 +98,63 @@ export function initialState({ workflow, inputs, parent, source }: Run): RunStat
 export interface InterruptAnswer {
   readonly resumeValue: unknown;
   readonly by: string;
-  /** Other names that a gate may list this one under. */
+  /** Other names by which a gate may list the answerer. */
   readonly alsoKnownAs?: readonly string[];
-  /** The question that is meant; undefined: whatever the node waits for. */
+  /** The interrupt that is answered; undefined for the node's current one. */
   readonly interruptId?: string;
-  /** The meaning that the value must have; undefined: whichever. */
+  /** The required meaning of the value; undefined for any. */
   readonly isApproving?: boolean;
-  /** The caller tells the people who were asked. */
+  /** True if the caller decides the escalation itself, so that watchers are not notified. */
   readonly isToldByCaller?: boolean;
 }
 
-/** The outcome of an interrupt that has its answer, and who gave the last of it. */
+/** The outcome of a resolved interrupt, and its last answerer. */
 export interface InterruptOutcome {
-  /** False: the decision was turned down, or the gate was not approved, whether or not a loop is taken for it. */
+  /** False if the decision was rejected or the gate not approved, even if a loop is taken for it. */
   readonly isAccepted: boolean;
   readonly by: string;
 }
 
-/** The state of the run when the answer comes. */
+/** The run at the time of the answer. */
 export interface Answering {
   readonly state: RunState;
   readonly run: Run;
   readonly now: number;
 }
 
-/** A plain yes or no, in the form that the kind of wait understands. */
+/** Encodes a plain yes or no for a kind of interrupt. */
 export function plainAnswer(kind: InterruptKind, isAccepted: boolean, reason?: string): JsonRecord {
   const comment = reason === undefined ? {} : { comment: reason };
   if (kind === "approval") return { action: isAccepted ? "accept" : "reject", ...comment };
   return { [isAccepted ? "ratified" : "rejected"]: true, ...given({ reason }) };
 }
 
-/** Hears of interrupts of runs. */
+/** A watcher of runs' interrupts. */
 export interface InterruptWatcher {
-  /** The run waits, or has a vote and waits for others. */
+  /** Called when a run starts to wait, or a vote leaves it waiting. */
   onInterrupt(run: Run, interrupt: Interrupt): void;
-  /** The run has its answer; undefined: it has ended without one. */
+  /** Called when an interrupt ends; `outcome` is undefined if the run ended without an answer. */
   onAnswer(run: Run, interrupt: Interrupt, outcome: InterruptOutcome | undefined): void;
-  /** A run may have its answer: the store has not said. */
+  /** Called when the store did not confirm an answer. */
   onDoubt(): void;
 }
 
-/** The reducer that joins a written value to the channel's own. */
+/** The reducers that combine a written value with the channel's. */
 export const REDUCERS = ["append", "replace", "merge", "counter", "votes", "feedback"] as const;
 
-/** A way to put values of one channel together. */
+/** The name of a reducer. */
 type Reducer = (typeof REDUCERS)[number];
 
 export interface ChannelRule {
   readonly reducer: Reducer;
-  /** 0: an entry does not age. */
+  /** The lifetime of list entries; 0 for unlimited. */
   readonly ttlMs: number;
   readonly maxSize: number;
 }
 
-/** A year. */
+/** One year. */
 export const MAX_TTL_MS = 31_536_000_000;
-/** Entries of a list, where its node asks for no fewer. */
+/** The maximum of list entries by default. */
 const DEFAULT_SIZE = 1000;
 
 interface Entry {
@@ -163,7 +163,7 @@ interface Entry {
   readonly _ts: number;
 }
 
-/** A rule, as the configuration of a node has it. */
+/** Reads a rule from a node's config. */
 export function readRule({ reducer, ttlMs, maxSize }: JsonRecord): ChannelRule {
   return {
     reducer: REDUCERS.find((one) => one === reducer) ?? "append",
@@ -173,9 +173,8 @@ export function readRule({ reducer, ttlMs, maxSize }: JsonRecord): ChannelRule {
 }
 
 /**
- * The content of a channel after a write; `at` is when it was written. A channel is a variable of the
- * run that its reducer writes to; entries of lists that are too old by then are left out.   OpenWOP
- * "channels-and-reducers"
+ * Returns a channel's value after a write at `at`. A channel is a variable of the run; list entries past their lifetime
+ * are dropped.   OpenWOP "channels-and-reducers"
  */
 export function written(before: unknown, value: unknown, at: number, rule: ChannelRule): unknown {
   switch (rule.reducer) {
@@ -196,7 +195,7 @@ export function written(before: unknown, value: unknown, at: number, rule: Chann
   }
 }
 
-/** The variables of a run after an event of a write. */
+/** Returns a run's variables after a channel write. */
 export function afterWrite(
   variables: JsonRecord,
   { channel, value, reducer, nodeId, writtenAt }: JsonRecord,
@@ -230,7 +229,7 @@ function voterOf(value: unknown): unknown {
 /** Below 2, readers take a run for one without events.   OpenWOP "version-negotiation" */
 export const EVENT_LOG_SCHEMA_VERSION = 2;
 
-/** The snapshot; the same run at the same event always has the same one. */
+/** The snapshot of a run, which depends only on the run and its state. */
 export function runSnapshot(run: Run, state: RunState): JsonRecord {
   const { runId, workflow, owner, source, parent, scopeId, tags, metadata, configurable } = run;
   const { status, currentNodeId, startedAt, completedAt, pausedAt, agent } = state;
@@ -263,7 +262,7 @@ export function openInterrupt({ status, interrupts }: RunState): Interrupt | und
   return Object.values(interrupts).find(({ isResolved }) => !isResolved);
 }
 
-/** Since when a run waits for somebody; undefined: it does not. */
+/** When the run began to wait, and its timeout; undefined if it is not waiting. */
 export function waitingOf(state: RunState): Waiting | undefined {
   const { status, pausedAt = "" } = state;
   if (status === "paused") return { since: Date.parse(pausedAt) };
@@ -273,14 +272,14 @@ export function waitingOf(state: RunState): Waiting | undefined {
     : { since: Date.parse(requestedAt), ...given({ timeoutMs }) };
 }
 
-/** An interrupt, as its readers see it. */
+/** An interrupt as readers see it. */
 export function interruptView(interrupt: Interrupt): JsonRecord {
   const { interruptId, key, nodeId, kind, data, resumeSchema, timeoutMs, votes } = interrupt;
   const said = votes.length === 0 ? {} : { votes };
   return { interruptId, key, nodeId, kind, data, ...given({ resumeSchema, timeoutMs }), ...said };
 }
 
-/** The outcome of an agent's turn; of other workflows, all that they put out. */
+/** The result of an agent's turn; for other workflows, all outputs. */
 export function runResult({ outputs }: RunState): unknown {
   if (outputs === undefined) return undefined;
   return Object.hasOwn(outputs, "result") ? outputs["result"] : outputs;
@@ -291,10 +290,7 @@ function withoutSequence([nodeId, node]: readonly [string, NodeState]): [string,
   return [nodeId, shown];
 }
 
-/**
- * The facts that are told of a run that goes on without its caller: pending, running, or waiting for
- * the answer to its `interrupt`.
- */
+/** Describes a run that continues without its caller: pending, running, or waiting on its `interrupt`. */
 export function acceptedRun({ run: { runId }, state }: StandingRun): JsonRecord {
   const interrupt = openInterrupt(state);
   return {

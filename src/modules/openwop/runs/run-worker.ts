@@ -55,7 +55,7 @@ export class RunWorker implements RunExecutor {
 
   async execute(runId: string, stop: AbortController): Promise<void> {
     const { register } = this.#parts;
-    // Reading the request has taken this turn of the loop.
+    // Yields first: reading the request took up this turn of the event loop.
     await nextTurn();
     if (!(await register.claim(runId))) return;
     const log = await register.log(runId, this.#parts);
@@ -69,7 +69,7 @@ export class RunWorker implements RunExecutor {
     }
   }
 
-  /** A run that could not be written down is taken up by the next process. */
+  /** Logs the fault; a run that could not be written is resumed by the next process. */
   reportFault(error: unknown, runId: string): void {
     const { logger, redact } = this.#parts;
     logger.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
@@ -87,7 +87,7 @@ export class RunWorker implements RunExecutor {
       const failing = (state: RunState) => failWherever(fault, state, run, register.now());
       await log.append(failing, [], { isHolders: true });
     }
-    // A run that failed may have begun others.
+    // A failed run may have unfinished children.
     if (isOver(log.state.status)) await endChildren(this.#parts, run);
     const interrupt = openInterrupt(log.state);
     if (interrupt === undefined) return;
@@ -100,13 +100,13 @@ export class RunWorker implements RunExecutor {
     }
     const { logger, redact } = this.#parts;
     const correlationId = uuidv7();
-    // An error of an agent's may quote what it was given.
+    // An agent's error may quote its input.
     const fields = { error_id: correlationId, run_id: runId, trace: redact(traceOf(error)) };
     logger.warn(fields, "a node failed");
     return { code: "internal_error", message: "the server failed", details: { correlationId } };
   }
 
-  /** The least of what the deployment, the workflow and the caller allow. */
+  /** The minimum of the deployment's, the workflow's and the caller's limits. */
   #durationOf({ configurable, workflow }: Run): number {
     const asked = [configurable["runTimeoutMs"], workflow.settings["timeout"]].filter(
       (value): value is number => typeof value === "number" && value > 0,
@@ -117,10 +117,8 @@ export class RunWorker implements RunExecutor {
 }
 
 /**
- * Executes a run from where its log ends to where it ends or waits: node after node, in an order
- * that never differs. The same steps take a new run, a resumed one, a fork, and one that a killed
- * process left behind. Goes on until the run is over or waits; the signal's reason is a `RunStop`.
- * OpenWOP RFC 0072 §B, "replay"
+ * Executes a run from the end of its log until it is over or suspended, node by node in a fixed order. New, resumed,
+ * forked and abandoned runs take the same steps. The signal's reason is a `RunStop`. OpenWOP RFC 0072 §B, "replay"
  */
 async function driveAndNoteStop(log: RunLog, signal: AbortSignal, parts: RunParts): Promise<void> {
   const { run } = log;
@@ -144,11 +142,11 @@ async function driveToRest(driven: Driven): Promise<void> {
     if (fault !== undefined) return failNode(driven, fault.nodeId, fault.error);
   }
   await append(driven, (state) => begun(state, run));
-  // A branch goes its own way, whether or not its source was to stop there.
+  // A branch ignores a pause of its source.
   if (run.source?.mode === "branch" && log.state.status === "paused") {
     await append(driven, () => [{ type: "run.resumed", payload: {} }]);
   }
-  // The events that were copied may end the run, or have it wait as its source does.
+  // The copied events may have ended or suspended the run.
   if (isAtRest(log)) return;
   if ((await takeNodes(driven)) === "halted") return;
   await append(driven, (state) => {
@@ -157,7 +155,7 @@ async function driveToRest(driven: Driven): Promise<void> {
   });
 }
 
-/** Takes one node after the other; `halted`: the run is over, or waits, or goes on with another deployment. */
+/** Executes the nodes in order; `halted` if the run is over or suspended, or another deployment takes it. */
 async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
   const { log, parts } = driven;
   const { run } = log;
@@ -173,7 +171,7 @@ async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
       parts.register.enqueueLog(log);
       return "halted";
     }
-    // A loop goes on from the agent that worked last.
+    // After a loop edge, the previous agent is the one that worked last.
     const before = backTo === undefined ? pinned : log.state.agent?.agentId;
     const taken = await takeNode(driven, node, { pinned: before, gate });
     if (taken === "waiting" || isAtRest(log)) return "halted";
@@ -185,14 +183,14 @@ async function takeNodes(driven: Driven): Promise<"done" | "halted"> {
   return "done";
 }
 
-/** A loop that goes on for too long is not begun again. */
+/** The events of a loop that exceeds its limit. */
 function loopExcess({ log: { run }, parts }: Driven, state: RunState): readonly EventDraft[] {
   const excess = findLoopExcess(run, state, parts.limits.loopIterations);
   if (excess === undefined || isOver(state.status)) return [];
   return loopExceeded(excess, state, parts.register.now());
 }
 
-/** Between two nodes, and behind the last one, a run is paused that somebody wants paused. */
+/** The pause that was requested during the last node. */
 function askedPause({ pause }: RunLog): readonly EventDraft[] {
   return pause === undefined ? [] : [runPaused(pause)];
 }

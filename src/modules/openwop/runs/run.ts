@@ -1,40 +1,40 @@
 /**
- * A run: what was asked for, and for whom. It never changes; where the run stands follows from its
- * events.   OpenWOP "rest-endpoints", RFC 0072 §B
+ * A run as it was requested: immutable, while its state follows from its events.   OpenWOP "rest-endpoints",
+ * RFC 0072 §B
  */
 import { given, type JsonRecord } from "../../../base/json-value.ts";
 import type { AgentEventType, RunError, RunOwner } from "../agent-executor.ts";
 import type { WorkflowDefinition } from "../workflows/workflow.ts";
 
-/** The mode in which a fork goes on from its source. */
+/** How a fork continues from its source. */
 export type ForkMode = "replay" | "branch";
 
-/** The run that a fork was taken of. */
+/** The source of a fork. */
 export interface ForkSource {
   readonly runId: string;
   readonly mode: ForkMode;
   readonly fromSeq: number;
-  /** The number of the source's events that the fork begins with. */
+  /** The number of source events that the fork copies. */
   readonly copied: number;
-  /** Variables that have no value in the source either. */
+  /** Variables without a value in the source. */
   readonly unset?: readonly string[];
 }
 
-/** The node of another run that a run was begun by. */
+/** The parent run and the node that started a child. */
 interface RunParent {
   readonly runId: string;
   readonly nodeId: string;
-  /** The run that nobody began but its caller. */
+  /** The topmost ancestor. */
   readonly rootRunId: string;
-  /** The number of runs above it. */
+  /** The number of ancestors. */
   readonly depth: number;
-  /** Variables that have no value, whatever their defaults are. */
+  /** Variables without a value, even if they have a default. */
   readonly unset: readonly string[];
 }
 
 export interface Run {
   readonly runId: string;
-  /** As it was when the run was created; a reload does not change it. */
+  /** A copy from creation time, which a reload does not change. */
   readonly workflow: WorkflowDefinition;
   readonly owner: RunOwner;
   readonly inputs: JsonRecord;
@@ -58,42 +58,42 @@ export type RunStatus =
   | "failed"
   | "cancelled";
 
-/** Tells whether nothing more happens to a run. */
+/** Tells whether a run has ended. */
 export function isOver(status: RunStatus): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
-/** Tells whether a run stays where it is until somebody resumes or answers it. */
+/** Tells whether a run waits to be resumed or answered. */
 export function isSuspended(status: RunStatus): boolean {
   return status === "paused" || isWaiting(status);
 }
 
-/** Tells whether a run waits for an answer to what one of its nodes asks. */
+/** Tells whether a run waits for an answer to an interrupt. */
 export function isWaiting(status: RunStatus): boolean {
   return status === "waiting-approval" || status === "waiting-input";
 }
 
-/** Runs of one owner are counted together. */
+/** The key under which an owner's runs are counted. */
 export function ownerKey({ tenant, principal }: Pick<RunOwner, "tenant" | "principal">): string {
   return `${tenant}\n${principal}`;
 }
 
-/** Why a run is not executed any further. */
+/** Why the execution of a run stops. */
 export type RunStop =
   | {
       readonly kind: "cancelled";
       readonly reason?: string;
       readonly by: string;
-      /** The run that was cancelled, and took this one with it. */
+      /** The cancelled parent, if that ended this run. */
       readonly parentRunId?: string;
     }
   | { readonly kind: "timeout"; readonly limitMs: number }
-  /** The log says who has paused it. */
+  /** Paused; the log names the principal. */
   | { readonly kind: "paused" }
-  /** Another node executes it. */
+  /** Taken over by another node. */
   | { readonly kind: "taken" };
 
-/** The types that this server writes. */
+/** The event types that this server writes. */
 export type RunEventType =
   | "run.started"
   | "run.paused"
@@ -119,17 +119,17 @@ export type RunEventType =
   | "cap.breached"
   | AgentEventType;
 
-/** An event that is about to be kept. */
+/** An event before it is stored. */
 export interface EventDraft {
   readonly type: RunEventType;
   readonly payload: JsonRecord;
   readonly nodeId?: string;
   readonly causationId?: string;
-  /** Given for what is copied from another run; otherwise a new one is made. */
+  /** Set for copied events; otherwise generated. */
   readonly eventId?: string;
 }
 
-/** An event as it is kept and sent. */
+/** An event as stored and sent. */
 export interface RunEvent {
   readonly eventId: string;
   readonly runId: string;
@@ -147,15 +147,15 @@ const TERMINAL: ReadonlySet<RunEventType> = new Set([
   "run.cancelled",
 ]);
 
-/** Tells whether nothing comes after an event of this type. */
+/** Tells whether an event of this type ends the log. */
 export function isTerminal(type: RunEventType): boolean {
   return TERMINAL.has(type);
 }
 
-/** Pausing at once, or behind the node that is executed. */
+/** Pause after the current node, or at once. */
 export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
 
-/** A way to pause a run. */
+/** A drain policy. */
 type DrainPolicy = (typeof DRAIN_POLICIES)[number];
 
 export interface PauseRequest {
@@ -164,15 +164,12 @@ export interface PauseRequest {
   readonly by: string;
 }
 
-/** Nodes that one run executes at most; a definition has no more. */
+/** The maximum of node executions per run; a definition has at most as many nodes. */
 export const MAX_NODE_EXECUTIONS = 256;
-/** The shortest `runTimeoutMs`. */
+/** The minimum of `runTimeoutMs`. */
 export const MIN_DURATION_MS = 1000;
 
-/**
- * Why something is not done with a run; AGTP and HTTP each have a status of their own for it.
- * OpenWOP "error-envelope"
- */
+/** The code of a refusal; AGTP and HTTP each map it to a status. OpenWOP "error-envelope" */
 export type RunRefusalCode =
   | "validation_error"
   | "agent_not_found"
@@ -196,7 +193,7 @@ export interface RunRefusal extends RunError {
 
 const RETRY_AFTER_S = 1;
 
-/** Makes a refusal. */
+/** Creates a refusal. */
 export function refuseRun(
   code: RunRefusalCode,
   message: string,
@@ -210,19 +207,19 @@ export function isRefused(answer: object): answer is RunRefusal {
   return "kind" in answer && answer.kind === "refused";
 }
 
-/** Why a run is not taken on: another of its scope is under way. */
+/** Refuses a run because another of its scope is unfinished. */
 export function runAlreadyActive(activeRunId: string): RunRefusal {
   const details = { activeRunId, retryAfter: RETRY_AFTER_S };
   return refuseRun("run_already_active", "another run of this scope is not over yet", details);
 }
 
-/** Why a run is not taken on: there is no room for it. */
+/** Refuses a run because its owner's quota is used up. */
 export function tooManyRuns(): RunRefusal {
   const details = { scope: "key", retryAfterMs: RETRY_AFTER_S * 1000 };
   return refuseRun("rate_limited", "too many runs of this caller are not over yet", details);
 }
 
-/** Refuses alike a run that is not there and one that the caller may not see. */
+/** Refuses missing and invisible runs alike. */
 export function runNotFound(): RunRefusal {
   return refuseRun("run_not_found", "there is no such run");
 }

@@ -1,7 +1,6 @@
 /**
- * One node of a run, taken from where the log ends: begun, or taken up again, executed, and said what
- * came of it. A node that does not hear the signal is left behind, and what it says then is not kept.
- * OpenWOP RFC 0072 §B, "replay"
+ * Executes one node from the end of the log: starts or resumes it, and records the outcome. A node that ignores the
+ * signal is abandoned, and its later outcome discarded. OpenWOP RFC 0072 §B, "replay"
  */
 import { raceAbort } from "../../../base/deadline.ts";
 import { type JsonRecord, memberOf } from "../../../base/json-value.ts";
@@ -32,20 +31,20 @@ import type { RunParts } from "./workflow-runs.ts";
 /** A run that is being executed. */
 export interface Driven {
   readonly log: RunLog;
-  /** Its reason is a `RunStop`. */
+  /** Aborted with a `RunStop` as reason. */
   readonly signal: AbortSignal;
   readonly parts: RunParts;
 }
 
-/** Before a node is begun. */
+/** The context in which a node starts. */
 interface NodeEntry {
-  /** The agent that worked last. */
+  /** The agent of the previous node. */
   readonly pinned: string | undefined;
-  /** The fault that no agent's node begins with. */
+  /** The handoff fault that fails the first node, if any. */
   readonly gate: RunError | undefined;
 }
 
-/** Takes a node; `waiting`: the run goes on when another one is over. */
+/** Takes a node to its end; `waiting` if it waits for a child run. */
 export async function takeNode(
   driven: Driven,
   node: WorkflowNode,
@@ -73,7 +72,7 @@ export async function takeNode(
   return "done";
 }
 
-/** Fails a node, and the run with it. */
+/** Fails a node and its run. */
 export async function failNode(driven: Driven, nodeId: string, error: RunError): Promise<void> {
   await append(driven, (state) => [
     ...begun(state, driven.log.run),
@@ -81,7 +80,7 @@ export async function failNode(driven: Driven, nodeId: string, error: RunError):
   ]);
 }
 
-/** Keeps events; an execution that was stopped says nothing more: the log says who stopped it. */
+/** Appends events unless the execution was stopped: the events of the stop are then the last. */
 export function append(
   { log, signal }: Driven,
   drafts: readonly EventDraft[] | ((state: RunState) => readonly EventDraft[]),
@@ -94,7 +93,7 @@ export function append(
   return log.append(said, alongside, { isHolders: true });
 }
 
-/** Packs may have been changed since the run was created. */
+/** Checks the pin again, since packs may have changed since the run was created. */
 function checkPin({ log, parts }: Driven, { agent }: WorkflowNode): RunError | undefined {
   const fault = agent && findPinFault(agent, parts.catalog, log.run.owner.tenant);
   return fault && pinMismatch(fault);
@@ -131,7 +130,7 @@ async function executeAndRecord(driven: Driven, node: WorkflowNode): Promise<"do
   }
 }
 
-/** Puts the inputs of a node together; an optional one that is not there is left out. */
+/** Reads a node's inputs, omitting optional ones without a value. */
 function readInputs(
   node: WorkflowNode,
   state: RunState,
@@ -159,7 +158,7 @@ function readPort(port: PortValue, { variables, nodes }: RunState): unknown {
   }
 }
 
-/** Executes a node that is begun; rejects once the signal is aborted. */
+/** Executes a started node; rejects once the signal is aborted. */
 export async function executeNode(
   driven: Driven,
   node: WorkflowNode,
@@ -187,7 +186,7 @@ export async function executeNode(
     beginChild: (request, isBegun) => beginChild(parts, place, request, isBegun),
     ...(await handedOn(driven, node)),
   };
-  // The run may have been stopped since the node was begun.
+  // The run may have been stopped since the node started.
   signal.throwIfAborted();
   try {
     const outcome = await raceAbort(Promise.resolve(type.execute(call)), signal);
@@ -198,7 +197,7 @@ export async function executeNode(
   }
 }
 
-/** The agent that an answer has let the turn be handed to, with its task. */
+/** The agent of an approved handoff, with its task. */
 async function handedOn(
   { log: { run, state }, parts: { register } }: Driven,
   { id }: WorkflowNode,
@@ -209,16 +208,15 @@ async function handedOn(
   return { handedOn: { agentId, task: await register.pendingResult(run.runId, interrupt) } };
 }
 
-/** The events of a beginning, and why the node must not be executed, if it must not. */
+/** The events that start a node, and the error if it must not be executed. */
 interface Beginning {
   readonly events: readonly EventDraft[];
   readonly error?: RunError;
 }
 
 /**
- * Begins a node that is not over: the handoff to its agent, and that it is begun. `pinned`: the agent of the
- * node before. A node that was begun before is taken up or begun again; one too many, or one whose effect a
- * replay has no record of, is begun and fails.   OpenWOP RFC 0002 §B, "replay"
+ * Starts or resumes an unfinished node, with a handoff event if the agent changes from `pinned`. A node beyond the
+ * execution limit, or an effect that a replay has no record of, is started and fails.   OpenWOP RFC 0002 §B, "replay"
  */
 function beginNode(
   node: WorkflowNode,
@@ -230,7 +228,7 @@ function beginNode(
   const before = memberOf(state.nodes, node.id);
   const isReplay = run.source?.mode === "replay";
   if (before?.status === "running" && !isDoneAgain(run, before)) {
-    // Nobody has done anything since the answer was given: the next agent takes its first turn.
+    // After an approved handoff the next agent has not acted yet, so it simply takes its turn.
     if (before.handedTo !== undefined && !isReplay) return { events: [] };
     return takeUp(log, node.id, before, types);
   }
@@ -239,12 +237,12 @@ function beginNode(
     if (beyond !== undefined) return beyond;
   }
   const events = [...nodeHandoff(node, pinned), nodeStarted(node, (before?.attempt ?? 0) + 1)];
-  // A replay tells what was recorded; what its source has not done it does not do either.
+  // A replay only reports recorded effects; it never performs the source's missing ones.
   const isLost = isReplay && isEffectful(run, node.id, types);
   return isLost ? { events, error: missingSource() } : { events };
 }
 
-/** A branch does again what it has copied the beginning of. */
+/** A branch executes a node again if only its start was copied. */
 function isDoneAgain({ source }: Run, { startedSequence = 0 }: NodeState): boolean {
   return source?.mode === "branch" && startedSequence < source.copied;
 }
@@ -269,8 +267,8 @@ const PAUSED = { code: "run_paused", message: "the run was paused meanwhile" };
 const STOPPED = { code: "run_interrupted", message: "the server stopped meanwhile" };
 
 /**
- * Judges a node that was begun and is not done: by a process that is gone, before a pause, or by the
- * source of a replay. One without an effect is done again; an effect never is.   OpenWOP "replay"
+ * Resumes a node interrupted by a stop, a pause or the copied end of a replay's source. It is retried if it has no
+ * effect; an effect is never repeated.   OpenWOP "replay"
  */
 function takeUp(
   { run, state }: RunLog,
@@ -279,7 +277,7 @@ function takeUp(
   types: NodeTypes,
 ): Beginning {
   const isCopied = startedSequence < (run.source?.copied ?? 0);
-  // It is looked for again, and was never gone.
+  // Its child run still exists and is found by id.
   if (!isCopied && isFoundAgain(run, nodeId, types)) return { events: [] };
   if (isEffectful(run, nodeId, types)) {
     const message = "the server stopped while this node was executed, and it is not done again";

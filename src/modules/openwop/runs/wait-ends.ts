@@ -1,7 +1,7 @@
 /**
- * The end of runs that wait for nobody: what they ask is answered within the time that its node gives it and
- * the operator allows, and a pause is over by then, too; else the run fails. It would keep its place among its
- * owner's for good.   OpenWOP "interrupt" timeoutMs
+ * Ends runs that wait for too long: an interrupt must be answered within its node's timeout and the operator's limit,
+ * and a pause within that limit, or the run fails. Otherwise it would use its owner's quota forever.   OpenWOP
+ * "interrupt" timeoutMs
  */
 import { traceOf } from "../../../base/thrown.ts";
 import { endChildren } from "./pause-run.ts";
@@ -13,11 +13,11 @@ import type { RunParts } from "./workflow-runs.ts";
 
 export class WaitEnds {
   readonly #parts: RunParts;
-  /** An end that is later than this is seen by the next look of whoever looks that often. */
+  /** Deadlines beyond this interval are left to the periodic `look`. */
   readonly #lookEveryMs: number;
   readonly #ending = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  /** Milliseconds since the epoch. */
+  /** The next deadline, in milliseconds since the epoch. */
   #next: number = Number.POSITIVE_INFINITY;
   #unwatch = (): void => undefined;
 
@@ -26,7 +26,7 @@ export class WaitEnds {
     this.#lookEveryMs = lookEveryMs;
   }
 
-  /** Hears of every run that begins to wait, from now on. */
+  /** Starts watching for runs that begin to wait. */
   start(): void {
     this.#unwatch = this.#parts.register.watch((_, after) => after && this.#note(after));
   }
@@ -36,7 +36,7 @@ export class WaitEnds {
     clearTimeout(this.#timer);
   }
 
-  /** Ends what is due, and comes back for what is due next. */
+  /** Ends overdue runs and schedules the next deadline. */
   look(): void {
     clearTimeout(this.#timer);
     this.#next = Number.POSITIVE_INFINITY;
@@ -72,7 +72,7 @@ export class WaitEnds {
   }
 }
 
-/** Ends it unless it waits for less, as its log says. */
+/** Ends a run if its log confirms that it has waited too long. */
 async function endWaiting(runId: string, parts: RunParts): Promise<void> {
   const { register, limits, watchers } = parts;
   const log = await register.log(runId, parts);

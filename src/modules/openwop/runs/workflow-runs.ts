@@ -1,6 +1,6 @@
 /**
- * The runs of workflows, through every reload and restart: taken on, found, read and forgotten. Each has
- * a log, and where it stands follows from that.
+ * The register of workflow runs across reloads and restarts: stores, finds and deletes them. Each has a log, from which
+ * its state follows.
  */
 import { isRecord } from "../../../base/json-value.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
@@ -40,7 +40,7 @@ import {
 import { RunLog } from "./run-log.ts";
 import { type Interrupt, type InterruptWatcher, initialState, type RunState } from "./run-state.ts";
 
-/** The parts that the runs of a deployment are made, executed, answered and ended with. */
+/** The dependencies with which a deployment creates, executes, answers and ends runs. */
 export interface RunParts {
   readonly register: WorkflowRuns;
   readonly workflows: Workflows;
@@ -50,41 +50,41 @@ export interface RunParts {
   readonly redact: Redact;
   readonly limits: RunLimits;
   readonly isConformance: boolean;
-  /** Events of agents are advertised: no others are told.   RFC 0002 §D */
+  /** True if agent events are advertised, which is required for emitting them.   RFC 0002 §D */
   readonly tellsOfAgents: boolean;
   readonly logger: Pick<CallLog, "warn">;
-  /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
+  /** Aborted when the server begins to stop, so that no caller waits for a run any longer. */
   readonly stopping: AbortSignal;
-  /** They hear of every run that begins to wait, or has its answer. */
+  /** Notified when runs start to wait or are answered. */
   readonly watchers: ReadonlySet<InterruptWatcher>;
-  /** Another deployment is served, or none: its runs go on there, from their next nodes. */
+  /** True once another deployment is served, or none: runs continue there with their next node. */
   isReplaced(): boolean;
 }
 
-/** The options of a deployment for keeping runs. */
+/** The parts of a deployment that storing runs needs. */
 type LogRules = Pick<RunParts, "limits" | "redact">;
 
 interface KeepOptions {
-  /** Changes that are made with it. */
+  /** Changes to commit with the run. */
   readonly alongside?: readonly AlsoChange[];
-  /** No other run of its scope may be under way. */
+  /** True to refuse if another run of its scope is unfinished. */
   readonly isOnly?: boolean;
 }
 
-/** The run that keeps another out. */
+/** The condition under which another run prevents this one. */
 type Exclusion = Pick<AddOptions<RunEntry>, "turn" | "unless">;
 
 const PAUSED: RunStop = { kind: "paused" };
 const TAKEN: RunStop = { kind: "taken" };
 
-/** Bounds that change with the deployment. */
+/** Limits of the current deployment. */
 interface Bounds {
   limits?: Partial<RunLimits>;
 }
 
 export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   readonly #store: Store;
-  /** The bounds of the deployment that asked last. */
+  /** The limits of the deployment that called last. */
   readonly #bounds: Bounds;
   readonly #logs = new OpenLogs();
 
@@ -105,12 +105,12 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     return this.inPhase("active", "waiting");
   }
 
-  /** The number of runs that were begun at any depth for one that stands at the top. */
+  /** The number of descendants of a topmost run. */
   countOfTree(rootRunId: string): number {
     return this.inGroup("tree", rootRunId).length;
   }
 
-  /** Lists the runs that a run began itself. */
+  /** Lists the direct children of a run. */
   childrenOf(runId: string): readonly RunEntry[] {
     const { rootRunId = runId } = this.find(runId) ?? {};
     const tree = this.inGroup("tree", rootRunId);
@@ -123,7 +123,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     if (entry !== undefined && !isOver(state.status)) this.enqueue(entry);
   }
 
-  /** Keeps a run, and what has to change with it. */
+  /** Stores a run with further changes. */
   async keep(
     run: Run,
     rules: LogRules,
@@ -147,31 +147,31 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     if (this.find(runId) === undefined) return undefined;
     const log = await this.#logs.find(runId, async () => {
       const read = await this.#readLog(runId, rules);
-      // A run that was forgotten meanwhile is not there, and what was read of it is not all of it.
+      // A run deleted meanwhile may have been read incompletely.
       return this.find(runId) === undefined ? undefined : read;
     });
     if (log?.isBehind === true) await log.catchUp();
     return log;
   }
 
-  /** The result that an interrupted node has where the answer is yes. */
+  /** The result of an interrupted node if its decision is approved. */
   async pendingResult(
     runId: string,
     { interruptId, nodeId }: Pick<Interrupt, "interruptId" | "nodeId">,
   ): Promise<unknown> {
     const kept = await this.#store.get(PENDING_RESULTS, `${runId}/${interruptId}`);
-    // An earlier version kept one for each node.
+    // Earlier versions stored one per node.
     const value = kept ?? (await this.#store.get(PENDING_RESULTS, `${runId}/${nodeId}`));
     return isRecord(value) ? value["result"] : undefined;
   }
 
-  /** Forgets runs that have been over for long. */
+  /** Deletes runs past their retention. */
   async forget({ retentionSeconds }: Pick<RunLimits, "retentionSeconds">): Promise<void> {
     this.#bounds.limits = { ...this.#bounds.limits, retentionSeconds };
     await this.sweep();
   }
 
-  /** A run that is under way keeps another of its scope out. */
+  /** An unfinished run excludes others of its scope. */
   #exclusionOf({ scopeId, owner: { tenant } }: Run): Exclusion {
     if (scopeId === undefined) return {};
     const scope = scopeName(tenant, scopeId);
@@ -190,20 +190,20 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     return new RunLog({ register: this, run, limits, redact, state });
   }
 
-  /** A run that is gone, or whose store went back, is not as anybody here knows it. */
+  /** Drops the local state of a run that was deleted or whose store was rolled back. */
   #beginAnew({ runId }: RunEntry, after: RunEntry | undefined): void {
     this.#logs.forget(runId);
     this.schedule.stop(runId, TAKEN);
     this.#goOnWith(after);
   }
 
-  /** A log that is open here lacks the latest events: another node has kept them. */
+  /** Tells whether another node has stored events that an open log lacks. */
   #isFromElsewhere({ runId, eventCount = 0 }: RunEntry): boolean {
     const log = this.#logs.peek(runId);
     return log !== undefined && eventCount > log.state.nextSequence;
   }
 
-  /** Stops a run here that another node has ended, paused or taken over. */
+  /** Stops the local execution of a run that another node has ended or paused. */
   #leave(entry: RunEntry): void {
     const { runId, status, principal } = entry;
     if (isOver(status)) {
@@ -212,7 +212,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
     } else if (status === "paused") this.schedule.stop(runId, PAUSED);
   }
 
-  /** A run that waits for another goes on when that is over. */
+  /** Resumes a parent when its child is over. */
   #wakeParent({ parentRunId = "" }: RunEntry): void {
     this.#goOnWith(this.find(parentRunId));
   }
@@ -223,7 +223,7 @@ export class WorkflowRuns extends RunRegister<RunEntry, RunEvent> {
   }
 }
 
-/** Opens what an earlier process kept. */
+/** Opens the stored runs. */
 export async function openWorkflowRuns(
   store: Store,
   options: RunRegisterOptions = {},
@@ -235,7 +235,7 @@ export async function openWorkflowRuns(
   return new WorkflowRuns(store, parts, bounds);
 }
 
-/** Entries of earlier versions do not say how many events there are. */
+/** Counts the events of entries from earlier versions, which lack the number. */
 async function countOldLogs(runs: RunRegister<RunEntry, RunEvent>): Promise<void> {
   for (const { runId, eventCount } of runs.inPhase("active", "waiting")) {
     if (eventCount !== undefined) continue;
@@ -248,21 +248,21 @@ async function countOldLogs(runs: RunRegister<RunEntry, RunEvent>): Promise<void
   }
 }
 
-/** The events of a run; of one that is gone, fewer than it ever had. */
+/** The number of events; -1 for a deleted run, less than any other. */
 function countOf(entry: RunEntry | undefined): number {
   return entry === undefined ? -1 : (entry.eventCount ?? 0);
 }
 
-/** The number of remembered logs from which on those that are gone are looked for. */
+/** The number of open logs at which collected ones are removed. */
 const MIN_CLEANING = 256;
 
 class OpenLogs {
   readonly #logs = new Map<string, WeakRef<RunLog>>();
-  /** The logs that are being created or read. */
+  /** Logs being created or read. */
   readonly #opening = new Map<string, Promise<RunLog | undefined>>();
   #logsBeforeCleaning = MIN_CLEANING;
 
-  /** The log of a run; `open` is called where nobody has it. */
+  /** Returns the log of a run; calls `open` if it is not in memory. */
   async find(runId: string, open: () => Promise<RunLog | undefined>): Promise<RunLog | undefined> {
     const known = this.#logs.get(runId)?.deref() ?? this.#opening.get(runId);
     if (known !== undefined) return known;
@@ -276,7 +276,7 @@ class OpenLogs {
     return opening;
   }
 
-  /** The log of a run, where somebody works with it. */
+  /** The log of a run if it is in memory. */
   peek(runId: string): RunLog | undefined {
     return this.#logs.get(runId)?.deref();
   }

@@ -1,7 +1,7 @@
 /**
- * The runtime of agents' turns: a model, a function of the operator's, or nobody. A runtime is
- * given a turn and answers with what it came to; events, tools, schemas and thresholds are not its
- * business.   OpenWOP RFC 0002 §B, RFC 0070
+ * The interface of runtimes, which take agents' turns: a model, an operator's function, or a deterministic stand-in. A
+ * runtime maps a turn to an answer; events, tool authorization, schemas and thresholds are handled outside.   OpenWOP
+ * RFC 0002 §B, RFC 0070
  */
 
 import type { CallSurroundings } from "../../../handlers/call-upstream.ts";
@@ -12,35 +12,35 @@ import type { ManifestClass } from "../installed-agent.ts";
 
 /** A tool that the agent may call. */
 export interface OfferedTool {
-  /** `agtp:<METHOD> <path>`, as the manifest has it. */
+  /** `agtp:<METHOD> <path>`, as in the manifest. */
   readonly toolId: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
 }
 
-/** The outcome of calling one. */
+/** The outcome of a tool call. */
 export type ToolAnswer = { readonly kind: "returned"; readonly outcome: unknown } | Failure;
 
-/** An earlier answer to the same task, and what was wrong with it. */
+/** A message of the retry history: an earlier answer, or the host's objection. */
 export interface TurnRemark {
   readonly role: "agent" | "host";
   readonly content: string;
 }
 
-/** The run's own options for its model. */
+/** The model options of a run. */
 export interface ModelOptions {
   readonly model?: string;
   readonly temperature?: number;
   readonly maxTokens?: number;
 }
 
-/** Hears a turn's reasoning, redacted and cut on its way. */
+/** Receives a turn's reasoning, which it redacts and truncates. */
 export interface ReasoningSink {
-  /** A piece of a block that is still open; nothing is shown of it where pieces are not. */
+  /** Appends a piece to the open block; shown at once only where the host streams. */
   add(piece: string): Promise<void>;
-  /** Ends the block; an empty one leaves no trace. */
+  /** Closes the block; an empty one is dropped. */
   close(): Promise<void>;
-  /** A block in one piece, behind whatever was said before. */
+  /** Adds a text to the open block and closes it. */
   say(text: string): Promise<void>;
 }
 
@@ -50,31 +50,31 @@ export interface RuntimeTurn {
     readonly persona: string;
     readonly modelClass: ManifestClass;
   };
-  /** For whom it is taken: what runtimes have few of is shared by owner. */
+  /** The key by which runtimes share scarce resources fairly. */
   readonly owner: string;
   readonly prompt: string;
   readonly task: unknown;
   readonly tools: readonly OfferedTool[];
   /** The schema that the result must satisfy. */
   readonly returnSchema: CompiledSchema | undefined;
-  /** Empty in a first attempt. */
+  /** Empty in the first attempt. */
   readonly history: readonly TurnRemark[];
   readonly options: ModelOptions;
   readonly reasoning: ReasoningSink;
-  /** It stands above its calls of tools, which it waits for. */
+  /** The parent of its tool calls, which wait for it in turn. */
   readonly surroundings?: CallSurroundings;
-  /** Aborted when the run is cancelled, and when the turn's time is over. */
+  /** Aborted when the run is cancelled or the turn times out. */
   readonly signal: AbortSignal;
   callTool(toolId: string, input: unknown): Promise<ToolAnswer>;
 }
 
-/** The tokens that models charge for; keys as they stand in events. */
+/** Token counts, with the keys that events have. */
 export interface TokenUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** The tokens of two answers together. */
+/** Adds the usage of two answers. */
 export function sumOfUsage(
   a: TokenUsage | undefined,
   b: TokenUsage | undefined,
@@ -90,15 +90,15 @@ export type RuntimeAnswer =
   | {
       readonly kind: "answered";
       readonly result: unknown;
-      /** Reasoning that did not go to the sink. */
+      /** Reasoning that was not sent to the sink. */
       readonly reasoning?: string;
       readonly decision?: unknown;
-      /** As it was stated; whether it is one is for the turn to say. */
+      /** The confidence as stated, not yet validated. */
       readonly confidence?: unknown;
       readonly handoff?: Handoff;
       readonly usage?: TokenUsage;
     }
-  /** It cannot be read, and is asked for once more. */
+  /** An unreadable answer, which is requested once more. */
   | {
       readonly kind: "malformed";
       readonly content: string;
@@ -107,7 +107,7 @@ export type RuntimeAnswer =
     }
   | (Failure & { readonly usage?: TokenUsage });
 
-/** Takes turns; what it throws is a fault. */
+/** Takes turns; an exception is an internal fault. */
 export interface AgentRuntime {
   takeTurn(turn: RuntimeTurn): Promise<RuntimeAnswer>;
   close(): Promise<void>;

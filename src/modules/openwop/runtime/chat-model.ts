@@ -1,7 +1,6 @@
 /**
- * A model behind a server that speaks chat completions, as the AI SDK asks it. The SDK writes the
- * request and reads the answer, and knows neither where the server is nor what its key is: the way
- * there is `ModelServer`'s.
+ * A model behind a chat-completions server, called through the AI SDK. The SDK encodes requests and decodes answers;
+ * the connection and the key belong to `ModelServer`.
  */
 import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { type LateLoad, loadLate } from "../../../base/late-load.ts";
@@ -19,19 +18,16 @@ import {
 } from "./completion.ts";
 import { type ModelResponse, type ModelServer, ModelStatus } from "./model-server.ts";
 
-/** The model, its place, and the form in which it is to answer. */
+/** The model, its server and the form of its answers. */
 interface ChatModelOptions {
   readonly server: ModelServer;
-  /** For whom it is asked. */
+  /** The key by which owners share the server's connections. */
   readonly owner: string;
   readonly name: string;
   readonly isStreaming: boolean;
 }
 
-/**
- * Asks the model once for a completion; rejects with a fault, a status, or whatever the way there
- * came to.
- */
+/** Requests one completion; rejects with a fault, a status or a connection error. */
 export async function complete(
   options: ChatModelOptions,
   question: ChatQuestion,
@@ -63,7 +59,7 @@ class ChatCall {
     try {
       return await this.#ask(question, listener);
     } catch (error) {
-      // Some servers answer in one document though a stream was asked for, and some in a stream.
+      // Some servers send one document although a stream was requested, or the reverse.
       if (!(error instanceof OtherForm)) throw error;
       this.#isStreaming = !this.#isStreaming;
       return this.#ask(question, listener);
@@ -76,7 +72,7 @@ class ChatCall {
     return readStream(stream, listener);
   }
 
-  /** The server is asked once; what it answers is read in the form that it has. */
+  /** Asks the server once; a retry in the other form reuses the response. */
   async #fetch({ body, signal }: RequestInit = {}): Promise<Response> {
     this.#response ??= await this.#server.ask(String(body), {
       owner: this.#owner,
@@ -96,16 +92,16 @@ const NEVER = new AbortController().signal;
 
 class OtherForm extends Error {}
 
-/** The parts of the SDK that are used. */
+/** The parts of the SDK that are used here. */
 interface Sdk {
   openModel(name: string, fetch: typeof globalThis.fetch): LanguageModelV3;
-  /** The cause of an error of the SDK's. */
+  /** Unwraps the cause of an SDK error. */
   causeOf(error: unknown): unknown;
 }
 
 const MAX_CAUSES = 8;
 
-/** It takes long to load: a start does not wait for it. */
+/** Loaded late, since it takes long and must not delay the start. */
 export const loadSdk: LateLoad<Sdk> = loadLate(importSdk);
 
 async function importSdk(): Promise<Sdk> {
@@ -138,21 +134,21 @@ const UNREADABLE = "the model's server did not answer with a chat completion";
 interface BodySource {
   readonly isEventStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives up the rest. */
+  /** Discards the rest. */
   discard(): void;
 }
 
-/** Each piece of a stream is wrapped in a few hundred octets of JSON. */
+/** In a stream, each piece is wrapped in a few hundred octets of JSON. */
 const MAX_STREAM_BYTES = 16 * MAX_ANSWER_BYTES;
 const MAX_STREAM_LINES = 262_144;
-/** The data of a stream's last event; whatever comes behind it is not waited for. */
+/** The last event's data; anything after it is ignored. */
 const DONE = /\ndata: ?\[DONE\]\r?\n/;
 const DONE_LENGTH = "\ndata: [DONE]\r\n".length;
 const NEWLINE = 0x0a;
 
 /**
- * The body of a model's answer, received as far as anybody may want it and no further, and handed on in slices:
- * whatever reading one costs, others have their turn in between. The stream errs when they are too many.
+ * Returns the body of a model's answer in slices, so that others have turns in between. It is received on demand and up
+ * to a bound, beyond which the stream errors.
  */
 export function boundedBody(source: BodySource): ReadableStream<Uint8Array> {
   const slices = octetSlices(source.body);
@@ -176,7 +172,7 @@ export function boundedBody(source: BodySource): ReadableStream<Uint8Array> {
       },
       cancel: giveUp,
     },
-    // Nothing is received before somebody reads.
+    // Receives nothing before the first read.
     { highWaterMark: 0 },
   );
 }
@@ -191,12 +187,12 @@ class DocumentBounds {
   }
 }
 
-/** Bounds a stream of events and each of its lines. */
+/** Bounds an event stream and each of its lines. */
 class StreamBounds {
   #length = 0;
   #lines = 0;
   #lineLength = 0;
-  /** As if a line had ended before the first. */
+  /** Starts as if after a line end. */
   #tail = "\n";
 
   get isOver(): boolean {

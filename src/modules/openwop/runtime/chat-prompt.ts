@@ -1,7 +1,6 @@
 /**
- * The prompt of a model: the agent's own and how to answer, the task, and the tools there are. Its last
- * words are read as an object with a result and what goes with it, as it was asked for, or the result
- * alone, or a text.
+ * Builds a model's prompt from the agent's own prompt, the answer format, the task and the tools, and reads its final
+ * text: the requested object, the bare result, or plain text.
  */
 import type {
   LanguageModelV3CallOptions,
@@ -15,19 +14,19 @@ import { readHandoff } from "../agent-executor.ts";
 import type { OfferedTool, RuntimeAnswer, RuntimeTurn, ToolAnswer } from "./agent-runtime.ts";
 import type { Completion, RequestedCall } from "./completion.ts";
 
-/** A question, as the AI SDK asks every model. */
+/** A request, as the AI SDK passes it to any model. */
 export type ChatQuestion = LanguageModelV3CallOptions;
 
 export type ChatMessage = LanguageModelV3Message;
 
-/** Tools under the names that chat completions allow. */
+/** Tools by the names that chat completions allow. */
 export type NamedTools = ReadonlyMap<string, OfferedTool>;
 
 const MAX_NAME = 64;
-/** The model need not read more of an answer than this. */
+/** The maximum length of a tool's outcome shown to the model. */
 const MAX_OUTCOME = 65_536;
 
-/** The messages that a turn begins with. */
+/** The first messages of a turn. */
 export function openingMessages(turn: RuntimeTurn): readonly ChatMessage[] {
   const { prompt, task, history } = turn;
   const user = typeof task === "string" ? task : JSON.stringify(task ?? null);
@@ -59,7 +58,7 @@ function textPart(text: string): { type: "text"; text: string } {
   return { type: "text", text };
 }
 
-/** `agtp:BOOK /rooms/{id}` is `book_rooms_id`; two that would be called alike get numbers. */
+/** Names tools: `agtp:BOOK /rooms/{id}` becomes `book_rooms_id`; duplicates get a number. */
 export function nameTools(tools: readonly OfferedTool[]): NamedTools {
   const named = new Map<string, OfferedTool>();
   for (const tool of tools) {
@@ -75,7 +74,7 @@ export function nameTools(tools: readonly OfferedTool[]): NamedTools {
   return named;
 }
 
-/** The question behind so many messages. */
+/** Creates the request with the messages so far. */
 export function chatQuestion(
   messages: readonly ChatMessage[],
   tools: NamedTools,
@@ -92,13 +91,13 @@ export function chatQuestion(
 
 function describeTool([name, tool]: [string, OfferedTool]): LanguageModelV3FunctionTool {
   const { description, inputSchema } = tool;
-  // The SDK knows the schemas of draft 7 alone, and sends on whatever it is given.
+  // The SDK's type only covers draft 7, but any schema is passed on.
   return { type: "function", name, description, inputSchema: inputSchema as SdkSchema };
 }
 
 type SdkSchema = LanguageModelV3FunctionTool["inputSchema"];
 
-/** The model's own words, as it is reminded of them. */
+/** A model's earlier answer as a message. */
 export function assistantMessage({ content, calls }: Completion): ChatMessage {
   return {
     role: "assistant",
@@ -113,12 +112,12 @@ export function assistantMessage({ content, calls }: Completion): ChatMessage {
   };
 }
 
-/** A call's arguments, or what is wrong with them; none at all are none. */
+/** Parses a call's arguments; an empty text means no arguments. */
 export function parseArguments(written: string): ReturnType<typeof parseBoundedJson> {
   return parseBoundedJson(written === "" ? "{}" : written);
 }
 
-/** The outcome of a call, as the model is told. */
+/** The outcome of a call as a message. */
 export function toolMessage({ id, name }: RequestedCall, answer: ToolAnswer): ChatMessage {
   const told = answer.kind === "returned" ? answer.outcome : { error: answer.error };
   const value = wellFormed(JSON.stringify(told).slice(0, MAX_OUTCOME));
@@ -132,7 +131,7 @@ export function toolMessage({ id, name }: RequestedCall, answer: ToolAnswer): Ch
 type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
 type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
 
-/** The model says in the form of its answer that it gives none. */
+/** A refusal in the requested form. */
 interface Refused {
   readonly kind: "refused";
 }
@@ -145,10 +144,10 @@ const MEMBERS: ReadonlySet<string> = new Set([
   "handoff",
 ]);
 
-/** Text that begins like an object, or has the members of the one that was asked for. */
+/** Matches text that was meant as JSON: it begins like an object or has the requested members. */
 const MEANT_AS_JSON = /^\s*(?:```[a-z]{0,16}\s*)?\{|"(?:result|confidence)"\s*:/;
 
-/** Reads it; where both readings are possible, the one whose result the schema takes. */
+/** Reads a model's final text; if it may be an envelope or a bare result, the schema decides. */
 export function readModelAnswer(
   content: string,
   schema: CompiledSchema | undefined,
@@ -156,7 +155,7 @@ export function readModelAnswer(
   if (content.trim() === "") return malformed(content, "the model's answer is empty");
   const value = findJson(content);
   if (value === undefined) {
-    // How sure the model is stands in there, too: it is not passed over.
+    // Plain text is no alternative here: a stated confidence would be lost.
     return MEANT_AS_JSON.test(content)
       ? malformed(content, "the model's answer is neither JSON nor plain text")
       : { kind: "answered", result: content };
@@ -174,7 +173,7 @@ function malformed(content: string, message: string): Malformed {
   return { kind: "malformed", content, message };
 }
 
-/** Words of refusal where the result would stand. */
+/** Tells whether an object has a refusal in place of a result. */
 function isRefusal({ refusal, result = null, ...others }: JsonRecord): boolean {
   const isSaid = typeof refusal === "string" && refusal !== "" && result === null;
   return isSaid && Object.keys(others).every((name) => MEMBERS.has(name));
@@ -192,12 +191,12 @@ function readEnvelope({ result, reasoning, decision, confidence, handoff }: Json
     ...(typeof reasoning === "string" ? { reasoning } : {}),
     ...(decision === undefined || decision === null ? {} : { decision }),
     ...readNumber(confidence),
-    // No agent has an empty name.
+    // An empty name is no handoff.
     ...(read.handoff?.toAgentId === "" ? {} : read),
   };
 }
 
-/** Models put numbers into quotation marks. */
+/** Models may quote numbers. */
 function readNumber(written: unknown): { readonly confidence?: unknown } {
   if (written === undefined || written === null) return {};
   const isText = typeof written === "string" && written.trim() !== "";
@@ -208,7 +207,7 @@ function readNumber(written: unknown): { readonly confidence?: unknown } {
 const FENCE = /^```[a-z]{0,16}[^\S\n]*\n/;
 const END_OF_FENCE = "\n```";
 
-/** Models put JSON into fences, and words around it. */
+/** Models may fence JSON or put words around it. */
 function findJson(content: string): unknown {
   const text = content.trim();
   const [fence] = FENCE.exec(text) ?? [];

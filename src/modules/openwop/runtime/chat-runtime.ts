@@ -1,7 +1,6 @@
 /**
- * A turn that a model takes, behind any server that speaks chat completions: the model calls tools
- * until it answers, at most so often. Its reasoning is told while it arrives where the host streams.
- * Nothing that a model says is more than a text until it was checked.
+ * Takes turns with a model behind a chat-completions server: it may call tools, up to a bound, before it answers. Its
+ * reasoning is passed on as it arrives if the host streams. Nothing that a model sends is trusted before validation.
  */
 import { parseJson, textIn } from "../../../base/json-value.ts";
 import { tellingOf } from "../../../base/leaving.ts";
@@ -29,18 +28,18 @@ import {
 import type { Completion, RequestedCall } from "./completion.ts";
 import { askModel, type ModelServer } from "./model-server.ts";
 
-/** The models that there are, and the way in which they are asked. */
+/** The available models and how they are called. */
 interface ChatRuntimeOptions {
   readonly server: ModelServer;
-  /** Model name by model class; `default` for every class that has none. */
+  /** Model name by model class; `default` for every other class. */
   readonly models: ReadonlyMap<string, string>;
   readonly retries: number;
   readonly isStreaming: boolean;
-  /** The most times that a model may answer with calls. */
+  /** The maximum number of answers with tool calls. */
   readonly maxRounds: number;
 }
 
-/** Creates it; it owns the way to the server. */
+/** Creates the runtime, which owns the connection to the server. */
 export function createChatRuntime(options: ChatRuntimeOptions): AgentRuntime {
   return {
     takeTurn: (turn) => new ChatTurn(options, turn).take(),
@@ -48,12 +47,12 @@ export function createChatRuntime(options: ChatRuntimeOptions): AgentRuntime {
   };
 }
 
-/** The model of a class; where the operator names none at all, the server has them by class. */
+/** The model of a class; without any configured model, the class itself is the model's name. */
 export function modelOf(models: ReadonlyMap<string, string>, name: string): string | undefined {
   return models.size === 0 ? name : (models.get(name) ?? models.get("default"));
 }
 
-/** The model that answers, as far as this server knows. */
+/** The provider's name in telemetry. */
 const PROVIDER = "openai-compatible";
 
 const CUT = "the model's answer was cut off: it is longer than it was allowed to be";
@@ -93,7 +92,7 @@ class ChatTurn {
     return this.#end(failed("tool_limit_exceeded", message));
   }
 
-  /** A run may choose among the models that the operator named, and no others. */
+  /** A run may only choose a model that the operator configured. */
   #chooseModel(): string | undefined {
     const { models } = this.#options;
     const { agent, options } = this.#turn;
@@ -148,7 +147,7 @@ class ChatTurn {
     return this.#end({ ...answer, ...(isUnspoken ? { reasoning } : {}) });
   }
 
-  /** Not every server says what it charges for. */
+  /** Not every server reports its usage. */
   #end(answer: RuntimeAnswer): RuntimeAnswer {
     return this.#usage === undefined ? answer : { ...answer, usage: this.#usage };
   }
@@ -160,15 +159,15 @@ function refused(): Failure {
 
 type Mode = "undecided" | "plain" | "member" | "none";
 
-/** The state of reading JSON before it is clear where its reasoning is. */
+/** The maximum length of JSON examined before giving up on finding its reasoning. */
 const MAX_UNDECIDED = 256;
 const FENCE = /^```[a-z]{0,16}\s*/;
 const FIRST_MEMBER = /^\{\s*"reasoning"\s*:\s*"/;
 const OTHER_MEMBER = /^\{\s*(?:\}|"(?!reasoning")[^"\\]{0,128}"|"reasoning"\s*:\s*[^\s"])/;
 
 /**
- * The reasoning in what a model says, found while it says it: the member "reasoning" of an answer
- * in JSON, if that comes first, or all of a text that is no JSON.
+ * Extracts reasoning from an answer as it arrives: the member "reasoning" of a JSON answer if it comes first, or the
+ * whole of a plain text.
  */
 class SpokenReasoning {
   #mode: Mode = "undecided";
@@ -180,7 +179,7 @@ class SpokenReasoning {
     return this.#hasSpoken;
   }
 
-  /** The reasoning in one more piece. */
+  /** Returns the reasoning that a further piece completes. */
   push(piece: string): string {
     this.#held += piece;
     if (this.#mode === "undecided") this.#decide();
@@ -220,7 +219,7 @@ class SpokenReasoning {
     }
   }
 
-  /** A piece may end inside an escape, which then waits for its rest. */
+  /** An escape split between pieces is held until it is complete. */
   #readMember(): string {
     let end = 0;
     while (end < this.#held.length && this.#held[end] !== '"') {
@@ -229,7 +228,7 @@ class SpokenReasoning {
       end += length;
     }
     const isClosed = this.#held[end] === '"';
-    // Undefined: it is no text of JSON.
+    // Undefined if the text is not valid in a JSON string.
     const decoded = textIn(parseJson(`"${this.#release(end)}"`));
     if (isClosed || decoded === undefined) this.#mode = "none";
     return decoded ?? "";

@@ -1,6 +1,6 @@
 /**
- * The answer of a model. Nothing in it is more than a text until it was checked. The AI SDK leaves out
- * unless told whether the model refused, and would put up with an event with calls beyond number.
+ * Reads a model's answer, which is not trusted before validation. Two gaps of the AI SDK are filled here: it drops
+ * refusals, and does not bound the number of calls in an event.
  */
 
 import type { MetadataExtractor } from "@ai-sdk/openai-compatible";
@@ -15,48 +15,48 @@ import type {
 import { hasLoneSurrogate, type JsonRecord, recordIn } from "../../../base/json-value.ts";
 import type { TokenUsage } from "./agent-runtime.ts";
 
-/** A call that the model asks for. */
+/** A tool call that the model requests. */
 export interface RequestedCall {
   readonly id: string;
   readonly name: string;
-  /** JSON, as far as the model got it right. */
+  /** Supposed to be JSON, as the model wrote it. */
   readonly arguments: string;
 }
 
-/** One answer. */
+/** A model's answer. */
 export interface Completion {
   readonly content: string;
   readonly calls: readonly RequestedCall[];
-  /** True if the model would not answer, or its server withheld what it said. */
+  /** True if the model refused, or its server filtered the answer. */
   readonly isRefused: boolean;
-  /** True if it ended because it was as long as it might be. */
+  /** True if the answer reached the length limit. */
   readonly isCut: boolean;
   readonly usage: TokenUsage | undefined;
 }
 
-/** Hears what the model says while it says it. */
+/** Receives an answer as it arrives. */
 export interface CompletionListener {
   reasoning(piece: string): Promise<void>;
   content(piece: string): Promise<void>;
 }
 
-/** An answer that is none; the message may be shown. */
+/** An unusable answer; the message may be shown to callers. */
 export class CompletionFault extends Error {}
 
-/** The longest answer that is read, in octets. */
+/** The maximum length of an answer in octets. */
 export const MAX_ANSWER_BYTES = 1_048_576;
 
-/** The fault of an answer that does not end. */
+/** The fault of an answer over the length limit. */
 export function tooLong(limit: number = MAX_ANSWER_BYTES): CompletionFault {
   return new CompletionFault(`the model's answer is longer than ${limit} bytes`);
 }
 
-/** The most calls that a model may ask for at once. */
+/** The maximum number of calls per answer. */
 const MAX_CALLS = 32;
 
 const KEY = "agtpd";
 
-/** Looks at what the server answered, beside the SDK. */
+/** Examines the raw answer for what the SDK drops. */
 export const completionExtras: MetadataExtractor = {
   extractMetadata: ({ parsedBody }) => Promise.resolve(told(hasRefusal(parsedBody, "message"))),
   createStreamExtractor() {
@@ -72,12 +72,12 @@ export const completionExtras: MetadataExtractor = {
   },
 };
 
-/** The fault of a model that asks for everything. */
+/** The fault of an answer with too many calls. */
 function tooManyCalls(): CompletionFault {
   return new CompletionFault(`the model asks for more than ${MAX_CALLS} calls at once`);
 }
 
-/** Tells whether the model gave its own words for not answering. */
+/** Tells whether the model stated a refusal. */
 function isRefused(metadata: SharedV3ProviderMetadata | undefined): boolean {
   return metadata?.[KEY]?.["isRefused"] === true;
 }
@@ -89,7 +89,7 @@ function told(isRefused: boolean): SharedV3ProviderMetadata {
 function hasRefusal(document: unknown, member: "message" | "delta"): boolean {
   const words = wordsOf(document, member);
   const { content } = words;
-  // Newer servers write what a model says in parts, of which a refusal is one.
+  // Newer servers split the content into parts, one of which may be a refusal.
   return [words, ...(Array.isArray(content) ? content : [])].some(hasWordsOfRefusal);
 }
 
@@ -104,7 +104,7 @@ function wordsOf(document: unknown, member: "message" | "delta"): JsonRecord {
   return recordIn(recordIn(choice)[member]);
 }
 
-/** Reads a whole answer, and tells it all at once. */
+/** Reads a complete answer and passes it to the listener. */
 export async function readWhole(
   { content, ...end }: LanguageModelV3GenerateResult,
   listener: CompletionListener,
@@ -118,7 +118,7 @@ export async function readWhole(
   return reader.end(end);
 }
 
-/** Reads an answer while it arrives; one that ends before the model says so was cut. */
+/** Reads an answer as it arrives; it is cut if it ends without a finish event. */
 export async function readStream(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   listener: CompletionListener,
@@ -154,10 +154,10 @@ export async function readStream(
 
 const CUT_STREAM = "the model's stream was cut";
 
-/** The error that came in the stream's place: from the server, or from the SDK. */
+/** Returns the error of a failed stream, from the server or the SDK. */
 function readError(error: unknown): Error {
   if (!(error instanceof Error)) return new CompletionFault("the model's stream ended in an error");
-  // All that the SDK has against a stream as a whole is that it says nowhere why it ended.
+  // The SDK's only error of this type means that the stream ended without a reason.
   return error.name === "AI_InvalidResponseDataError" ? new Error(CUT_STREAM) : error;
 }
 
@@ -221,7 +221,7 @@ function checked(text: string): string {
   return text;
 }
 
-/** Undefined: the server does not say. */
+/** Undefined if the server does not report usage. */
 function readUsage({ inputTokens, outputTokens }: LanguageModelV3Usage): TokenUsage | undefined {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined;
   return { inputTokens: countOf(inputTokens.total), outputTokens: countOf(outputTokens.total) };

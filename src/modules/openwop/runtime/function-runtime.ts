@@ -1,7 +1,6 @@
 /**
- * A turn that a function of the operator's takes. What it is given is plain data with two functions
- * in it; what it hands over is copied as it stands, and looked at member by member, since it may be
- * anything. What it throws is told to the log, and to the run only that it threw.
+ * Takes turns with an operator's function. It receives plain data and two functions; its untrusted result is copied and
+ * checked member by member. Its exceptions are logged, but the run only learns that it threw.
  */
 import { setImmediate } from "node:timers/promises";
 import { given, isRecord, type JsonRecord } from "../../../base/json-value.ts";
@@ -18,10 +17,10 @@ interface FunctionRuntimeOptions {
   onFault(error: unknown, agentId: string): void;
 }
 
-/** A longer text takes too long to look through for secrets. */
+/** Longer texts take too long to redact. */
 const MAX_LENGTH = 4_194_304;
 
-/** Creates it. */
+/** Creates the runtime. */
 export function createFunctionRuntime({ take, onFault }: FunctionRuntimeOptions): AgentRuntime {
   return {
     async takeTurn(turn) {
@@ -41,7 +40,7 @@ export function createFunctionRuntime({ take, onFault }: FunctionRuntimeOptions)
   };
 }
 
-/** A copy: what the function changes is its own. */
+/** Copies the turn, so that the function can change its own copy only. */
 function describeTurn(turn: RuntimeTurn): Readonly<Record<string, unknown>> {
   const { agent, prompt, task, tools, history, options, signal, reasoning } = turn;
   return {
@@ -56,8 +55,8 @@ function describeTurn(turn: RuntimeTurn): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Lets everybody else go on in between: a function that only ever asks would keep the whole server
- * waiting. It ends with the turn's time, by what is thrown at it then.
+ * Yields to the event loop, since a function that calls in a loop would block the server. Throws once the turn is over,
+ * which ends such a loop.
  */
 async function takeStep<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
@@ -80,13 +79,13 @@ async function callTool(
   return answer.kind === "returned" ? { outcome: answer.outcome } : { error: answer.error };
 }
 
-/** A function need not wait for what it asks for; what becomes of that is nobody's fault then. */
+/** A function need not await its calls, so their rejections must not count as unhandled. */
 function unwaited<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/** Through JSON: what cannot be kept is found out here, and getters are asked once. */
+/** Copies through JSON, which finds what cannot be stored and reads getters once. */
 function plainCopy(value: unknown, hear?: (error: unknown) => void): JsonDocument {
   let text: string | undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * Loads the runtime of OpenWOP agents, by `[openwop.runtime]`: a model, a function, a process, or
- * one that answers the same task always alike.   docs/openwop.md
+ * Loads the runtime that `[openwop.runtime]` configures: a model, a function, a process, or the deterministic one.
+ * docs/openwop.md
  */
 import { relative } from "node:path";
 import { isRecord, type JsonRecord, recordIn } from "../../../base/json-value.ts";
@@ -28,7 +28,7 @@ interface RuntimeParts {
   readonly log: Pick<CallLog, "info" | "warn" | "error">;
 }
 
-/** The runtime, and what is wrong with it; one that cannot be had fails every turn. */
+/** Returns the runtime and its problems; a runtime that could not be loaded fails every turn. */
 export async function loadAgentRuntime(
   { runtime, reasoning, conformance: isConformance }: OpenwopConfig,
   parts: RuntimeParts,
@@ -44,7 +44,7 @@ export async function loadAgentRuntime(
       const server = createModelConnection({ baseUrl, apiKey, ca, timeoutMs });
       server.prepare();
       loadSdk.prepare();
-      // One answer more than calls, and one for words beside them.
+      // One round more than calls: a model may call a tool too often and still answer.
       const maxRounds = runtime.maxToolCalls + 1;
       const models = modelsOf(runtime);
       const options = { server, models, retries, isStreaming: reasoning.streaming, maxRounds };
@@ -61,13 +61,13 @@ async function loadFunction(
 ): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
   const place = { file: relative(directory, file), key: "openwop.runtime.function" };
   const { handler, call, problems } = await loader.load(reference, place);
-  // A module exports functions of anything; this one is given a turn.
+  // The module's export is not typed; here it takes a turn.
   const exported = handler as ((turn: unknown) => unknown) | undefined;
   const absent = () => Promise.reject(new Error(`"${reference}" was not loaded`));
   const runtime = createFunctionRuntime({
     take: call ? createProcessTurn(call, log) : (turn) => (exported ?? absent)(turn),
     onFault: (error, agentId) => {
-      // It may quote what the function was given.
+      // The trace may quote the function's input.
       const trace = redactor.text(traceOf(error));
       log.warn({ event: "agent-turn-failed", agent_id: agentId, trace }, "an agent's turn threw");
     },
@@ -75,7 +75,7 @@ async function loadFunction(
   return { runtime, problems };
 }
 
-/** Why no model takes turns of a class, in words; undefined: one does. */
+/** Returns a check that states why no model serves a class; undefined if one does. */
 export function modelFaultOf(
   runtime: OpenwopConfig["runtime"],
 ): (modelClass: ManifestClass) => string | undefined {
@@ -87,17 +87,17 @@ export function modelFaultOf(
       : undefined;
 }
 
-/** Names of models by class; `default` for every class that has none. */
+/** Model names by class; `default` for every other class. */
 function modelsOf({ models }: OpenwopConfig["runtime"]): ReadonlyMap<string, string> {
   return new Map(Object.entries(models));
 }
 
-/** The task of the public suite that asks for it; the result is then a text, and no object. */
+/** The suite's task that asks for an invalid result; it is then a text instead of an object. */
 const RETURN_VIOLATION = "mock-return-violation";
 
 /**
- * A runtime without a model: the same task comes to the same result, a value of the return schema. In
- * conformance, tasks of the public suite may ask for a result that breaks the schema.
+ * A runtime without a model: a task always has the same result, a sample of the return schema. Under `conformance`, the
+ * public suite may ask for an invalid result.
  */
 export function createDeterministicRuntime(isConformance: boolean): AgentRuntime {
   return {
@@ -117,14 +117,14 @@ export function createDeterministicRuntime(isConformance: boolean): AgentRuntime
   };
 }
 
-/** The part of a turn that is called, and not told. */
+/** The members of a turn that a process cannot be sent. */
 interface TurnMeans {
   readonly signal: AbortSignal;
   readonly agent: { readonly agentId: string; readonly persona: string };
   callTool(toolId: string, input: unknown): Promise<JsonRecord>;
 }
 
-/** Takes turns by a process: it is given what a function is, as JSON; its dispatches are tool calls. */
+/** Takes turns with a process: sends it the turn as JSON and maps its dispatches to tool calls. */
 export function createProcessTurn(
   call: CallProcess,
   log: Pick<CallLog, "info" | "warn" | "error">,
@@ -150,7 +150,7 @@ export function createProcessTurn(
   };
 }
 
-/** The parts of it that are JSON. */
+/** The JSON members of a turn. */
 function toldOf(turn: unknown): JsonRecord {
   const { signal: _, callTool: __, reason: ___, ...told } = recordIn(turn);
   return told;

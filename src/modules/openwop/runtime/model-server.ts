@@ -1,7 +1,4 @@
-/**
- * The server that has the models: asked over a way of its own, answering whatever it likes. What can
- * be tried again is tried again, a few times and not for long.
- */
+/** The client of the model server, with its own connections and bounded retries. The server's answers are untrusted. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { FairSlots } from "../../../base/fair-shares.ts";
@@ -10,30 +7,30 @@ import { createHttpClient, type HttpClient } from "../../../handlers/connection-
 import { type Failure, failed } from "../agent-executor.ts";
 import { type Completion, CompletionFault } from "./completion.ts";
 
-/** An answer, its body unread. */
+/** A response whose body is not read yet. */
 export interface ModelResponse {
   readonly status: number;
-  /** The time that its Retry-After asks for. */
+  /** The delay that Retry-After asks for. */
   readonly retryAfterMs: number | undefined;
   readonly isEventStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives up the rest. */
+  /** Discards the rest. */
   discard(): void;
 }
 
 export interface ModelServer {
-  /** Loads what asking takes, while nobody waits for it. */
+  /** Preloads the HTTP client. */
   prepare(): void;
-  /** Posts a request of chat completions; rejects when there is no answer in time. */
+  /** Posts a chat-completions request; rejects on timeout. */
   ask(
     body: string,
-    /** Of many owners who ask at once, each has its turn. */
+    /** Concurrent requests take turns by owner. */
     question: { readonly owner: string; readonly signal: AbortSignal },
   ): Promise<ModelResponse>;
   close(): Promise<void>;
 }
 
-/** An answer of another status than 200. What else it says may be anything, and is not read. */
+/** A status other than 200. The body is not read, as it may contain anything. */
 export class ModelStatus extends Error {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
@@ -48,22 +45,22 @@ export class ModelStatus extends Error {
 interface AskOptions {
   readonly retries: number;
   readonly signal: AbortSignal;
-  /** Tells whether something of an answer has been told already, so that another one cannot be. */
+  /** Tells whether part of an answer was passed on, which rules out a retry. */
   isCommitted(): boolean;
 }
 
 interface Judgement {
   readonly failure: Failure;
-  /** False: asking again is of no use. */
+  /** True if a retry may succeed. */
   readonly isPassing: boolean;
-  /** Not before; undefined: the server does not say. */
+  /** The delay before a retry; undefined if the server states none. */
   readonly afterMs?: number | undefined;
 }
 
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 20_000;
 
-/** A completion, or why there is none: asks, and asks again; rejects only when the turn is over. */
+/** Requests a completion with retries; returns the failure, and rejects only when the turn is over. */
 export async function askModel(
   ask: () => Promise<Completion>,
   { retries, signal, isCommitted }: AskOptions,
@@ -76,7 +73,7 @@ export async function askModel(
       const { failure, isPassing, afterMs } = judge(fault);
       if (!isPassing || attempt >= retries || isCommitted()) return failure;
       const waitMs = afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
-      // A server that asks for a longer wait is not asked sooner.
+      // The server asks for a longer wait than a turn allows.
       if (waitMs > MAX_WAIT_MS) return failure;
       await delay(waitMs, undefined, { signal });
     }
@@ -104,12 +101,12 @@ function judgeStatus({ status, retryAfterMs: afterMs, message }: ModelStatus): J
 }
 
 interface ModelConnectionOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   /** PEM text to trust instead of the system's authorities. */
   readonly ca: string | undefined;
-  /** The longest that it may say nothing. */
+  /** The maximum time without data. */
   readonly timeoutMs: number;
 }
 
@@ -117,7 +114,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_CONNECTIONS = 32;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Connects to nothing before it is asked. */
+/** Creates the client without connecting. */
 export function createModelConnection(options: ModelConnectionOptions): ModelServer {
   const { timeoutMs: silenceMs, ca } = options;
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
@@ -138,7 +135,7 @@ export function createModelConnection(options: ModelConnectionOptions): ModelSer
   };
 }
 
-/** `onEnd` is called when nothing more of the answer comes. */
+/** Posts a request; `onEnd` is called when the response is closed. */
 async function post(
   client: HttpClient,
   { baseUrl, apiKey }: ModelConnectionOptions,
@@ -165,7 +162,7 @@ async function post(
   };
 }
 
-/** Seconds, or a date.   RFC 9110 §10.2.3 */
+/** Reads a delay in seconds or an HTTP date.   RFC 9110 §10.2.3 */
 function readRetryAfter(value: string | readonly string[] | undefined): number | undefined {
   if (typeof value !== "string") return undefined;
   const waitMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();

@@ -1,7 +1,6 @@
 /**
- * Decides if an agent may take a turn: it must be installed for the run's tenant, be neither
- * suspended nor retired, and take the task. Everything after that is the turn's own.
- * OpenWOP RFC 0002, RFC 0070
+ * Takes agents' turns. An agent may take one if it is installed for the run's tenant, active, and the task fits its
+ * schema; the turn then checks everything else. OpenWOP RFC 0002, RFC 0070
  */
 
 import { raceAbort, within } from "../../../base/deadline.ts";
@@ -40,22 +39,22 @@ import {
   schemaFailure,
 } from "./turn-rules.ts";
 
-/** The parts that every turn is taken with. */
+/** The dependencies of every turn. */
 interface ExecutorOptions extends ToolCallParts {
   readonly registry: AgentRegistry;
   readonly runtime: AgentRuntime;
   readonly reasoning: ReasoningRules;
   readonly turnTimeoutMs: number;
   readonly authority: Pick<RunAuthority, "ofOwner" | "ofHosted">;
-  /** Undefined: it has no identity here. */
+  /** Undefined if the agent has no identity here. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
-  /** Why an agent may not act, in words. */
+  /** The reason that an agent may not act, or undefined. */
   findInactive(document: AgentDocument): string | undefined;
-  /** Hears of a confidence that is none. */
+  /** Reports an invalid confidence. */
   onOddConfidence(agentId: string, stated: string): void;
 }
 
-/** The executor. */
+/** Creates the executor. */
 export function createExecutor(options: ExecutorOptions): AgentExecutor {
   const { registry, redactor } = options;
   return {
@@ -79,7 +78,7 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
   };
 }
 
-/** The scopes that the operator grants, the agent's document holds and the run's owner has, at this moment. */
+/** The scopes common to the operator's grant, the agent's document and the run's owner, at this moment. */
 function authorityOf(
   { authority, findInactive }: ExecutorOptions,
   { agent, document, turn }: Omit<TurnTaker, "authority">,
@@ -100,12 +99,12 @@ class RunningTurn {
   readonly #signal: AbortSignal;
   readonly #reasoning: ReasoningWriter;
   readonly #calls: ToolCalls;
-  /** By it, whoever has few places knows what waits for its calls. */
+  /** Identifies this turn to handlers with limited concurrency, as the one that waits for its calls. */
   readonly #surroundings: CallSurroundings = {};
   #usage: TokenUsage | undefined;
   #fault: { readonly error: unknown } | undefined;
 
-  /** `signal` is aborted when the turn is over for others: its run is cancelled, or time is up. */
+  /** `signal` is aborted when the run is cancelled or the turn times out. */
   constructor(around: ExecutorOptions, taker: TurnTaker, signal: AbortSignal) {
     const { agent, turn, authority } = taker;
     this.#around = around;
@@ -119,14 +118,14 @@ class RunningTurn {
     this.#reasoning = new ReasoningWriter(agent.agentId, rules, around.redactor, emit);
     this.#calls = new ToolCalls(around, taker, {
       ...{ signal, emit, surroundings: this.#surroundings },
-      // Readers of events expect a reason before an act.
+      // Event readers expect reasoning before the first call.
       beforeFirst: ({ toolId }) => this.#reasoning.sayUnlessSpoken(`Calls ${toolId}.`),
     });
   }
 
   async take(): Promise<AgentOutcome> {
     const outcome = await this.#attempt();
-    // Nobody keeps what is told of a run that is over.
+    // The run is over and stores no further events.
     if (this.#turn.signal.aborted) return outcome;
     await this.#calls.end();
     await this.#reasoning.end();
@@ -134,14 +133,14 @@ class RunningTurn {
     return outcome.kind === "failed" ? this.#withUsage(outcome) : outcome;
   }
 
-  /** Undefined where the agent answers for itself. */
+  /** The return schema promised by the agent that handed the task on; undefined without a handoff. */
   get #promisedSchema(): CompiledSchema | undefined {
     const { agentId, promisedBy = agentId, owner } = this.#turn;
     if (promisedBy === agentId) return undefined;
     return this.#around.registry.find(promisedBy, owner.tenant)?.returnSchema;
   }
 
-  /** A turn that failed was paid for all the same. */
+  /** Failed turns also report their usage. */
   #withUsage({ kind, error }: Failure): Failure {
     if (this.#usage === undefined) return { kind, error };
     return { kind, error: { ...error, details: { ...error.details, usage: this.#usage } } };
@@ -161,7 +160,7 @@ class RunningTurn {
     throw new Error("a turn has a last attempt");
   }
 
-  /** The result is redacted before anybody looks at it. */
+  /** Asks the runtime once; the result is redacted before further use. */
   async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | Failure> {
     const { runtime, redactor, turnTimeoutMs } = this.#around;
     const {
@@ -188,10 +187,10 @@ class RunningTurn {
     if (answer === "aborted" || this.#signal.aborted) {
       return failed("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
     }
-    // Events that the runtime did not wait for come before its decision.
+    // Events of unawaited calls must precede the decision.
     await this.#calls.end();
     const held = this.#authority();
-    // Those whose authority ended meanwhile come to no result by it.
+    // No result is accepted if the authority has ended meanwhile.
     if (typeof held === "string") return failed("agent_unavailable", held);
     this.#usage = sumOfUsage(this.#usage, answer.usage);
     if (answer.kind === "malformed") return answer;
@@ -220,7 +219,7 @@ class RunningTurn {
     if (stated !== undefined) this.#around.onOddConfidence(agentId, stated);
     const isUnsure = observed !== undefined && observed < threshold;
     const handoff = wish && redactedHandoff(wish, redactor);
-    // An agent that is not sure hands nothing on before somebody has said so.
+    // An unsure agent's handoff waits for approval.
     if (handoff !== undefined && !isUnsure) {
       await this.#emit("agent.handoff", { fromAgentId: agentId, ...handoff });
     }
@@ -247,7 +246,7 @@ class RunningTurn {
     await this.#guard(this.#turn.emit({ type, payload }));
   }
 
-  /** A fault stays one, whoever catches it on its way. */
+  /** Remembers the first fault, even if the runtime catches it. */
   async #guard<T>(step: Promise<T>): Promise<T> {
     try {
       return await step;
@@ -262,7 +261,7 @@ function redactedHandoff({ toAgentId, reason }: Handoff, redactor: Redactor): Ha
   return { toAgentId, ...given({ reason: reason && redactor.text(reason) }) };
 }
 
-/** Each principal of a tenant is somebody of its own. */
+/** Principals of one tenant are separate owners. */
 function ownerOf({ owner: { tenant, principal } }: AgentTurn): string {
   return JSON.stringify([tenant, principal]);
 }

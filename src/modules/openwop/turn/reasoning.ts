@@ -1,7 +1,6 @@
 /**
- * An agent's reasoning on its way into events: redacted, cut to what the verbosity allows, and where
- * the host streams, shown piece by piece before the block is closed. The pieces together are the
- * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
+ * Writes an agent's reasoning to events: redacted, truncated by verbosity and, where the host streams, in pieces before
+ * the block is closed. The pieces concatenate to the text of the closing event.   OpenWOP RFC 0002 §B, RFC 0024
  */
 import { wellFormed } from "../../../base/json-value.ts";
 import { RedactedStream, type Redactor } from "../../../base/redaction.ts";
@@ -12,11 +11,11 @@ import type { ReasoningSink } from "../runtime/agent-runtime.ts";
 
 export type ReasoningRules = OpenwopConfig["reasoning"];
 
-/** A token is a word, or four characters of a long one. */
+/** Limits count words, and four characters per token. */
 const TOKEN_LENGTH = 4;
-/** The length that "full" shows of a model that does not stop. */
+/** The limit of `full`, for a model that does not stop. */
 const MAX_FULL_LENGTH = 262_144;
-/** Shorter pieces wait for more: each one is an event that is kept. */
+/** Shorter pieces are buffered, since each piece is a stored event. */
 const MIN_PIECE_LENGTH = 16;
 const PIECES = 64;
 
@@ -28,7 +27,7 @@ export class ReasoningWriter implements ReasoningSink {
   #stream: RedactedStream;
   readonly #turns = new Turns();
   #isOver = false;
-  /** The part of the open block that is not looked at yet. */
+  /** The redacted text not yet shown. */
   #heard = "";
   #text = "";
   #deltas = 0;
@@ -59,7 +58,7 @@ export class ReasoningWriter implements ReasoningSink {
     return this.#inTurn(() => this.#say(text));
   }
 
-  /** Says a text unless a block was closed before, or all are hidden. */
+  /** Says a text unless a block was closed before or reasoning is off. */
   sayUnlessSpoken(text: string): Promise<void> {
     const isHidden = this.#rules.verbosity === "off";
     return this.#inTurn(async () => {
@@ -67,14 +66,14 @@ export class ReasoningWriter implements ReasoningSink {
     });
   }
 
-  /** Ends the block that is open; what is said from now on is not heard. */
+  /** Closes the open block and ignores further reasoning. */
   async end(): Promise<void> {
     const last = this.close();
     this.#isOver = true;
     await last;
   }
 
-  /** A speaker need not wait: what is said at once is told one after the other. */
+  /** Serializes calls, since callers need not await them. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     return this.#isOver ? this.#turns.settled() : this.#turns.run(step);
   }
@@ -90,7 +89,7 @@ export class ReasoningWriter implements ReasoningSink {
     if (this.#heard.length >= this.#leastPiece()) await this.#show();
   }
 
-  /** The longer a block grows the larger its pieces: however long it is, they are some hundreds. */
+  /** Pieces grow with the block, so that a block has at most some hundreds of them. */
   #leastPiece(): number {
     return Math.max(MIN_PIECE_LENGTH, this.#text.length / PIECES);
   }
@@ -109,7 +108,7 @@ export class ReasoningWriter implements ReasoningSink {
     return this.#rules.verbosity === "off" || this.#text.length >= maxLength(this.#rules);
   }
 
-  /** Shows what still fits; half of a surrogate pair waits for the other one. */
+  /** Shows text up to the limit; holds back an unpaired surrogate. */
   async #show(): Promise<void> {
     const whole = wellFormed(this.#heard);
     const text = cutReasoning(this.#text + whole, this.#rules);
@@ -135,7 +134,7 @@ export class ReasoningWriter implements ReasoningSink {
   }
 }
 
-/** As much of a text as is shown: a summary is the words that it begins with. */
+/** Truncates a text by verbosity; a summary is its first words. */
 export function cutReasoning(
   text: string,
   rules: Pick<ReasoningRules, "verbosity" | "tokenLimit">,
@@ -152,7 +151,7 @@ function maxLength({
   return verbosity === "summary" ? tokenLimit * TOKEN_LENGTH : MAX_FULL_LENGTH;
 }
 
-/** The words at the beginning of a text, with the white space between them. */
+/** Returns the first words of a text with the white space between them. */
 function firstWords(text: string, count: number): string {
   let words = 0;
   for (const { index, 0: word } of text.matchAll(/\S+/g)) {

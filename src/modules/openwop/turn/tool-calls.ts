@@ -1,8 +1,7 @@
 /**
- * The tools that an agent is offered: the endpoints of this server that its manifest allows, and
- * that there are. A tool is `agtp:<METHOD> <path>`; what is written in another way names nothing
- * here. They are called in the agent's own name, through the pipeline, with the scopes that it was
- * given and no others.   OpenWOP RFC 0002 §A14, RFC 0072 §D, AGTP "Authority Scope"
+ * The tools of a turn: endpoints of this server that exist and that the agent's manifest allows, as
+ * `agtp:<METHOD> <path>`; other ids match nothing. Calls go through the pipeline in the agent's name, with the turn's
+ * scopes only.   OpenWOP RFC 0002 §A14, RFC 0072 §D, AGTP "Authority Scope"
  */
 
 import { hash } from "node:crypto";
@@ -22,20 +21,20 @@ import type { InstalledAgent } from "../installed-agent.ts";
 import type { Authority } from "../run-authority.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "../runtime/agent-runtime.ts";
 
-/** A tool, and the endpoint behind it. */
+/** A tool and its endpoint. */
 interface EndpointTool extends OfferedTool {
   readonly method: string;
-  /** As the manifest has it: the template, or a path that one of them serves. */
+  /** As in the manifest: a path template, or a path that matches one. */
   readonly path: string;
   readonly requiredScopes: readonly string[];
 }
 
-/** The endpoint that serves a pair; a path may be its template. */
+/** Finds the endpoint of a method and a path or path template. */
 type FindEndpoint = (method: string, path: string) => EndpointDefinition | undefined;
 
 const TOOL_ID = /^agtp:([A-Z]{3,32}) (\/\S{0,1023})$/;
 
-/** The endpoint that a tool names; undefined: it names none. */
+/** Parses a tool id; undefined if it names no endpoint. */
 export function readToolId(
   toolId: string,
 ): { readonly method: string; readonly path: string } | undefined {
@@ -65,11 +64,11 @@ export interface HostedCall {
   readonly agent: AgentDocument;
   readonly scopes: readonly string[];
   readonly method: string;
-  /** With its parameters filled in. */
+  /** With parameters filled in. */
   readonly path: string;
   readonly input: JsonRecord;
   readonly taskId: string;
-  /** The turn. */
+  /** The turn that waits for this call. */
   readonly waitedForBy: CallSurroundings;
   readonly signal: AbortSignal;
 }
@@ -79,43 +78,43 @@ export interface HostedAnswer {
   readonly body: unknown;
 }
 
-/** Makes such calls. */
+/** Calls endpoints as tools. */
 export interface ToolHost {
   readonly findEndpoint: FindEndpoint;
   call(call: HostedCall): Promise<HostedAnswer>;
 }
 
-/** The parts that the calls of every turn are made with. */
+/** The dependencies of every turn's calls. */
 export interface ToolCallParts {
   readonly host: ToolHost;
   readonly redactor: Redactor;
   readonly maxToolCalls: number;
-  /** Takes one call of a tool, or says in how many milliseconds there is one again. */
+  /** Takes one call from a tool's rate limit, or returns the milliseconds until one is available. */
   takeRate(principal: string, toolName: string): number | undefined;
 }
 
-/** The agent that takes a turn, and its calls. */
+/** The agent of a turn, with its authority. */
 export interface TurnTaker {
   readonly agent: InstalledAgent;
-  /** Undefined: the agent has no identity here, and can call nothing. */
+  /** Undefined if the agent has no identity here and so cannot call anything. */
   readonly document: AgentDocument | undefined;
-  /** The scopes of its tool calls, at this moment. */
+  /** The scopes of its tool calls at this moment. */
   authority(): Authority;
   readonly turn: AgentTurn;
 }
 
-/** A turn that is being taken. */
+/** A turn's signal and events. */
 interface TurnStage {
   readonly signal: AbortSignal;
   readonly surroundings: CallSurroundings;
   readonly emit: AgentTurn["emit"];
-  /** Called before the first call is told. */
+  /** Called before the event of the first call. */
   beforeFirst(tool: EndpointTool): Promise<void>;
 }
 
 type ReturnStatus = "ok" | "error" | "forbidden" | "rate_limited";
 
-/** The outcome of a call, as its second event has it. */
+/** The outcome of a call, as in agent.toolReturned. */
 interface Returned {
   readonly status: ReturnStatus;
   readonly answer: ToolAnswer;
@@ -123,13 +122,13 @@ interface Returned {
 }
 
 export class ToolCalls {
-  /** By their ids. */
+  /** By tool id. */
   readonly tools: ReadonlyMap<string, EndpointTool>;
   readonly #parts: ToolCallParts;
   readonly #taker: TurnTaker;
   readonly #stage: TurnStage;
   #made = 0;
-  /** Counts the attempts that began and that ended. */
+  /** Counts the starts and ends of attempts. */
   #round = 0;
   readonly #calls = new Turns();
 
@@ -140,17 +139,14 @@ export class ToolCalls {
     this.tools = toolSurface(taker.agent.toolAllowlist, parts.host.findEndpoint);
   }
 
-  /**
-   * How one attempt makes its calls. Each waits for those before it, and never rejects for what the
-   * agent asked for.
-   */
+  /** Starts an attempt and returns its `callTool`. Calls run in sequence, and reject for no input of the agent. */
   begin(): RuntimeTurn["callTool"] {
     this.#round += 1;
     const round = this.#round;
     return (toolId, input) => this.#calls.run(() => this.#call(toolId, input, round));
   }
 
-  /** Ends the attempt: waits for the call that is being made; those after it are not. */
+  /** Ends the attempt: waits for the running call and refuses queued ones. */
   async end(): Promise<void> {
     this.#round += 1;
     await this.#calls.settled();
@@ -163,7 +159,7 @@ export class ToolCalls {
     const tool = this.tools.get(toolId);
     if (tool === undefined) return failed("tool_not_allowed", "there is no such tool");
     if (!isRecord(written)) return failed("invalid_arguments", "the arguments must be an object");
-    // The call is told as it is made: an agent hands no secret on.
+    // Redacts before the call, so that endpoints see the same arguments as events.
     const input = redactor.value(written);
     const filled = fillPath(tool.path, new Map(Object.entries(input)));
     if (filled.fault !== undefined) return failed("invalid_arguments", filled.fault);
@@ -219,10 +215,10 @@ export class ToolCalls {
     return returned.status === "forbidden" ? returned : { ...returned, durationMs };
   }
 
-  /** The model is told no more than the events say. */
+  /** Redacts the answer, so that the model sees no more than the events have. */
   #judge(tool: EndpointTool, { status, body }: HostedAnswer): Returned {
     const { redactor } = this.#parts;
-    // 261 and 262 ask for something first, and nothing was done.
+    // 261 and 262 ask for something first; nothing was done.
     if (status >= 200 && status < 300 && status !== 261 && status !== 262) {
       return { status: "ok", answer: { kind: "returned", outcome: redactor.value(body ?? null) } };
     }
@@ -238,7 +234,7 @@ export class ToolCalls {
   }
 }
 
-/** Refusals for want of authority, however far the call came. */
+/** Statuses of refusals for missing authority. */
 const FORBIDDEN: ReadonlySet<number> = new Set([262, 401, 403, 455, 457]);
 
 function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): Returned {
@@ -247,12 +243,12 @@ function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): R
   return { status: "forbidden", answer: failed("forbidden", message, details) };
 }
 
-/** Nothing was called: nobody has the authority any more under which the turn was begun. */
+/** The call was not made: the turn's authority has ended. */
 function withoutAuthority(message: string): Returned {
   return { status: "forbidden", answer: failed("agent_unavailable", message) };
 }
 
-/** Nothing was called: it was asked for too often. */
+/** The call was not made: the rate limit is used up. */
 function rateLimited({ toolId: toolName }: EndpointTool, retryAfterMs: number): Returned {
   const message = "the tool is called too often for whoever started the run";
   const details = { scope: "tool", toolName, retryAfterMs };

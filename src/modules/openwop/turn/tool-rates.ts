@@ -1,6 +1,6 @@
 /**
- * Bounds how often a principal has a tool called: a bucket of tokens for each pair, which fills
- * again with time. It is the server's, through every run and every reload.   OpenWOP RFC 0064
+ * Limits the rate at which a principal calls a tool: one token bucket per pair, kept across runs and reloads.   OpenWOP
+ * RFC 0064
  */
 import { recentlyUsed } from "../../../base/recently-used.ts";
 import {
@@ -21,7 +21,7 @@ export class ToolRates {
   readonly #now: () => number;
   readonly #tell: TellTaking;
   readonly #buckets = recentlyUsed<Bucket>(REMEMBERED_PAIRS);
-  /** 0: none. */
+  /** Calls per minute; 0 for no limit. */
   #perMinute = 0;
 
   constructor(rates: MinuteRates, now: () => number = () => performance.now()) {
@@ -29,12 +29,12 @@ export class ToolRates {
     this.#tell = rates.join(this);
   }
 
-  /** Holds everybody to so many calls a minute from now on; 0: to none. What was taken stays taken. */
+  /** Changes the limit to `perMinute`, 0 for none; tokens already taken stay taken. */
   limit(perMinute: number): void {
     this.#perMinute = perMinute;
   }
 
-  /** Takes a token, or answers in how many milliseconds there is one again. */
+  /** Takes a token, or returns the milliseconds until one is available. */
   take(principal: string, toolName: string): number | undefined {
     const perMinute = this.#perMinute;
     if (perMinute === 0) return undefined;
@@ -47,7 +47,7 @@ export class ToolRates {
     return undefined;
   }
 
-  /** Counts tokens that another process has given. */
+  /** Subtracts tokens that another process gave out. */
   add(account: string, count: number): void {
     if (this.#perMinute === 0) return;
     const now = this.#now();
@@ -58,7 +58,7 @@ export class ToolRates {
     const bucket = this.#buckets.get(account);
     if (bucket === undefined) return this.#perMinute;
     const filled = (Math.max(0, now - bucket.at) * this.#perMinute) / MINUTE_MS;
-    // Nobody waits longer than a bucket takes to fill.
+    // Bounds the debt, so that a wait is never longer than filling the bucket.
     const tokens = Math.max(1 - this.#perMinute, bucket.tokens);
     return Math.min(this.#perMinute, tokens + filled);
   }

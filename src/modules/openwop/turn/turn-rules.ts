@@ -1,6 +1,6 @@
 /**
- * A run's `configurable` about its agents' turns. Keys are read one by one, since callers
- * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
+ * Reads the turn options in a run's `configurable`. Callers write it, so each key is validated alone and an invalid
+ * value is ignored.   OpenWOP "Run Options"
  */
 import { isFraction, type JsonRecord, wellFormed } from "../../../base/json-value.ts";
 import type { Redactor } from "../../../base/redaction.ts";
@@ -13,12 +13,12 @@ import type { ModelOptions, RuntimeAnswer, TurnRemark } from "../runtime/agent-r
 const MAX_TEMPERATURE = 2;
 const MAX_MODEL_NAME = 256;
 
-/** `reasoningVerbosity` */
+/** Reads `reasoningVerbosity`. */
 export function readVerbosity(configurable: JsonRecord): Verbosity | undefined {
   return VERBOSITIES.find((one) => one === configurable["reasoningVerbosity"]);
 }
 
-/** `model`, `temperature` and `maxTokens` */
+/** Reads `model`, `temperature` and `maxTokens`. */
 export function readModelOptions(configurable: JsonRecord): ModelOptions {
   const { model, temperature, maxTokens } = configurable;
   const isTemperature =
@@ -38,16 +38,16 @@ const MAX_TOLD_LENGTH = 64;
 
 interface Confidence {
   readonly observed: number;
-  /** The value that was stated, where that is no confidence. */
+  /** The stated value, if it is not a valid confidence. */
   readonly stated?: string;
 }
 
-/** The threshold of a turn. */
+/** The confidence threshold of a turn: the run's, the manifest's or the default. */
 export function resolveThreshold(ofRun: unknown, ofManifest: number | undefined): number {
   return isFraction(ofRun) ? ofRun : (ofManifest ?? USUAL_THRESHOLD);
 }
 
-/** Undefined: nothing was stated. */
+/** Undefined if no confidence was stated. */
 export function readConfidence(value: unknown): Confidence | undefined {
   if (value === undefined || value === null || Number.isNaN(value)) return undefined;
   if (isFraction(value)) return { observed: value };
@@ -55,7 +55,7 @@ export function readConfidence(value: unknown): Confidence | undefined {
   return { observed: LOWEST, stated: wellFormed(text.slice(0, MAX_TOLD_LENGTH)) };
 }
 
-/** A task or a result that its schema does not take. */
+/** The failure of a task or result that violates its schema. */
 export function schemaFailure(
   code: "handoff_task_schema_violation" | "handoff_return_schema_violation",
   violations: readonly SchemaViolation[],
@@ -70,7 +70,7 @@ export function schemaFailure(
   });
 }
 
-/** The words for a runtime whose result its schema does not take. */
+/** The remarks to a runtime whose result violates the schema. */
 function remarksOnResult(
   result: unknown,
   violations: readonly SchemaViolation[],
@@ -82,34 +82,34 @@ function remarksOnResult(
   );
 }
 
-/** The words for a runtime that has to answer once more. */
+/** The remarks to a runtime that must answer again. */
 function remarksOn(answer: string, fault: string): readonly TurnRemark[] {
   const remark: TurnRemark = { role: "host", content: `${fault}. Answer again.` };
-  // Not every server takes a message that says nothing.
+  // Some servers reject empty messages.
   return answer === "" ? [remark] : [{ role: "agent", content: answer }, remark];
 }
 
-/** An answer that a turn can end with. */
+/** A readable answer. */
 export type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
 
-/** An answer that nobody can read. */
+/** An unreadable answer. */
 export type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
 
-/** Why an answer is asked for once more, and what the turn comes to if it was the last. */
+/** The remarks for another attempt, and the failure if this was the last. */
 interface Objection {
   readonly kind: "objection";
   readonly failure: Failure;
   readonly remarks: readonly TurnRemark[];
 }
 
-/** The schemas that a result is held to. */
+/** The schemas that a result must satisfy. */
 interface ReturnSchemas {
   readonly own: CompiledSchema | undefined;
-  /** Of the agent that handed the task on. */
+  /** The return schema of the agent that handed the task on. */
   readonly promised: CompiledSchema | undefined;
 }
 
-/** The answer, or what is wrong with it. A result that is handed on is not yet what `promised` describes. */
+/** Returns the answer, or the objection to it. `promised` is not required of a result that is handed on. */
 export function judgeAnswer(
   answer: Answered | Malformed,
   { own, promised }: ReturnSchemas,

@@ -1,6 +1,6 @@
 /**
- * Rules that no schema can tell a workflow: that names are used once, that edges and inputs lead to
- * something that is there and comes before, and that every node is of a type this server runs.
+ * Checks of a workflow beyond its schema: unique names, edges and inputs that refer to existing earlier nodes, and
+ * known node types.
  */
 
 import { joinKey } from "../../../base/dotted-key.ts";
@@ -10,18 +10,18 @@ import type { NodeTypes } from "../nodes/node-type.ts";
 import type { PortValue, WorkflowDefinition, WorkflowEdge, WorkflowNode } from "./workflow.ts";
 import { nodesBefore, nodesFrom, orderNodes } from "./workflow-graph.ts";
 
-/** Something that is wrong with a definition. */
+/** A fault of a definition. */
 export interface WorkflowFault {
-  /** Dotted, as problems have it. */
+  /** A dotted path, as in problems. */
   readonly key: string;
   readonly message: string;
 }
 
-/** RFC 0082 §A: who deploys nothing on channels refuses whoever names one. */
+/** RFC 0082 §A: a host without channel deployments refuses pins of a channel. */
 export const NO_CHANNELS =
   "names a deployment channel, and this server has none: pin a version, or nothing";
 
-/** Everything that is wrong with a definition of the right shape. */
+/** Returns all faults of a definition that satisfies the schema. */
 export function checkWorkflow(
   definition: WorkflowDefinition,
   types: NodeTypes,
@@ -43,7 +43,7 @@ export function checkWorkflow(
   ];
 }
 
-/** A node that is done again has been done before; one behind a condition is not followed. */
+/** A loop edge must lead back: edges with a condition do not order nodes. */
 function checkLoop(
   definition: WorkflowDefinition,
   { sourceNodeId, targetNodeId, condition }: WorkflowEdge,
@@ -119,7 +119,7 @@ function findUnknown(ids: ReadonlySet<string>, id: string, key: string): readonl
   return ids.has(id) ? [] : [{ key, message: `${quoteValue(id)} is no node of the workflow` }];
 }
 
-/** Something that is wrong with what a workflow leads to. */
+/** A fault in a workflow's reference to another. */
 interface DanglingFault {
   readonly workflowId: string;
   readonly key: string;
@@ -128,22 +128,22 @@ interface DanglingFault {
 
 type Definitions = ReadonlyMap<string, { readonly definition: WorkflowDefinition }>;
 
-/** The type of a node that begins a run of another workflow. */
+/** The type of a node that starts another workflow. */
 export const SUB_WORKFLOW = "core.subWorkflow";
-/** Generated for agents, which are checked where they are installed. */
+/** Generated workflows of agents, whose installation is checked elsewhere. */
 const OF_AGENT = /^agent-/;
 
-/** A node that begins a run of another workflow. */
+/** A node that starts another workflow. */
 interface Link {
   readonly from: WorkflowDefinition;
-  /** Of the node. */
+  /** The index of the node. */
   readonly at: number;
   readonly child: string;
 }
 
 /**
- * Everything that is wrong, for each workflow, in time that grows with their number and their links: first
- * what is wrong with a link by itself, then, in rounds, what leads to workflows that are not served for it.
+ * Returns the faults of links between workflows in linear time: first links that are wrong in themselves, then,
+ * transitively, links to workflows dropped for that.
  */
 export function* findingDangling(workflows: Definitions): Paced<readonly DanglingFault[]> {
   const links = yield* listingLinks(workflows);
@@ -165,7 +165,7 @@ export function* findingDangling(workflows: Definitions): Paced<readonly Danglin
       else others.push(link);
     }
   }
-  // A set is walked with what is added on the way.
+  // Iterating over a Set includes entries added meanwhile.
   for (const gone of dropped) {
     for (const link of leading.get(gone) ?? []) drop(link, missing(gone));
     yield;
@@ -202,14 +202,14 @@ function missing(child: string): string {
   return `${quoteValue(child)} is no workflow of this server`;
 }
 
-/** A number for each workflow, the same for those of which each leads to the others.   Tarjan 1972 */
+/** Numbers the strongly connected components, by workflow.   Tarjan 1972 */
 function circlesOf(workflows: Definitions, links: readonly Link[]): ReadonlyMap<string, number> {
   const children = new Map(Array.from(workflows.keys(), (id) => [id, new Set<string>()]));
   for (const { from, child } of links) if (workflows.has(child)) children.get(from.id)?.add(child);
   const circles = new Map<string, number>();
   const numbers = new Map<string, number>();
   const way: string[] = [];
-  // As deep as there are workflows, of which a server has a thousand.
+  // The recursion is at most as deep as there are workflows, of which a server has a thousand.
   const visit = (id: string): number => {
     const own = numbers.size;
     let lowest = own;

@@ -1,6 +1,6 @@
 /**
- * The workflows of a deployment: every JSON file of `[openwop] workflows_dir`, checked as a whole.
- * A definition with a problem is not served, and does not keep the others from being served.
+ * Loads the workflows of a deployment: every JSON file of `[openwop] workflows_dir`. A definition with a problem is
+ * left out without affecting the others.
  */
 
 import { readingFiles } from "../../../base/deployment-files.ts";
@@ -16,27 +16,27 @@ import { WORKFLOW_SCHEMA, type WorkflowDefinition } from "./workflow.ts";
 
 export interface Workflow {
   readonly definition: WorkflowDefinition;
-  /** Undefined: any `configurable` is taken. */
+  /** Undefined accepts any `configurable`. */
   readonly configurable: CompiledSchema | undefined;
 }
 
-/** By id. */
+/** By workflow id. */
 export type Workflows = ReadonlyMap<string, Workflow>;
 
-/** The directory of the definitions, and the types that they are checked against. */
+/** The directory of the definitions, and the dependencies of checking them. */
 interface WorkflowsLocation {
   readonly directory: string;
   readonly dir: string;
   readonly types: NodeTypes;
   readonly compiler: SchemaCompiler;
-  /** The warnings about a definition that is served all the same. */
+  /** Returns warnings, which do not exclude a definition. */
   remarksOn?(definition: WorkflowDefinition): readonly WorkflowFault[];
 }
 
 const DEFAULT_DIR = "agents/openwop/workflows";
 const MAX_WORKFLOWS = 1024;
 
-/** The workflows that could be loaded, and the problems with the rest. */
+/** The loaded workflows, and the problems of the others. */
 interface LoadedWorkflows {
   readonly workflows: Workflows;
   readonly problems: readonly Problem[];
@@ -47,7 +47,7 @@ export function loadWorkflows(location: WorkflowsLocation): LoadedWorkflows {
   return atOnce(loadingWorkflows(location));
 }
 
-/** Loads workflows, one a step. */
+/** Loads workflows, one per step. */
 export function* loadingWorkflows(location: WorkflowsLocation): Paced<LoadedWorkflows> {
   const { directory, dir } = location;
   const { files, problems } = yield* readingFiles({
@@ -79,7 +79,7 @@ export function* loadingWorkflows(location: WorkflowsLocation): Paced<LoadedWork
   return { workflows, problems: [...found, ...(yield* droppingDangling(workflows, filesOf))] };
 }
 
-/** A workflow whose sub-workflow is not there, or that leads to itself, is not served either. */
+/** Removes workflows whose sub-workflow is missing or leads back to them. */
 function* droppingDangling(
   workflows: Map<string, Workflow>,
   filesOf: ReadonlyMap<string, string>,

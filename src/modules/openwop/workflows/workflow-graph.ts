@@ -1,7 +1,6 @@
 /**
- * A workflow as a graph. Nodes are run after those they have an edge from, and among the ready ones as the
- * definition lists them, so that two runs never differ; an edge with a condition leads back, and is a loop.
- * OpenWOP "workflow-definition"
+ * The graph of a workflow. Nodes run after their predecessors and otherwise in the definition's order, so that runs are
+ * reproducible; an edge with a condition is a loop that leads back. OpenWOP "workflow-definition"
  */
 import { isDeepStrictEqual } from "node:util";
 import { type JsonRecord, valueAt } from "../../../base/json-value.ts";
@@ -10,7 +9,7 @@ import type { EdgeCondition, WorkflowDefinition, WorkflowEdge, WorkflowNode } fr
 
 type Graph = Pick<WorkflowDefinition, "nodes" | "edges">;
 
-/** All nodes in order; undefined where the edges lead round in a circle. */
+/** Sorts the nodes topologically; undefined if the edges form a cycle. */
 export function orderNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] | undefined {
   const edges = forwardEdges(graph);
   const waitsFor = new Map(nodes.map(({ id }) => [id, 0]));
@@ -30,13 +29,13 @@ export function orderNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] 
   return ordered;
 }
 
-/** The nodes that nothing comes after: what they put out is what the run puts out. */
+/** The nodes without successors: their outputs are the run's. */
 export function lastNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] {
   const sources = new Set(forwardEdges(graph).map(({ sourceNodeId }) => sourceNodeId));
   return nodes.filter(({ id }) => !sources.has(id));
 }
 
-/** As the published schema has it. */
+/** The default of the published schema. */
 const DEFAULT_ITERATIONS = 5;
 
 /** The edges that order the nodes. */
@@ -47,14 +46,14 @@ function forwardEdges({ edges }: Pick<Graph, "edges">): readonly WorkflowEdge[] 
 type NextNodes = ReadonlyMap<string, readonly string[]>;
 type EdgeEnd = "sourceNodeId" | "targetNodeId";
 
-/** The nodes that edges lead to from each node, in one direction. */
+/** Maps each node to its neighbours in one direction. */
 function nextNodes(edges: readonly WorkflowEdge[], from: EdgeEnd, to: EdgeEnd): NextNodes {
   const next = new Map<string, string[]>();
   for (const edge of edges) addUnder(next, edge[from], edge[to]);
   return next;
 }
 
-/** The first edge that leads back from a node that has put this out. */
+/** The first loop edge whose condition the outputs satisfy. */
 export function takenLoop(
   { edges }: Pick<Graph, "edges">,
   nodeId: string,
@@ -66,12 +65,12 @@ export function takenLoop(
   );
 }
 
-/** A node, and everything that comes after it at any distance. */
+/** A node and all its descendants. */
 export function nodesFrom(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
   return reachedFrom(id, nextNodes(forwardEdges(graph), "sourceNodeId", "targetNodeId"));
 }
 
-/** Everything that comes before a node at any distance. */
+/** Returns the ancestors of a node. */
 export function nodesBefore(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
   const before = reachedFrom(id, nextNodes(forwardEdges(graph), "targetNodeId", "sourceNodeId"));
   return new Set([...before].slice(1));
@@ -79,12 +78,12 @@ export function nodesBefore(graph: Pick<Graph, "edges">, id: string): ReadonlySe
 
 function reachedFrom(id: string, next: NextNodes): ReadonlySet<string> {
   const found = new Set([id]);
-  // A set is walked with what is added on the way.
+  // Iterating over a Set includes entries added meanwhile.
   for (const at of found) for (const one of next.get(at) ?? []) found.add(one);
   return found;
 }
 
-/** The most times that a workflow wants a loop to be taken. */
+/** The maximum of loop iterations that a workflow asks for. */
 export function maxIterations({ settings }: Pick<WorkflowDefinition, "settings">): number {
   const { maxLoopbackIterations: asked } = settings;
   return typeof asked === "number" ? asked : DEFAULT_ITERATIONS;
@@ -103,7 +102,7 @@ function holds({ type, left, right }: EdgeCondition, outputs: JsonRecord): boole
   }
 }
 
-/** A path of names; `output.` in front of it stands for nothing. */
+/** Reads a path of names; a leading `output.` is ignored. */
 function outputAt(outputs: JsonRecord, left: string): unknown {
   return valueAt(outputs, left.replace(/^outputs?\./, "").split("."));
 }

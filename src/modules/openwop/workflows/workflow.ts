@@ -5,14 +5,14 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { closedObject, type JsonSchema } from "../../../schema/json-schema.ts";
 
-/** The agent that a node is for, as its author wrote it; closed on the wire. */
+/** The agent that a node pins, as its author wrote it; a closed object in the protocol. */
 export interface PinnedAgent {
   readonly agentId: string;
   readonly name?: string;
   readonly modelClass?: string;
   readonly memoryRef?: string;
   readonly version?: string;
-  /** A deployment channel, which this server has none of: whoever names one is refused. */
+  /** A deployment channel. This server has none, so pins of one are refused. */
   readonly channel?: string;
   readonly sourceManifestId?: string;
 }
@@ -40,15 +40,15 @@ export interface WorkflowNode {
   readonly disabled?: boolean;
 }
 
-/** The condition on a node's output under which an edge leads back from it. */
+/** The condition on a node's outputs that takes a loop edge. */
 export interface EdgeCondition {
   readonly type: "equals" | "notEquals" | "contains";
-  /** A path of names into the outputs. */
+  /** A path of names in the outputs. */
   readonly left: string;
   readonly right?: unknown;
 }
 
-/** The order of two nodes; with a condition, one that is done again. */
+/** An edge that orders two nodes; with a condition, a loop edge. */
 export interface WorkflowEdge {
   readonly id: string;
   readonly sourceNodeId: string;
@@ -56,7 +56,7 @@ export interface WorkflowEdge {
   readonly condition?: EdgeCondition;
 }
 
-/** A value that a run is given, or that a node writes. */
+/** A variable of a run, set by its inputs or by nodes. */
 export interface WorkflowVariable {
   readonly name: string;
   readonly type: "string" | "number" | "boolean" | "object" | "array";
@@ -64,12 +64,12 @@ export interface WorkflowVariable {
   readonly defaultValue?: unknown;
 }
 
-/** The members that this server acts on; others are served as they were written. */
+/** The members that this server uses; others are passed through unchanged. */
 export interface WorkflowDefinition {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** Only this tenant's. */
+  /** The tenant that may use it; undefined for all. */
   readonly tenantId?: string;
   readonly isActive?: boolean;
   readonly status?: "active" | "inactive" | "draft" | "archived";
@@ -81,12 +81,12 @@ export interface WorkflowDefinition {
   readonly settings: JsonRecord;
 }
 
-/** Something that is called by it. */
+/** A name or id. */
 export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
 const TEXT = { type: "string", minLength: 1, maxLength: 4096 };
 const FLAG = { type: "boolean" };
 const OPEN = { type: "object" };
-/** Names of nodes become parts of keys and paths. */
+/** Node ids become parts of keys and paths. */
 const NODE_ID = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" };
 const ANY = {};
 
@@ -108,7 +108,7 @@ const AGENT_REF = {
     },
     ["agentId"],
   ),
-  // RFC 0082 §A: an exact version, or the channel that one is resolved from.
+  // RFC 0082 §A: either an exact version, or a channel to resolve one from.
   not: { required: ["version", "channel"] },
 };
 
@@ -200,7 +200,7 @@ const VARIABLE = closedObject(
     description: { type: "string", maxLength: 4096 },
     required: FLAG,
     defaultValue: ANY,
-    // A value that must not be kept cannot be run again after a restart.
+    // A value that may not be stored would be missing after a restart.
     sensitive: { const: false },
   },
   ["name", "type"],
