@@ -1,7 +1,7 @@
 /**
- * The numbered events of runs, each under its run and number, so that the log of a run is a range. A
- * run is gone at once; its log may be long: it is read page by page, and goes so, even if the process
- * ends meanwhile.
+ * Stores the numbered events of runs under run id and number, so that the log of a run is one key range. Deleting a
+ * run is one commit; its log may be long and is deleted page by page afterwards, resumed at the next start if the
+ * process ends.
  */
 import { isRecord } from "../base/json-value.ts";
 import { Turns } from "../base/turns.ts";
@@ -9,7 +9,7 @@ import { type Change, readAll, type Store } from "../state/store.ts";
 import type { LogPlaces, NumberedEvent } from "./run-kind.ts";
 
 const DELETED_AT_ONCE = 500;
-/** Numbers sort as text. */
+/** Sequence numbers are zero-padded so that they sort as text. */
 const DIGITS = 8;
 
 export class EventLog<Event extends NumberedEvent> {
@@ -27,7 +27,7 @@ export class EventLog<Event extends NumberedEvent> {
     return { kind: "put", collection: this.#places.events, key, value: event };
   }
 
-  /** Events behind a number, in order. */
+  /** Returns up to `limit` events after a sequence number, in order. */
   async read(runId: string, after: number, limit: number): Promise<readonly Event[]> {
     const entries = await this.#store.list(this.#places.events, {
       ...{ prefix: `${runId}/`, limit },
@@ -36,12 +36,12 @@ export class EventLog<Event extends NumberedEvent> {
     return entries.flatMap(({ value }) => (isRecord(value) ? [value as unknown as Event] : []));
   }
 
-  /** Belongs to the commit that deletes a run. */
+  /** Marks the log for deletion, in the commit that deletes its run. */
   doom(runId: string): Change {
     return { kind: "put", collection: this.#places.doomed, key: runId, value: true };
   }
 
-  /** Deletes the logs of the runs that were deleted. */
+  /** Deletes the logs of deleted runs. */
   clear(): Promise<void> {
     return this.#clearings.run(() => this.#clear());
   }
@@ -67,15 +67,15 @@ function eventKey(runId: string, sequence: number): string {
   return `${runId}/${String(sequence).padStart(DIGITS, "0")}`;
 }
 
-/** The place where events are read. */
+/** A reader of the events of runs. */
 interface EventSource<Event> {
-  /** Events behind a number, in order. */
+  /** Returns up to `limit` events after a sequence number, in order. */
   events(runId: string, after: number, limit: number): Promise<readonly Event[]>;
 }
 
 const PAGE = 500;
 
-/** The events of a run, in order. */
+/** Yields the events of a run in order, page by page. */
 export async function* readEvents<Event extends NumberedEvent>(
   source: EventSource<Event>,
   runId: string,

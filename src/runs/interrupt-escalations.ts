@@ -1,7 +1,7 @@
 /**
- * The questions of runs, as escalations: people find the questions of every kind of runs in the one
- * queue that they have. One is opened for each question, and decided when the run has its answer,
- * whoever gave it and wherever. Where there is no room for one, it is opened once there is.
+ * Mirrors the questions of runs as escalations, so that people find the questions of every kind of run in their one
+ * queue. Each question opens one escalation, which is decided once the run has its answer, from any source. Where
+ * the queue is full, the escalation is opened once there is room.
  * AGTP "ESCALATE", "CONFIRM"
  */
 import { hash } from "node:crypto";
@@ -20,16 +20,16 @@ import {
 } from "../state/registers/escalation.ts";
 import type { EscalationRegister } from "../state/registers/escalation-register.ts";
 
-/** Something that a run waits for, and how it is escalated. */
+/** A question that a run waits on, and the escalation to open for it. */
 export interface InterruptQuestion {
-  /** As the kind names it. */
+  /** The question's name, as `QuestionKind.nameOf` returns it. */
   readonly name: string;
   readonly request: Omit<EscalationRequest, "fingerprint">;
-  /** The votes so far where it waits for several. */
+  /** The votes so far, if the question needs several. */
   readonly votes?: readonly EscalationVote[];
 }
 
-/** The decision of a question, and the request that brought it. */
+/** The decision on a question, and the request that carried it. */
 export interface InterruptVerdict
   extends Pick<
     Decision,
@@ -38,20 +38,23 @@ export interface InterruptVerdict
   readonly cause?: CausingRequest;
 }
 
-/** A kind of questions; a subject says which of them an escalation is about. */
+/** A kind of question; its subject says which question an escalation is about. */
 export interface QuestionKind<Subject> {
-  /** No other kind has this name. */
+  /** Unique among the kinds. */
   readonly name: string;
-  /** The subject of an escalation's context; undefined where it is about something else. */
+  /** Reads the subject from an escalation's context; undefined if the escalation is of another kind. */
   readSubject(context: JsonRecord): Subject | undefined;
-  /** The name of the question, which no other of the kind has. */
+  /** Returns the question's name, unique within the kind. */
   nameOf(subject: Subject): string;
 }
 
-/** A queue that people read is no place for more, and one question must not take the room of all others. */
+/** Bounds each context member: people read this queue, and one question must not use up its room. */
 const MAX_PART_BYTES = 16_384;
 
-/** The members of a context; instead of one that is too long, `NAME_omitted` says that the run has it. */
+/**
+ * Bounds the members of a context: one that is too long is replaced by `NAME_omitted`, and stays readable in the
+ * run.
+ */
 export function boundedParts(parts: JsonRecord): JsonRecord {
   const bounded = Object.entries(parts).map(([name, value]) => {
     const isLong = Buffer.byteLength(JSON.stringify(value)) > MAX_PART_BYTES;
@@ -60,37 +63,37 @@ export function boundedParts(parts: JsonRecord): JsonRecord {
   return Object.fromEntries(bounded);
 }
 
-/** Looks at one run; undefined: it asks nothing, or another node tells people of it. */
+/** Reads one run's question; undefined if it asks nothing, or if another node escalates it. */
 export type AskRun = () => Promise<InterruptQuestion | undefined>;
 
-/** The questions of one kind of runs. */
+/** The runs of one kind that may ask questions. */
 export interface InterruptSource<Subject> {
-  /** The runs that wait, the oldest first. */
+  /** Returns the waiting runs, oldest first. */
   waiting(): readonly AskRun[];
-  /** Does what an earlier version has left undone for an escalation that is decided. */
+  /** Finishes, for a decided escalation, the work that an earlier version left undone. */
   takeUp?(escalation: Escalation, subject: Subject): Promise<void>;
-  /** Takes in what other nodes have done to the runs. */
+  /** Reads the changes that other nodes made to the runs. */
   catchUp(): Promise<void>;
-  /** The verdict on a question that nobody waits for any more; undefined: somebody does. */
+  /** Returns the verdict on a question that no run waits on any more; undefined while one does. */
   verdictOn(subject: Subject): Promise<InterruptVerdict | undefined>;
 }
 
-/** The parts of a queue's view of runs. */
+/** The registers and callbacks that the escalations of one kind need. */
 interface InterruptEscalationsOptions<Subject> {
   readonly escalations: EscalationRegister;
   readonly kind: QuestionKind<Subject>;
   readonly source: InterruptSource<Subject>;
-  /** Into the stream of the agent whose escalation it is. */
+  /** Records events in the stream of the escalation's agent. */
   readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
-  /** Aborted when nothing is tried again any more. */
+  /** Aborted once retries must stop. */
   readonly ending: AbortSignal;
 }
 
-/** A run whose log cannot be read now may be readable later, and so may a store. */
+/** Retry delays: a run's log or the store may be readable again later. */
 const LATER: BackOff = { firstMs: 500, longestMs: 600_000 };
 
-/** Room may come unseen: an escalation of another kind is decided, or its time is over. */
+/** Room can appear unnoticed, since escalations of other kinds get decided or expire. */
 const LOOK_FOR_ROOM_MS = 60_000;
 
 export class InterruptEscalations<Subject> {
@@ -100,7 +103,7 @@ export class InterruptEscalations<Subject> {
   readonly #lookForRoom: OnceLater;
   #hadNoRoom = false;
   #isInDoubt = false;
-  /** How often in a row something went wrong. */
+  /** Consecutive failures. */
   #failures = 0;
 
   constructor(options: InterruptEscalationsOptions<Subject>) {
@@ -111,7 +114,7 @@ export class InterruptEscalations<Subject> {
     });
   }
 
-  /** Takes up what nobody saw happen: answers, and questions. What goes wrong is tried again later. */
+  /** Catches up on missed answers and questions. Failures are retried later. */
   takeUp(): void {
     void this.inOrder(async () => {
       const before = this.#failures;
@@ -123,25 +126,25 @@ export class InterruptEscalations<Subject> {
     });
   }
 
-  /** Takes up an answer that may be kept: the store has not said, and is asked until it does. */
+  /** Handles an answer whose commit is undecided: re-reads the store until it tells. */
   doubt(): void {
     this.#isInDoubt = true;
     this.takeUp();
   }
 
-  /** Opens the escalation of a question, unless it is open, and keeps its votes; asked for when its turn has come. */
+  /** Opens the escalation of a run's question unless it is open, and stores its votes. The run is read in its turn. */
   ask(run: AskRun): void {
     void this.inOrder(() => this.#ask(run));
   }
 
   /**
-   * Decides the escalation of a question: the run has its answer, or needs none. Answers the Audit-ID of the
-   * record; undefined: there is nothing to decide.
+   * Decides the escalation of a question whose run has its answer, or needs none. Returns the Audit-ID of the
+   * record; undefined if no escalation is open.
    */
   async answered(name: string, verdict: InterruptVerdict): Promise<string | undefined> {
     let auditId: string | undefined;
     await this.inOrder(async () => {
-      // Another node may have opened it a moment ago.
+      // Another node may have just opened it.
       if (this.find(name) === undefined) await this.#options.escalations.catchUp();
       const escalation = this.find(name);
       if (escalation !== undefined && isOpen(escalation)) {
@@ -152,23 +155,23 @@ export class InterruptEscalations<Subject> {
     return auditId;
   }
 
-  /** Does one thing after the other: a question is looked for and opened before the next. */
+  /** Runs a step after the earlier ones, so that a question is looked up and opened before the next. */
   inOrder(step: () => Promise<void>): Promise<void> {
     return this.#turns.run(() => this.#attempt(step));
   }
 
-  /** Waits until everything that has happened is in the escalations. */
+  /** Resolves once every queued step has run. */
   settled(): Promise<void> {
     return this.#turns.settled();
   }
 
-  /** The escalation of a question, decided or not. */
+  /** Returns the escalation of a question, open or decided. */
   find(name: string): Escalation | undefined {
     const { escalations, kind } = this.#options;
     return escalations.findAsked(markOf(kind, name));
   }
 
-  /** Decides an escalation that is open, and has it on record; answers the record's Audit-ID. */
+  /** Decides an open escalation and records it; returns the record's Audit-ID. */
   async decide(
     { escalationId }: Escalation,
     { cause, ...verdict }: InterruptVerdict,
@@ -196,7 +199,7 @@ export class InterruptEscalations<Subject> {
     await this.#each(this.#options.source.waiting(), (run) => this.#ask(run));
   }
 
-  /** One that goes wrong keeps no other from its turn. */
+  /** Runs the step for each item; a failure does not keep the others from theirs. */
   async #each<One>(all: readonly One[], step: (one: One) => Promise<void>): Promise<void> {
     for (const one of all) await this.#attempt(() => step(one));
   }
@@ -219,7 +222,7 @@ export class InterruptEscalations<Subject> {
   async #open({ name, request, votes = [] }: InterruptQuestion): Promise<void> {
     const { escalations, kind } = this.#options;
     const fingerprint = markOf(kind, name);
-    // The queue of the deployment before this one may open it in the same moment.
+    // The queue of the previous deployment may be opening the same escalation.
     const opening = await escalations.open({ ...request, fingerprint }, { keptOutBy: () => true });
     if (opening.kind === "full") {
       this.#hadNoRoom = true;
@@ -228,13 +231,13 @@ export class InterruptEscalations<Subject> {
     }
     if (votes.length > 0) await escalations.noteVotes(opening.escalation.escalationId, votes);
     if (opening.kind !== "opened") return;
-    // Another node that has answered the run, or ended it, may not have found this.
+    // Another node may have answered or ended the run before this escalation was visible to it.
     await this.#options.source.catchUp();
     await this.#settle(opening.escalation);
   }
 }
 
-/** Work that is done once more after a while, however often it is asked for until then. */
+/** A delayed call that is scheduled once, however often it is requested before it runs. */
 class OnceLater {
   readonly #ending: AbortSignal;
   readonly #work: () => void;
@@ -256,7 +259,7 @@ class OnceLater {
   }
 }
 
-/** The question that an escalation is about, where it was this server that opened it. */
+/** Returns the subject of an escalation, if this server opened it. */
 export function subjectOf<Subject>(
   kind: QuestionKind<Subject>,
   { context, fingerprint }: Pick<Escalation, "context" | "fingerprint">,
@@ -265,7 +268,7 @@ export function subjectOf<Subject>(
   return subject && fingerprint === markOf(kind, kind.nameOf(subject)) ? subject : undefined;
 }
 
-/** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
+/** Never equals an agent's fingerprint: those are digests of the agents' own requests. */
 function markOf(kind: Pick<QuestionKind<unknown>, "name">, name: string): string {
   return hash("sha256", `${kind.name} interrupt ${name}`);
 }

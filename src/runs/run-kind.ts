@@ -1,33 +1,31 @@
 /**
- * The properties of one kind of runs: its statuses and where they lead, how long its runs
- * are kept and how many, and where its events lie. How a step is taken is the driver's own.
+ * Declares one kind of run: its statuses and their transitions, retention and quota, and where its events are
+ * stored. The execution of a step belongs to the driver.
  */
 import type { CollectionOptions } from "../state/collection-options.ts";
 import { MAX_VALUE_BYTES } from "../state/entry-limits.ts";
 import type { Rank } from "../state/quota.ts";
 import type { Change } from "../state/store.ts";
 
-/** `active`: somebody works at it. `waiting`: it goes on with somebody's answer. `over`: it does not. */
+/** `active`: a process executes it. `waiting`: it continues once it is answered. `over`: it has ended. */
 export type RunPhase = "active" | "waiting" | "over";
 
 interface StatusRule<Status extends string> {
   readonly phase: RunPhase;
-  /** The statuses that may come after it; it may stay as it is besides. */
+  /** The statuses that may follow; staying in this one is always allowed. */
   readonly next: readonly Status[];
-  /**
-   * The rank by which a run in it is evicted where there is no room, 0 first; without this, never.
-   */
+  /** The eviction rank of a run in this status when the quota is full, 0 first; undefined: never evicted. */
   readonly rank?: Rank;
 }
 
-/** Every status of a kind. */
+/** Every status of a kind, with its rule. */
 export type StatusMachine<Status extends string> = Readonly<Record<Status, StatusRule<Status>>>;
 
-/** How many events a run has, which are numbered by it, and what they take in the store. */
+/** The number of a run's events, which numbers the next, and their size in the store. */
 export interface EventCounts {
   readonly eventCount?: number;
   readonly eventBytes?: number;
-  /** True if there were more than are kept. */
+  /** True if events were dropped. */
   readonly isTruncated?: boolean;
 }
 
@@ -35,7 +33,7 @@ export interface NumberedEvent {
   readonly sequence: number;
 }
 
-/** One kind of runs; they outlive the reloads of the configuration, and the process. */
+/** One kind of run. Its runs outlive configuration reloads and the process. */
 export interface RunKind<Run extends object, Status extends string = string>
   extends Pick<
     CollectionOptions<Run>,
@@ -43,40 +41,40 @@ export interface RunKind<Run extends object, Status extends string = string>
   > {
   readonly statuses: StatusMachine<Status>;
   statusOf(run: Run): Status;
-  /** The key that it is kept under. */
+  /** Returns the run's key in the store. */
   idOf(run: Run): string;
   ownerOf(run: Run): string;
-  /** Undefined: nothing is told of its runs but where they stand. */
+  /** Undefined if the kind has statuses only, and no events. */
   readonly log?: LogPlaces;
-  /** Other entries of a run, which are deleted with it. */
+  /** Returns further entries of a run, deleted with it. */
   entriesOf?(runId: string): readonly Pick<Change, "collection" | "key">[];
 }
 
-/** The collections that the events of runs lie in. */
+/** The collections that hold the events of runs. */
 export interface LogPlaces {
   readonly events: string;
   /** The number of the first event. */
   readonly first: 0 | 1;
-  /** Others whose keys begin with the id of a run and a slash, too. */
+  /** Further collections whose keys begin with a run id and a slash. */
   readonly beside?: readonly string[];
-  /** Where it is noted that a run is deleted, and its log may not be. */
+  /** The collection of deleted runs whose logs may remain. */
   readonly doomed: string;
 }
 
-/** The most events that a run may have. */
+/** The limits on a run's events. */
 export interface EventRules<Draft> {
-  /** The number of the first one. */
+  /** The number of the first event. */
   readonly first: 0 | 1;
   readonly most: number;
-  /** The octets of all of them. */
+  /** The octets of all events together. */
   readonly mostBytes: number;
-  /** `refuse`: beyond that there are no more. `drop`: they are left out, and the run says so. */
+  /** `refuse`: further events are refused. `drop`: they are left out, and the run is marked as truncated. */
   readonly whenFull: "refuse" | "drop";
-  /** Tells whether an event is kept beyond that, where there are `count` already. */
+  /** True if an event is kept beyond the limits; `count` events exist already. */
   isNeeded(draft: Draft, count: number): boolean;
 }
 
-/** A run has as many events as it may have. */
+/** Thrown when a run has reached the limit on its events. */
 export class RunFullError extends Error {
   constructor() {
     super("the run has too many or too large events");
@@ -84,18 +82,18 @@ export class RunFullError extends Error {
   }
 }
 
-/** A run with more events. */
+/** A run with its newly numbered events. */
 interface Numbered<Run, Draft> {
   readonly run: Run & EventCounts;
   readonly events: readonly (Draft & NumberedEvent)[];
 }
 
-/** The store takes no more, and its number comes to a draft. */
+/** The store's limit on a value, less room for the sequence number. */
 const MAX_DRAFT_BYTES = MAX_VALUE_BYTES - 64;
 
 /**
- * Numbers drafts from where the run stands.
- * @throws RunFullError where there is no room for them and the rules are to refuse, or for one in the store
+ * Numbers drafts from the run's event count on.
+ * @throws RunFullError if the run is full and the rules are to refuse, or if a draft is too large for the store
  */
 export function numberEvents<Run extends EventCounts, Draft extends object>(
   run: Run,

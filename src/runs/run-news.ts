@@ -1,44 +1,44 @@
 /**
- * The listeners of a register's runs: those that watch all of them, and those that wait for one. A
- * change that a step has made is told once whoever took the step knows of it.
+ * Notifies listeners of changes to runs: watchers of all runs, and waiters for one. A change made by a step is
+ * announced only after the step has returned to its caller.
  */
 import { type Ends, within } from "../base/deadline.ts";
 import { recentlyUsed } from "../base/recently-used.ts";
 
-/** Hears of every run that has become another, or is gone: then `after` is undefined. */
+/** Called for every changed run, and for a deleted one with `after` undefined. */
 export type RunWatcher<Run> = (before: Run, after: Run | undefined) => void;
 
-/** The changes of a run that are not told yet. */
+/** The changes of a run that are not announced yet. */
 interface Withheld<Run> {
-  /** The number of the run's steps that are being taken. */
+  /** The steps of the run in progress. */
   steps: number;
   readonly changes: Parameters<RunWatcher<Run>>[];
 }
 
-/** Most of them never come to be: the oldest are found by the next start. */
+/** Most of these runs never appear; those evicted here are found at the next start. */
 const MISSED_RUNS = 4096;
 
 export class RunNews<Run> {
   readonly #idOf: (run: Run) => string;
   readonly #watchers = new Set<RunWatcher<Run>>();
-  /** By run, those that wait for it to stand as they want it. */
+  /** Waiters by run id. */
   readonly #looks = new Map<string, Set<() => void>>();
-  /** By run. */
+  /** By run id. */
   readonly #withheld = new Map<string, Withheld<Run>>();
-  /** By run that may be there, the caller that wants to know. */
+  /** Listeners for runs that may yet appear, by run id. */
   readonly #missed = recentlyUsed<(run: Run) => void>(MISSED_RUNS);
 
   constructor(idOf: (run: Run) => string) {
     this.#idOf = idOf;
   }
 
-  /** Calls the watcher from now on, until the function that is answered was called. */
+  /** Calls the watcher on every change, until the returned function is called. */
   watch(watcher: RunWatcher<Run>): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Calls back once a run is there of which that is not known. */
+  /** Calls back once the run appears, where it is unknown if it was stored. */
   onceThere(runId: string, listener: (run: Run) => void): void {
     this.#missed.set(runId, listener);
   }
@@ -50,13 +50,13 @@ export class RunNews<Run> {
     listener?.(run);
   }
 
-  /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */
+  /** Resolves once `isDone` returns true or the wait ends; checked after each step of the run. */
   async until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
     if (isDone() || (wait.timeoutMs !== undefined && wait.timeoutMs <= 0)) return;
     await within(wait, (signal) => this.#wait(runId, isDone, signal));
   }
 
-  /** Tells what happens to a run only after the step, whatever it comes to. */
+  /** Runs a step and withholds its changes until it has settled. */
   async afterStep<Taken>(runId: string, step: () => Promise<Taken>): Promise<Taken> {
     const withheld = this.#withheld.get(runId) ?? { steps: 0, changes: [] };
     this.#withheld.set(runId, withheld);
@@ -70,7 +70,7 @@ export class RunNews<Run> {
     }
   }
 
-  /** A run has become another, or is gone. */
+  /** Announces a changed or deleted run, or withholds it during a step. */
   changed(before: Run, after: Run | undefined): void {
     const withheld = this.#withheld.get(this.#idOf(before));
     if (withheld === undefined) this.#tell(before, after);

@@ -1,7 +1,7 @@
 /**
- * All runs of a kind, through every reload and restart: begun, found, moved on, waited for, forgotten.
- * A step is in the store before anybody hears of it, together with the events that say so, and is
- * decided from how the run stands then: of two that exclude each other exactly one is taken.
+ * Holds the runs of one kind across reloads and restarts: adds, finds, advances, waits for and deletes them. A step
+ * is committed with its events before anyone hears of it, and is decided from the run's current state, so exactly
+ * one of two conflicting steps is taken.
  */
 import type { Ends } from "../base/deadline.ts";
 import { Collection } from "../state/collection.ts";
@@ -23,25 +23,25 @@ import type { EventCounts, NumberedEvent, RunKind, RunPhase } from "./run-kind.t
 import { RunNews, type RunWatcher } from "./run-news.ts";
 import { type RunExecutor, RunSchedule, type ScheduledRun } from "./run-schedule.ts";
 
-/** A run after a step, and the events that say so. */
+/** A run after a step, and the step's events. */
 export interface RunStep<Run, Event> {
   readonly run: Run;
   readonly events?: readonly Event[];
 }
 
 export interface StepOptions {
-  /** Changes that are made with it, or not at all; asked for once the step is decided. */
+  /** Changes in the same commit; a function is called once the step is decided. */
   readonly also?: readonly AlsoChange[] | (() => readonly AlsoChange[]);
-  /** It is a step of the execution: refused with HolderLostError where another node executes the run. */
+  /** True for a step of the execution: throws HolderLostError if another node executes the run. */
   readonly isHolders?: boolean;
-  /** Called once it is kept, before anybody else hears of it. */
+  /** Called once the step is committed, before watchers hear of it. */
   onKept?(): void;
 }
 
-/** Takes up runs that are not over, as far as nobody works at them. */
+/** Resumes runs that are not over and that nobody executes. */
 type TakeUp<Run> = (runs: readonly Run[]) => void;
 
-/** Opens a register that has nothing of its own. */
+/** Opens a plain register, without a subclass. */
 export async function openRegister<Run extends object, Event extends NumberedEvent = NumberedEvent>(
   store: Store,
   kind: RunKind<Run>,
@@ -56,7 +56,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   readonly #log: EventLog<Event> | undefined;
   readonly #news: RunNews<Run>;
   readonly #holders: Holders;
-  /** The runs that are executed; deployments hand them over by it. */
+  /** The execution queue; successive deployments take it over. */
   readonly schedule: RunSchedule = new RunSchedule();
   #takeUp: TakeUp<Run> = () => undefined;
 
@@ -76,38 +76,38 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     return this.#runs.get(runId);
   }
 
-  /** The oldest first. */
+  /** Returns the runs, oldest first. */
   list(): readonly Run[] {
     return this.#runs.values();
   }
 
-  /** An owner's, the oldest first. */
+  /** Returns an owner's runs, oldest first. */
   ofOwner(owner: string): readonly Run[] {
     return this.#runs.ofOwner(owner);
   }
 
-  /** An owner's, the newest first. */
+  /** Returns an owner's runs, newest first. */
   newestOf(owner: string): readonly Run[] {
     return this.ofOwner(owner).toReversed();
   }
 
-  /** Lists the runs that have a name in a group of the kind. */
+  /** Returns the runs that belong to a name in a group of the kind. */
   inGroup(group: string, name: string): readonly Run[] {
     return this.#runs.inGroup(group, name);
   }
 
   phaseOf(run: Run): RunPhase {
     const { statuses, statusOf } = this.#kind;
-    // A status that another build wrote is nothing that this one goes on with.
+    // A status written by another build cannot be continued here.
     return statuses[statusOf(run)]?.phase ?? "over";
   }
 
-  /** Lists the runs in one of these phases, the oldest first. */
+  /** Returns the runs in one of these phases, oldest first. */
   inPhase(...phases: readonly RunPhase[]): readonly Run[] {
     return this.list().filter((run) => phases.includes(this.phaseOf(run)));
   }
 
-  /** Takes a run on, where there is room for it; what is over may make room. */
+  /** Adds a run if the quota allows it, evicting runs that are over where needed. */
   async add(
     { run, events = [] }: RunStep<Run, Event>,
     options: AddOptions<Run> = {},
@@ -124,7 +124,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     }
   }
 
-  /** A run that nobody was told of is there all the same, and is nobody's: it is taken up like others that are left. */
+  /** Takes up a run whose commit was undecided: if it was stored, its caller does not know, and nobody executes it. */
   #lookFor(runId: string): void {
     const takeUp = (run: Run): unknown => setImmediate(() => this.#takeUp([run]));
     const run = this.#runs.get(runId);
@@ -132,7 +132,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     else takeUp(run);
   }
 
-  /** Moves a run on, as is decided from how it stands; undefined where it does not move. */
+  /** Advances a run by a step decided from its current state; undefined if the step is none. */
   async advance(
     runId: string,
     decide: (run: Run) => RunStep<Run, Event> | undefined,
@@ -164,14 +164,15 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     this.schedule.add(this.#scheduled(run));
   }
 
-  /** Takes back a run whose turn has not come. */
+  /** Removes a run that is still queued. */
   dequeue(run: Run): void {
     this.schedule.remove(this.#scheduled(run));
   }
 
   /**
-   * Executes the queued runs until the function that it answers with is called. `takeUp` enqueues those that nobody
-   * executes: it is given all at once, and when another node is found gone, and one that is found late.
+   * Executes the queued runs until the returned function is called. `takeUp` enqueues runs that nobody executes: it
+   * is called at once and whenever another node is found gone, with the unfinished runs, and with any run that
+   * appears late.
    */
   executeBy(executor: RunExecutor, takeUp: TakeUp<Run>): () => void {
     const takeUpAll = (): void => takeUp(this.inPhase("active", "waiting"));
@@ -185,32 +186,32 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     };
   }
 
-  /** Tells whether this process may execute a run, and does not. */
+  /** True if this process may execute the run, and does not. */
   isUnattended(run: Run): boolean {
     return this.isOurs(run) && !this.schedule.has(this.#scheduled(run));
   }
 
-  /** Calls back when another node is found gone, until the function that is answered was called. */
+  /** Calls back whenever another node is found gone, until the returned function is called. */
   onGone(listener: () => void): () => void {
     return this.#holders.watch(listener);
   }
 
-  /** Tells whether it is this process that a run belongs to. */
+  /** True if this process holds the run. */
   isHeldHere(run: Run): boolean {
     return holds(this.#holders, run);
   }
 
-  /** Tells whether this process executes a run, or may take it over. */
+  /** True if this process holds the run or may take it over. */
   isOurs(run: Run): boolean {
     return mayHold(this.#holders, run);
   }
 
-  /** Tells whether a change has taken a run from this process. */
+  /** True if a change took the run from this process. */
   hasLeft(before: Run, after: Run): boolean {
     return holds(this.#holders, before) && !holds(this.#holders, after);
   }
 
-  /** Makes this process the one that executes a run that is not over; false: another does. */
+  /** Makes this process the holder of an unfinished run; false if another process holds it, or the run is over. */
   async claim(runId: string): Promise<boolean> {
     const { self } = this.#holders;
     if (self === undefined) return true;
@@ -225,13 +226,13 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     return isHeld;
   }
 
-  /** Forgets a run, with all that is kept of it. */
+  /** Deletes a run with its log and other entries. */
   async delete(runId: string): Promise<void> {
     await this.#runs.delete([runId]);
     await this.settled();
   }
 
-  /** Events behind a number, in order: those that the run has as it stands here, and no later ones. */
+  /** Returns events after a sequence number, in order, up to the run's event count as known here. */
   async events(runId: string, after: number, limit: number): Promise<readonly Event[]> {
     const { log } = this.#kind;
     const page = (await this.#log?.read(runId, after, limit)) ?? [];
@@ -240,33 +241,33 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     return page.filter(({ sequence }) => sequence < log.first + eventCount);
   }
 
-  /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */
+  /** Resolves once `isDone` returns true or the wait ends; checked after each step of the run. */
   until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
     return this.#news.until(runId, isDone, wait);
   }
 
-  /** Calls the watcher from now on, until the function that is answered was called. */
+  /** Calls the watcher on every change, until the returned function is called. */
   watch(watcher: RunWatcher<Run>): () => void {
     return this.#news.watch(watcher);
   }
 
-  /** Forgets what nobody needs any more. */
+  /** Deletes expired runs and the logs of deleted ones. */
   async sweep(): Promise<void> {
     await this.#runs.sweep();
     await this.#log?.clear();
   }
 
-  /** Takes in what others have changed. */
+  /** Reads the changes of other processes. */
   refresh(): Promise<void> {
     return this.#runs.refresh();
   }
 
-  /** The same where there are others. */
+  /** Reads the changes of other processes, if the store is shared. */
   catchUp(): Promise<void> {
     return this.#runs.catchUp();
   }
 
-  /** Waits until the logs of what was deleted are deleted, too. */
+  /** Resolves once the logs of deleted runs are deleted. */
   async settled(): Promise<void> {
     await this.#log?.clear();
   }
@@ -279,7 +280,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     return events.flatMap((event) => this.#log?.put(runId, event) ?? []);
   }
 
-  /** A run that has its answer is executed where that came in; else its holder stays. */
+  /** An answered run moves to the process that received the answer; otherwise the holder stays. */
   #heldBehind(before: Run, after: Run): Run {
     const isAnswered = this.phaseOf(before) === "waiting" && this.phaseOf(after) === "active";
     const isFree = (before as Held).heldBy === undefined;
@@ -300,7 +301,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
 export interface RunRegisterOptions {
   /** Milliseconds since the epoch. */
   now?(): number;
-  /** Whose runs are whose; without it, all are this process's. */
+  /** The processes that may hold runs; default: only this one. */
   readonly holders?: Holders;
 }
 
@@ -338,7 +339,7 @@ export async function openParts<Run extends object, Event extends NumberedEvent 
     now,
   });
   await log?.clear();
-  // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
+  // Not awaited: the run is already deleted, and a failed clearing is repeated at the next start.
   news.watch((_, after) => after === undefined && log?.clear().catch(() => undefined));
   return { kind, runs, log, news, holders };
 }

@@ -1,7 +1,7 @@
 /**
- * Decides which run is executed next, and lets none be executed twice at once: as many as the
- * deployment allows, one of each owner in turn. Nobody holds more places than it leaves free, so
- * that one owner's thousand long runs keep nobody else's from being executed.
+ * Schedules the execution of runs: up to the configured concurrency, round-robin over owners, and never one run
+ * twice at once. No owner holds more places than it leaves free, so one owner's thousand long runs do not block the
+ * others.
  */
 
 import { type BackOff, pauseAfter } from "../base/back-off.ts";
@@ -13,28 +13,28 @@ import { isStoreUnavailable } from "../state/store-fault.ts";
 export interface ScheduledRun {
   readonly runId: string;
   readonly owner: string;
-  /** Its owner is not known: all of those have half of the places at most. */
+  /** True if the owner is unauthenticated; such owners share at most half of the places. */
   readonly isStranger?: boolean;
 }
 
 export interface RunExecutor {
-  /** The most at once. */
+  /** The most executions at once. */
   readonly concurrent: number;
-  /** The most that may wait for it; without it, any number. */
+  /** The most queued runs; undefined: unbounded. */
   readonly waiting?: number;
   /**
-   * The value that the signal is aborted with is for the executor to understand.
-   * @throws StoreUnavailableError: the run stands as it did, and is executed again after a pause
-   * @throws HolderLostError: another node says what becomes of it
+   * Executes one run; the executor interprets the abort reason.
+   * @throws StoreUnavailableError: the run is unchanged, and is executed again after a pause
+   * @throws HolderLostError: another node executes the run
    */
   execute(runId: string, stop: AbortController): Promise<void>;
-  /** Hears of anything else that is thrown. */
+  /** Called with any other error that is thrown. */
   reportFault(error: unknown, runId: string): void;
-  /** Called once an execution has ended that is not for later. */
+  /** Called once an execution has ended and is not to be repeated. */
   forget?(runId: string): void;
 }
 
-/** The runs of an owner that wait. */
+/** The queued runs of an owner. */
 interface Lane extends Pick<ScheduledRun, "owner" | "isStranger"> {
   readonly runIds: Set<string>;
 }
@@ -45,52 +45,52 @@ interface Execution {
   readonly ended: Promise<void>;
 }
 
-/** A store that could not be used may be usable again. */
+/** The pauses before an execution is repeated after the store was unavailable. */
 const LATER: BackOff = { firstMs: 500, longestMs: 30_000 };
 
 export class RunSchedule {
-  /** By owner, in the order in which their turn comes. */
+  /** By owner, in round-robin order. */
   readonly #lanes = new Map<string, Lane>();
   readonly #executing = new Map<string, Execution>();
-  /** The number of an owner's runs that are being executed. */
+  /** Executions in progress, by owner. */
   readonly #held = new Map<string, number>();
   #heldByStrangers = 0;
-  /** By run that was left as it is, how often in a row. */
+  /** Consecutive executions stopped by the store, by run id. */
   readonly #left = new Map<string, number>();
   #executor: RunExecutor | undefined;
 
-  /** Tells whether a run is being executed, or is about to be. */
+  /** True if a run is queued or being executed. */
   has(run: ScheduledRun): boolean {
     return this.#executing.has(run.runId) || this.#isWaiting(run);
   }
 
-  /** Tells the execution of a run to stop; false where there is none. */
+  /** Aborts the execution of a run; false if there is none. */
   stop(runId: string, why: unknown): boolean {
     const executing = this.#executing.get(runId);
     executing?.stop.abort(why);
     return executing !== undefined;
   }
 
-  /** Gives runs to another from now on; what is executed already stays where it is. */
+  /** Uses another executor from now on; executions in progress stay with theirs. */
   use(executor: RunExecutor): void {
     this.#executor = executor;
     this.#fill();
   }
 
-  /** Begins no run until there is an executor again. */
+  /** Starts no execution until an executor is set again. */
   pause(executor: RunExecutor): void {
     if (this.#executor === executor) this.#executor = undefined;
   }
 
-  /** Resolves when an executor has nothing in its hands any more. */
+  /** Resolves once the executor's current executions have ended. */
   async idle(executor: RunExecutor): Promise<void> {
     const executions = [...this.#executing.values()];
     await Promise.all(executions.map((one) => (one.executor === executor ? one.ended : undefined)));
   }
 
   /**
-   * Executes a run when its turn comes; once more, where it is being executed. False: it would
-   * have to wait, and too many do.
+   * Queues a run, also while it is being executed. Returns false if the run would have to wait and the queue is
+   * full.
    */
   add(run: ScheduledRun): boolean {
     const { runId, owner, isStranger = false } = run;
@@ -104,7 +104,7 @@ export class RunSchedule {
     return false;
   }
 
-  /** Takes back a run whose turn has not come. */
+  /** Removes a run that is still queued. */
   remove(run: ScheduledRun): void {
     const lane = this.#lanes.get(keyOf(run));
     lane?.runIds.delete(run.runId);
@@ -139,7 +139,7 @@ export class RunSchedule {
   #execute(executor: RunExecutor, run: ScheduledRun): void {
     const { runId } = run;
     const stop = new AbortController();
-    // It is among the executions before it does anything.
+    // Deferred, so that the run is in `#executing` before its execution begins.
     const ended = Promise.resolve()
       .then(() => executor.execute(runId, stop))
       .catch((error: unknown) => {
@@ -157,7 +157,7 @@ export class RunSchedule {
     this.#hold(run, 1);
   }
 
-  /** Under whichever executor there is then. */
+  /** Queues the run again after a pause, under the executor in use by then. */
   #executeLater(run: ScheduledRun): void {
     const attempts = (this.#left.get(run.runId) ?? 0) + 1;
     this.#left.set(run.runId, attempts);
@@ -182,7 +182,7 @@ export class RunSchedule {
     for (const [key, lane] of this.#lanes) {
       const { owner, isStranger = false, runIds } = lane;
       if (!mayHoldMore({ isKnown: !isStranger }, concurrent, this.#heldBy(key))) continue;
-      // A run that was resumed while it ended its last round waits for that end.
+      // A run that was resumed during its last execution waits until that has ended.
       const runId = [...runIds].find((one) => !this.#executing.has(one));
       if (runId === undefined) continue;
       this.#lanes.delete(key);
@@ -199,7 +199,7 @@ export class RunSchedule {
   }
 }
 
-/** An owner that is known and one that is not may have one name. */
+/** A known owner and a stranger may have the same name. */
 function keyOf({ owner, isStranger }: Pick<ScheduledRun, "owner" | "isStranger">): string {
   return isStranger === true ? `stranger ${owner}` : `known ${owner}`;
 }
