@@ -1,49 +1,44 @@
-/**
- * The client library as programs use it. These declarations are published, and
- * so none of them is of Node.
- */
+/** The client library's public types. They are published, so none of them refers to Node's types. */
 import type { CallSignal } from "../base/abort-signal.ts";
 import type { HeaderField, HeaderFields, ResponseLimits } from "../wire/fields.ts";
 
-/** The server that a client connects to, and the authorities that it trusts there. */
+/** The server that a client connects to, and the authorities trusted for it. */
 export interface Peer {
   readonly host: string;
   readonly port: number;
-  /** PEM; instead of the authorities that Node trusts. */
+  /** PEM; replaces the authorities that Node trusts. */
   readonly ca?: string | Uint8Array | undefined;
-  /** PEM; the client's own certificate and key, both or neither. */
+  /** PEM; the client's own certificate; `cert` and `key` are given together or not at all. */
   readonly cert?: string | Uint8Array | undefined;
   readonly key?: string | Uint8Array | undefined;
-  /** False trusts anybody; default true. */
+  /** False disables the check of the server's certificate; default true. */
   readonly rejectUnauthorized?: boolean | undefined;
-  /** SHA-256 of the one certificate that is trusted, lower-case hex; its issuer is not asked about. */
+  /** SHA-256 of the only trusted certificate, lower-case hex; its issuer is not checked. */
   readonly fingerprint?: string | undefined;
 }
 
-/** The server to talk to, and how patiently. */
+/** The server of a client, with its timeouts and limits. */
 export interface ClientOptions extends Peer {
-  /** From a call to its whole response; default 30 s. */
+  /** From the call to the complete response; default 30 s. */
   readonly timeoutMs?: number;
   /** For TCP and TLS together; default 10 s. */
   readonly connectTimeoutMs?: number;
-  /**
-   * The time that an unused connection is kept; default 30 s, half of what servers wait at least.
-   */
+  /** How long an idle connection is kept; default 30 s, half of the shortest idle timeout of servers. */
   readonly idleTimeoutMs?: number;
-  /** Default 1: everything is answered in the order in which it was asked. */
+  /** Default 1: responses arrive in request order. */
   readonly maxConnections?: number;
   readonly limits?: ResponseLimits;
 }
 
-/** Requests to one server. */
+/** A client of one server. */
 export interface AgtpClient {
-  /** The response, whatever its status; rejects with AgtpClientError when there is none. */
+  /** Resolves with the response, of any status; rejects with AgtpClientError if there is none. */
   request(request: ClientRequest): Promise<ClientResponse>;
-  /** Takes no more requests, and resolves when those under way are settled. */
+  /** Refuses new requests, and resolves once those in flight are settled. */
   close(): Promise<void>;
 }
 
-/** A request as a caller writes it; `parameters` or `body`, not both. */
+/** A request as a caller gives it, with `parameters` or `body`, not both. */
 export interface ClientRequest {
   readonly method: string;
   /** Sent as it is, percent-encoded by the caller; default "/". */
@@ -51,7 +46,7 @@ export interface ClientRequest {
   /** Without the "?", percent-encoded by the caller. */
   readonly query?: string | undefined;
   readonly headers?: readonly HeaderField[] | undefined;
-  /** Sent as JSON, plain or in the envelope. */
+  /** Sent as JSON, plain or in an envelope. */
   readonly parameters?: unknown;
   /** Sent as it is. */
   readonly body?: string | Uint8Array | undefined;
@@ -61,7 +56,7 @@ export interface ClientRequest {
   readonly ownerId?: string | undefined;
   readonly scopes?: readonly string[] | undefined;
   readonly signal?: CallSignal | undefined;
-  /** From the call to the whole response; default as the client's. */
+  /** From the call to the complete response; default: the client's. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -72,19 +67,19 @@ export interface Envelope {
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
-/** Any status is a result: 262 is a refusal and 261 is pending, so ranges mean nothing. */
+/** A response of any status: 262 is a refusal and 261 is pending, so status ranges mean nothing. */
 export interface ClientResponse {
   readonly status: number;
-  /** Informational: nothing may be decided by it. */
+  /** Informational: no decision may rest on it. */
   readonly statusText: string;
   readonly headers: HeaderFields;
   /**
-   * The body when it is JSON; undefined when it is not, or empty, or has more than 512 levels or 1,048,576 lists and
+   * The parsed body if it is JSON; undefined if it is not, is empty, or exceeds 512 levels or 1,048,576 arrays and
    * objects.
    */
   readonly body: unknown;
-  /** The body as UTF-8. */
+  /** The body decoded as UTF-8. */
   readonly text: string;
-  /** The body as it came. */
+  /** The raw body. */
   readonly bytes: Uint8Array;
 }

@@ -1,17 +1,20 @@
-/** Asks a daemon on this machine over its control socket: a line each way, and what may come behind the answer. */
+/**
+ * Sends a command to a local daemon over its control socket: one line each way, and possibly octets after the
+ * answer.
+ */
 import { connect, type Socket } from "node:net";
 import { socketAddress } from "../base/addresses.ts";
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** The answer as text, once the daemon has hung up; "" where it did without one. Rejects where nobody listens. */
+/** Returns the answer once the daemon has closed the connection; "" if it sent none. Rejects if no daemon listens. */
 export async function askControl(path: string, line: string): Promise<string> {
   const { answer, rest } = await openControlLines(path, line);
   for await (const _ of rest);
   return answer;
 }
 
-/** The first line of an answer, and the octets behind it as they come. Rejects where nobody listens. */
+/** Returns the first line of the answer, and the octets after it as they arrive. Rejects if no daemon listens. */
 export async function openControlLines(
   path: string,
   line: string,

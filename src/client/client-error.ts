@@ -1,9 +1,6 @@
-/**
- * The one error of the client library. A response with any status is a result; this is for what
- * kept a response from coming.
- */
+/** The only error of the client library, thrown when there is no response. A response of any status is a result. */
 
-/** Callers decide by the code; the message is for people. */
+/** Callers branch on the code; the message is for people. */
 export type AgtpClientErrorCode =
   | "ERR_AGTP_ABORTED"
   | "ERR_AGTP_CLOSED"
@@ -14,7 +11,7 @@ export type AgtpClientErrorCode =
   | "ERR_AGTP_TLS"
   | "ERR_AGTP_URI";
 
-/** Why there is no response; `cause` is what the platform said, where it said something. */
+/** Explains why there is no response; `cause` is the platform's error, if there is one. */
 export class AgtpClientError extends Error {
   readonly code: AgtpClientErrorCode;
 

@@ -1,7 +1,7 @@
 /**
- * A client of one AGTP server. Reuses connections, pipelines on those that the peer keeps open, and
- * reconnects to peers that close after each response. A request whose connection closed before any
- * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
+ * A client of one AGTP server. It reuses connections, pipelines on those that the peer keeps open, and reconnects to
+ * peers that close after each response. A request whose connection closed before any response is resent once if that
+ * is safe. AGTP "Connection Lifetime"
  */
 import { MAX_TIMER_MS } from "../base/deadline.ts";
 import { uuidv7 } from "../identity/uuid.ts";
@@ -21,16 +21,16 @@ import { ClientConnection, type ConnectionOptions } from "./connection.ts";
 import { Exchange, readResponse } from "./exchange.ts";
 
 interface BoundedOptions extends ClientOptions {
-  /** Says what there is too much of in the body of an answer: it is not parsed, and there is no answer then. */
+  /** Names the limit that a response body exceeds; such a body is not parsed and the request fails. */
   readonly excessOf?: (body: Uint8Array) => string | undefined;
 }
 
-/** No connection is made before the first request. */
+/** Creates a client; it connects at the first request. */
 export function createClient(options: BoundedOptions): AgtpClient {
   return new PooledClient(options);
 }
 
-/** Beyond this many unanswered requests on one connection, the next ones wait. */
+/** The most unanswered requests on one connection; later ones wait. */
 const MAX_PIPELINED = 64;
 
 class PooledClient implements AgtpClient {
@@ -40,7 +40,7 @@ class PooledClient implements AgtpClient {
   readonly #connectionOptions: ConnectionOptions;
   readonly #connections = new Set<ClientConnection>();
   #waiting: Exchange[] = [];
-  /** Until a peer has shown that it keeps connections open, one request at a time is sent on each. */
+  /** False until the peer has kept a connection open after a response; until then nothing is pipelined. */
   #isPersistentPeer = false;
   #isClosed = false;
   #onEmpty: () => void = () => {};
@@ -92,11 +92,11 @@ class PooledClient implements AgtpClient {
     });
   }
 
-  /** Gives waiting requests to connections, in order, as long as there is room. */
+  /** Assigns waiting requests to connections, in order, while there is room. */
   #assign(): void {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const connection = this.#connectionFor(next);
-      // Settled: it could not even be tried, which is no reason for the next ones to wait.
+      // A settled request could not even connect; the next ones need not wait for it.
       if (connection === undefined && !next.isSettled) return;
       this.#waiting.shift();
       connection?.send(next);
@@ -112,7 +112,7 @@ class PooledClient implements AgtpClient {
     const idle = usable.find((connection) => connection.pendingCount === 0);
     if (idle !== undefined) {
       if (this.#isPersistentPeer || exchange.isRepeatable) return idle;
-      // The peer may be about to close it, and then nobody could tell whether to ask again.
+      // The peer may be closing it, and a request lost there could not be resent safely.
       idle.close();
       return this.#connect(exchange);
     }
@@ -156,12 +156,12 @@ class PooledClient implements AgtpClient {
 }
 
 const CONTENT_TYPE = "application/vnd.agtp+json";
-/** Visible ASCII; "#" would be a fragment. */
+/** Visible ASCII without "#", which would begin a fragment. */
 const TARGET = /^[\x21\x22\x24-\x7e]+$/;
-/** Written by the serializer, or not part of AGTP. */
+/** Fields that the serializer writes, or that AGTP lacks. */
 const FRAMING_FIELDS: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 
-/** The methods of the floor that may be sent again.   AGTP "Method Summary" */
+/** Floor methods that are safe to resend.   AGTP "Method Summary" */
 const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
   "QUERY",
   "DISCOVER",
@@ -174,8 +174,8 @@ const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A caller's request, made into a message. Everything that would break the message, or smuggle a
- * second one into it, is refused here, before a byte is sent.   AGTP "Wire Format"
+ * Builds the message of a request. Refuses anything that would break the message, or smuggle a second one into it,
+ * before a byte is sent. AGTP "Wire Format"
  */
 function buildRequest(request: ClientRequest): OutgoingRequest {
   const { method, path = "/", query } = request;
@@ -193,7 +193,7 @@ function buildRequest(request: ClientRequest): OutgoingRequest {
   return { method, path, query, headers: buildHeaders(request, body), body };
 }
 
-/** Tells whether a request may be sent again when its connection closed before any answer. */
+/** True if a request may be resent after its connection closed before any response. */
 function isRepeatable(request: OutgoingRequest): boolean {
   return (
     IDEMPOTENT_METHODS.has(request.method) ||

@@ -1,6 +1,6 @@
 /**
- * Opens the TLS socket of a connection, and says in AGTP's terms why that failed.
- * AGTP "Transport": TLS 1.3, SNI with the authority's name, ALPN `agtp` where the peer has one.
+ * Opens the TLS socket of a connection, and explains failures in AGTP's terms. AGTP "Transport": TLS 1.3, SNI with
+ * the authority's name, ALPN `agtp` where the peer supports it.
  */
 import { hash } from "node:crypto";
 import { isIP } from "node:net";
@@ -10,7 +10,7 @@ import { codeOf } from "../base/thrown.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
 
-/** Starts connecting; "secureConnect" or "close" follows. Throws for unusable PEM texts. */
+/** Starts connecting; "secureConnect" or "close" follows. Throws on unusable PEM. */
 export function openSocket(peer: Peer): TLSSocket {
   const { host, port, ca, cert, key, fingerprint, rejectUnauthorized = true } = peer;
   try {
@@ -18,14 +18,14 @@ export function openSocket(peer: Peer): TLSSocket {
       host,
       port,
       ...{ ca: pem(ca), cert: pem(cert), key: pem(key) },
-      // A certificate that is pinned is compared once the handshake is done.
+      // A pinned certificate is compared after the handshake instead.
       rejectUnauthorized: rejectUnauthorized && fingerprint === undefined,
-      // An address is no server name; the certificate is then checked against the host.
+      // SNI does not allow IP addresses; the certificate is then checked against the host.
       servername: isIP(host) === 0 ? host : "",
       minVersion: "TLSv1.3",
       ALPNProtocols: ["agtp"],
     });
-    // Node leaves a connection open whose TLS has failed, and nobody would hear of it any more.
+    // Node keeps a connection open after a TLS failure, and emits nothing further.
     socket.on("error", () => socket.destroy());
     return socket.setNoDelay(true);
   } catch (error) {
@@ -37,12 +37,12 @@ export function openSocket(peer: Peer): TLSSocket {
   }
 }
 
-/** As octets: Node takes an empty text for none, and would connect as nobody. */
+/** Returns octets: Node takes an empty string for no certificate, and would connect anonymously. */
 function pem(text: string | Uint8Array | undefined): Buffer | undefined {
   return text === undefined ? undefined : Buffer.from(text);
 }
 
-/** Why a peer is not the one whose certificate is pinned, before a single octet is sent to it; undefined: it is. */
+/** Returns why the peer's certificate is not the pinned one, before any request is sent; undefined if it is. */
 export function pinFault(socket: TLSSocket, { fingerprint }: Peer): string | undefined {
   if (fingerprint === undefined) return undefined;
   const { raw } = socket.getPeerCertificate();
@@ -51,7 +51,7 @@ export function pinFault(socket: TLSSocket, { fingerprint }: Peer): string | und
   return `the certificate's fingerprint is ${presented}, expected ${fingerprint}`;
 }
 
-/** The protocol that a peer does not speak, by the TLS library's words for the answer. */
+/** Protocols that a peer lacks, by OpenSSL's error codes. */
 const MISSING_PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ["ERR_SSL_WRONG_VERSION_NUMBER", "TLS"],
   ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "TLS"],
@@ -60,12 +60,12 @@ const MISSING_PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ["ERR_SSL_UNSUPPORTED_PROTOCOL", "TLS 1.3"],
 ]);
 
-/** Why no connection came about in time. */
+/** Returns the message for a connection that timed out. */
 export function lateConnection({ host, port }: Peer, waitedMs: number): string {
   return `no TLS connection to ${urlAuthority(host, port)} within ${waitedMs} ms`;
 }
 
-/** Why no connection came about, or why one ended. */
+/** Returns the error for a connection that failed or ended. */
 export function connectionError(peer: Peer, error: unknown): AgtpClientError {
   const at = urlAuthority(peer.host, peer.port);
   if (error === undefined) {
@@ -83,19 +83,19 @@ export function connectionError(peer: Peer, error: unknown): AgtpClientError {
   return new AgtpClientError(code, `${what} ${at}: ${reason(error)}`, error);
 }
 
-/** Names of alerts about a client and its certificate.   RFC 8446 §6.2 */
+/** TLS alerts that reject a client or its certificate.   RFC 8446 §6.2 */
 const TURNED_AWAY =
   /_ALERT_(?:CERTIFICATE_(?:REQUIRED|EXPIRED|REVOKED|UNKNOWN)|(?:BAD|UNSUPPORTED)_CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE|DECRYPT_ERROR)$/;
 
 /**
- * Tells whether a server has turned its client away, and so has read no request: a client's handshake is over
- * before the server has looked at its certificate.   RFC 8446 §4.4.2.4
+ * True if the server rejected the client, and so has read no request: a client's handshake completes before the
+ * server has checked its certificate. RFC 8446 §4.4.2.4
  */
 export function isTurnedAway(error: unknown): boolean {
   return TURNED_AWAY.test(codeOf(error));
 }
 
-/** Errors of the operating system are called ECONNREFUSED or EAI_AGAIN; those of TLS are not. */
+/** Operating-system errors have codes such as ECONNREFUSED or EAI_AGAIN; TLS errors do not. */
 function isTlsFault(error: unknown): boolean {
   const code = codeOf(error);
   return code !== "" && !/^E(?:AI_)?[A-Z]+$/.test(code);
@@ -103,7 +103,7 @@ function isTlsFault(error: unknown): boolean {
 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Several addresses were tried: each has its own error, and the whole has no message.
+  // With several addresses, the AggregateError has no message; its parts do.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   const message = error.message || (first instanceof Error ? first.message : "");
   return message || ("code" in error ? String(error.code) : error.name);

@@ -1,7 +1,7 @@
 /**
- * One connection of a client: requests out, responses matched to them in order. Never half-closes.
- * Requests that were not answered when it ends are handed back, because only the client as a whole
- * knows whether it may be sent again.   AGTP "Connection Lifetime"
+ * One connection of a client: sends requests, and matches responses to them in order. It never half-closes. Requests
+ * left unanswered at its end are handed back to the client, which decides about resending. AGTP "Connection
+ * Lifetime"
  */
 
 import type { TLSSocket } from "node:tls";
@@ -18,13 +18,13 @@ export interface ConnectionOptions {
   readonly limits: ResponseLimits;
   readonly connectTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  /** It has room for more, or has become usable. */
+  /** Called when the connection has become usable or has room for more requests. */
   onProgress(connection: ClientConnection): void;
-  /** It is over; `lost` were sent and had no octet of an answer. */
+  /** Called once the connection is closed; `lost` requests were sent and got no octet of a response. */
   onClosed(connection: ClientConnection, lost: readonly Exchange[], error: unknown): void;
 }
 
-/** A peer that closes after each response does so at once; one that waited this long does not. */
+/** A peer that closes after each response does so sooner than this. */
 const PERSISTENCE_MS = 100;
 const UNASKED = "a response that nobody asked for";
 
@@ -59,45 +59,45 @@ export class ClientConnection {
     this.#socket.on("close", () => this.#closed());
   }
 
-  /** Requests sent, or about to be, and not answered. */
+  /** Requests that are queued or sent, and not answered. */
   get pendingCount(): number {
     return this.#pending.length;
   }
 
-  /** Tells whether another request may be given to it. */
+  /** True if the connection accepts another request. */
   get isUsable(): boolean {
     return !this.#isClosing;
   }
 
-  /** Tells whether the peer has shown that it does not close after each response. */
+  /** True if the peer has kept the connection open after a response. */
   get isProvenPersistent(): boolean {
     if (this.#answered > 1) return true;
     const waited = performance.now() - this.#idleSince;
     return this.#answered === 1 && this.#pending.length === 0 && waited >= PERSISTENCE_MS;
   }
 
-  /** Writes a request, now or when the connection is secure. */
+  /** Writes a request, at once or after the handshake. */
   send(exchange: Exchange): void {
     clearTimeout(this.#idleTimer);
     this.#pending.push(exchange);
     if (this.#isSecure) this.#socket.write(exchange.bytes);
   }
 
-  /** Lets what is pending be answered, and takes nothing more. */
+  /** Accepts no more requests, and closes once the pending ones are answered. */
   close(): void {
     this.#isClosing = true;
     clearTimeout(this.#idleTimer);
     if (this.#pending.length === 0) this.#socket.destroySoon();
   }
 
-  /** A pending request was given up: the answers behind it may still come, others need not wait. */
+  /** Gives up a pending request: later responses may still arrive, but new requests use another connection. */
   abandon(exchange: Exchange): void {
     if (!this.#pending.includes(exchange)) return;
     this.#isClosing = true;
     this.#endIfDone();
   }
 
-  /** Ends it when nobody waits for an answer any more, since those that were given up may never come. */
+  /** Destroys the socket once nobody waits for a response, since those of abandoned requests may never come. */
   #endIfDone(): void {
     if (this.#pending.every((pending) => pending.isSettled)) this.#socket.destroy();
   }

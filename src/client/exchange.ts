@@ -1,6 +1,6 @@
 /**
- * One request on its way to its response: settled once, by a response, a fault, its deadline or its
- * caller. Whoever carries it asks `isSettled` before doing more for it.
+ * One request until its response: settled once, by a response, an error, its deadline or an abort. Check `isSettled`
+ * before further work on it.
  */
 import { MAX_TIMER_MS } from "../base/deadline.ts";
 import { type JsonBounds, scanJson } from "../base/json-bounds.ts";
@@ -14,10 +14,10 @@ interface Deadline {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Owns a timer and a listener on the signal, which end with it. */
+/** Owns a timer and an abort listener, both released on settling. */
 export class Exchange {
   readonly bytes: Uint8Array;
-  /** True if it may be sent again when nobody knows if it was received. */
+  /** True if it may be resent when it is unknown if the peer received it. */
   readonly isRepeatable: boolean;
   wasRepeated = false;
   readonly response: Promise<ReceivedResponse>;
@@ -28,7 +28,7 @@ export class Exchange {
   #reject!: (error: AgtpClientError) => void;
   #isSettled = false;
 
-  /** `onAbandoned` is called when the deadline or the caller gives it up. */
+  /** `onAbandoned` is called on the deadline or an abort. */
   constructor(
     request: { readonly bytes: Uint8Array; readonly isRepeatable: boolean },
     { timeoutMs, signal }: Deadline,
@@ -77,7 +77,7 @@ export class Exchange {
   }
 }
 
-/** Beyond them a server would fill its client's memory, or the stack of whoever walks the body. */
+/** Beyond these a server could exhaust the client's memory, or the stack of code that walks the body. */
 const BODY_BOUNDS: JsonBounds = {
   ...{ depth: 512, containers: 1_048_576 },
   ...{ members: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY },
@@ -86,17 +86,17 @@ const BODY_BOUNDS: JsonBounds = {
 const TEXT = new TextDecoder("utf-8", { ignoreBOM: true });
 const BYTE_ORDER_MARK = /^\ufeff/;
 
-/** Reads the body once, for a caller that would do it anyway. */
+/** Decodes and parses the body once, for all readers of the response. */
 export function readResponse(received: ReceivedResponse): ClientResponse {
   const { status, statusText, headers, body: bytes } = received;
   const text = TEXT.decode(bytes);
   const isJson = scanJson(bytes, BODY_BOUNDS).excess === undefined;
-  // RFC 8259 §8.1: a mark of the byte order may be passed over.
+  // RFC 8259 §8.1: a byte order mark may be ignored.
   const body = isJson ? parseJson(text.replace(BYTE_ORDER_MARK, "")) : undefined;
   return { status, statusText, headers, body, text, bytes };
 }
 
-/** Tells whether the call did what it was asked to, or is still at it (261).   AGTP "Status Codes" */
+/** True if the call succeeded or is pending (261).   AGTP "Status Codes" */
 export function isAccepted(status: number): boolean {
   return [200, 202, 204, 261, 263].includes(status);
 }

@@ -1,7 +1,7 @@
 /**
- * One TLS connection that carries octets as they are given, for programs that try what a proper
- * client would never send. Whatever the peer does is an answer in words: it may stall, close, or send
- * what is no response, and each wait ends by its deadline.   AGTP "Wire Format"
+ * A TLS connection that sends raw octets, for tests of input that a proper client never sends. Any behaviour of the
+ * peer is returned as a value, be it a stall, a close or a malformed response; every wait has a deadline. AGTP "Wire
+ * Format"
  */
 
 import type { TLSSocket } from "node:tls";
@@ -14,11 +14,11 @@ import { connectionError, lateConnection, openSocket, pinFault } from "./connect
 /** The outcome of waiting for a response. */
 export type RawAnswer =
   | { readonly kind: "response"; readonly response: ReceivedResponse }
-  /** No octet of a response, and no more will come. */
+  /** The connection closed before any octet of a response. */
   | { readonly kind: "closed" }
-  /** The peer sent no response, or stopped in the middle of one. */
+  /** The peer sent a malformed or truncated response. */
   | { readonly kind: "garbage"; readonly message: string }
-  /** The deadline passed; what had come so far is no whole response. */
+  /** The deadline passed before a complete response. */
   | { readonly kind: "silence"; readonly isPartial: boolean };
 
 interface RawConnectionOptions {
@@ -27,12 +27,12 @@ interface RawConnectionOptions {
   readonly limits: ResponseLimits;
 }
 
-/** A connection, or why there is none: for people. */
+/** A connection, or the reason for people why there is none. */
 type RawConnectionResult =
   | { readonly kind: "connection"; readonly connection: RawConnection }
   | { readonly kind: "unreachable"; readonly message: string };
 
-/** Connects; throws ERR_AGTP_TLS for unusable PEM texts only. */
+/** Connects. Throws ERR_AGTP_TLS on unusable PEM only. */
 export function connectRaw(
   peer: Peer,
   { deadline, limits }: RawConnectionOptions,
@@ -65,10 +65,10 @@ export function connectRaw(
   });
 }
 
-/** A peer that answers this often without being asked is not listened to any longer. */
+/** The connection is dropped once this many responses are unread. */
 const MAX_UNREAD = 64;
 
-/** An open connection; responses are taken in the order in which they came. */
+/** An open connection; responses are read in order of arrival. */
 export class RawConnection {
   readonly #socket: TLSSocket;
   readonly #parser: ResponseParser;
@@ -83,12 +83,12 @@ export class RawConnection {
     socket.once("close", () => this.#closed());
   }
 
-  /** Tells whether an answer came that nobody has taken yet. */
+  /** True if a response has arrived and is unread. */
   get hasUnread(): boolean {
     return this.#answers.length > 0;
   }
 
-  /** Tells whether the peer may still answer. */
+  /** True if the peer may still respond. */
   get isOpen(): boolean {
     return !this.#isOver && !this.#socket.readableEnded && this.#socket.writable;
   }
@@ -97,7 +97,7 @@ export class RawConnection {
     if (!this.#isOver) this.#socket.write(bytes);
   }
 
-  /** Ends this side; the peer may still answer. */
+  /** Half-closes: the peer may still respond. */
   end(): void {
     this.#socket.end();
   }
@@ -106,7 +106,7 @@ export class RawConnection {
     this.#socket.destroy();
   }
 
-  /** The next response, or what there is instead by the deadline. */
+  /** Returns the next response, or the outcome by the deadline. */
   async next(deadline: number): Promise<RawAnswer> {
     while (this.#answers.length === 0 && !this.#isOver) {
       if (!(await this.#event(deadline))) {
@@ -116,7 +116,7 @@ export class RawConnection {
     return this.#answers.shift() ?? { kind: "closed" };
   }
 
-  /** Tells whether the peer ends the connection by the deadline. */
+  /** True if the peer closes the connection by the deadline. */
   async closes(deadline: number): Promise<boolean> {
     while (!this.#isOver && !this.#socket.readableEnded) {
       if (!(await this.#event(deadline))) return false;
@@ -149,7 +149,7 @@ export class RawConnection {
     this.#wake();
   }
 
-  /** False: the deadline passed first. */
+  /** Resolves with false if the deadline passes first. */
   #event(deadline: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), Math.max(0, deadline - performance.now()));

@@ -1,6 +1,6 @@
 /**
- * The URI forms of AGTP. A URI says which server to ask, and may say which agent or path is meant;
- * what to ask is the caller's.   AGTP "URI Scheme"
+ * The URI forms of AGTP. A URI names a server, and may name an agent or a path; the method is the caller's choice.
+ * AGTP "URI Scheme"
  */
 import { clip } from "../base/json-value.ts";
 import { isAgentId } from "../identity/identifiers.ts";
@@ -10,32 +10,32 @@ import { AgtpClientError } from "./client-error.ts";
 export interface AgtpUri {
   readonly host: string;
   readonly port: number;
-  /** Form 1a: the canonical Agent-ID; the host is only where to ask. */
+  /** Form 1a: the canonical Agent-ID; the host only says where to send the request. */
   readonly agentId?: string;
   /** Forms 3 and 4: the name under `/agents/`. */
   readonly agentName?: string;
-  /** As written, raw; undefined when the URI ends after host and port or with "/". */
+  /** As written, raw; undefined if the URI has no path or only "/". */
   readonly path?: string;
   /** As written, without the "?". */
   readonly query?: string;
 }
 
-/** The port of a URI that names none.   AGTP "IANA Considerations" */
+/** The default port.   AGTP "IANA Considerations" */
 export const AGTP_PORT = 4480;
 
-/** The parts of a URI as written; whether they name anything is for whoever asks. */
+/** The parts of a URI as written, unchecked. */
 export interface UriParts {
   readonly userinfo?: string;
   /** An IPv6 address has its brackets. */
   readonly host: string;
-  /** Undefined: none is written. NaN: what is written is no port. */
+  /** Undefined if no port is written; NaN if it is invalid. */
   readonly port: number | undefined;
   readonly path: string;
   /** Without the "?". */
   readonly query?: string;
 }
 
-/** Of a text without "#": whatever its parts leave is of the path or the query, and nothing is tried twice. */
+/** Splits text without "#" in linear time: each part ends at a delimiter that it excludes. */
 const URI =
   /^agtp:\/\/(?:([^@/?]*)@)?(\[[^\]/?@]*\]|[^:/?@[\]]*)(?::([^/?@]*))?([^?]*)(?:\?([\s\S]*))?$/i;
 const HOST_NAME = /^[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_.])?$/i;
@@ -43,7 +43,7 @@ const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i;
 const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
 const NO_PARTS: UriParts = { host: "", port: undefined, path: "" };
 
-/** Takes a URI apart; undefined for another text, and for a URI with a fragment. */
+/** Splits a URI; undefined if the text is no AGTP URI, or has a fragment. */
 export function splitUri(text: string): UriParts | undefined {
   const parts = text.includes("#") ? null : URI.exec(text);
   if (parts === null) return undefined;
@@ -60,7 +60,7 @@ function numberOfPort(written: string): number {
   return /^[0-9]{1,5}$/.test(written) && port > 0 && port < 65_536 ? port : Number.NaN;
 }
 
-/** Reads a URI, or throws ERR_AGTP_URI with what is wrong about it. */
+/** Parses a URI; throws ERR_AGTP_URI with the reason. */
 export function parseUri(text: string): AgtpUri {
   if (!/^agtp:\/\//i.test(text)) throw invalid(text, 'expected it to begin with "agtp://"');
   if (text.includes("#")) throw invalid(text, "a fragment may not be sent");
