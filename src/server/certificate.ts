@@ -1,7 +1,7 @@
 /**
- * The server's TLS certificate: the operator's own, read and checked, or a self-signed one that is
- * made once and kept in the deployment, so that a first start needs no preparation. Clients trust
- * the made one by its file or its fingerprint.   AGTP "Transport"
+ * The server's TLS certificate: the operator's own, read and checked, or a self-signed one that is made once and
+ * kept in the state directory, so that a first start needs no preparation. Clients trust the self-signed one by its
+ * file or its fingerprint. AGTP "Transport"
  */
 import { createPublicKey, randomUUID, type X509Certificate } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -24,15 +24,15 @@ import {
 
 /** A certificate with its key, as `tls.createServer` takes them. */
 export interface ServerCertificate {
-  /** PEM; the server's own certificate comes first. */
+  /** PEM, the leaf certificate first. */
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** SHA-256 of the server's own certificate: upper-case hex pairs with colons. */
+  /** SHA-256 of the leaf certificate: upper-case hex pairs with colons. */
   readonly fingerprint256: string;
 }
 
-/** A certificate that can be served, or every reason why it cannot. */
+/** A usable certificate, or every reason why it is not. */
 export type CertificateReading =
   | (ServerCertificate & { readonly problems?: undefined })
   | { readonly problems: readonly Problem[] };
@@ -42,7 +42,7 @@ const DAY_MS = 86_400_000;
 const RENEW_BEFORE_MS = 30 * DAY_MS;
 const ATTEMPTS = 3;
 
-/** Reads a certificate and its key, and checks that they can serve together at `now`, and on until `until`. */
+/** Reads a certificate and its key, and checks that they match and are valid from `now` to `until`. */
 export function readCertificate(
   certPath: string,
   keyPath: string,
@@ -72,8 +72,8 @@ export function readCertificate(
 }
 
 /**
- * The certificate kept as cert.pem and key.pem in `directory`; made when there is none that can be
- * used, and renewed over the same key when fewer than 30 days of it are left.
+ * Returns the certificate kept as cert.pem and key.pem in `directory`. Makes one if none is usable, and renews it
+ * with the same key when it expires in fewer than 30 days.
  */
 export async function ensureCertificate(
   directory: string,
@@ -87,7 +87,7 @@ export async function ensureCertificate(
     const made = makeSelfSigned(await ensureKey(paths.key), now);
     await place(paths.cert, made, { mode: 0o644, isUsable: () => isUsable(paths, now) });
     const result = readKept(paths, now);
-    // The certificate on the disk counts: another daemon of this deployment may have been quicker.
+    // The file is read back, since another daemon of this deployment may have written it first.
     if (result.problems === undefined) return result;
     if (attempt === ATTEMPTS) throw new Error(describeFailure(result.problems));
   }
@@ -98,7 +98,7 @@ interface PairPaths {
   readonly key: string;
 }
 
-/** A kept certificate must be valid now and still be so when the time to renew it is over. */
+/** Reads the kept certificate, which must stay valid for the whole renewal period. */
 function readKept(paths: PairPaths, now: number): CertificateReading {
   return readCertificate(paths.cert, paths.key, now, now + RENEW_BEFORE_MS);
 }
@@ -107,7 +107,7 @@ function isUsable(paths: PairPaths, now: number): boolean {
   return readKept(paths, now).problems === undefined;
 }
 
-/** The key that is there stays, so that a renewed certificate still has the key clients know. */
+/** Keeps an existing key, so that a renewed certificate has the key that clients know. */
 async function ensureKey(path: string): Promise<string> {
   const isUsableKey = (): boolean => {
     const { text } = readBoundedFile(path, MAX_BYTES);
@@ -118,8 +118,8 @@ async function ensureKey(path: string): Promise<string> {
 }
 
 /**
- * Puts a complete file in place, never a partial one. Of two daemons that find none, `link` lets
- * one win; a file that is there and of no use is replaced.
+ * Writes a complete file atomically. If two daemons find no file, `link` lets one of them win; an unusable file is
+ * replaced.
  */
 async function place(
   path: string,
@@ -130,7 +130,7 @@ async function place(
   try {
     await writeFile(temporary, content, { mode, flag: "wx" });
     await link(temporary, path).catch(async (error: NodeJS.ErrnoException) => {
-      // Some file systems have no hard links; there, too, the rename is atomic.
+      // Some file systems have no hard links; the rename is atomic there too.
       if (error.code !== "EEXIST" || !isUsable()) await rename(temporary, path);
     });
   } finally {
@@ -153,7 +153,7 @@ function checkValidity(
   else if (Date.parse(validFrom) > now) report(`is not valid before ${validFrom}`);
 }
 
-/** OpenSSL has the last word: on a broken chain, or a key too small for its security level. */
+/** Lets OpenSSL decide on a broken chain, or a key too small for its security level. */
 function findTlsFault(pair: { readonly cert: string; readonly key: string }): string | undefined {
   try {
     createSecureContext({ ...pair, ca: [], minVersion: "TLSv1.3" });
@@ -168,9 +168,9 @@ function describeFailure(problems: readonly Problem[]): string {
   return `no certificate could be made: ${reasons.join(", ")}`;
 }
 
-/** The longest life that widely used TLS clients accept. */
+/** The longest validity that common TLS clients accept. */
 const LIFETIME_DAYS = 825;
-/** Tags of general names. */
+/** Tags of GeneralName.   RFC 5280 §4.2.1.6 */
 const DNS_NAME = 0x82;
 const IP_ADDRESS = 0x87;
 /** DNS:localhost, IP:127.0.0.1 and IP:::1.   RFC 5280 §4.2.1.6 */
@@ -184,12 +184,12 @@ const NAMES: EncodedExtension = {
   ),
 };
 
-/** Tells whether a text is a private key of the kind that is made here. */
+/** True if the text is a private key of the kind made here. */
 function isOwnPrivateKey(pem: string): boolean {
   return parsePrivateKey(pem)?.asymmetricKeyDetails?.namedCurve === "prime256v1";
 }
 
-/** A certificate in PEM for localhost, 127.0.0.1 and ::1, valid from an hour before `now`. */
+/** Makes a self-signed certificate in PEM for localhost, 127.0.0.1 and ::1, valid from an hour before `now`. */
 function makeSelfSigned(keyPem: string, now: number): string {
   const signer = createSigner(keyPem);
   if ("fault" in signer) throw new Error(signer.fault);
@@ -198,7 +198,7 @@ function makeSelfSigned(keyPem: string, now: number): string {
     subject,
     publicKey: createPublicKey(keyPem),
     issuer: { signer, name: subject, keyIdentifier: undefined },
-    // An hour covers the clocks of clients that run a little behind.
+    // Allows for client clocks up to an hour behind.
     notBefore: now - 3_600_000,
     notAfter: now + LIFETIME_DAYS * DAY_MS,
     role: "server",

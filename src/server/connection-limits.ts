@@ -1,6 +1,6 @@
 /**
- * Bounds of what connections take: how many come in and stay, what a peer may send beside its
- * requests, and how much waits to be sent to all peers of a daemon.   `[limits]`
+ * Bounds the resources of connections: their number and age, a peer's traffic outside requests, and the octets
+ * queued for all peers of a daemon. `[limits]`
  */
 
 import type { Socket } from "node:net";
@@ -10,18 +10,17 @@ import type { LimitsConfig } from "../wire/limits-section.ts";
 
 export interface Admitted {
   readonly socket: Socket;
-  /** Of its peer. */
+  /** The peer's network, as `networkOf` returns it. */
   readonly network: string;
-  /** As of `performance.now()`. */
+  /** In milliseconds of `performance.now()`. */
   readonly since: number;
-  /** Called once it is closed. */
+  /** Called once the socket is closed. */
   readonly onClosed: (() => void) | undefined;
 }
 
 /**
- * The accepted sockets of one listener: so many in all, so many from one address (of IPv6 from one /64,
- * all of which one host may have), and none that does not finish its handshake in time. Counts from accept to
- * close.
+ * Caps the accepted sockets of one listener: in total, per address (per /64 for IPv6, which one host may own), and
+ * in the time of their handshake. A socket counts from accept to close.
  */
 export class ConnectionCaps {
   readonly #limits: () => LimitsConfig;
@@ -45,7 +44,7 @@ export class ConnectionCaps {
     return this.count < maxConnections && ofNetwork < maxConnectionsPerAddress;
   }
 
-  /** Takes a socket in, for which there is room. */
+  /** Admits a socket; the caller has checked `hasRoom`. */
   admit(socket: Socket, address: string, onClosed?: () => void): Admitted {
     const network = networkOf(address);
     const admitted: Admitted = { socket, network, since: performance.now(), onClosed };
@@ -56,12 +55,12 @@ export class ConnectionCaps {
     return admitted;
   }
 
-  /** Its handshake is done. */
+  /** Marks the handshake as done. */
   established(admitted: Admitted): void {
     this.#handshakes.delete(admitted);
   }
 
-  /** Ends handshakes that have taken too long. */
+  /** Destroys sockets whose handshakes have taken too long. */
   sweep(now: number): void {
     const { headerTimeoutMs } = this.#limits();
     for (const { socket, since } of this.#handshakes) {
@@ -70,12 +69,12 @@ export class ConnectionCaps {
     }
   }
 
-  /** Ends every handshake: nobody has asked for anything in it yet. */
+  /** Destroys every socket in its handshake; none of them carries a request yet. */
   endHandshakes(): void {
     for (const { socket } of this.#handshakes) socket.destroy();
   }
 
-  /** Resolves once there is no socket; nobody may be admitted any more. */
+  /** Resolves once no socket is left; nothing may be admitted meanwhile. */
   emptied(): Promise<void> {
     if (this.count === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -96,20 +95,20 @@ export class ConnectionCaps {
   }
 }
 
-/** Octets allowed beside requests between two looks: some hundred updates; one a day is needed. */
+/** Overhead allowed between two sweeps: some hundred key updates, where one a day is needed. */
 const FREE_BYTES = 32 * 1024;
-/** A record around each octet of a request is foolish, and allowed. */
+/** Allows a TLS record per octet of a request, wasteful as that is. */
 const BYTES_PER_OCTET = 24;
 const MOST_BYTES = 128 * 1024;
-/** However many there are: each may have come in a record of its own, which takes 22 octets. */
+/** Allowed for every request without bound, since each may arrive in its own record with 22 octets of framing. */
 const BYTES_PER_REQUEST = 32;
 
 type Counted = Pick<Socket, "bytesRead">;
 
 /**
- * Counts the octets that a peer sends beside its requests: the frames of TLS records, and messages
- * of TLS itself. To update a key costs forty microseconds and 27 octets, and TLS lets a peer do
- * nothing else all day: no other sign of it is to be had. One a connection.   RFC 8446 §4.6.3
+ * Counts the octets that a peer sends outside requests: framing of TLS records, and TLS messages. A key update costs
+ * forty microseconds and 27 octets, and TLS lets a peer send them endlessly; nothing else reveals them. One per
+ * connection. RFC 8446 §4.6.3
  */
 export class TlsOverhead {
   readonly #raw: Counted;
@@ -117,7 +116,7 @@ export class TlsOverhead {
   #rawBytes: number;
   #securedBytes: number;
 
-  /** The socket that was accepted, and the one over it. */
+  /** Takes the accepted socket, and the TLS socket on top of it. */
   constructor(raw: Counted, secured: Counted) {
     this.#raw = raw;
     this.#secured = secured;
@@ -125,7 +124,7 @@ export class TlsOverhead {
     this.#securedBytes = secured.bytesRead;
   }
 
-  /** Tells whether there was too much of it since the last look, after which so many requests came. */
+  /** True if there was too much overhead since the last call; `requests` arrived meanwhile. */
   isExcessive(requests: number): boolean {
     const rawBytes = this.#raw.bytesRead;
     const securedBytes = this.#secured.bytesRead;
@@ -138,20 +137,20 @@ export class TlsOverhead {
   }
 }
 
-/** A body as it is held; whether two wait for the same one is a question of identity. */
+/** A queued body, compared by identity. */
 type Body = Uint8Array;
 
 const NO_BODIES: ReadonlyMap<Body, number> = new Map();
 
-/** The octets that one peer has not taken yet. */
+/** The octets queued for one peer. */
 export class SendAccount {
   readonly #budget: SendBudget;
   readonly #drop: () => void;
-  /** Most connections never have any. */
+  /** Allocated on first use, since most connections never need it. */
   #bodies: Map<Body, number> | undefined;
-  /** Beside the bodies. */
+  /** Queued octets outside the bodies. */
   bytes = 0;
-  /** When the peer last took something, while it leaves something waiting. */
+  /** When the peer last read something, while octets are queued for it. */
   takenAt: number | undefined;
 
   constructor(budget: SendBudget, drop: () => void) {
@@ -159,12 +158,12 @@ export class SendAccount {
     this.#drop = drop;
   }
 
-  /** How many times each is held. */
+  /** The number of times that each body is queued. */
   get bodies(): ReadonlyMap<Body, number> {
     return this.#bodies ?? NO_BODIES;
   }
 
-  /** Holds a body so many times; 0: not any more. */
+  /** Sets how many times a body is queued; 0 removes it. */
   keep(body: Body, times: number): void {
     this.#bodies ??= new Map();
     if (times > 0) this.#bodies.set(body, times);
@@ -183,24 +182,24 @@ export class SendAccount {
     this.#budget.release(this, body);
   }
 
-  /** The peer takes no more for now; so much waits beside bodies. */
+  /** Notes that the peer has stopped reading, with `bytes` queued outside the bodies. */
   wait(bytes: number): void {
     this.takenAt ??= performance.now();
     this.#budget.weigh(this, bytes);
   }
 
-  /** The peer has taken what was written last. */
+  /** Notes that the peer has read what was written. */
   take(): void {
     this.takenAt = performance.now();
   }
 
-  /** Nothing waits but what is held. */
+  /** Notes that nothing is queued outside the bodies. */
   rest(): void {
     this.takenAt = undefined;
     this.#budget.weigh(this, 0);
   }
 
-  /** Nothing waits any more. */
+  /** Releases everything that is queued. */
   close(): void {
     for (const [body, times] of this.bodies) {
       for (let time = 0; time < times; time += 1) this.release(body);
@@ -218,19 +217,19 @@ interface Held {
   holders: number;
 }
 
-/** A drain waits no longer for a peer that takes nothing of its answer. */
+/** During a drain, a peer that reads nothing for this long is dropped. */
 const HURRIED_MS = 2_000;
 
 type SendLimits = Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
 
 /**
- * Bounds what waits to be sent to all peers, whatever they speak; one a daemon. Bodies that many wait
- * for are counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is,
- * at any time, a reader that takes nothing for `idle_timeout_ms`.
+ * Bounds the octets queued for all peers of a daemon, over every protocol. A body queued for many counts once.
+ * Beyond `send_buffer_total_bytes` the slowest readers are dropped; a peer that reads nothing for `idle_timeout_ms`
+ * is always dropped.
  */
 export class SendBudget {
   #limits: SendLimits;
-  /** The accounts that something waits in. */
+  /** The accounts with something queued. */
   readonly #accounts = new Set<SendAccount>();
   readonly #bodies = new Map<Body, Held>();
   #bytes = 0;
@@ -240,17 +239,17 @@ export class SendBudget {
     this.#limits = limits;
   }
 
-  /** Holds everybody to these from now on. */
+  /** Applies new limits from now on. */
   limit(limits: SendLimits): void {
     this.#limits = limits;
   }
 
-  /** The number of octets that wait. */
+  /** The octets queued in total. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** An account for a peer; `drop` ends its connection. */
+  /** Opens an account for a peer; `drop` closes its connection. */
   open(drop: () => void): SendAccount {
     return new SendAccount(this, drop);
   }
@@ -292,14 +291,14 @@ export class SendBudget {
     else this.#accounts.add(account);
   }
 
-  /** The process is about to end: from now on a peer that takes nothing is soon dropped; answers how to stop looking. */
+  /** Drops stalled peers sooner, as the process is about to end; the returned function stops the checks. */
   hurry(): () => void {
     this.#isHurried = true;
     const timer = setInterval(() => this.sweep(performance.now()), HURRIED_MS / 8);
     return () => clearInterval(timer);
   }
 
-  /** Drops the peers that have taken nothing for too long. */
+  /** Drops the peers that have read nothing for too long. */
   sweep(now: number): void {
     const { idleTimeoutMs: usual } = this.#limits;
     const idleTimeoutMs = this.#isHurried ? Math.min(usual, HURRIED_MS) : usual;
@@ -311,7 +310,7 @@ export class SendBudget {
   #enforce(): void {
     const { sendBufferTotalBytes: most } = this.#limits;
     if (this.#bytes <= most) return;
-    // A peer that has not begun to wait is the last to be dropped.
+    // Peers that are not stalled are dropped last.
     const slowness = ({ takenAt }: SendAccount): number => takenAt ?? Number.POSITIVE_INFINITY;
     const slowestFirst = [...this.#accounts].sort((a, b) => slowness(a) - slowness(b));
     const spared = this.#largest(slowestFirst, most);
@@ -323,8 +322,8 @@ export class SendBudget {
   }
 
   /**
-   * A body that is larger than all that may wait: its readers get it, and nobody else is
-   * dropped for it. Of several, the one that was read last is spared.
+   * Returns a body that alone exceeds the limit: its readers are spared, and no other peer is dropped because of it.
+   * Of several such bodies, the most recently read one is returned.
    */
   #largest(slowestFirst: readonly SendAccount[], most: number): Body | undefined {
     for (const { bodies } of slowestFirst.toReversed()) {

@@ -1,7 +1,7 @@
 /**
- * One connection: bytes in, requests through the dispatcher one after another, replies out in the
- * same order. While the inbox is full or the peer does not read, the socket is not read either.
- * After a framing fault the 400 is the last thing sent.   AGTP "Connection Lifetime"
+ * One connection: parses requests, dispatches them one after another, and writes the replies in the same order. The
+ * socket is not read while the inbox is full or the peer does not read. After a framing fault, the 400 is the last
+ * reply. AGTP "Connection Lifetime"
  */
 
 import { performance } from "node:perf_hooks";
@@ -19,11 +19,11 @@ import { Inbox } from "./inbox.ts";
 import { type LostWrites, readShared, releaseSocket } from "./node-sockets.ts";
 import { type BatchedWriter, Outbox, type WriteBatcher } from "./outbox.ts";
 
-/** The parts that every connection of a listener shares. */
+/** Shared by the connections of a listener. */
 interface ConnectionContext {
-  /** Those in force; a connection keeps what it began with. */
+  /** The current limits; a connection keeps those it started with. */
   limits: LimitsConfig;
-  /** The one in force; a reload swaps it between two requests. */
+  /** The current dispatcher; a reload swaps it between two requests. */
   dispatcher: Dispatcher;
   readonly batcher: WriteBatcher;
   readonly turns: RequestTurns;
@@ -33,17 +33,17 @@ interface ConnectionContext {
   onClose(connection: Connection): void;
 }
 
-/** Turns of the loop, which the connections of a listener share. */
+/** Event-loop budgets that the connections of a listener share. */
 interface RequestTurns {
-  /** Requests that were pipelined are answered in these, one connection after the other. */
+  /** The budget for pipelined requests, all connections together. */
   readonly pipelined: LoopTurns;
-  /** The first that each connection waits for. */
+  /** The budget for the first request of each connection in a turn. */
   readonly first: LoopTurns;
-  /** The same of those whose last requests took long: only others of them wait for them. */
+  /** The same for connections whose last requests were slow, so that they delay only each other. */
   readonly firstOfSlow: LoopTurns;
 }
 
-/** One may have met the collector of garbage. */
+/** Two in a row, since a single slow request may be due to garbage collection. */
 const SLOW = 2;
 
 interface OtherEnd {
@@ -52,7 +52,7 @@ interface OtherEnd {
   readonly writes: LostWrites;
 }
 
-/** Serves a socket whose handshake is done. */
+/** Serves a socket after its TLS handshake. */
 export class Connection implements BatchedWriter {
   readonly #socket: TLSSocket;
   readonly #context: ConnectionContext;
@@ -64,21 +64,21 @@ export class Connection implements BatchedWriter {
   #running: Exchange | undefined;
   #isNew = true;
   #isUnanswered = true;
-  /** Answers leave at the end of the turn, or once their records are kept. */
+  /** True while replies wait for the end of the turn, or for their records. */
   #isBatched = false;
   #isPaused = false;
-  /** It has had its share of this round of the event loop, or others have. */
+  /** True while the connection waits for its next turn of the event loop. */
   #isWaitingItsTurn = false;
   #hasTurn = false;
   #hasLongTurn = false;
-  /** So many requests in a row took so long that others noticed. */
+  /** Consecutive requests slow enough to delay others. */
   #slow = 0;
   /** Requests since the last sweep. */
   #requests = 0;
-  /** When something was answered last, as of `performance.now()`. */
+  /** When the last reply was ready, in milliseconds of `performance.now()`. */
   #workedAt = 0;
 
-  /** Listens to the socket once for each event: what else has to hear of it is told from here. */
+  /** Adds one listener per socket event, and forwards from there. */
   constructor(socket: TLSSocket, context: ConnectionContext, other: OtherEnd) {
     this.#peer = other.peer;
     this.#overhead = other.overhead;
@@ -107,14 +107,14 @@ export class Connection implements BatchedWriter {
     });
   }
 
-  /** Answers what can be answered, and has it sent. */
+  /** Answers the requests that may be answered, and schedules their replies. */
   #proceed(): void {
     this.#work();
     this.#throttle();
     if (this.#isBatched) return;
     if (!this.#outbox.isEmpty) {
       this.#isBatched = true;
-      // The first reply leaves in one write with the tickets that end the handshake.
+      // The first reply is written together with the session tickets at the end of the handshake.
       if (this.#isUnanswered) this.writeBatch();
       else this.#context.batcher.add(this, this.#workedAt);
     } else if (this.#inbox.isAnswered && this.#outbox.isWritten) this.#inbox.linger();
@@ -129,7 +129,7 @@ export class Connection implements BatchedWriter {
         this.#yield();
         break;
       }
-      // Each has an answer in a turn, however many have pipelined more, where these are not long.
+      // Each connection gets one request per turn, however many others pipeline, unless such first requests are long.
       if (isFirst && !this.#mayBegin(this.#slow >= SLOW ? firstOfSlow : first, now)) break;
       if (this.#inbox.isNextLong && !this.#mayBeginLong()) break;
       const message = this.#inbox.take();
@@ -145,7 +145,7 @@ export class Connection implements BatchedWriter {
     return !this.#outbox.isBlocked && !this.#outbox.isFull;
   }
 
-  /** Gives way after a share of pipelined requests, so that nobody else is held up. */
+  /** Yields after its share of pipelined requests, so that others are served. */
   #yield(): void {
     this.#isWaitingItsTurn = true;
     setImmediate(() => {
@@ -154,7 +154,7 @@ export class Connection implements BatchedWriter {
     });
   }
 
-  /** False: others have had the share of this turn of the loop, and it waits for its own. */
+  /** Returns false if this turn's budget is used up; the connection then waits for its next turn. */
   #mayBegin(turns: LoopTurns, now: number): boolean {
     if (this.#hasTurn || this.#hasLongTurn || turns.begin(now)) return true;
     this.#isWaitingItsTurn = true;
@@ -167,7 +167,7 @@ export class Connection implements BatchedWriter {
     return false;
   }
 
-  /** False: another connection has begun what is long in this turn of the loop, and it waits for its own. */
+  /** Returns false if another connection runs a long request in this turn; the connection then waits for its own. */
   #mayBeginLong(): boolean {
     if (this.#hasLongTurn || LONG_TURNS.begin()) return true;
     this.#isWaitingItsTurn = true;
@@ -179,7 +179,7 @@ export class Connection implements BatchedWriter {
     return false;
   }
 
-  /** Answers with when that was done, as of `performance.now()`. */
+  /** Answers a message; returns when the reply was ready, in milliseconds of `performance.now()`. */
   #answer(message: Request | WireFault, now: number): number {
     const { dispatcher } = this.#context;
     if (isWireFault(message)) {
@@ -218,7 +218,7 @@ export class Connection implements BatchedWriter {
     this.#inbox.answered();
   }
 
-  /** Sends the replies of this turn; those that come meanwhile wait for records of their own. */
+  /** Writes the replies of this turn; later ones wait for their own records. */
   writeBatch(): void {
     this.#isUnanswered = false;
     onceRecorded(this.#context.ledger, this.#outbox.takeBatch(), (leaving) => {
@@ -228,7 +228,7 @@ export class Connection implements BatchedWriter {
     });
   }
 
-  /** Reads only what there is room for; a connection that will close is read to its end. */
+  /** Pauses reading while there is no room; a closing connection is read to its end. */
   #throttle(): void {
     const { isClosed, isFull } = this.#inbox;
     const isPaused = !isClosed && (isFull || this.#outbox.isBlocked);
@@ -242,8 +242,8 @@ export class Connection implements BatchedWriter {
   }
 
   /**
-   * A peer that ends its side has left: a handler that runs is aborted, and nothing behind it is begun. Where
-   * none runs, what was read is answered, a message that is cut short too.
+   * Handles the peer's end of stream: a running handler is aborted and nothing queued is started. If none runs,
+   * everything received is answered, and a truncated message gets its fault.
    */
   #peerEnded(): void {
     if (this.#running === undefined) this.#inbox.end();
@@ -256,14 +256,14 @@ export class Connection implements BatchedWriter {
     this.#inbox.clear();
   }
 
-  /** Called from time to time: closes what has waited too long.   `[limits]` */
+  /** Closes the connection on a missed deadline or excess; called periodically.   `[limits]` */
   sweep(now: number): void {
     const isExcessive = this.#overhead.isExcessive(this.#requests);
     this.#requests = 0;
     if (isExcessive) this.abort(new Error("the caller only updates its keys"));
     else if (this.#writes.areLost()) this.abort(new Error("the caller has reset the connection"));
     else if (this.#inbox.isOver(now)) this.#socket.destroy();
-    // A peer that is not read cannot be late.
+    // While reading is paused, a missing octet is not the peer's fault.
     else if (!this.#isPaused) this.#checkDeadlines(now);
   }
 
@@ -278,16 +278,16 @@ export class Connection implements BatchedWriter {
     this.#proceed();
   }
 
-  /** Answers what was received, then closes. */
+  /** Answers everything received, then closes. */
   drain(): void {
     this.#inbox.close();
     this.#proceed();
   }
 
-  /** Ends what is still running, and the connection with it. */
+  /** Aborts the running request, and the connection with it. */
   abort(reason: Error): void {
     this.#running?.abort(reason);
-    // The socket closes in a later turn: nothing more is begun for it.
+    // The socket closes in a later turn; queued requests must not start before.
     this.#inbox.clear();
     this.#socket.destroy();
   }

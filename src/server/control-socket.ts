@@ -1,7 +1,6 @@
 /**
- * The control socket: a person on this machine asks the daemon that runs here. One command a
- * connection, one line of JSON each way. The socket is its user's alone (0600), who could end the
- * process anyway.
+ * The control socket, by which a local user commands the running daemon: one command per connection, one line of
+ * JSON each way. Only the daemon's user may open it (0600), who could end the process anyway.
  */
 import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -10,13 +9,13 @@ import { socketAddress } from "../base/addresses.ts";
 import { isRecord, recordIn } from "../base/json-value.ts";
 import { reasonOf } from "../base/thrown.ts";
 
-/** Options of a command, by their names. */
+/** A command's options by name. */
 type ControlOptions = Readonly<Record<string, unknown>>;
 
-/** Does a command, and answers its result. Throws what the person is told. */
+/** Runs a command and returns its result. Throws with the message for the user. */
 export type ControlCommand = (options: ControlOptions) => unknown;
 
-/** A result that is many lines, which follow the answer and end with the connection. */
+/** A result of many lines, sent after the answer until the connection ends. */
 export class ControlLines {
   readonly lines: AsyncIterable<string>;
 
@@ -25,16 +24,16 @@ export class ControlLines {
   }
 }
 
-/** The answer to a command, as a line of JSON. */
+/** The answer to a command, sent as a line of JSON. */
 type ControlAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly message: string };
 
-/** The socket while it is served. */
+/** An open control socket. */
 export interface ControlSocket {
-  /** Takes no more commands, and leaves its place to another daemon; what was asked is answered. */
+  /** Accepts no more commands, and frees the path for another daemon; pending commands are still answered. */
   leave(): Promise<void>;
-  /** Waits a second for answers that are under way, and ends every connection. */
+  /** Leaves, waits up to a second for pending answers, and closes every connection. */
   close(): Promise<void>;
 }
 
@@ -46,14 +45,14 @@ const LAST_ANSWERS_MS = 1_000;
 
 type FindCommand = (name: string) => ControlCommand | undefined;
 
-/** Serves commands at a path. Throws where nothing can listen there. */
+/** Serves commands at a path. Throws if it cannot listen there. */
 export async function openControlSocket(path: string, find: FindCommand): Promise<ControlSocket> {
   removeLeftOver(path);
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
-    // The program that asked went away.
+    // The client disconnected.
     socket.on("error", () => undefined);
     serve(socket, find);
   });
@@ -62,7 +61,7 @@ export async function openControlSocket(path: string, find: FindCommand): Promis
   let left: Promise<void> | undefined;
   const leave = (): Promise<void> => {
     left ??= new Promise((resolve) => {
-      // Resolves once the last connection has ended; the place is free at once.
+      // Resolves once the last connection has ended; the path is free at once.
       server.close(() => resolve());
     });
     return Promise.resolve();
@@ -80,7 +79,7 @@ export async function openControlSocket(path: string, find: FindCommand): Promis
   };
 }
 
-/** The state directory is ours alone: what lies there is of a daemon that was killed. */
+/** Removes a stale socket: only this daemon uses the state directory, so a killed one left it. */
 function removeLeftOver(path: string): void {
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined) return;
@@ -91,7 +90,7 @@ function removeLeftOver(path: string): void {
 function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    // Bound within the call: nobody else can connect before the mode is right.
+    // `listen` binds synchronously, so no one else can connect before the mode is set.
     const mask = process.umask(0o177);
     try {
       server.listen(socketAddress(path), () => {
@@ -118,7 +117,7 @@ function serve(socket: Socket, find: FindCommand): void {
     socket.setTimeout(0);
     const line = end < 0 ? "" : text.slice(0, end);
     void answer(line, find).then((said) => {
-      // A client that does not read or hang up keeps no place.
+      // A client that neither reads nor disconnects is dropped.
       socket.setTimeout(READING_TIMEOUT_MS);
       if (said.ok && said.result instanceof ControlLines) sendLines(socket, said.result);
       else socket.end(`${JSON.stringify(said)}\n`, () => socket.destroy());
@@ -127,7 +126,7 @@ function serve(socket: Socket, find: FindCommand): void {
   socket.on("data", hear);
 }
 
-/** A connection that ends before the last of them tells the program that asked that something is missing. */
+/** On a failure the connection closes before the last line, which tells the client that something is missing. */
 function sendLines(socket: Socket, { lines }: ControlLines): void {
   socket.write(`${JSON.stringify({ ok: true, result: {} } satisfies ControlAnswer)}\n`);
   pipeline(

@@ -1,6 +1,6 @@
 /**
- * Turns an error of Node's HTTP parser into a fault of ours, and into the octets that answer it: no
- * response can belong to such a request, and the connection closes after it.   RFC 9112 §2.2
+ * Maps errors of Node's HTTP parser to wire faults, and builds the octets that answer them: Node has no response
+ * object for such a request, and the connection closes after it. RFC 9112 §2.2
  */
 import { STATUS_CODES } from "node:http";
 import { codeOf } from "../base/thrown.ts";
@@ -18,19 +18,19 @@ const CODES: ReadonlyMap<string, readonly [code: WireFaultCode, message: string]
   ["HPE_INVALID_CHUNK_SIZE", ["invalid-framing", "the length of a chunk cannot be read"]],
 ]);
 
-/** Tells whether an error is the parser's; any other is the connection's and gets no answer. */
+/** True for a parser error; other errors are the connection's, and get no answer. */
 export function isReadingFault(error: Error): boolean {
   return /^(?:HPE_|ERR_HTTP_)/.test(codeOf(error));
 }
 
-/** The fault that an error of the parser stands for. */
+/** Returns the wire fault for a parser error. */
 export function faultOf(error: Error): WireFault {
   const known = CODES.get(codeOf(error));
   const [code, message] = known ?? ["invalid-wire-format", "the request is not HTTP"];
   return { kind: "wire-fault", code, message };
 }
 
-/** The answer as it is written to the socket. */
+/** Serializes the response. */
 export function faultOctets({ status, fields, body }: HttpAnswer): Buffer {
   const lines = [...fields].flatMap(([name, values]) => values.map((one) => `${name}: ${one}`));
   const octets = Buffer.from(body);

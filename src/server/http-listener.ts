@@ -1,6 +1,6 @@
 /**
- * The HTTP listener of the sidecar: binds, admits, times out and drains connections, and hands each
- * request to the sidecar of the deployment in force. Plain, or TLS 1.2 and 1.3.   `[gateway]`
+ * The HTTP listener of the sidecar: binds, admits, times out and drains connections, and passes each request to the
+ * current deployment's gateway. Plain, or TLS 1.2 and 1.3. `[gateway]`
  */
 import { constants } from "node:crypto";
 import { once } from "node:events";
@@ -24,60 +24,63 @@ import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
 import { pacedResponses } from "./paced-response.ts";
 
-/** Certificate and key, as PEM text. */
+/** A certificate and its key in PEM. */
 export interface HttpTls {
   readonly cert: string;
   readonly key: string;
 }
 
 interface HttpListenerOptions {
-  /** The name of what it serves, for messages: `the HTTP sidecar`. */
+  /** The name of the served API, for messages: `the HTTP sidecar`. */
   readonly subject: string;
   /** Undefined: plain HTTP. */
   readonly tls: HttpTls | undefined;
   limits(): LimitsConfig;
-  /** Of all that the daemon sends; swept by the AGTP listener. */
+  /** Shared by the whole daemon; swept by the AGTP listener. */
   readonly sendBudget: SendBudget;
-  /** Undefined while the deployment in force has none. */
+  /** Returns the gateway of the current deployment; undefined if it has none. */
   gateway(): Gateway | undefined;
   onFault(error: unknown): void;
 }
 
-/** A client that asks for another handshake asks for work that is of no use to it. */
+/** TLS options. Renegotiation is off, since it costs the server work and gives clients nothing. */
 const TRANSPORT: SecureContextOptions = {
-  // Nobody is asked for a certificate: Node need not read those that it trusts.
+  // No client certificate is requested, so Node need not load its trusted authorities.
   ca: [],
   minVersion: "TLSv1.2",
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** The longest that a peer may take to close after it was told that it is not understood. */
+/** The longest that a peer may take to close after a fault was answered. */
 const LINGER_MS = 2_000;
 
 const SWEEP_MS = 1_000;
 
-/** The share of a turn in which requests are begun. Of 500 at once a turn took 160 to 350 ms, with it 20 to 60. */
+/**
+ * The time per turn in which requests start. With 500 at once a turn took 160 to 350 ms without it, 20 to 60 with
+ * it.
+ */
 const SHARE_MS = 4;
 
-/** A connection whose handshake is done. */
+/** A connection after its handshake. */
 interface OpenConnection {
   readonly turns: HttpTurns;
   /** Undefined: plain HTTP. */
   readonly overhead: TlsOverhead | undefined;
-  /** Since the last sweep. */
+  /** Requests since the last sweep. */
   requests: number;
 }
 
-/** Serves the sidecar; nothing is bound yet. */
+/** An HTTP listener that is not bound yet. */
 export class HttpListener {
   readonly #options: HttpListenerOptions;
   readonly #server: http.Server | https.Server;
   readonly #caps: ConnectionCaps;
-  /** By peer: Node tells of a socket that is secured, and not over which one. */
+  /** By peer address, since Node does not expose the raw socket under a TLS socket. */
   readonly #handshakes = new Map<string, Admitted>();
   readonly #connections = new Map<Duplex, OpenConnection>();
   readonly #answering = new Set<http.ServerResponse>();
-  /** In which requests are begun, those of all connections together. */
+  /** The budget for starting requests, all connections together. */
   readonly #beginnings = new LoopTurns(SHARE_MS);
   #sweeper: NodeJS.Timeout | undefined;
   #isDraining = false;
@@ -92,10 +95,10 @@ export class HttpListener {
     server.on(opened, (socket: Socket) => this.#open(socket));
     const take: http.RequestListener = (request, response) => this.#take(request, response);
     server.on("request", take);
-    // An expectation beyond 100-continue may be passed over; Node by itself answers 417.   RFC 9110 §10.1.1
+    // Expectations other than 100-continue may be ignored; Node's default is 417. RFC 9110 §10.1.1
     server.on("checkExpectation", take);
     server.on("connect", (_request, socket: Duplex) => {
-      // Node has left the socket alone: nobody else reads it, nor hears its errors.
+      // Node has detached the socket: it no longer reads it or handles its errors.
       socket.on("error", () => socket.destroy()).resume();
       this.#fail(NO_TUNNEL, socket);
     });
@@ -117,24 +120,24 @@ export class HttpListener {
     return server.address() as AddressInfo;
   }
 
-  /** Takes over the limits of another deployment, and its certificate for new connections. */
+  /** Applies the limits of a new deployment, and its certificate to new connections. */
   renew(tls: HttpTls | undefined): void {
     const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, headerCount } = this.#options.limits();
     const server = this.#server;
     server.headersTimeout = headerTimeoutMs;
     server.requestTimeout = headerTimeoutMs + bodyTimeoutMs;
     server.keepAliveTimeout = idleTimeoutMs;
-    // Node leaves out what is beyond; one more shows that there was something.
+    // Node drops fields beyond the limit silently; one more reveals the excess.
     server.maxHeadersCount = headerCount + 1;
     if (server instanceof https.Server && tls !== undefined)
       server.setSecureContext({ ...tls, ...TRANSPORT });
   }
 
-  /** Stops accepting, answers what was received, and closes what is left after `timeoutMs`. */
+  /** Stops accepting, answers everything received, and closes the rest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     const closed = new Promise<void>((resolve) => {
-      // One that never listened has nothing to close.
+      // Also called back, with an error, if the server never listened.
       this.#server.close(() => resolve());
     });
     this.#caps.endHandshakes();
@@ -146,7 +149,7 @@ export class HttpListener {
     clearInterval(this.#sweeper);
   }
 
-  /** Ends connections whose peers only update their keys. */
+  /** Destroys connections with excessive TLS overhead, such as endless key updates. */
   #sweep(): void {
     for (const [socket, connection] of this.#connections) {
       if (connection.overhead?.isExcessive(connection.requests)) socket.destroy();
@@ -156,7 +159,7 @@ export class HttpListener {
 
   #admit(socket: Socket): void {
     const { remoteAddress: address } = socket;
-    // Without an address the peer was gone before it could be served.
+    // An undefined address means that the peer has disconnected already.
     if (address === undefined || !this.#caps.hasRoom(address)) {
       socket.destroy();
       return;
@@ -191,14 +194,14 @@ export class HttpListener {
       return;
     }
     const turn: Turn = {
-      // A request that was answered early gets no second answer for its rest.
+      // A request answered early gets no second answer for its remaining octets.
       isComplete: () => request.complete || response.headersSent,
       begin: () => {
         this.#answering.add(response);
         response.once("close", () => {
           this.#answering.delete(response);
           turns.over(turn);
-          // A head that left before the drain did not say that the connection ends.
+          // Response headers sent before the drain did not announce the close.
           if (this.#isDraining && turns.isIdle) request.socket.end();
         });
         this.#beginnings.take(() => this.#begin(request, response));
@@ -208,13 +211,13 @@ export class HttpListener {
   }
 
   #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
-    // A client that has left while it waited is not answered.
+    // The client left while the request waited.
     if (response.closed) return;
-    // With its last answer Node destroys a socket, however much is on its way.
+    // After the last response Node destroys the socket, even if octets are still in flight.
     response.prependOnceListener("finish", () => {
       if (!request.complete) request.socket.destroySoon = () => this.#linger(request.socket);
     });
-    // Of what came behind a request to change protocols, which nobody does here, Node reads nothing.
+    // Node reads nothing after a request with Upgrade, which is not supported here, so the connection must close.
     if (this.#isDraining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const gateway = this.#options.gateway();
     if (gateway === undefined) {
@@ -232,7 +235,7 @@ export class HttpListener {
     }
   }
 
-  /** Refuses what cannot be read, after the earlier requests are answered. */
+  /** Answers an unparsable request, after the earlier requests are answered. */
   #refuse(error: Error, socket: Duplex): void {
     if (isReadingFault(error)) this.#fail(faultOf(error), socket);
     else socket.destroy();
@@ -240,7 +243,7 @@ export class HttpListener {
 
   #fail(fault: WireFault, socket: Duplex): void {
     const turns = this.#connections.get(socket)?.turns;
-    // The parser fails again at each piece of what comes behind a fault.
+    // The parser fails again for each chunk that follows a fault.
     if (turns?.hasFailed) return;
     if (turns === undefined || !socket.writable) {
       socket.destroy();
@@ -264,12 +267,12 @@ export class HttpListener {
     }
   }
 
-  /** Ends a connection whose peer may still send, and would not read what it is told in a reset.   RFC 9112 §9.6 */
+  /** Half-closes: after a reset, a peer that is still sending would not read the response.   RFC 9112 §9.6 */
   #linger(socket: Socket): void {
     this.#connections.get(socket)?.turns.end();
     socket.end();
     socket.setTimeout(LINGER_MS, () => socket.destroy());
-    // One that does not fall silent has the time of an idle connection.
+    // A peer that keeps sending gets the time of an idle connection.
     const late = setTimeout(() => socket.destroy(), this.#options.limits().idleTimeoutMs);
     socket.once("close", () => clearTimeout(late));
   }
@@ -290,7 +293,7 @@ function refusedAs(code: WireFault["code"], message: string): WireFault {
   return { kind: "wire-fault", code, message };
 }
 
-/** Where Node's parser is content and the protocol is not: HTTP/1.0 had no Host.   RFC 9112 §2.3, §3.2, §6.1 */
+/** Finds faults that Node's parser accepts; HTTP/1.0 did not require Host.   RFC 9112 §2.3, §3.2, §6.1 */
 function faultIn(request: http.IncomingMessage): WireFault | undefined {
   const { headers, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return STRANGE_VERSION;
@@ -299,12 +302,12 @@ function faultIn(request: http.IncomingMessage): WireFault | undefined {
   if (isRepeated("authorization", request)) return TWO_CREDENTIALS;
   const { "transfer-encoding": coding } = headers;
   if (coding === undefined) return undefined;
-  // A proxy of that version passes it on unread, and sees another end of the body.
+  // An HTTP/1.0 proxy forwards it without understanding it, and frames the body differently.
   if (httpVersion === "1.0") return OLD_CODING;
   return coding.toLowerCase() === "chunked" ? undefined : STRANGE_CODING;
 }
 
-/** Node gives the first of such fields, where a proxy may have gone by another. */
+/** Node takes the first of repeated fields, while a proxy may have used another. */
 function isRepeated(name: string, { rawHeaders }: http.IncomingMessage): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -314,7 +317,7 @@ function isRepeated(name: string, { rawHeaders }: http.IncomingMessage): boolean
   return count > 1;
 }
 
-/** The limits that cannot change while it is bound; the target counts as part of the head. */
+/** Creates the server with the limits that are fixed once bound; the request target counts as part of the head. */
 function createServer({
   tls,
   limits,
@@ -326,7 +329,7 @@ function createServer({
     maxHeaderSize: requestLineBytes + headerBytes,
     connectionsCheckingInterval: Math.min(1_000, Math.max(20, Math.floor(shortest / 4))),
     noDelay: true,
-    // Node's own refusal would say nothing, and be in no record.
+    // Node's own refusal has no body, and would not be recorded.
     requireHostHeader: false,
     ServerResponse: pacedResponses(sendBudget),
   };
@@ -339,7 +342,7 @@ function createServer({
   });
 }
 
-/** The raw socket and the one over it have it in common. */
+/** Identifies a connection: the raw socket and the TLS socket on it have the same peer. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -1,13 +1,13 @@
 /**
- * Requests that an HTTP client sends without waiting for the answers: one at a time is begun on a
- * connection, in their order, and while too many wait the socket is not read. What cannot be read
- * is answered last, and what it cut short not at all.   `[limits]`
+ * Orders the pipelined requests of one HTTP connection: they start one at a time and in order, and the socket is not
+ * read while too many wait. An unparsable request is answered last, and the request it truncated not at all.
+ * `[limits]`
  */
 import type { Socket } from "node:net";
 
-/** A request that is begun when its turn comes. */
+/** A request that starts when its turn comes. */
 export interface Turn {
-  /** Tells whether nothing more of it is waited for. */
+  /** True if nothing more of the request is awaited. */
   isComplete(): boolean;
   begin(): void;
 }
@@ -21,7 +21,7 @@ export class HttpTurns {
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    // A peer that has left gets no further turn.
+    // The peer has disconnected.
     socket.once("close", () => this.#waiting.splice(0));
   }
 
@@ -29,13 +29,14 @@ export class HttpTurns {
     return this.#running === undefined;
   }
 
-  /** Nothing more can be read. */
+  /** True once nothing more can be parsed. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
 
   /**
-   * Begins at once, or after those before; more than `most` wait only if they came in one piece.
+   * Starts the request, or queues it behind earlier ones. Beyond `most` queued, the socket is paused; only requests
+   * of the same chunk can exceed it.
    */
   take(turn: Turn, most: number): void {
     if (this.#running === undefined) {
@@ -49,23 +50,23 @@ export class HttpTurns {
     this.#socket.pause();
   }
 
-  /** Nothing more can be read, which is said once: `answer` is begun after what has arrived whole. */
+  /** Stops parsing for good; `answer` starts after the requests that arrived complete. */
   fail(answer: () => void): void {
     this.#hasFailed = true;
     const last: Turn = { isComplete: () => true, begin: answer };
     if (this.#waiting.at(-1)?.isComplete() === false) this.#waiting.pop();
-    // A request whose octets will not come is not waited for.
+    // A request whose remaining octets cannot arrive is not awaited.
     else if (this.#running?.isComplete() === false) this.#running = undefined;
     this.take(last, Number.POSITIVE_INFINITY);
   }
 
-  /** Nothing that is read from now on is a request. */
+  /** Ignores everything that is read from now on. */
   end(): void {
     this.#hasFailed = true;
     this.#waiting.splice(0);
   }
 
-  /** A request that was begun is over; the next one waits for its turn of the loop, as others do. */
+  /** Ends a started request; the next one starts in a later turn of the event loop. */
   over(turn: Turn): void {
     if (this.#running !== turn) return;
     const next = this.#waiting.shift();

@@ -1,9 +1,8 @@
 /**
- * The peer's side of a connection: requests that wait, up to `max_pipelined` with the one being
- * answered, or until their bodies are as long as one may be, the beginning of the next, and the end.
- * Says since when a peer lets it wait for what. After the last reply the socket is kept until the
- * peer has closed as well: closing it on a peer that still sends would cost that peer the reply.
- * AGTP "Connection Lifetime", `[limits]`
+ * The receiving side of a connection: parses requests and queues them, up to `max_pipelined` including the one being
+ * answered, or until their bodies reach the size limit of one. Tells which deadline the peer has missed. After the
+ * last reply the socket stays open until the peer closes too: closing while the peer still sends could lose it the
+ * reply. AGTP "Connection Lifetime", `[limits]`
  */
 
 import type { Buffer } from "node:buffer";
@@ -15,37 +14,39 @@ import type { Request, WireFault } from "../wire/message.ts";
 import { isWireFault } from "../wire/message-parser.ts";
 import { RequestParser } from "../wire/request-parser.ts";
 
-/** The kinds of waiting that have a deadline each. */
+/** The waits that have a deadline. */
 type Overdue = "idle" | "header fields" | "body";
 
-/** So many that were taken keep their places: a peer that always has another waiting must not make it grow. */
+/**
+ * Taken entries to keep at the front of the array before it is shifted, which bounds its growth under constant load.
+ */
 const MAX_PASSED = 256;
 
-/** Bodies of so many octets may wait however short one has to be: they arrived together. */
+/** Queued bodies may reach this size however small the limit for one body is, as they can arrive together. */
 const LEAST_OCTETS = 64 * 1024;
 
 /** The longest that a silent peer may take to close after the last reply. */
 const LINGER_MS = 2_000;
 
-/** One a connection. Nothing is read after a fault, or once it is closed. */
+/** One per connection. Reads nothing after a fault or `close`. */
 export class Inbox {
   readonly #socket: TLSSocket;
   readonly #limits: LimitsConfig;
   readonly #parser: RequestParser;
-  /** Those from `#next` to `#end` wait. To shorten it would be a call into V8 with each request. */
+  /** Entries from `#next` to `#end` are queued. Shifting the array would cost a call into V8 for each request. */
   readonly #waiting: (Request | WireFault | undefined)[] = [];
   #next = 0;
   #end = 0;
-  /** Octets of the bodies that wait. */
+  /** Octets of the queued bodies. */
   #octets = 0;
-  /** The last look at what was received ended with `maxPipelined`: there may be more. */
+  /** True if the last parse stopped at `maxPipelined`, so that more may be buffered. */
   #isBehind = false;
   #isAnswering = false;
   #isClosed = false;
   #phase: RequestParser["phase"] = "idle";
-  /** Undefined: since the last sweep or later. */
+  /** Start of the phase; undefined: not before the last sweep. */
   #phaseSince: number | undefined;
-  /** Since when nothing more is sent. */
+  /** When this side stopped sending. */
   #lingersSince: number | undefined;
   #heardAt = 0;
 
@@ -55,40 +56,40 @@ export class Inbox {
     this.#parser = new RequestParser(limits);
   }
 
-  /** No more is wanted until something was answered. */
+  /** True if nothing more may be read before a request is answered. */
   get isFull(): boolean {
     const count = this.#count();
     if (this.#octets >= Math.max(this.#limits.bodyBytes, LEAST_OCTETS)) return true;
     return count + (this.#isAnswering ? 1 : 0) >= this.#limits.maxPipelined;
   }
 
-  /** Nothing waits to be taken. */
+  /** True if no message is queued. */
   get isEmpty(): boolean {
     return this.#count() === 0;
   }
 
-  /** The next message has a long body. */
+  /** True if the next message has a long body. */
   get isNextLong(): boolean {
     const message = this.#waiting[this.#next];
     return message !== undefined && octetsOf(message) > LONG_OCTETS;
   }
 
-  /** A method, as a getter that is private is a call into V8. */
+  /** A method, since a private getter costs a call into V8. */
   #count(): number {
     return this.#end - this.#next;
   }
 
-  /** All that was received is answered, and nothing more is read. */
+  /** True if everything received is answered and nothing more is read. */
   get isAnswered(): boolean {
     return this.#isClosed && this.#isQuiet();
   }
 
-  /** Nothing more is read, because of a fault or because `close` was called. */
+  /** True once reading has ended, by a fault or `close`. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Takes octets in; false: they are discarded, so that the peer's close is seen. */
+  /** Parses octets; returns false if they are discarded, which only keeps the peer's close visible. */
   push(chunk: Buffer): boolean {
     if (this.#isClosed) {
       this.#hear();
@@ -100,7 +101,7 @@ export class Inbox {
     return true;
   }
 
-  /** The next message to answer; `answered` makes room for another. */
+  /** Takes the next message; `answered` frees its place. */
   take(): Request | WireFault | undefined {
     const message = this.#waiting[this.#next];
     this.#isAnswering = message !== undefined;
@@ -132,14 +133,14 @@ export class Inbox {
     this.#octets += octetsOf(message);
   }
 
-  /** Stops reading; waiting requests are still answered. */
+  /** Stops reading; queued requests are still answered. */
   close(fault?: WireFault): void {
     if (this.#isClosed) return;
     if (fault !== undefined) this.#add(fault);
     this.#isClosed = true;
   }
 
-  /** The peer sends no more: what it completed is answered, and a message cut short is a fault. */
+  /** Handles the end of stream: complete messages are answered, a truncated one is a fault. */
   end(): void {
     this.#parse(Number.POSITIVE_INFINITY);
     if (!this.#isClosed) this.close(this.#parser.end());
@@ -153,12 +154,12 @@ export class Inbox {
     this.#isClosed = true;
   }
 
-  /** The peer is not to blame for the time in which nothing was read. */
+  /** Restarts the deadline, since time without reading does not count against the peer. */
   restartClock(): void {
     this.#phaseSince = performance.now();
   }
 
-  /** The deadline that the peer has missed, if any. */
+  /** Returns the deadline that the peer has missed, if any. */
   overdue(now: number): Overdue | undefined {
     if (this.#isClosed) return undefined;
     this.#phaseSince ??= now;
@@ -169,19 +170,19 @@ export class Inbox {
     return this.#isQuiet() && elapsed > idleTimeoutMs ? "idle" : undefined;
   }
 
-  /** Nothing more is sent: this side is ended, and the peer has its time to end its own. */
+  /** Ends this side, and gives the peer its time to end the other. */
   linger(): void {
     if (this.#lingersSince !== undefined) return;
     this.#hear();
     this.#lingersSince = this.#heardAt;
-    // Called when the peer has taken the last reply.
+    // Called once the peer has read the last reply.
     this.#socket.end(() => this.#hear());
   }
 
-  /** The peer has had its time; one that does not fall silent has that of an idle connection. */
+  /** True once the peer's time to close is over; a peer that keeps sending gets the idle timeout. */
   isOver(now: number): boolean {
     if (this.#lingersSince === undefined) return false;
-    // A socket that was reset while Node wrote a session ticket never says more.
+    // A socket that was reset while Node wrote a session ticket emits nothing further.
     const isSent = this.#socket.writableFinished || this.#socket.readableEnded;
     if (isSent && now - this.#heardAt > LINGER_MS) return true;
     return now - this.#lingersSince > this.#limits.idleTimeoutMs;
@@ -212,8 +213,8 @@ export class Inbox {
   }
 
   /**
-   * A deadline runs from the first octet of a head or a body, and from the last sign of life. The
-   * latter comes with every request, and is not worth a look at the clock: a sweep finds it.
+   * Starts a deadline with the first octet of a head or a body, or when the connection falls idle. Idling begins
+   * after each request, too often to read the clock: the next sweep sets its time.
    */
   #trackPhase(): void {
     const { phase } = this.#parser;

@@ -1,6 +1,6 @@
 /**
- * The TLS 1.3 listener: accepts, sweeps and drains connections. A connection over a cap is closed
- * before its handshake, and a slow handshake holds up nobody.   AGTP "Transport"
+ * The TLS 1.3 listener: accepts, sweeps and drains connections. A connection over a cap is closed before its
+ * handshake, and a slow handshake delays no other. AGTP "Transport"
  */
 
 import { once } from "node:events";
@@ -30,55 +30,55 @@ import {
   type PeerRules,
 } from "./peer-certificate.ts";
 
-/** Key and certificate, as PEM text, and what is asked of clients. */
+/** Key and certificate in PEM, and the rules for client certificates. */
 export interface TlsIdentity extends PeerRules {
   readonly cert: string;
   readonly key: string;
-  /** 48 octets that all workers of a daemon have, to resume each other's sessions. */
+  /** 48 octets shared by the workers of a daemon, so that each resumes the others' sessions. */
   readonly ticketKeys?: Buffer;
 }
 
 interface ServedDeployment {
   readonly identity: TlsIdentity;
-  /** New connections take them as they are then. */
+  /** Applied to connections that are accepted from now on. */
   readonly limits: LimitsConfig;
   readonly dispatcher: Dispatcher;
 }
 
 interface ListenerOptions extends ServedDeployment {
-  /** Of all that the daemon sends. */
+  /** Shared by the whole daemon. */
   readonly sendBudget: SendBudget;
   readonly ledger: Recording;
   onFault(error: unknown): void;
-  /** A peer was turned away for its certificate; told at most once a second. */
+  /** Called when a peer is refused for its certificate, at most once a second. */
   onRefusedPeer(reason: string, address: string): void;
 }
 
 export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
-  /** Serves a connection that was accepted elsewhere. */
+  /** Serves a connection that another process or listener accepted. */
   take(accepted: Accepted): void;
   /**
-   * Another deployment: its certificate and limits for new connections, its dispatcher for all. With
-   * new rules for clients' own certificates, connections made under the old rules are answered and
-   * closed: what they proved then may not hold any more.
+   * Applies a new deployment: its certificate and limits to new connections, its dispatcher to all. If the rules for
+   * client certificates changed, existing connections are drained, since their certificates were checked by the old
+   * rules.
    */
   replace(served: ServedDeployment): void;
   readonly connectionCount: number;
-  /** Stops accepting, answers what was received, and aborts what is left after `timeoutMs`. */
+  /** Stops accepting, answers everything received, and aborts the rest after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
 }
 
 /**
- * So long connections answer what they have received before others have their turn. With a share for each, 500 that
- * pipelined 16 requests held a turn for 760 ms, with one for all 200. Without one for the first of each, 200 that asked
- * a question of 7 ms held it for 1,400.
+ * Time per turn for answering received requests. With a budget per connection, 500 that pipelined 16 requests held a
+ * turn for 760 ms, with a common one for 200. Without one for first requests, 200 connections with a request of 7 ms
+ * held it for 1,400.
  */
 const TURN_MS = 5;
 
 /**
- * Builds a listener; nothing is bound yet. No function in it names its options as a whole, which would
- * keep the first deployment in memory behind every other.
+ * Builds a listener that is not bound yet. No closure refers to the options object as a whole, which would keep the
+ * first deployment in memory after later ones.
  */
 export function createListener({
   onFault,
@@ -115,7 +115,7 @@ export function createListener({
           socket.destroy();
           return;
         }
-        // Only now: a peer that ends its side in the handshake is gone.
+        // Set after the handshake only: a peer that ends its side during it has left.
         socket.allowHalfOpen = true;
         const overhead = new TlsOverhead(lower, socket);
         const { certificate, certificateFault } = peer.identity;
@@ -179,39 +179,40 @@ export function createListener({
   };
 }
 
-/** Does the handshake of a connection that was let in, and serves what comes of it. */
+/** Performs the handshake of an admitted connection, and serves it. */
 type Handshaker = (accepted: Accepted) => void;
 
-/** Sessions of one worker are those of another. */
+/** One session id context, so that workers can resume each other's sessions. */
 const SESSIONS = "agtp";
 
 /**
- * All that TLS 1.3 has for streams, the one that each must know first: its SHA-256 is done by the processor,
- * which SHA-384 is not, and a handshake takes a tenth less.   RFC 8446 §9.1
+ * The cipher suites of TLS 1.3 for streams, the mandatory one first: processors have instructions for its SHA-256
+ * and not for SHA-384, which makes a handshake a tenth cheaper. RFC 8446 §9.1
  */
 const CIPHERS = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-/** `agtp`, as it stands in a handshake. */
+/** `agtp` in the wire format of ALPN. */
 const ALPN: Buffer = Buffer.from("\x04agtp", "latin1");
 
 /**
- * Begins handshakes. The sockets are made here and not by a `tls.Server`, which has a timer of its own for
- * each, five listeners, and no way to tell which raw socket is under one that is secured. This, and one
- * listener an event in `connection.ts`, took a third off what a connection costs beyond a bare echo's.
+ * Creates TLS sockets for handshakes. A `tls.Server` is avoided: it has a timer and five listeners per socket, and
+ * does not expose the raw socket under a TLS socket. This, and one listener per event in `connection.ts`, saved a
+ * third of a connection's cost above a bare echo.
  */
 function createHandshaker({ cert, key, clientAuth, clientCa, ticketKeys }: TlsIdentity) {
   const options: tls.TLSSocketOptions = {
     secureContext: tls.createSecureContext({
       ...{ cert, key, sessionIdContext: SESSIONS, honorCipherOrder: true, ciphers: CIPHERS },
       ...{ minVersion: "TLSv1.3", maxVersion: "TLSv1.3" },
-      // Without a list Node reads all certificates that it trusts, which is a tenth of a start.
+      // Without a list Node parses every certificate that it trusts, a tenth of the start-up time.
       ca: clientCa ?? [],
       ...(ticketKeys === undefined ? {} : { ticketKeys }),
     }),
     isServer: true,
     ALPNProtocols: ALPN,
     requestCert: clientAuth !== "none",
-    // OpenSSL refuses every Agent Certificate for its critical extensions.
+    // Chains are checked in `peer-certificate.ts`: OpenSSL refuses every Agent Certificate for its critical
+    // extensions.
     rejectUnauthorized: false,
   };
   return (lower: RawConnection): tls.TLSSocket => {
@@ -219,13 +220,13 @@ function createHandshaker({ cert, key, clientAuth, clientCa, ticketKeys }: TlsId
       lower instanceof net.Socket
         ? new tls.TLSSocket(lower, options)
         : secureHandle(lower, options);
-    // A socket without a server says by this event that TLS or the raw socket has failed.
+    // A TLS socket without a server emits this event on a failure of TLS or of the raw socket.
     socket.on("_tlsError", () => socket.destroy());
     return socket;
   };
 }
 
-/** Certificates are read by more code than ours: a bug there must not end the daemon. */
+/** Turns an exception of the check, which relies on third-party parsers, into a refusal instead of a crash. */
 function guarded(
   checkPeer: PeerCheck | undefined,
   onFault: (error: unknown) => void,
@@ -242,8 +243,8 @@ function guarded(
 }
 
 /**
- * One timer for all deadlines, as fine as the shortest in force needs. It sweeps at the end of its turn, as of its
- * beginning: what had arrived by then is read before its peer is called late, however long that turn takes.
+ * Runs one timer for all deadlines, a quarter of the shortest. It sweeps at the end of its turn with the time of the
+ * turn's beginning, so that octets that had arrived by then are read before their peer is considered late.
  */
 function startSweeper(context: Pick<ServedDeployment, "limits">, sweep: (now: number) => void) {
   const period = (): number => {
@@ -287,7 +288,7 @@ async function drainAll({ acceptor, connections, caps, timeoutMs }: Drain): Prom
     caps.endAll();
   }, timeoutMs);
   await closed;
-  // Sockets that were accepted elsewhere are not the acceptor's.
+  // Sockets accepted elsewhere are not counted by the acceptor.
   await caps.emptied();
   clearTimeout(timer);
 }

@@ -1,4 +1,4 @@
-/** `[metrics]`: what is measured, for whoever scrapes it. */
+/** The schema of `[metrics]`. */
 import { flag, host, port, type Schema, table } from "../schema/section-field.ts";
 
 /** `[metrics]` */

@@ -1,6 +1,6 @@
 /**
- * The optional Prometheus endpoint, and the one that load balancers ask. It only listens to the diagnostics channels, so the core does
- * not know it exists. Labels come from closed sets: nobody who calls can make a new time series.
+ * The optional Prometheus endpoint, and the readiness probe of load balancers. It only subscribes to diagnostics
+ * channels, so the core does not depend on it. Labels come from closed sets: no caller can create a new time series.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
@@ -23,45 +23,45 @@ import { pacedResponses } from "./paced-response.ts";
 import { measureNode, measureProcesses } from "./process-metrics.ts";
 import { createRuntimeRegistry } from "./runtime-metrics.ts";
 
-/** The counts that only the server has. */
+/** Sources of the metrics that only the server knows. */
 export interface MeasuringOptions {
   connectionCount(): number;
   readonly sendBudget: SendBudget;
-  /** Without this, the process shares its store with no other. */
+  /** Undefined if no other process shares the store. */
   readonly nodeFigures?: (() => NodeFigures) | undefined;
 }
 
-/** Where to serve metrics, and whether the daemon is ready. */
+/** The address of the metrics endpoint, and the readiness check. */
 interface MetricsPlace extends Pick<MeasuringOptions, "sendBudget"> {
   readonly host: string;
   readonly port: number;
-  /** False while it starts, drains, or may not serve since its store does not answer. */
+  /** False during start and drain, and while the store's failure forbids serving. */
   isReady(): boolean | Promise<boolean>;
 }
 
-/** Where to serve the metrics of this process. */
+/** The endpoint and the metrics of this process. */
 interface MetricsOptions extends MetricsPlace, MeasuringOptions {}
 
-/** The measurements, from now until they are closed. */
+/** Metrics that are collected until closed. */
 export interface Measurements {
   readonly registry: Registry;
   close(): void;
 }
 
-/** The endpoint while it is served. */
+/** A running metrics endpoint. */
 export interface Metrics {
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** Scrapers are few, and none takes its time. */
+/** Scrapers are few and quick. */
 const MAX_SCRAPERS = 64;
 const SCRAPE_TIMEOUT_MS = 10_000;
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
-/** The label that all contracts share; no path is called that. */
+/** The endpoint label of every contract; no path equals it. */
 const CONTRACTS = "contract";
 
-/** Measures from now on. */
+/** Starts collecting. */
 export function createMeasurements(options: MeasuringOptions): Measurements {
   const registry = createRuntimeRegistry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
@@ -86,7 +86,7 @@ export function createMeasurements(options: MeasuringOptions): Measurements {
   };
 }
 
-/** Serves `GET /metrics` and `GET /readyz`. Throws when the port cannot be bound. */
+/** Serves `GET /metrics` and `GET /readyz`. Throws if the port cannot be bound. */
 export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const measurements = createMeasurements(options);
   try {
@@ -97,13 +97,13 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   }
 }
 
-/** The metrics of one process or of several, until they are closed. */
+/** The metrics of one or several processes, until closed. */
 interface ServedMeasurements {
   readonly registry: Pick<Registry, "metrics" | "contentType">;
   close(): void;
 }
 
-/** Serves measurements. Throws when the port cannot be bound. */
+/** Serves measurements. Throws if the port cannot be bound. */
 export async function serveMetrics(
   options: MetricsPlace,
   measurements: ServedMeasurements,
@@ -137,7 +137,7 @@ export async function serveMetrics(
   server.maxConnections = MAX_SCRAPERS;
   server.listen(options.port, options.host);
   await once(server, "listening");
-  // Running out of descriptors costs a scrape, not the daemon.
+  // Running out of file descriptors fails a scrape, and must not end the daemon.
   server.on("error", () => undefined);
   return {
     port: (server.address() as AddressInfo).port,
@@ -176,7 +176,7 @@ function createRecorder(registry: Registry): (message: unknown) => void {
   };
 }
 
-/** Counts who was told to come later, by what there was too much of. */
+/** Counts rate-limited requests by the limit that they exceeded. */
 function createRateCounter(registry: Registry) {
   const limited = new Counter({
     name: "agtp_rate_limited_total",
@@ -196,17 +196,12 @@ function createRateCounter(registry: Registry) {
   };
 }
 
-/**
- * Agents choose the paths of their contracts, and may have any number of them one after the other.
- */
+/** Returns the endpoint label. Contract paths share one, since agents choose them and may create any number. */
 function endpointOf(route: Route | undefined): string {
   return route?.tier === "C" ? CONTRACTS : (route?.path ?? "");
 }
 
-/**
- * Without a route, these statuses still come after the gate of methods: the method is one this
- * server knows.
- */
+/** True for the statuses that a request without a route gets only after the method gate, so its method is known. */
 function isKnownMethod(status: number): boolean {
   return status === 404 || status === 405 || status === 460 || status === 464;
 }
@@ -236,7 +231,7 @@ function createGauges(
   new Gauge({
     name: "agtp_event_loop_delay_seconds",
     help: "99th percentile of the event-loop delay since the last scrape.",
-    // Of several processes, the slowest one's.
+    // Several processes report the slowest one's.
     aggregator: "max",
     registers,
     collect() {
@@ -246,7 +241,7 @@ function createGauges(
   });
 }
 
-/** Counts spans that no collector will see, from now on; answers how to end it. */
+/** Counts spans that the collector did not accept; returns the function that ends this. */
 function measureDroppedSpans(registry: Registry): () => void {
   const dropped = new Counter({
     name: "agtp_trace_spans_dropped_total",

@@ -1,39 +1,38 @@
 /**
- * The insides of Node's sockets, where its API does not reach. Connections are secured as they were accepted: without
- * a `net.Socket` under each, which would never be read or written, and takes a twentieth of a connection. And sockets
- * are read into buffers of the process, as by the `onread` of `net.Socket`, which neither `tls.Server` nor
- * `node:child_process` passes on to those that they make. Where a Node keeps the parts elsewhere, sockets are accepted
- * and read as usual.
+ * Reaches into the internals of Node's sockets. Accepted handles are wrapped in TLS directly: the `net.Socket` in
+ * between would never be read or written, and costs a twentieth of a connection. Sockets are read into shared
+ * buffers, as by the `onread` option of `net.Socket`, which neither `tls.Server` nor `node:child_process` passes on.
+ * In a version of Node with other internals, sockets are accepted and read as usual.
  */
 import { type Server, Socket, type SocketConstructorOpts } from "node:net";
 import { TLSSocket, type TLSSocketOptions } from "node:tls";
 
-/** The other end of a connection that was just accepted. */
+/** The peer's address of an accepted connection. */
 export interface PeerAddress {
   readonly address: string;
   readonly port: number;
 }
 
-/** A connection as Node has it below its sockets. */
+/** Node's internal handle of a connection. */
 export interface AcceptedHandle extends Pick<Socket, "bytesRead" | "bytesWritten"> {
-  /** Octets that the system has not taken yet. */
+  /** Octets that the operating system has not accepted yet. */
   readonly writeQueueSize: number;
   getpeername(to: Partial<PeerAddress>): number;
   setNoDelay(on: boolean): number;
   close(): void;
 }
 
-/** A connection that nobody has read from: as it was accepted, or as the socket that Node made of it. */
+/** An accepted connection before anything was read: a handle, or a socket that Node made for it. */
 export type RawConnection = Socket | AcceptedHandle;
 
 export interface Accepted {
   readonly lower: RawConnection;
   readonly peer: PeerAddress;
-  /** Called once it is closed. */
+  /** Called once the connection is closed. */
   onClosed?(): void;
 }
 
-/** The other end; undefined: it is gone, before it could be served. */
+/** Returns the peer's address; undefined if the peer has disconnected. */
 export function peerOf(lower: RawConnection): PeerAddress | undefined {
   const peer: Partial<PeerAddress> = {};
   if (lower instanceof Socket) {
@@ -45,13 +44,13 @@ export function peerOf(lower: RawConnection): PeerAddress | undefined {
   return address === undefined ? undefined : { address, port };
 }
 
-/** Closes a connection that is not served. */
+/** Closes a connection without serving it. */
 export function discard(lower: RawConnection): void {
   if (lower instanceof Socket) lower.destroy();
   else lower.close();
 }
 
-/** A connection as a socket, which does not read. */
+/** Returns a paused socket for the connection. */
 export function socketOf(lower: RawConnection): Socket {
   if (lower instanceof Socket) return lower;
   lower.setNoDelay(true);
@@ -67,7 +66,7 @@ type Wrapping = (wrap: unknown, handle: unknown, hasWritten: boolean) => unknown
 
 const { _wrapHandle: wrapHandle } = TLSSocket.prototype as unknown as { _wrapHandle?: Wrapping };
 
-/** Has a server that listens give the connections that it accepts to `take`; false: this Node cannot. */
+/** Passes the handles that a listening server accepts to `take`; false if this version of Node does not allow it. */
 export function takeHandles(server: Server, take: (accepted: AcceptedHandle) => void): boolean {
   const { _handle: acceptor } = server as unknown as { readonly _handle?: AcceptorHandle | null };
   const accept = acceptor?.onconnection;
@@ -79,11 +78,11 @@ export function takeHandles(server: Server, take: (accepted: AcceptedHandle) => 
   return true;
 }
 
-/** The next to be secured: the constructor of a socket asks for its handle before it can have members. */
+/** The handle for the next TLS socket: its constructor asks for the handle before members can be set. */
 let next: AcceptedHandle | undefined;
 
 class HandleSocket extends TLSSocket {
-  /** As the constructor of `TLSSocket` calls it. */
+  /** Called by the constructor of `TLSSocket`. */
   _wrapHandle(_wrap: unknown, handle: unknown, hasWritten: boolean): unknown {
     const own = next ?? handle;
     next = undefined;
@@ -91,33 +90,33 @@ class HandleSocket extends TLSSocket {
   }
 }
 
-/** The TLS socket over a connection. */
+/** Creates the TLS socket over a connection. */
 export function secureHandle(accepted: AcceptedHandle, options: TLSSocketOptions): TLSSocket {
   accepted.setNoDelay(true);
   next = accepted;
   const socket = new HandleSocket(undefined as unknown as Socket, options);
-  // Without a socket below it, a client's is meant, which is not connected yet.
+  // Node assumes an unconnected client socket if there is no socket underneath.
   (socket as { connecting: boolean }).connecting = false;
   return socket;
 }
 
 /**
- * Looks for a write that has failed and says nothing: Node passes the failure over where a peer resets the connection
- * while the session tickets are on their way, and the socket would be kept as that of a peer that does not read.
+ * Detects writes that failed silently: if the peer resets the connection while the session tickets are being
+ * written, Node drops the error, and the peer would look like one that does not read.
  */
 export class LostWrites {
   readonly #lower: RawConnection;
   readonly #secured: Pick<Socket, "writableLength">;
-  /** Octets that had left at the last look, where none was on its way though some wait. */
+  /** Octets sent at the last check, if the handle's queue was empty then while octets waited above it. */
   #leftAt: number | undefined;
 
-  /** The connection that was accepted, and the socket over it. */
+  /** Takes the accepted connection, and the TLS socket over it. */
   constructor(lower: RawConnection, secured: Pick<Socket, "writableLength">) {
     this.#lower = lower;
     this.#secured = secured;
   }
 
-  /** Tells whether something waited at the last look, waits still, and nothing takes it away. */
+  /** True if octets waited at the last check, wait still, and none was sent meanwhile. */
   areLost(): boolean {
     if (this.#lower instanceof Socket) return false;
     const { writeQueueSize, bytesWritten } = this.#lower;
@@ -128,15 +127,15 @@ export class LostWrites {
   }
 }
 
-/** TLS hands over 16 KiB at once. */
+/** TLS delivers 16 KiB at once. */
 const COPIED = Buffer.allocUnsafeSlow(64 * 1024);
-/** As much as a socket pair holds by default. While a part of it is read, TLS may hand over octets into the other. */
+/** The default buffer of a socket pair. TLS may write into one part while another is being read. */
 const EMITTED = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Calls back with each chunk, which is the callee's; the socket flows, until it is paused. Each is copied out of one
- * buffer: Node makes an ArrayBuffer for each reading instead, which the collector has to sweep: without, the raw echo
- * takes 11 % less CPU at 16 x 1.
+ * Calls back with each chunk, which the callee owns; the socket flows until it is paused. Chunks are copied from one
+ * buffer, because Node otherwise allocates an ArrayBuffer per read, which the garbage collector has to sweep: the
+ * raw echo takes 11 % less CPU at 16 x 1.
  */
 export function readShared(socket: Socket, onChunk: (chunk: Buffer) => void): void {
   readInto(socket, COPIED, (length) => {
@@ -146,7 +145,7 @@ export function readShared(socket: Socket, onChunk: (chunk: Buffer) => void): vo
   socket.on("data", onChunk);
 }
 
-/** Makes a socket emit what it reads as parts of one buffer, each of which holds until the event is over. */
+/** Makes a socket emit its data as parts of one buffer, each valid during its event only. */
 export function emitShared(socket: Socket): void {
   readInto(socket, EMITTED, (length) => {
     socket.emit("data", EMITTED.subarray(0, length));
@@ -161,8 +160,8 @@ interface UserBufferHandle {
 type Slots = Record<symbol, unknown> & { readonly _handle?: UserBufferHandle | null };
 
 /**
- * Makes a socket read into a buffer; `onRead` is told how many octets of it were filled, and pauses it by false. Where
- * a Node keeps the option elsewhere, nothing changes, and octets arrive as "data".
+ * Makes a socket read into a buffer; `onRead` gets the number of octets, and returns false to pause. In a version of
+ * Node with other internals nothing changes, and octets arrive by "data".
  */
 function readInto(socket: Socket, buffer: Buffer, onRead: (length: number) => boolean): void {
   const slotted = socket as unknown as Slots;
@@ -177,13 +176,13 @@ function readInto(socket: Socket, buffer: Buffer, onRead: (length: number) => bo
   handle.useUserBuffer(buffer);
 }
 
-/** The places of the two options in a socket that was made without them; Node has one for all sockets. */
+/** Node's symbols for the two options, the same for every socket. */
 interface OptionSlots {
   readonly buffer: symbol | undefined;
   readonly callback: symbol | undefined;
 }
 
-/** Found with the first socket: to look through the symbols of each took four microseconds. */
+/** Looked up on the first socket, since a lookup takes four microseconds. */
 let slots: OptionSlots | undefined;
 
 function findSlots(socket: Slots): OptionSlots {
@@ -194,8 +193,8 @@ function findSlots(socket: Slots): OptionSlots {
 }
 
 /**
- * Frees those that listened to a socket that is closed. V8 keeps the parts below a socket, and so the
- * socket, until its next full collection: half of what each connection left behind.
+ * Removes the listeners of a closed socket. V8 keeps the handle, and so the socket, until its next full collection:
+ * half of the memory that each connection left behind.
  */
 export function releaseSocket(socket: Socket): void {
   socket.removeAllListeners();

@@ -1,55 +1,53 @@
 /**
- * Replies on their way to the peer. Those of one turn leave together, in one write each connection; a long one
- * leaves in pieces, each when the peer has taken the one before, so that its body is never copied
- * and may be the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
+ * Replies on their way to the peer. The replies of one turn are written together; a long one is written in pieces,
+ * each once the peer has read the one before, so that its body is never copied and can be shared by many replies.
+ * AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
 import { Buffer } from "node:buffer";
 import type { TLSSocket } from "node:tls";
 import { type Response, serializeHead, serializeResponses } from "../wire/message.ts";
 import type { SendAccount } from "./connection-limits.ts";
 
-/**
- * With about so much collected it should be written; also what is written at once of a long body.
- */
+/** The size at which a batch is written, and of the pieces of a long body. */
 const BATCH_BYTES = 64 * 1024;
 
-/** So much of the buffer is for being ahead of a reader; the rest is room for one long reply. */
+/** The part of the send buffer that may fill up ahead of a reader; the rest is room for one long reply. */
 const AHEAD = 1 / 16;
 
-/** The rough size of a head. */
+/** The approximate size of a head. */
 const HEAD_BYTES = 256;
 
 const NONE: readonly Response[] = [];
 
-/** A batch of replies, or the body of one, from where it was not written yet. */
+/** A batch of replies, or one long body, from its first unwritten octet. */
 interface Piece {
   readonly octets: string | Uint8Array;
-  /** Held in the account. */
+  /** The body, if it is held in the account. */
   readonly body: Uint8Array | undefined;
   at: number;
 }
 
 export interface OutboxOptions {
   readonly account: SendAccount;
-  /** The octets that may wait before nothing more is begun. */
+  /** The queued octets at which no further request is started. */
   readonly sendBufferBytes: number;
 }
 
-/** One a connection. */
+/** One per connection. */
 export class Outbox {
   readonly #socket: TLSSocket;
   readonly #account: SendAccount;
   readonly #most: number;
   /** Answered, and not to be sent yet. */
   #replies: Response[] = [];
-  /** The replies that wait for their records. */
+  /** The replies whose records are being written. */
   #batch: readonly Response[] = [];
   #bytes = 0;
   #batchBytes = 0;
-  /** To be sent, and more than the peer has taken. */
+  /** Queued behind octets that the peer has not read. */
   readonly #pieces: Piece[] = [];
   #pieceBytes = 0;
-  /** Octets of the pieces that are no body of the account's. */
+  /** Octets of the pieces outside the bodies held in the account. */
   #ownBytes = 0;
   #isWriting = false;
 
@@ -59,7 +57,7 @@ export class Outbox {
     this.#most = sendBufferBytes;
   }
 
-  /** The peer has taken what was written. */
+  /** Continues writing, after the peer has read. */
   drained(): void {
     this.#isWriting = false;
     this.#account.take();
@@ -71,13 +69,13 @@ export class Outbox {
     this.#account.close();
   }
 
-  /** The peer leaves too much unread: nothing more should be begun for it. */
+  /** True if the peer has too much unread, so that no further request should start. */
   get isBlocked(): boolean {
     if (!this.#isWriting) return false;
     return this.#bytes + this.#pieceBytes + this.#socket.writableLength >= this.#most * AHEAD;
   }
 
-  /** Nothing more should be begun before this is flushed. */
+  /** True if the batch should be flushed before a further request starts. */
   get isFull(): boolean {
     return this.#bytes >= BATCH_BYTES;
   }
@@ -86,7 +84,7 @@ export class Outbox {
     return this.#replies.length === 0;
   }
 
-  /** True when all that was flushed is written, though perhaps not taken. */
+  /** True if everything flushed is written, though perhaps not read. */
   get isWritten(): boolean {
     return this.#pieces.length === 0;
   }
@@ -98,7 +96,7 @@ export class Outbox {
     this.#bytes += HEAD_BYTES + kept.body.length;
   }
 
-  /** The replies to be sent next, as soon as it is known what became of their records. */
+  /** Takes the replies to be sent once their records are decided. */
   takeBatch(): readonly Response[] {
     const batch = this.#replies;
     this.#batch = batch;
@@ -107,7 +105,7 @@ export class Outbox {
     return batch;
   }
 
-  /** Sends what may leave in the place of each reply of the batch. */
+  /** Sends the replies that may leave, each in the place of one of the batch. */
   flush(replies: readonly Response[]): void {
     this.#bytes -= this.#batchBytes;
     if (replies !== this.#batch) {
@@ -123,7 +121,7 @@ export class Outbox {
     } else this.#writeBatch(replies);
   }
 
-  /** Short replies that follow each other are one piece. */
+  /** Joins consecutive short replies into one piece. */
   #enqueue(replies: readonly Response[]): void {
     let short: Response[] = [];
     const pushShort = (): void => {
@@ -168,7 +166,7 @@ export class Outbox {
     else this.#account.rest();
   }
 
-  /** Writes short replies; the buffer that they leave in serves again once they have left. */
+  /** Writes short replies from a buffer that is reused once it is sent. */
   #writeBatch(replies: readonly Response[]): void {
     let kept: Buffer | undefined;
     const octets = serializeResponses(replies, (length) => {
@@ -190,8 +188,8 @@ export class Outbox {
 }
 
 /**
- * Buffers that batches leave in, of the whole process. To make one of 24 KB for each write took as long as
- * filling it: a fiftieth of a pipelined request with a record.
+ * A process-wide pool of buffers for batches. Allocating 24 KB for each write took as long as filling it: a fiftieth
+ * of a pipelined request with a record.
  */
 const keptBuffers: Buffer[] = [];
 const KEPT_BYTES = 64 * 1024;
@@ -201,7 +199,7 @@ function keepBuffer(buffer: Buffer): void {
   if (keptBuffers.length < MAX_KEPT) keptBuffers.push(buffer);
 }
 
-/** The octets of a piece that are written at once. */
+/** Returns the octets of a piece to write next. */
 function nextOf({ octets, at }: Piece): string | Uint8Array {
   if (typeof octets === "string" || octets.length <= BATCH_BYTES) return octets;
   return octets.subarray(at, at + BATCH_BYTES);
@@ -213,39 +211,38 @@ function isLong(reply: Response): reply is LongResponse {
   return typeof reply.body !== "string" && reply.body.length > BATCH_BYTES;
 }
 
-/** A long text would be encoded anew for each of its pieces. */
+/** Encodes a long string once, instead of again for each piece. */
 function keptReply(reply: Response): Response {
   const { body, status, fields, responseId, lateFields } = reply;
   if (typeof body !== "string" || body.length <= BATCH_BYTES) return reply;
   return { status, fields, responseId, lateFields, body: Buffer.from(body) };
 }
 
-/** A connection whose replies wait. */
+/** A connection with replies to write. */
 export interface BatchedWriter {
-  /** Sends what was answered so far. */
+  /** Writes the replies so far. */
   writeBatch(): void;
 }
 
 /**
- * So many leave before the turn has ended, or all once the first has waited for so long: nobody
- * waits for a thousand others, nor for handlers that take their time.
+ * Beyond this many connections, or this long after the first, the batch is written at once: no reply waits for a
+ * thousand others, nor for slow handlers.
  */
 const MAX_WAITING = 64;
 const MAX_WAIT_MS = 1;
 
 /**
- * Batches the replies of a turn of the event loop: those of all connections that were read in it leave
- * together. To wake a peer costs as much as to answer it, and one that finds several replies is woken
- * once for all of them. There is one for each listener.
+ * Batches the replies of one turn of the event loop across the connections of a listener. Waking a peer costs as
+ * much as answering it, and a peer that finds several replies is woken once.
  */
 export class WriteBatcher {
   #waiting: BatchedWriter[] = [];
-  /** Since when the first of them waits. */
+  /** When the first of them was added. */
   #since = 0;
 
   /**
-   * Notes that a connection writes when the turn ends; it does not ask again before then. `now` is of
-   * `performance.now()`, no older than the work that it has done.
+   * Schedules the connection's write for the end of the turn; it must not be added again before. `now` is in
+   * milliseconds of `performance.now()`, no older than the connection's last reply.
    */
   add(one: BatchedWriter, now: number): void {
     const waiting = this.#waiting.push(one);

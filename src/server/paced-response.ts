@@ -1,19 +1,19 @@
 /**
- * An HTTP response that a slow reader cannot make dear: a long body leaves in pieces, each when the
- * peer has taken the one before, and what waits is in the daemon's account, as on AGTP connections.
- * `[limits]` send_buffer_total_bytes
+ * An HTTP response with bounded memory for slow readers: a long body is written in pieces, each once the peer has
+ * read the one before, and queued octets count in the daemon's send budget, as on AGTP connections. `[limits]`
+ * send_buffer_total_bytes
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { SendAccount, SendBudget } from "./connection-limits.ts";
 
-/** The size of a piece that is written at once. */
+/** The size of a piece. */
 const PIECE_BYTES = 64 * 1024;
 
 type Chunk = string | Uint8Array;
 type Encoding = BufferEncoding | null | undefined;
 type Done = (() => void) | undefined;
 
-/** The class of responses that a server makes, over one budget. */
+/** Returns the response class for a server, over one send budget. */
 export function pacedResponses(budget: SendBudget): typeof ServerResponse<IncomingMessage> {
   return class extends PacedResponse {
     constructor(request: IncomingMessage) {
@@ -71,13 +71,13 @@ class PacedResponse extends ServerResponse<IncomingMessage> {
   #end(parts: readonly unknown[]): this {
     const end = super.end as (...parts: unknown[]) => this;
     end.call(this, ...parts);
-    // The last of it has yet to be taken.
+    // The last octets may still be unread.
     if (!this.destroyed && this.writableLength > 0) this.#account.wait(this.writableLength);
     return this;
   }
 }
 
-/** The arguments of `end`, any of which may be left out. */
+/** Reads the arguments of `end`, each of which is optional. */
 function readParts(parts: readonly unknown[]): {
   readonly chunk: Chunk | undefined;
   readonly encoding: Encoding;

@@ -1,7 +1,7 @@
 /**
- * Identifies the peer of a TLS connection by the certificate shown in its handshake. TLS only
- * proves that the peer holds the key: OpenSSL knows no Agent Certificate, so every chain is
- * verified here. `[tls] client_auth` says who is let in.   AGTP-CERT "Agent Certificate Profile"
+ * Identifies the peer of a TLS connection by its client certificate. TLS only proves possession of the key: OpenSSL
+ * does not understand Agent Certificates, so every chain is verified here. `[tls] client_auth` decides which peers
+ * are admitted. AGTP-CERT "Agent Certificate Profile"
  */
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
@@ -16,13 +16,13 @@ import {
 } from "../identity/client-certificate-verification.ts";
 import type { TlsConfig } from "../identity/identity-sections.ts";
 
-/** The proof in the certificate of a connection's peer, or why it proves nothing. */
+/** The verified certificate of a peer, or why it proves nothing. */
 type PeerIdentity = Pick<Peer, "certificate" | "certificateFault">;
 
-/** The rules for asking for certificates and believing them. */
+/** The rules for requesting and trusting client certificates. */
 export interface PeerRules {
   readonly clientAuth: TlsConfig["clientAuth"];
-  /** A bundle in PEM. */
+  /** A PEM bundle of trust anchors. */
   readonly clientCa: string | undefined;
 }
 
@@ -30,13 +30,13 @@ type PeerVerdict =
   | { readonly kind: "admitted"; readonly identity: PeerIdentity }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Looks at a socket whose handshake is done. */
+/** Checks a socket after its handshake. */
 export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
 
 export const NO_CERTIFICATE: PeerVerdict = { kind: "admitted", identity: {} };
 const REMEMBERED_CHAINS = 1024;
 
-/** Builds the check for the rules in force; undefined where nobody is asked for a certificate. */
+/** Builds the check; undefined if no client certificates are requested. */
 export function createPeerCheck(
   { clientAuth, clientCa }: PeerRules,
   clock: () => number = Date.now,
@@ -62,9 +62,9 @@ export function createPeerCheck(
 }
 
 /**
- * Chains that were found good, by the certificate that each begins with. In a session that is resumed the peer proves
- * that it is who showed a certificate when the session began, and TLS has kept that one certificate: what led from it
- * to an anchor is known here, or is not needed. Tickets of one set of anchors are no good under another.
+ * Verified chains by their leaf certificate. In a resumed session TLS has only the leaf, whose key the peer proved
+ * when the session began; the intermediates come from here, if the chain had any. Session tickets issued under other
+ * trust anchors are not accepted.
  */
 class ShownChains {
   readonly #chains = recentlyUsed<readonly Buffer[]>(REMEMBERED_CHAINS);
@@ -78,7 +78,7 @@ class ShownChains {
   }
 }
 
-/** The certificates that the peer sent, its own first; one more than is allowed at most. */
+/** Returns the peer's certificates, leaf first; at most one more than is allowed. */
 function readChain(socket: TLSSocket): readonly Buffer[] {
   const chain: Buffer[] = [];
   let certificate: X509Certificate | undefined = socket.getPeerX509Certificate();
@@ -94,13 +94,13 @@ interface VerifiedChain {
   readonly verifiedAt: number;
 }
 
-/** Remembers what was found good, as nobody can fill it with anything else. */
+/** Caches verified chains only, so that invalid ones cannot fill the cache. */
 function createVerifier(anchors: readonly X509Certificate[]) {
   const verified = recentlyUsed<VerifiedChain>(REMEMBERED_CHAINS);
   return (chain: readonly Buffer[], now: number): ClientCertificate | CertificateFault => {
     const key = digestOf(chain);
     const known = verified.get(key);
-    // A clock that was set back makes certificates too young again.
+    // If the clock was set back, the certificate may be not yet valid again.
     const isValid = known && now >= known.verifiedAt && now <= known.certificate.notAfter;
     if (isValid) return known.certificate;
     const result = verifyClientCertificate(chain, anchors, now);
@@ -110,7 +110,7 @@ function createVerifier(anchors: readonly X509Certificate[]) {
   };
 }
 
-/** DER says where it ends: certificates that follow each other cannot be read in two ways. */
+/** Hashes a chain unambiguously, since DER is self-delimiting. */
 function digestOf(chain: readonly Buffer[]): string {
   const hash = createHash("sha256");
   for (const certificate of chain) hash.update(certificate);

@@ -1,6 +1,6 @@
 /**
- * Metrics of the processes that functions are in, whose names are the operator's, a closed set; and
- * of this process as a node: how fresh its view is, and what it costs to share a store.
+ * Metrics of handler processes, whose names are the operator's, a closed set; and of this process as a node of a
+ * shared store: the age of its view, and the cost of sharing.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
@@ -13,7 +13,7 @@ import type { NodeFigures } from "../state/node-figures.ts";
 
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 
-/** Measures from now on; answers how to end it. */
+/** Starts collecting; returns the function that ends it. */
 export function measureProcesses(registry: Registry): () => void {
   const registers = [registry];
   const durations = new Histogram({
@@ -59,7 +59,7 @@ const COUNTERS: readonly (readonly [figure: Name, name: string, help: string])[]
   ["recordsAgain", "records_signed_again_total", "Records signed again behind another node's."],
 ];
 
-/** Measures from now on. */
+/** Starts collecting. */
 export function measureNode(registry: Registry, figures: () => NodeFigures): void {
   const registers = [registry];
   for (const [figure, name, help] of GAUGES) {

@@ -1,12 +1,12 @@
 /**
- * Metrics of this process as its system and Node see it, under the names that every Prometheus client has for them.
- * The defaults of prom-client list all sockets at each scrape.
+ * Process metrics of the operating system and of Node, under the usual Prometheus names. The defaults of prom-client
+ * are avoided, as they list every socket at each scrape.
  */
 import { readdir } from "node:fs/promises";
 import { Counter, Gauge, Registry } from "prom-client";
 import { VERSION } from "../base/version.ts";
 
-/** A registry with the metrics of this process. */
+/** Creates a registry with the metrics of this process. */
 export function createRuntimeRegistry(): Registry {
   const registry = new Registry();
   const registers = [registry];
@@ -20,7 +20,7 @@ export function createRuntimeRegistry(): Registry {
   new Gauge({
     name: "process_start_time_seconds",
     help: "When the process started, in seconds since the epoch.",
-    // Of several processes, the oldest one's.
+    // Several processes report the oldest one's.
     aggregator: "min",
     registers,
   }).set(Math.round(Date.now() / 1000 - process.uptime()));

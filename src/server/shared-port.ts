@@ -1,8 +1,7 @@
 /**
- * The port of a daemon with workers, at their parent: each worker accepts on it for itself, by one socket
- * that all of them have. While there is none, connections wait in that socket. A worker that has more
- * than the others, or its full share of the limits, passes a connection on to another by way of here.
- * `[limits] max_connections`
+ * The port of a daemon with workers, in the parent: each worker accepts on one shared socket. While there is none,
+ * connections wait in that socket. A worker with more connections than the others, or with its full share of the
+ * limits, passes a connection on to another through here. `[limits] max_connections`
  */
 import { once } from "node:events";
 import net from "node:net";
@@ -10,71 +9,71 @@ import { getSystemErrorName } from "node:util";
 import { networkOf } from "../base/addresses.ts";
 import { ToldCount } from "./told-count.ts";
 
-/** A socket that is bound, and on which this process does not listen. */
+/** A bound socket on which this process does not listen. */
 export interface PortHandle {
   close(): void;
 }
 
 export interface PortWorker {
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly number: number;
   listen(handle: PortHandle): void;
   hand(socket: net.Socket, passing: Passing): void;
-  /** Tells it how few connections another worker has; undefined: there is no other. */
+  /** Tells the worker the lowest connection count of the others; undefined if there is no other. */
   tellLeast(count: number | undefined): void;
-  /** Tells it that nobody has room for connections of a network; undefined: for any. */
+  /** Tells the worker that no other has room for connections of a network; undefined: for any. */
   tellFull(network: string | undefined): void;
 }
 
-/** A connection on its way from one worker to another. */
+/** A connection that is passed from one worker to another. */
 export interface Passing {
-  /** The workers that have no room for it. */
+  /** The workers that had no room for it. */
   readonly tried: readonly number[];
-  /** True where none of them has room for any other connection either. */
+  /** True if none of them had room for any connection at all. */
   readonly isWhole: boolean;
 }
 
-/** More than these are closed. */
+/** Connections that may wait for a worker; further ones are closed. */
 const MAX_WAITING = 1_024;
 
 export class SharedPort {
   readonly #workers = new Map<PortWorker, number>();
-  /** What each was told last. */
+  /** The count last told to each worker. */
   readonly #told = new Map<PortWorker, number | undefined>();
-  /** For the workers that are to come. */
+  /** Connections that wait for a worker to start. */
   readonly #waiting = new Map<net.Socket, Passing>();
   readonly #count: number;
   readonly #telling = new ToldCount(() => this.#tellAll());
   #handle: PortHandle | undefined;
   #isClosed = false;
 
-  /** `count` is the number of workers that there are to be. */
+  /** `count` is the intended number of workers. */
   constructor(count: number) {
     this.#count = count;
   }
 
-  /** Connections of all workers, as they have told. */
+  /** The connections of every worker, as last reported. */
   get connectionCount(): number {
     let count = this.#waiting.size;
     for (const held of this.#workers.values()) count += held;
     return count;
   }
 
-  /** Binds the port; nobody accepts before a worker does. */
+  /** Binds the port; connections are accepted once a worker joins. */
   async listen(host: string, port: number): Promise<net.AddressInfo> {
     const bound = await probe(host, port);
     this.#handle = bind(bound);
     return bound;
   }
 
-  /** A worker accepts from now on. */
+  /** Lets a worker accept. */
   join(worker: PortWorker): void {
-    // It was begun before the daemon was told to end.
+    // The worker was started before the shutdown.
     if (this.#isClosed) return;
     if (this.#handle === undefined) throw new Error("the port is not bound");
     this.#workers.set(worker, 0);
     worker.listen(this.#handle);
-    // At once: who has heard of no other worker keeps every connection.
+    // Sent at once: a worker that knows of no other keeps every connection.
     this.#tellAll();
     for (const [socket, passing] of [...this.#waiting]) {
       this.#waiting.delete(socket);
@@ -82,14 +81,14 @@ export class SharedPort {
     }
   }
 
-  /** A worker is gone, and its connections with it. */
+  /** Removes a worker that has exited, with its connections. */
   leave(worker: PortWorker): void {
     this.#workers.delete(worker);
     this.#told.delete(worker);
     this.#telling.changed(0);
   }
 
-  /** A worker has so many connections. */
+  /** Notes the connection count of a worker. */
   has(worker: PortWorker, count: number): void {
     if (!this.#workers.has(worker)) return;
     this.#workers.set(worker, count);
@@ -98,7 +97,7 @@ export class SharedPort {
 
   passed(worker: PortWorker, socket: net.Socket, passing: Passing): void {
     const address = socket.remoteAddress;
-    // Its peer may be gone already.
+    // The peer may have disconnected already.
     if (address === undefined || this.#isClosed) {
       socket.destroy();
       return;
@@ -109,7 +108,7 @@ export class SharedPort {
       one.tellFull(passing.isWhole ? undefined : networkOf(address));
   }
 
-  /** Lets the port go; the workers stop by themselves. */
+  /** Releases the port; the workers close by themselves. */
   close(): void {
     this.#isClosed = true;
     this.#telling.close();
@@ -118,7 +117,7 @@ export class SharedPort {
     for (const socket of this.#waiting.keys()) socket.destroy();
   }
 
-  /** To the worker with the fewest; false where none has room for it. */
+  /** Hands the connection to the worker with the fewest; false if none has room. */
   #hand(socket: net.Socket, passing: Passing, from?: PortWorker): boolean {
     const { tried } = passing;
     const free = [...this.#workers.keys()].filter(({ number }) => !tried.includes(number));
@@ -167,7 +166,7 @@ export class SharedPort {
   }
 }
 
-/** Finds out whether a port is free, and its number where the system chooses one. */
+/** Checks that a port is free, and returns its number if the system chose one. */
 async function probe(host: string, port: number): Promise<net.AddressInfo> {
   const server = net.createServer((socket) => socket.destroy());
   server.listen({ host, port, exclusive: true });
@@ -178,7 +177,7 @@ async function probe(host: string, port: number): Promise<net.AddressInfo> {
   return bound;
 }
 
-/** The part of `node:net` by which `node:cluster` binds ports for its workers; it has no types. */
+/** The untyped part of `node:net` with which `node:cluster` binds ports for its workers. */
 interface PortBinding {
   _createServerHandle(address: string, port: number, family: 4 | 6): PortHandle | number;
 }

@@ -1,6 +1,6 @@
 /**
- * The metrics of several workers as those of one daemon. What a worker counted that is gone stays in
- * the sums: as a scrape has seen it, they never fall.
+ * Sums the metrics of the workers of a daemon. The counters of an exited worker stay in the sums as last scraped, so
+ * that totals never fall.
  */
 import {
   AggregatorRegistry,
@@ -12,16 +12,16 @@ import { Turns } from "../base/turns.ts";
 
 export type ProcessMetrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/** Asks each process for its metrics, undefined where it does not answer; a process has one key all its life. */
+/** Collects the metrics of each process, undefined if it does not answer; the key of a process never changes. */
 type CollectMetrics = () => Promise<ReadonlyMap<unknown, ProcessMetrics | undefined>>;
 
 export class SummedMetrics {
   readonly contentType: typeof CONTENT_TYPE = CONTENT_TYPE;
   readonly #collect: CollectMetrics;
   #last: ReadonlyMap<unknown, ProcessMetrics> = new Map();
-  /** The counts of workers that are gone. */
+  /** The counters of exited workers. */
   #past: ProcessMetrics = [];
-  /** One at a time: a process that is gone counts once. */
+  /** Serializes scrapes, so that an exited worker is added once. */
   readonly #sums = new Turns();
 
   constructor(collect: CollectMetrics) {
@@ -42,7 +42,7 @@ export class SummedMetrics {
 
   async #collectSum(): Promise<Registry> {
     const asked = await this.#collect();
-    // One that does not answer stands as it did last.
+    // A process that does not answer keeps its last metrics.
     const now = new Map([...asked].map(([key, told]) => [key, told ?? this.#last.get(key) ?? []]));
     for (const [key, metrics] of this.#last) {
       if (now.has(key)) continue;
@@ -56,7 +56,7 @@ export class SummedMetrics {
 
 const CONTENT_TYPE: typeof Registry.PROMETHEUS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** The types whose values only grow. */
+/** The metric types that only grow. */
 const COUNTING = ["counter", "histogram"];
 
 function sum(all: readonly ProcessMetrics[]): Registry {

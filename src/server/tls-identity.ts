@@ -1,6 +1,6 @@
 /**
- * The certificates of listeners: certificate, key and client CA of `[tls]`, from files or self-made, and those
- * that `[gateway]` and `[console]` name. Everything wrong with them stops the start.
+ * Loads the certificates of the listeners: certificate, key and client CA of `[tls]`, from files or self-signed, and
+ * those that `[gateway]` and `[console]` name. Any error in them prevents the start.
  */
 import { join, relative } from "node:path";
 import type { ConfigPlace } from "../base/deployment-files.ts";
@@ -18,19 +18,19 @@ import {
 import type { HttpTls } from "./http-listener.ts";
 import type { TlsIdentity } from "./listener.ts";
 
-/** The certificates that the server shows and trusts, or the problems with them. */
+/** The server's certificate and trust anchors, or the problems with them. */
 interface LoadedTlsIdentity {
   readonly identity: TlsIdentity | undefined;
   readonly fingerprint256: string;
   readonly problems: readonly Problem[];
 }
 
-/** The keys that say so. */
+/** The configuration that names them. */
 interface TlsSource extends ConfigPlace {
   readonly tls: TlsConfig;
 }
 
-/** Loads or makes the TLS identity; with `isPersistent` false a missing one is not made. */
+/** Loads the TLS identity, and creates a missing one if `isPersistent`. */
 export async function loadTlsIdentity(
   config: TlsSource,
   { isPersistent }: { readonly isPersistent: boolean },
@@ -56,7 +56,10 @@ export async function loadTlsIdentity(
   };
 }
 
-/** A CA that expired is replaced while the daemon runs: it is no reason not to start. */
+/**
+ * Reports unusable trust anchors as warnings: an expired CA can be replaced at run time, and need not prevent the
+ * start.
+ */
 function findUselessAnchors(pem = ""): readonly string[] {
   const now = Date.now();
   return readTrustAnchors(pem).flatMap((anchor, index) => {
@@ -89,7 +92,7 @@ async function loadCertificate(
   }
 }
 
-/** The certificate of an HTTP listener, or what is wrong with it. */
+/** The certificate of an HTTP listener, or the problems with it. */
 interface LoadedHttpTls {
   /** Undefined: plain HTTP. */
   readonly tls: HttpTls | undefined;
@@ -102,7 +105,7 @@ interface HttpTlsSection {
   readonly key?: string;
 }
 
-/** Loads the certificate that a section names, where it is needed.   `[gateway]`, `[console]` */
+/** Loads the certificate of a section that is enabled and names one.   `[gateway]`, `[console]` */
 export function loadHttpTls(
   { enabled, cert, key }: HttpTlsSection,
   { directory }: Pick<ConfigPlace, "directory">,
@@ -114,7 +117,7 @@ export function loadHttpTls(
     : { tls: undefined, problems: reading.problems };
 }
 
-/** Reads a pair of the configuration; problems name its files as that does. */
+/** Reads a certificate and key of the configuration; problems name the files relative to it. */
 function readNamed(cert: string, key: string, directory: string): CertificateReading {
   const reading = readCertificate(cert, key);
   if (reading.problems === undefined) return reading;

@@ -1,6 +1,6 @@
 /**
- * Tells of a number that changes often: soon while it is small, as then each one more matters, and else
- * ten times a second at most, since a message costs both processes as much as a part of a handshake.
+ * Throttles the reports of a changing count: soon while it is small, when each change matters more, and otherwise at
+ * most ten times a second, since a message costs both processes about as much as part of a handshake.
  */
 
 const SMALL = 4;
@@ -12,12 +12,12 @@ export class ToldCount {
   #timer: NodeJS.Timeout | undefined;
   #isSoon = false;
 
-  /** `tell` tells how it is when it is called. */
+  /** `tell` reports the count as it is when called. */
   constructor(tell: () => void) {
     this.#tell = tell;
   }
 
-  /** It is another number now. */
+  /** Schedules a report of the new count. */
   changed(count: number): void {
     const isSoon = count <= SMALL;
     if (this.#timer !== undefined) {

@@ -1,4 +1,4 @@
-/** The ends of a worker's link and channel within the worker itself. */
+/** The worker's ends of its link and channel to the parent. */
 import { Socket } from "node:net";
 import { type FaultCodec, Link } from "../base/link.ts";
 import { emitShared } from "./node-sockets.ts";
@@ -8,13 +8,13 @@ import { LINK_DESCRIPTOR, stopReading } from "./worker-process.ts";
 
 export interface WorkerChannel {
   readonly link: Link;
-  /** Takes part in the daemon's port from now on. */
+  /** Joins the daemon's shared port. */
   openPort(options: Omit<WorkerPortOptions, "pass" | "tell">): WorkerPort;
   /** Resolves once the parent is gone. */
   readonly abandoned: Promise<void>;
 }
 
-/** Opens the way to the parent of this process. */
+/** Opens the link and channel to the parent process. */
 export function openWorkerChannel(codec: FaultCodec): WorkerChannel {
   const socket = new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true });
   emitShared(socket);
@@ -40,7 +40,7 @@ export function openWorkerChannel(codec: FaultCodec): WorkerChannel {
   };
 }
 
-/** What cannot be passed on is closed. */
+/** Passes a socket to the parent; closes it on failure. */
 function pass(socket: Socket, passing: Passing): void {
   stopReading(socket);
   process.send?.(passing, socket, { keepOpen: false }, (error) => {

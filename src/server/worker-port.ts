@@ -1,7 +1,7 @@
 /**
- * The port of a daemon with workers, at one of them: it accepts on the socket that all have. It serves
- * what it accepts unless another has clearly fewer connections, or its own share of the limits is full.
- * The shares of all workers are the limits of the whole.   `[limits] max_connections`
+ * The port of a daemon with workers, in a worker: it accepts on the shared socket. It serves an accepted connection
+ * unless another worker has clearly fewer, or its own share of the limits is used up. The shares of the workers add
+ * up to the limits. `[limits] max_connections`
  */
 
 import net from "node:net";
@@ -23,31 +23,34 @@ import { ToldCount } from "./told-count.ts";
 export type ConnectionLimits = Pick<LimitsConfig, "maxConnections" | "maxConnectionsPerAddress">;
 
 export interface WorkerNumber {
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly number: number;
   readonly of: number;
 }
 
 export interface WorkerPortOptions {
   readonly seat: WorkerNumber;
-  /** The limits of the whole daemon, as they are now. */
+  /** Returns the current limits of the whole daemon. */
   limits(): ConnectionLimits;
   take(accepted: Accepted): void;
-  /** Gives a connection to the parent. */
+  /** Passes a connection to the parent. */
   pass(socket: net.Socket, passing: Passing): void;
-  /** Tells the parent how many connections there are. */
+  /** Reports the connection count to the parent. */
   tell(count: number): void;
   onFault(error: unknown): void;
 }
 
 const BACKLOG = 1024;
-/** Nobody was asked yet. */
+/** No worker has been tried yet. */
 const UNTRIED: Passing = { tried: [], isWhole: true };
-/** For so long none is passed on once nobody had room: a flood costs no more than its accepting. */
+/**
+ * After a report that no worker has room, connections are closed instead of passed on for this long, so that a flood
+ * costs only its accepting.
+ */
 const FULL_MS = 100;
 /**
- * A worker may have half as many more than another, and so many more at most, before it passes some on; and
- * as many more as have ended lately: without that, 8 % of short connections went through three processes, now 3 %.
+ * A worker may exceed another's count by half of it, and by this at most, before it passes connections on; recently
+ * ended ones are allowed on top: without those, 8 % of short connections went through three processes, now 3 %.
  */
 const MAX_LEAD = 8;
 
@@ -57,12 +60,12 @@ export class WorkerPort {
   readonly #accept = (lower: RawConnection): void => this.accept(lower);
   readonly #told: ToldCount;
   readonly #perNetwork = new Tally();
-  /** The networks whose connections nobody has room for; undefined: no network's. */
+  /** Networks for which no worker has room; the entry undefined stands for every network. */
   readonly #full = new Set<string | undefined>();
   #count = 0;
-  /** The connections of the other worker that has the fewest. */
+  /** The lowest connection count of the other workers. */
   #least: number | undefined;
-  /** Connections that have ended since its own were told of: where they end as quickly, what was heard says little. */
+  /** Connections ended since the count was last reported: at such a rate the others' reported counts mean little. */
   #ended = 0;
   #isClosed = false;
 
@@ -72,12 +75,12 @@ export class WorkerPort {
       this.#ended = 0;
       if (!this.#isClosed) options.tell(this.#count);
     });
-    // What is passed on must not have been read from.
+    // A connection that is passed on must not have been read from.
     this.#acceptor = net.createServer({ noDelay: true, pauseOnConnect: true }, this.#accept);
     this.#acceptor.on("error", quietened(options.onFault));
   }
 
-  /** Accepts on the socket of all workers from now on. */
+  /** Accepts on the shared socket from now on. */
   listen(handle: PortHandle): void {
     if (this.#isClosed) {
       handle.close();
@@ -87,12 +90,12 @@ export class WorkerPort {
     takeHandles(this.#acceptor, this.#accept);
   }
 
-  /** Another worker has so few connections; undefined: there is no other. */
+  /** Notes the lowest count of the other workers; undefined if there is no other. */
   hear(least: number | undefined): void {
     this.#least = least;
   }
 
-  /** Nobody has room for connections of a network; undefined: for any. */
+  /** Notes that no worker has room for connections of a network; undefined: for any. */
   hearFull(network: string | undefined): void {
     if (this.#isClosed || this.#full.has(network)) return;
     const timer = setTimeout(() => this.#full.delete(network), FULL_MS);
@@ -107,12 +110,12 @@ export class WorkerPort {
       this.hand(lower, UNTRIED);
       return;
     }
-    // Many may come at once, before the other one is heard of again.
+    // Counted here already, since many may arrive before the next report.
     this.#least = least + 1;
     this.#options.pass(socketOf(lower), UNTRIED);
   }
 
-  /** A connection that others have no room for. */
+  /** Serves a connection that others cannot take, or passes it on. */
   hand(lower: RawConnection, before: Passing): void {
     const { seat, limits, take, pass } = this.#options;
     const { maxConnections, maxConnectionsPerAddress } = limits();
@@ -137,7 +140,7 @@ export class WorkerPort {
     take({ lower, peer, onClosed: () => this.#release(network) });
   }
 
-  /** Accepts nothing more. */
+  /** Stops accepting. */
   close(): void {
     this.#isClosed = true;
     this.#told.close();
@@ -152,7 +155,7 @@ export class WorkerPort {
   }
 }
 
-/** The part of a limit that one worker has; those of all are the limit. */
+/** Returns one worker's share of a limit; the shares of the workers add up to it. */
 export function shareOf(limit: number, { number, of }: WorkerNumber): number {
   return Math.floor(limit / of) + (number <= limit % of ? 1 : 0);
 }

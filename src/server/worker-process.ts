@@ -1,6 +1,6 @@
 /**
- * A worker, as its parent has it: a process with a link over a socket pair, a channel over which it is
- * handed the socket that it accepts on, and connections, and its log, line by line.
+ * A worker process as its parent holds it: a link over a socket pair, a channel that hands it the shared socket and
+ * connections, and its log, line by line.
  */
 import { type ChildProcess, type SendHandle, spawn } from "node:child_process";
 import { Socket } from "node:net";
@@ -11,17 +11,17 @@ import { OrphanWatch } from "../base/orphan-watch.ts";
 import { emitShared } from "./node-sockets.ts";
 import type { Passing, PortHandle, PortWorker } from "./shared-port.ts";
 
-/** Takes a connection that a worker passes on. */
+/** Called with a connection that a worker passes on. */
 export type OnPassed = (socket: Socket, passing: Passing) => void;
 
 interface WorkerProcessOptions {
-  /** A built program, which opens the other end by `openWorkerChannel`. */
+  /** The built program, which calls `openWorkerChannel`. */
   readonly script: string;
   readonly env: Environment;
   readonly codec: FaultCodec;
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly number: number;
-  /** Hears whole lines of what the worker writes on its standard output. */
+  /** Called with complete lines of the worker's standard output. */
   onLines(text: string): void;
   readonly onPassed: OnPassed;
 }
@@ -31,9 +31,12 @@ interface WorkerExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The descriptor of the link within the worker; the channel of Node has the one before. */
+/** The descriptor of the link within the worker; Node's IPC channel has the one before. */
 export const LINK_DESCRIPTOR = 4;
-/** A worker that runs ends by itself without its parent; one that is stopped, or in a loop without end, cannot. */
+/**
+ * Kills workers that outlive the parent: a running one ends by itself, but not one that is stopped or in an endless
+ * loop.
+ */
 const ORPHANS = new OrphanWatch();
 /** Longer lines are passed on in pieces. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -67,7 +70,7 @@ export class WorkerProcess implements PortWorker {
     passLines(child.stdout as Readable, onLines);
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => resolve({ code, signal }));
-      // It could not be started at all.
+      // Emitted if the process could not be started.
       child.once("error", () => resolve({ code: 1, signal: null }));
     });
   }
@@ -77,7 +80,7 @@ export class WorkerProcess implements PortWorker {
   }
 
   listen(handle: PortHandle): void {
-    // A worker that is gone by now is replaced, and the next one is given it.
+    // An exited worker is replaced, and its successor gets the handle.
     this.#child.send(
       "listen",
       handle as unknown as SendHandle,
@@ -86,7 +89,7 @@ export class WorkerProcess implements PortWorker {
     );
   }
 
-  /** What cannot be handed over is closed. */
+  /** Hands a socket to the worker; closes it on failure. */
   hand(socket: Socket, passing: Passing): void {
     this.#child.send(passing, socket, { keepOpen: false }, (error) => {
       if (error !== null) socket.destroy();
@@ -132,8 +135,8 @@ interface ReadingHandle {
 }
 
 /**
- * Stops a socket that is to be handed to another process, in the turn of the loop that it was received in: Node
- * begins to read from one at once, and what it has read would be lost. No call of `node:net` stops it as soon.
+ * Stops reading from a socket that is handed to another process. Node starts reading at once, and octets it read
+ * would be lost; this stops it within the turn in which the socket arrived, which no call of `node:net` does.
  */
 export function stopReading(socket: Socket): void {
   const { _handle: handle } = socket as unknown as { readonly _handle?: ReadingHandle | null };
