@@ -1,28 +1,28 @@
 /**
- * The latest changes of a store that one process has to itself: which keys, and with which revision.
- * It is in memory and bounded, since whoever reads it can load everything anew.
+ * The latest changes of a store that one process owns: the keys and the revisions that changed them. Kept in memory
+ * and bounded, since a reader that falls behind can reload everything.
  */
 import type { Change, Feed, StoredEntry } from "./store.ts";
 
-/** One key that a commit has changed. */
+/** A key that a commit changed. */
 interface LoggedChange {
   readonly collection: string;
   readonly key: string;
   readonly revision: number;
 }
 
-/** Of one collection: what happens in another makes nobody load anew. */
+/** Per collection, so that a busy one does not force readers of others to reload. */
 const MAX_CHANGES = 4_096;
 
 interface CollectionLog {
   changes: LoggedChange[];
-  /** The revision after which the log is complete. */
+  /** The log is complete after this revision. */
   from: number;
 }
 
 export class ChangeLog {
   readonly #logs = new Map<string, CollectionLog>();
-  /** Where the log began. */
+  /** The revision at which the log began. */
   readonly #from: number;
   #revision: number;
 
@@ -47,7 +47,7 @@ export class ChangeLog {
     }
   }
 
-  /** The feed of what changed after a revision, each key once with its entry of now. */
+  /** Returns the changes after a revision, each key once, with its current entry. */
   feed(
     after: number,
     only: string | undefined,
@@ -59,7 +59,7 @@ export class ChangeLog {
     return { upTo: this.#revision, changed };
   }
 
-  /** The keys that changed after a revision, each once; undefined: the log does not say. */
+  /** Returns the keys changed after a revision, each once; undefined if the log does not reach back that far. */
   #after(revision: number, collection?: string): readonly LoggedChange[] | undefined {
     if (revision < this.#from) return undefined;
     const latest = new Map<string, LoggedChange>();

@@ -1,7 +1,6 @@
 /**
- * Keeps the view of a collection up to what others have written, by the store's feed. One question
- * is asked at a time, and whoever asks meanwhile waits for the next: the one that runs may have asked
- * before what the caller knows of was committed.
+ * Keeps a collection's view up to date by the store's feed. One query runs at a time, and callers during it share
+ * the next: the running one may have been sent before the commit that they need to see.
  */
 import { atOnce, inSlices, type Paced } from "../base/paced.ts";
 import {
@@ -15,7 +14,7 @@ import {
 } from "./store.ts";
 
 interface FeedTaker {
-  /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
+  /** Marks that a feed is being queried: until `caughtUp`, its news may be older than the view's own settled writes. */
   ask(): void;
   caughtUp(): void;
   forgetRevisions(): void;
@@ -28,13 +27,13 @@ export class CollectionFeed implements FeedWatcher {
   readonly #name: string;
   readonly #view: FeedTaker;
   #refreshing: Promise<void> = Promise.resolve();
-  /** The one that comes after it. */
+  /** The refresh queued behind the running one. */
   #awaited: Promise<void> | undefined;
-  /** Nobody looks anything up before the first of all readings is over. */
+  /** True until the first full load is done; before that, no one reads the view. */
   #isFirst = true;
-  /** The revision that the view is complete up to, but for its own writes. */
+  /** The view includes every commit up to this revision, apart from its own later writes. */
   #seen = 0;
-  /** Everything is to be read, whatever has been seen. */
+  /** True if everything must be reloaded, whatever was seen before. */
   #isOutdated = false;
 
   constructor(store: Store, name: string, view: FeedTaker) {
@@ -43,7 +42,7 @@ export class CollectionFeed implements FeedWatcher {
     this.#view = view;
   }
 
-  /** Takes in what others have changed. */
+  /** Reads the changes of other processes. */
   refresh(): Promise<void> {
     this.#awaited ??= this.#refreshing.then(() => {
       this.#awaited = undefined;
@@ -58,12 +57,12 @@ export class CollectionFeed implements FeedWatcher {
     this.#view.ask();
     const feed = await this.#store.changes(this.#seen, this.#name);
     const { upTo, changed } = feed;
-    // A view that has seen nothing yet wants more than the latest changes.
+    // An empty view needs more than the latest changes.
     if (changed === undefined || this.#seen === 0 || this.#isOutdated) {
       const entries: StoredEntry[] = [];
       for await (const entry of readAll(this.#store, this.#name)) entries.push(entry);
       const adopting = this.#view.adoptAll(entries, feed);
-      // Later on a view is in use, and a guard there must not be newer than its items.
+      // After the first load the view is in use, and must not show a newer guard beside older items.
       await (this.#isFirst ? inSlices(adopting) : atOnce(adopting));
       this.#isFirst = false;
       this.#isOutdated = false;
@@ -73,12 +72,12 @@ export class CollectionFeed implements FeedWatcher {
     this.#seen = upTo;
   }
 
-  /** The store is about to tell of others. */
+  /** Called before the store queries its feed. */
   ask(): void {
     this.#view.ask();
   }
 
-  /** Takes in what the store tells of others; what is read anew meanwhile comes first. */
+  /** Applies the store's feed, after a running refresh. */
   take(feed: Feed | undefined): void | Promise<void> {
     if (feed?.changed?.length !== 0) return this.#takeIn(feed);
     this.#reach(feed);
@@ -102,7 +101,10 @@ export class CollectionFeed implements FeedWatcher {
     if (feed !== undefined && feed.changed === undefined) await this.refresh();
   }
 
-  /** Changes that were told without a gap need not be asked for again: by then there may be too much to say. */
+  /**
+   * Advances `#seen` if the feed has no gap: otherwise so much may accumulate that the store can only answer with a
+   * reload.
+   */
   #reach({ after, upTo }: Feed): void {
     if (after !== undefined && after <= this.#seen) this.#seen = Math.max(this.#seen, upTo);
   }

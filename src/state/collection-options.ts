@@ -1,30 +1,30 @@
-/** The options of a collection: how stored values are read as its items, whose they are, and which may stay. */
+/** The options of a collection: how stored values are decoded, who owns the items, and which of them may be kept. */
 import type { NamingOptions } from "./item-names.ts";
 import type { Quota, Rank } from "./quota.ts";
 import type { Change } from "./store.ts";
 
-/** The parts that make a collection. */
+/** The definition of a collection. */
 export interface CollectionOptions<Item> extends NamingOptions<Item> {
   readonly name: string;
-  /** The item of a stored value; undefined for a value that is none. */
+  /** Decodes a stored value; undefined if it is not an item. */
   read(value: unknown, key: string): Item | undefined;
-  /** The owner of an item; without this, all are of one owner. */
+  /** Returns an item's owner; default: one owner for every item. */
   ownerOf?(item: Item, key: string): string;
-  /** The order in which items are found, smallest first; by key without this. */
+  /** Returns an item's sort key, ascending; default: by key. */
   orderOf?(item: Item): number;
-  /** When nobody needs it any more, in milliseconds since the epoch. */
+  /** Returns when an item expires, in milliseconds since the epoch. */
   forgottenAt?(item: Item, key: string): number;
-  /** A function where the bounds change while the collection is open. */
+  /** A function if the bounds can change while the collection is open. */
   readonly quota?: Quota | (() => Quota);
-  /** The size that it counts for against the quota's sizes; the characters of its JSON without this. */
+  /** Returns an item's size for the quota; default: the characters of its JSON. */
   sizeOf?(item: Item): number;
-  /** Changes of other collections that the deletion of an item, or of its size, brings with it. */
+  /** Returns changes of other collections that go with the deletion of an item, or of its large part. */
   changesOnDelete?(item: Item, key: string): readonly Change[];
-  /** Called once an item is another, or gone, whoever has written it. */
+  /** Called when an item is changed or deleted, by any writer. */
   onChange?(before: Item | undefined, after: Item | undefined, key: string): void;
-  /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
+  /** Returns an item's eviction rank; default: the oldest goes first. */
   rankOf?(item: Item, now: number, key: string): Rank;
-  /** The rest of an item that makes room by its size alone; without this, nothing. */
+  /** Returns an item without its large part, to free space; default: nothing is freed this way. */
   withoutSize?(item: Item): Item;
   /** Milliseconds since the epoch. */
   now?(): number;

@@ -1,7 +1,6 @@
 /**
- * The entries of a collection that are in memory: found without waiting, in their order, by their
- * owners. A view takes in what its own writes have stored and what the store's feed tells of others,
- * in whatever order the two arrive.
+ * The in-memory entries of a collection, with synchronous lookups by key, order and owner. A view applies its own
+ * stored writes and the store's feed, in whatever order the two arrive.
  */
 import { mapPaced, type Paced, sortPaced } from "../base/paced.ts";
 import type { CollectionOptions } from "./collection-options.ts";
@@ -12,18 +11,18 @@ import { type Change, type Expectation, knows, type StoredEntry, type Told } fro
 
 export interface Write<Item> {
   readonly key: string;
-  /** Undefined: it is deleted. */
+  /** Undefined: a deletion. */
   readonly item: Item | undefined;
-  /** It makes room by its size. */
+  /** True if the item gives up its large part to free space. */
   readonly isShrunk?: boolean;
 }
 
 interface Held<Item> {
   readonly item: Item;
-  /** The revision of the store's entry; 0 while there is none. */
+  /** The revision of the stored entry; 0 if there is none. */
   readonly revision: number;
   readonly characters: number;
-  /** Shown before it is stored. */
+  /** True if the item is visible before it is stored. */
   readonly isEarly?: true;
 }
 
@@ -35,19 +34,19 @@ interface Overlaid<Item> {
 export class CollectionView<Item> {
   readonly #options: CollectionOptions<Item>;
   readonly #held = new Map<string, Held<Item>>();
-  /** Keys of stored values that are no items: with which revision, so that they can be replaced. */
+  /** Revisions of stored values that could not be decoded, so that they can be replaced. */
   readonly #foreign = new Map<string, number>();
   readonly #holdings: Holdings;
   readonly #names: ItemNames<Item>;
-  /** Keys that own writes settled while the feed is being asked, with their revisions. */
+  /** Revisions of own writes that were settled while the feed is being queried, by key. */
   readonly #settled = new Map<string, number>();
-  /** Keys with writes that are shown before they are stored, the latest last, over what is stored. */
+  /** Writes that are visible before they are stored, by key, latest last, with the stored entry beneath. */
   readonly #early = new Map<string, Overlaid<Item>>();
-  /** Keys that were told to be gone while the feed is being asked: who was asked before may have them still. */
+  /** Keys that a feed reported as deleted while others are being queried; older answers may still contain them. */
   readonly #gone = new Map<string, Told>();
-  /** How often the feed is being asked. */
+  /** The number of feed queries in progress. */
   #asking = 0;
-  /** The last that told of a key that is gone. */
+  /** The last feed that reported a deletion. */
   #toldGone: Told | undefined;
   protected readonly overdue: Overdue<Item> = new Overdue<Item>({
     held: this.#held,
@@ -70,50 +69,50 @@ export class CollectionView<Item> {
     return this.#held.size;
   }
 
-  /** Undefined as well for what nobody needs any more. */
+  /** Returns undefined for an expired item too. */
   get(key: string): Item | undefined {
     const held = this.#held.get(key);
     return held === undefined || this.isForgotten(held.item, key) ? undefined : held.item;
   }
 
-  /** The newest item that has a name in an index. */
+  /** Returns the newest item with a name in an index. */
   find(index: string, name: string): Item | undefined {
     const key = this.#names.keyOf(index, name);
     return key === undefined ? undefined : this.get(key);
   }
 
-  /** Tells whether an item is stored as it is found: an early one may not be yet. */
+  /** True if the visible item is stored; an early one may not be yet. */
   isStored(key: string): boolean {
     const held = this.#held.get(key);
     return held !== undefined && held.isEarly === undefined;
   }
 
-  /** How many have a name in a group, those that are forgotten too. */
+  /** Counts the items with a name in a group, expired ones included. */
   countIn(group: string, name: string): number {
     return this.#names.keysIn(group, name).size;
   }
 
-  /** The items that have a name in a group, the longest in it first. */
+  /** Returns the items with a name in a group, the earliest member first. */
   inGroup(group: string, name: string): readonly Item[] {
     return [...this.#names.keysIn(group, name)].flatMap((key) => this.get(key) ?? []);
   }
 
-  /** Lists all items, the oldest first. */
+  /** Returns the items, oldest first. */
   values(): readonly Item[] {
     return [...this.each()];
   }
 
-  /** Every item in its turn, the oldest first, as it is then. */
+  /** Iterates lazily over the items, oldest first, each in its state when it is reached. */
   *each(): Generator<Item> {
     for (const [key, { item }] of this.#held) if (!this.isForgotten(item, key)) yield item;
   }
 
-  /** Tells whether an owner has any, those that are forgotten too. */
+  /** True if an owner has an item, expired ones included. */
   hasOwner(owner: string): boolean {
     return this.#holdings.has(owner);
   }
 
-  /** An owner's, the oldest first. */
+  /** Returns an owner's items, oldest first. */
   ofOwner(owner: string): readonly Item[] {
     return [...this.#holdings.keysOf(owner)].flatMap((key) => this.get(key) ?? []);
   }
@@ -123,13 +122,13 @@ export class CollectionView<Item> {
     return forgottenAt !== undefined && forgottenAt(item, key) < this.now();
   }
 
-  /** The owner whose bound may refuse a new item; undefined: none does. */
+  /** Returns the owner whose quota may refuse a new item; undefined if none can. */
   protected boundedOwner(key: string, item: Item): string | undefined {
     const neverGoes = this.#holdings.refusesOwners && this.#rankOf(item, key) === undefined;
     return neverGoes ? this.#ownerOf(item, key) : undefined;
   }
 
-  /** The keys that go for one more item, or for more of one; undefined: there is no room for it. */
+  /** Returns the keys to evict for a new or a growing item; undefined if there is no room. */
   protected surplus(
     key: string,
     item: Item,
@@ -143,12 +142,12 @@ export class CollectionView<Item> {
       if (held === undefined) return undefined;
       const rank = rankOf === undefined ? 0 : rankOf(held.item, now, other);
       if (rank === 0 || forgottenAt === undefined) return rank;
-      // An item that nobody needs any more may not be swept yet.
+      // An expired item may not have been swept yet.
       return forgottenAt(held.item, other) < now ? 0 : rank;
     });
   }
 
-  /** The writes that make room for an item that is there and grows, as far as there is anything. */
+  /** Returns the writes that free space for an item that grows, as far as possible. */
   protected roomToGrow(key: string, item: Item): readonly Write<Item>[] {
     const characters = this.#sizeOf(item) - (this.#held.get(key)?.characters ?? 0);
     const going = this.surplus(key, item, { characters, growing: key }) ?? [];
@@ -159,8 +158,8 @@ export class CollectionView<Item> {
   }
 
   /**
-   * Counts writes before they are stored, so that no room is given twice. Answers what takes the
-   * count back.
+   * Counts writes against the quota before they are stored, so that space is not given twice. Returns a function
+   * that undoes it.
    */
   protected reserve(writes: readonly Write<Item>[]): () => void {
     for (const { key, item } of writes) {
@@ -172,7 +171,7 @@ export class CollectionView<Item> {
     };
   }
 
-  /** Shows writes before they are stored. Returns what ends that, whatever became of them. */
+  /** Makes writes visible before they are stored. Returns a function that ends this, whatever the outcome. */
   protected show(writes: readonly Write<Item>[]): () => void {
     for (const write of writes) {
       const { key } = write;
@@ -202,18 +201,18 @@ export class CollectionView<Item> {
     this.#hold(key, item && { item, revision, characters, isEarly: true });
   }
 
-  /** How a key is stored, as far as is known; what is shown may be another. */
+  /** Returns a key's stored entry as known here, beneath any early write. */
   #storedOf(key: string): Held<Item> | undefined {
     const overlaid = this.#early.get(key);
     return overlaid === undefined ? this.#held.get(key) : overlaid.stored;
   }
 
-  /** The expectation that a write of this key is decided from. */
+  /** Returns the expectation for a write that is decided from this key's current entry. */
   protected expectationOf(key: string): Expectation {
     return { collection: this.#options.name, key, revision: this.#revisionOf(key) };
   }
 
-  /** The revision of the store's entry, which may be no item; 0 where there is none. */
+  /** Returns the revision of the stored entry, even if it is not an item; 0 if there is none. */
   #revisionOf(key: string): number {
     return this.#storedOf(key)?.revision ?? this.#foreign.get(key) ?? 0;
   }
@@ -227,23 +226,23 @@ export class CollectionView<Item> {
     return [{ kind: "put", collection, key, value: item }, ...others];
   }
 
-  /** Changes that this view has made are stored; those of other collections are nothing to it. */
+  /** Applies own stored changes; those of other collections are ignored. */
   protected settle(changes: readonly Change[], revision: number): void {
     for (const change of changes) {
       if (change.collection !== this.#options.name) continue;
       const { key } = change;
       if (this.#asking > 0) this.#settled.set(key, revision);
       const known = this.#revisionOf(key);
-      // The feed may have told of a later writer, who may have deleted it.
+      // The feed may have reported a later writer's deletion already.
       const isOld = known === 0 && this.#toldGone && knows(this.#toldGone, revision);
       if (known >= revision || isOld === true) continue;
-      // Read anew: a text cut from a message would keep the whole message alive.
+      // Parsed anew: a string sliced from a message would keep the whole message in memory.
       const value = change.kind === "put" ? JSON.parse(JSON.stringify(change.value)) : undefined;
       this.#keep(key, value, revision);
     }
   }
 
-  /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
+  /** Marks that a feed is being queried: until `caughtUp`, its news may be older than own settled writes. */
   protected ask(): void {
     this.#asking += 1;
   }
@@ -255,7 +254,7 @@ export class CollectionView<Item> {
     this.#gone.clear();
   }
 
-  /** The next reading holds, whatever is known: the store counts its revisions in another way. */
+  /** Resets every known revision to 0, after the store has restarted its numbering; the next reading wins. */
   protected forgetRevisions(): void {
     this.#settled.clear();
     this.#gone.clear();
@@ -267,13 +266,13 @@ export class CollectionView<Item> {
     }
   }
 
-  /** Takes in how a key stood as a feed was told. */
+  /** Applies the state of a key as a feed reported it. */
   protected adopt(key: string, entry: StoredEntry | undefined, feed: Told): void {
     const before = this.#revisionOf(key);
     const known = Math.max(before, this.#settled.get(key) ?? 0);
     if (entry === undefined) {
       this.#toldGone = feed;
-      // An entry that the feed did not know of is not gone: it came later.
+      // The feed predates the entry, so it does not mean a deletion.
       if (!knows(feed, known)) return;
       this.#keep(key, undefined, feed.upTo);
       if (this.#asking > 0) this.#gone.set(key, feed);
@@ -281,12 +280,12 @@ export class CollectionView<Item> {
     }
     const gone = this.#gone.get(key);
     if (gone !== undefined && knows(gone, entry.revision)) return;
-    // The feed tells a writer of its own writes, too.
+    // A feed reports the writer's own writes too.
     if (before === entry.revision) return;
     if (known <= entry.revision) this.#keep(key, entry.value, entry.revision);
   }
 
-  /** Takes in all entries as they stood when a feed was told, or later; what is not among them is gone. */
+  /** Applies a full reading, taken with a feed or later; keys missing from it are deleted. */
   protected *adoptAll(entries: readonly StoredEntry[], feed: Told): Paced<void> {
     const { orderOf, read } = this.#options;
     const stored = new Set(entries.map(({ key }) => key));
@@ -310,7 +309,7 @@ export class CollectionView<Item> {
     else this.#foreign.delete(key);
     const stored = item && { item, revision, characters: this.#sizeOf(item) };
     const overlaid = this.#early.get(key);
-    // A write on its way into the store is shown until it is known what became of it.
+    // An early write stays visible until its outcome is known.
     if (overlaid !== undefined) this.#overlay(key, { ...overlaid, stored });
     else {
       this.#hold(key, stored);

@@ -1,13 +1,13 @@
-/** How a collection is written, and what comes of it. */
+/** Options and outcomes of a collection's writes. */
 import type { Change, Expectation, Store } from "./store.ts";
 
-/** A change of another collection, which may depend on how its entry stands. */
+/** A change of another collection, possibly conditional on its entry's revision. */
 export type AlsoChange = Change & {
-  /** The revision that the entry has to have, 0 for none; without this, any. */
+  /** The revision that the entry must have, 0 for none; undefined: any. */
   readonly expected?: number;
 };
 
-/** Somebody else has written the entry of a change that belonged to a write: nothing was written. */
+/** Thrown if another process wrote the entry of an accompanying change; nothing was written. */
 export class AlsoTakenError extends Error {
   override readonly name = "AlsoTakenError";
 
@@ -18,62 +18,59 @@ export class AlsoTakenError extends Error {
 
 export interface WriteOptions {
   /**
-   * Changes of other collections that belong to it, as it was decided: all are made or none. Where one
-   * expects another entry than there is, the write rejects with AlsoTakenError.
+   * Changes of other collections in the same commit. If the expectation of one fails, the write rejects with
+   * AlsoTakenError.
    */
   readonly also?: readonly AlsoChange[] | (() => readonly AlsoChange[]);
-  /** Seen at once, and undone where it cannot be stored: for what takes something away. */
+  /** True to make the write visible at once, and undo it if it cannot be stored; meant for revocations. */
   readonly isEarly?: boolean;
 }
 
 export interface AddOptions<Item> extends WriteOptions {
-  /** A name that one item is added under at a time, over all nodes. */
+  /** A name under which one item is added at a time, across all nodes. */
   readonly turn?: string;
-  /** Another item that keeps it out, once its turn has come; on no node is one added meanwhile. */
+  /** Returns another item that prevents the addition, called in its turn; no other node adds one meanwhile. */
   unless?(): Item | undefined;
-  /** Others that change with it, once its turn has come: by their keys, as they are then. */
+  /** Returns other items to change along with it, by key, called in its turn. */
   alters?(): ReadonlyMap<string, Item>;
-  /** Asked for besides the quota, once its turn has come. */
+  /** Returns false to refuse the addition besides the quota; called in its turn. */
   hasRoom?(): boolean;
 }
 
 export interface ChangeOptions extends WriteOptions {
-  /** It may be larger than it was: what the quota has too much of then goes. */
+  /** True if the item may grow; items beyond the quota are then evicted. */
   readonly makesRoom?: boolean;
 }
 
-/** The outcome of a change; `item` is undefined where there is none. */
+/** The outcome of a change; `item` is undefined if there is none. */
 export interface Changing<Item> {
   readonly item: Item | undefined;
   readonly isChanged: boolean;
 }
 
 export type Adding<Item> =
-  /** `gone`: the keys that made room. */
+  /** `gone`: the evicted keys. */
   | { readonly kind: "added"; readonly item: Item; readonly gone: readonly string[] }
-  /** Another has the key, or keeps it out. */
+  /** An item has the key, or prevents the addition. */
   | { readonly kind: "taken"; readonly item: Item }
   | { readonly kind: "full" };
 
 export interface DraftOptions extends Pick<WriteOptions, "isEarly"> {
-  /** The commit is not made where somebody else has written the key meanwhile. */
+  /** True to fail the commit if the key has changed meanwhile. */
   readonly isGuarded?: boolean;
 }
 
-/** A write that somebody else commits. */
+/** A write that its caller commits. */
 export interface Draft {
   readonly changes: readonly Change[];
   readonly expectations: readonly Expectation[];
-  /** Takes in that the commit of this revision made it. */
+  /** Applies the write to the view, committed with this revision. */
   settle(revision: number): void;
-  /** Called once it was committed and seen, or was not. */
+  /** Releases the reserved space, called after the commit or its failure. */
   release(): void;
 }
 
-/**
- * Commits drafts together, of whichever collections, and what belongs to them: all or nothing.
- * False: somebody else has written a guarded key.
- */
+/** Commits drafts of any collections, with further changes, atomically. Returns false if a guarded key has changed. */
 export async function commitDrafts(
   store: Store,
   drafts: readonly Draft[],

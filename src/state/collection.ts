@@ -1,8 +1,7 @@
 /**
- * A collection of the store that gates look things up in: reads are synchronous and local, writes go
- * to the store first, under the condition that nothing they were decided from has changed. What
- * another writer did is taken in from the store's feed, and the write is decided anew. The owner
- * index, quota, expiry, sweep and the undoing of a failed write are its own, once for all.
+ * A collection of the store for lookups by gates: reads are synchronous and local; writes are committed first,
+ * conditional on the entries that they were decided from. After a conflict the store's feed is read and the write is
+ * decided anew. Owner index, quota, expiry, sweep and rollback of failed writes are implemented here, once.
  */
 import { hash } from "node:crypto";
 import { atOnce, inSlices } from "../base/paced.ts";
@@ -22,25 +21,25 @@ import {
 } from "./collection-write.ts";
 import type { Change, Store } from "./store.ts";
 
-/** A writer that loses against others so often has met a fault, not a race. */
+/** A writer that loses this often has met a fault rather than a race. */
 const ATTEMPTS = 100;
-/** Those that a commit of a sweep changes at most. */
+/** The most items that one commit of a sweep changes. */
 const SWEPT_TOGETHER = 1_000;
 
-/** How a write is made, by which guards it is kept apart from others'. */
+/** The options of a write, with the guards that serialize it against others. */
 interface GuardedOptions extends WriteOptions {
   readonly guards?: readonly string[];
 }
 
 interface Written {
-  /** Undefined: there was nothing to write. */
+  /** Undefined if there was nothing to write. */
   readonly revision?: number;
 }
 
 export class Collection<Item> extends CollectionView<Item> {
   readonly #store: Store;
   readonly #name: string;
-  /** By key: the writes of one process do not race each other. */
+  /** By key: serializes the writes of this process. */
   readonly #turns = new KeyedTurns();
   readonly #feed: CollectionFeed;
 
@@ -57,7 +56,7 @@ export class Collection<Item> extends CollectionView<Item> {
     });
   }
 
-  /** Opens a collection, and deletes what nobody needs any more. */
+  /** Opens a collection, and deletes expired items. */
   static async open<Item>(
     store: Store,
     options: CollectionOptions<Item>,
@@ -69,7 +68,7 @@ export class Collection<Item> extends CollectionView<Item> {
     return collection;
   }
 
-  /** Keeps a new item, where its key is free and there is room. */
+  /** Adds an item if its key is free and the quota allows it. */
   add(key: string, item: Item, options: AddOptions<Item> = {}): Promise<Adding<Item>> {
     const guards = this.#guardsOf(key, item, options);
     const turns = options.turn === undefined ? [key, ...guards] : guards;
@@ -90,7 +89,7 @@ export class Collection<Item> extends CollectionView<Item> {
     });
   }
 
-  /** Moves an item on; `decide` says how from what it is now, and undefined where it need not. */
+  /** Changes an item; `decide` returns the new item, or undefined to leave it. */
   change(
     key: string,
     decide: (item: Item) => Item | undefined,
@@ -112,12 +111,12 @@ export class Collection<Item> extends CollectionView<Item> {
     });
   }
 
-  /** Keeps an item under a key, whatever was there. */
+  /** Stores an item under a key, replacing any other. */
   async put(key: string, item: Item): Promise<void> {
     await this.#inTurn(key, () => this.#write([{ key, item }], {}));
   }
 
-  /** Keeps several items in one commit, whatever was there; what they are is asked for each attempt. */
+  /** Stores several items in one commit, replacing any others; `decide` is called for each attempt. */
   async putAll(decide: () => ReadonlyMap<string, Item>, options: WriteOptions = {}): Promise<void> {
     await this.#attempt(() => {
       const writes = [...decide()].map(([key, item]) => ({ key, item }));
@@ -125,7 +124,7 @@ export class Collection<Item> extends CollectionView<Item> {
     });
   }
 
-  /** Deletes an item that is the one meant, and answers it: of many that take it one gets it. */
+  /** Deletes and returns an item if `isMeant`; only one of several concurrent callers gets it. */
   async take(key: string, isMeant: (item: Item) => boolean): Promise<Item | undefined> {
     const { item } = await this.#inTurn(key, async () => {
       const before = this.get(key);
@@ -135,19 +134,19 @@ export class Collection<Item> extends CollectionView<Item> {
     return item;
   }
 
-  /** Deletes items; those that are not there are no fault. */
+  /** Deletes items; missing keys are ignored. */
   async delete(keys: readonly string[]): Promise<void> {
     await this.#delete(keys, {});
   }
 
-  /** Deletes items, here at once, until no node serves from them any more; answers the keys of those there were. */
+  /** Deletes items, here at once, and resolves once no node serves them any more; returns the keys that existed. */
   async deleteEverywhere(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const { revision, known } = await this.#delete(keys, { isEarly: true });
     if (revision !== undefined) await this.#store.everywhere?.(revision);
     return known;
   }
 
-  /** The same for all that nobody needs as of now, where the rules that say so change next. */
+  /** Deletes expired items everywhere, before the rules of expiry change. */
   async deleteOverdue(): Promise<void> {
     await this.deleteEverywhere(atOnce(this.overdue.all(() => false)));
   }
@@ -164,7 +163,7 @@ export class Collection<Item> extends CollectionView<Item> {
     });
   }
 
-  /** Deletes what nobody needs any more, and moves on what `mature` says; answers the latter. */
+  /** Deletes expired items, and changes those for which `mature` returns an item; returns the latter. */
   async sweep(mature?: (item: Item) => Item | undefined): Promise<readonly Item[]> {
     const due = await inSlices(this.overdue.all((item) => mature?.(item) !== undefined));
     const matured: Item[] = [];
@@ -174,7 +173,7 @@ export class Collection<Item> extends CollectionView<Item> {
     return matured;
   }
 
-  /** The same for some keys; what they are is looked at anew. */
+  /** Does the same for some keys, whose items are looked at anew. */
   #sweepAway(
     keys: readonly string[],
     mature: ((item: Item) => Item | undefined) | undefined,
@@ -192,9 +191,8 @@ export class Collection<Item> extends CollectionView<Item> {
   }
 
   /**
-   * The changes that keep an item, for a commit that somebody else makes: it is seen once `settle`
-   * was called, or `refresh` has resolved, and at once where it is early. Its room is kept until
-   * `release` is called. Undefined: there is none.
+   * Returns the changes that store an item, for a commit by the caller. The item is visible after `settle` or a
+   * refresh, or at once if early; its space is reserved until `release`. Undefined if there is no room.
    */
   draft(
     key: string,
@@ -219,31 +217,31 @@ export class Collection<Item> extends CollectionView<Item> {
     };
   }
 
-  /** Waits until a key is known on every node as it is here. */
+  /** Resolves once every node knows a key as this one does. */
   async everywhere(key: string): Promise<void> {
     if (this.#store.everywhere === undefined) return;
-    // Unknown also where another server's revisions have just taken the place of all that were known.
+    // It is unknown also after another server has replaced the store's and revisions were reset.
     if (this.expectationOf(key).revision === 0) await this.refresh();
     const { revision } = this.expectationOf(key);
     if (revision > 0) await this.#store.everywhere(revision);
   }
 
-  /** Takes in what others have changed. */
+  /** Reads the changes of other processes. */
   refresh(): Promise<void> {
     return this.#feed.refresh();
   }
 
-  /** The same where there are others: of one's own changes there may be more than are told of, and all would be read. */
+  /** Refreshes only if others write too: own changes may exceed the change log, which would reload everything. */
   catchUp(): Promise<void> {
     return this.#store.watch === undefined ? Promise.resolve() : this.refresh();
   }
 
-  /** Attempts a write of a key after those of it that came before. */
+  /** Attempts a write after earlier writes of the same key. */
   #inTurn<Done>(key: string, attempt: () => Promise<Done | undefined>): Promise<Done> {
     return this.#turns.run(key, () => this.#attempt(attempt));
   }
 
-  /** The same for several keys; everybody takes them in one order, so that nobody waits for ever. */
+  /** Does the same for several keys, locked in sorted order to avoid deadlocks. */
   #inTurns<Done>(keys: readonly string[], attempt: () => Promise<Done | undefined>): Promise<Done> {
     const inOrder = [...new Set(keys)].toSorted();
     const whole = inOrder.reduceRight(
@@ -253,14 +251,14 @@ export class Collection<Item> extends CollectionView<Item> {
     return whole();
   }
 
-  /** The guards of a new item: of its turn, and of its owner's bound where others write, too. */
+  /** Returns the guards for a new item: its turn, and its owner's quota if others write too. */
   #guardsOf(key: string, item: Item, { turn }: AddOptions<Item>): readonly string[] {
     const owner = this.#store.watch === undefined ? undefined : this.boundedOwner(key, item);
     const names = owner === undefined ? [] : [`owner ${owner}`];
     return [...new Set((turn === undefined ? names : [...names, turn]).map(guardOf))];
   }
 
-  /** Tries until it is done; undefined says that it was decided from what is over. */
+  /** Repeats an attempt until it succeeds; undefined means that it was decided from outdated entries. */
   async #attempt<Done>(attempt: () => Promise<Done | undefined>): Promise<Done> {
     for (let count = 0; count < ATTEMPTS; count += 1) {
       const done = await attempt();
@@ -270,7 +268,7 @@ export class Collection<Item> extends CollectionView<Item> {
     throw new Error(`the collection "${this.#name}" changes faster than it can be written`);
   }
 
-  /** Undefined: what it was decided from has changed. */
+  /** Returns undefined if an entry has changed since the write was decided. */
   async #write(
     writes: readonly Write<Item>[],
     { also = [], isEarly = false, guards = [] }: GuardedOptions,
@@ -307,7 +305,7 @@ export class Collection<Item> extends CollectionView<Item> {
     }
   }
 
-  /** The write of a new item, behind the deletions that make room for it; undefined: there is none. */
+  /** Returns the write of a new item with the evictions it needs; undefined if there is no room. */
   #makeRoom(key: string, item: Item) {
     const surplus = this.surplus(key, item);
     if (surplus === undefined) return undefined;
@@ -320,7 +318,7 @@ export class Collection<Item> extends CollectionView<Item> {
   }
 }
 
-/** The writes of others that change with a new item; those that made room for it are gone. */
+/** Returns the writes of items that change along with a new one, apart from evicted ones. */
 function alterations<Item>(
   { alters }: AddOptions<Item>,
   gone: readonly string[],
@@ -329,20 +327,20 @@ function alterations<Item>(
   return altered.filter(({ key }) => !gone.includes(key));
 }
 
-/** Names share so many guards: they are never deleted, and two that meet at one only try again. */
+/** Names share this many guards. They are never deleted, and a collision only costs a retry. */
 const GUARDS = 256;
 
 /**
- * The key of the guard of a name: the entry beside the items that keeps apart, over all nodes, those who add
- * under one name. Whoever adds writes it, and expects it as it was when nobody was found there. It is in
- * the same collection, since a view takes in a collection as a whole, and comes before the items, since a reading
- * in pages must have no item that is older than its guard.
+ * Returns the key of a name's guard: an entry that serializes additions under one name across nodes. Each addition
+ * writes it, on condition that it is unchanged since the name was looked up. It is in the same collection, since a
+ * view reads a collection as a whole, and sorts before the items, since a paged reading must not have items older
+ * than their guard.
  */
 function guardOf(name: string): string {
   return `!turn ${hash("sha256", name, "buffer").readUInt8(0) % GUARDS}`;
 }
 
-/** The text of a guard, of which the revision alone matters. */
+/** Returns the write of a guard, of which only the revision matters. */
 function guardChange(collection: string, key: string): Change {
   return { kind: "put", collection, key, value: { isGuard: true } };
 }

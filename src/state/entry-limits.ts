@@ -1,6 +1,6 @@
 /**
- * The limits of stored entries: names that compare alike in every driver, and values that are JSON
- * of a bounded size. Breaking them is a fault of the code that stores, and is thrown.
+ * The limits of stored entries: names that compare alike in every driver, and JSON values of bounded size. Breaking
+ * them is a bug of the caller, and throws.
  */
 import { hasLoneSurrogate, quoteValue } from "../base/json-value.ts";
 import type { Change, CommitOutcome, Expectation } from "./store.ts";
@@ -10,16 +10,16 @@ export const MAX_NAME_BYTES = 512;
 /** The largest value, in octets of its JSON. */
 export const MAX_VALUE_BYTES: number = 16 * 1024 * 1024;
 
-/** Throws unless a text can be a collection or a key. */
+/** Throws unless a text is valid as a collection or key. */
 export function checkName(what: "collection" | "key", name: string): void {
   if (name === "") throw new RangeError(`the ${what} must not be empty`);
   checkBound(what, name);
 }
 
-/** Throws unless a text can bound a range of keys; the empty one bounds nothing. */
+/** Throws unless a text is valid as the bound of a key range; the empty one is no bound. */
 export function checkBound(what: string, text: string): void {
   const quoted = quoteValue(text);
-  // A driver may end a text at NUL, and writes U+FFFD for half of a surrogate pair.
+  // A driver may end a string at NUL, and encodes a lone surrogate as U+FFFD.
   if (text.includes("\0")) throw new RangeError(`the ${what} ${quoted} must not contain NUL`);
   if (hasLoneSurrogate(text))
     throw new RangeError(`the ${what} ${quoted} must be well-formed text`);
@@ -29,7 +29,7 @@ export function checkBound(what: string, text: string): void {
   throw new RangeError(`the ${what} ${quoted} must be ${limit}`);
 }
 
-/** A value as the JSON that is kept of it. */
+/** Serializes a value as JSON. */
 function encodeValue(value: unknown): string {
   const json: string | undefined = JSON.stringify(value);
   if (json === undefined) throw new TypeError(`a ${typeof value} cannot be stored as JSON`);
@@ -38,15 +38,15 @@ function encodeValue(value: unknown): string {
   throw new RangeError(`a value must be at most ${MAX_VALUE_BYTES} octets of JSON, has ${length}`);
 }
 
-/** A change as a driver writes it: checked, and with its value as JSON. */
+/** A checked change with its value as JSON, ready for a driver. */
 export interface EncodedChange {
   readonly collection: string;
   readonly key: string;
-  /** Undefined when the entry is to be deleted. */
+  /** Undefined: a deletion. */
   readonly json: string | undefined;
 }
 
-/** Checks a change; throws for one that breaks the limits. */
+/** Checks and encodes a change; throws if it breaks the limits. */
 export function encodeChange(change: Change): EncodedChange {
   const { kind, collection, key } = change;
   checkName("collection", collection);
@@ -54,7 +54,7 @@ export function encodeChange(change: Change): EncodedChange {
   return { collection, key, json: kind === "put" ? encodeValue(change.value) : undefined };
 }
 
-/** A commit that waits to be made. */
+/** A queued commit. */
 export interface PendingCommit {
   readonly changes: readonly EncodedChange[];
   readonly expectations: readonly Expectation[];

@@ -1,11 +1,11 @@
-/** Those who take in what a store tells of its collections; one question is asked for all of them. */
+/** The watchers of a store's collections; one query serves all of them. */
 import type { Feed, FeedWatcher } from "./store.ts";
 
 export class FeedWatchers {
   /** By collection. */
   readonly #watchers = new Map<string, Set<FeedWatcher>>();
 
-  /** How many collections are watched: it only grows. */
+  /** The number of watched collections, which only grows. */
   get size(): number {
     return this.#watchers.size;
   }
@@ -15,7 +15,7 @@ export class FeedWatchers {
     this.#watchers.set(collection, watchers.add(watcher));
   }
 
-  /** Asks, and has everybody take their own part; resolves once all of it is taken in. */
+  /** Runs the query and passes each watcher its part; resolves once every part is applied. */
   async take<Told>(
     ask: (collections: readonly string[]) => Promise<Told>,
     ownOf: (told: Told, collection: string) => Feed,

@@ -1,29 +1,29 @@
 /**
- * Whose work is whose among the nodes of a store. What only one of them may work at names the process
- * that does; once that is known to serve no more, another takes it over by compare-and-set. From then
- * on the former holder's writes fail, since each is decided from the entry that names the holder.
+ * Ownership of work among the nodes of a store. An item that only one process may work on names its holder; once
+ * that process is known to be gone, another takes the item over by compare-and-set. The former holder's writes then
+ * fail, since each is conditional on the entry that names the holder.
  */
 
-/** An item that somebody works at. */
+/** An item with a holder. */
 export interface Held {
-  /** The process; undefined: nobody yet. */
+  /** The holding process; undefined if it has none yet. */
   readonly heldBy?: string;
 }
 
-/** The processes that may work at what is in a store. */
+/** The processes that may hold items of a store. */
 export interface Holders {
-  /** This one; undefined where no other works over the same store. */
+  /** This process; undefined if no other uses the store. */
   readonly self?: string;
-  /** True for a process that serves no more; of one that nobody asked about before, that is not known yet. */
+  /** True for a process that serves no more; false at first for one not asked about before. */
   isGone(process: string): boolean;
-  /** Calls back each time that some process is found gone, until the function that is answered was called. */
+  /** Calls back whenever a process is found gone, until the returned function is called. */
   watch(onGone: () => void): () => void;
 }
 
-/** Nobody else works over the store. */
+/** The holders of a store that only this process uses. */
 export const SOLE_HOLDER: Holders = { isGone: () => true, watch: () => () => undefined };
 
-/** Another process works at it by now: what this one wanted to write is over. */
+/** Thrown when another process has taken the item over, so that this one must not write it. */
 export class HolderLostError extends Error {
   constructor() {
     super("another node has taken this over");
@@ -31,28 +31,28 @@ export class HolderLostError extends Error {
   }
 }
 
-/** Tells whether this process works at an item. */
+/** True if this process holds an item. */
 export function holds({ self }: Holders, item: object): boolean {
   return self === undefined || (item as Held).heldBy === self;
 }
 
-/** Tells whether this process works at an item, or may take it over. */
+/** True if this process holds an item, or may take it over. */
 export function mayHold(holders: Holders, item: object): boolean {
   const { heldBy } = item as Held;
   return holds(holders, item) || heldBy === undefined || holders.isGone(heldBy);
 }
 
-/** Tells whether this process may take an item over: another one worked at it, and is gone. */
+/** True if another process held an item and is gone, so that this one may take it over. */
 export function isLeft(holders: Holders, item: object): boolean {
   return !holds(holders, item) && mayHold(holders, item);
 }
 
-/** The item with this process as its holder. */
+/** Returns the item with this process as its holder. */
 export function holding<Item extends object>({ self }: Holders, item: Item): Item {
   return self === undefined ? item : { ...item, heldBy: self };
 }
 
-/** The item with the holder that it had before. */
+/** Returns the item with its previous holder. */
 export function heldAs<Item extends object>({ self }: Holders, before: object, after: Item): Item {
   const { heldBy } = before as Held;
   return self === undefined || heldBy === undefined ? after : { ...after, heldBy };

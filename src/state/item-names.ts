@@ -1,12 +1,9 @@
-/**
- * Other names of a collection's items, beside their keys: some that one item has, and some that many
- * share.
- */
+/** Secondary names of a collection's items: indexes, which find one item, and groups, which find several. */
 
 export interface NamingOptions<Item> {
-  /** Of items that share a name, the newest is found by it. */
+  /** Indexes: of the items that share a name, the newest is found. */
   readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
-  /** All items that share a name are found by it. */
+  /** Groups: every item that shares a name is found. */
   readonly groups?: Readonly<Record<string, (item: Item) => string | undefined>>;
 }
 
@@ -14,9 +11,9 @@ const NO_KEYS: ReadonlySet<string> = new Set();
 
 export class ItemNames<Item> {
   readonly #options: NamingOptions<Item>;
-  /** By index and name: which key. */
+  /** Keys by index and name. */
   readonly #keys = new Map<string, Map<string, string>>();
-  /** By group and name: which keys, in the order in which they got the name. */
+  /** Keys by group and name, in the order in which they joined. */
   readonly #groups = new Map<string, Map<string, Set<string>>>();
 
   constructor(options: NamingOptions<Item>) {
@@ -25,17 +22,17 @@ export class ItemNames<Item> {
     for (const group of Object.keys(options.groups ?? {})) this.#groups.set(group, new Map());
   }
 
-  /** The key of the item that has a name in an index. */
+  /** Returns the key of the item with a name in an index. */
   keyOf(index: string, name: string): string | undefined {
     return this.#keys.get(index)?.get(name);
   }
 
-  /** The keys of the items that have a name in a group, the longest in it first. */
+  /** Returns the keys of the items with a name in a group, the earliest member first. */
   keysIn(group: string, name: string): ReadonlySet<string> {
     return this.#groups.get(group)?.get(name) ?? NO_KEYS;
   }
 
-  /** An item is another, new, or gone. */
+  /** Updates the names of an added, changed or deleted item. */
   move(key: string, before: Item | undefined, item: Item | undefined): void {
     for (const [index, nameOf] of Object.entries(this.#options.indexes ?? {})) {
       this.#rename(index, key, [before && nameOf(before), item && nameOf(item)]);
@@ -45,7 +42,7 @@ export class ItemNames<Item> {
     }
   }
 
-  /** A name that an item keeps stays with whoever has it: an older one does not take it back. */
+  /** An unchanged name stays with its current item: an older one does not take it back. */
   #rename(index: string, key: string, [earlier, name]: Names): void {
     const keys = this.#keys.get(index);
     if (earlier === name) return;

@@ -1,9 +1,9 @@
 /**
- * Things by a size of each that changes, the largest first. A heap: neither a change nor a look takes
- * longer for it that there are very many.
+ * A heap of things ordered by a changing size, largest first, so that updates and lookups stay fast for large
+ * numbers.
  */
 
-/** Negative where the first thing comes before the other; never 0 for two things. */
+/** Negative if the first thing sorts before the other; never 0 for two different things. */
 type Compare<Thing> = (one: Thing, other: Thing) => number;
 
 export class LargestFirst<Thing> {
@@ -15,7 +15,7 @@ export class LargestFirst<Thing> {
     this.#compare = compare;
   }
 
-  /** Takes a thing in, or finds its place anew. */
+  /** Adds a thing, or repositions it after a change. */
   set(thing: Thing): void {
     const place = this.#places.get(thing) ?? this.#heap.length;
     this.#put(thing, place);
@@ -32,7 +32,7 @@ export class LargestFirst<Thing> {
     this.#settle(place);
   }
 
-  /** Each in its turn; nothing may be another before the last that is wanted was taken. */
+  /** Iterates lazily, largest first; nothing may change before the caller stops. */
   *[Symbol.iterator](): Iterator<Thing> {
     const inOrder: Compare<number> = (one, other) => this.#compare(this.#at(one), this.#at(other));
     const next = new LargestFirst<number>(inOrder);
@@ -58,7 +58,7 @@ export class LargestFirst<Thing> {
     return [first, first + 1].filter((below) => below < this.#heap.length);
   }
 
-  /** Moves what is at a place up or down to where it belongs. */
+  /** Moves the thing at a place up or down to its position. */
   #settle(from: number): void {
     const thing = this.#at(from);
     let place = from;

@@ -1,32 +1,35 @@
 /**
- * Look-ups that missed and wait until their process has taken in what was committed by then. One
- * question to the store answers all who ask meanwhile, and there are not more than so many a second. A
- * look that the store cannot answer in time is a fault: what was missed may well be there.
+ * Lookups that missed, and wait until this process has read everything committed so far. One query answers every
+ * waiting lookup, at a limited rate. If the store does not answer in time, the lookup fails, since the missed entry
+ * may exist.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { StoreUnavailableError } from "./store-fault.ts";
 
-/** How long a look waits for what was just committed. */
+/** How long a lookup waits for recent commits. */
 const CATCH_UP_MS = 500;
 const CATCH_UP_PAUSE_MS = 20;
 
-/** Settles a look; with a fault, it is not known what was committed. */
+/** Settles a lookup; a fault means that it is unknown if something was committed. */
 type Settle = (fault?: unknown) => void;
 
 export class LateLooks {
   readonly #wakeUp: () => void;
-  /** The looks that wait for the next news of what has changed. */
+  /** Lookups that wait for the next feed. */
   readonly #looking = new Set<Settle>();
-  /** The look for all that was committed that is under way, and the one behind it. */
+  /** The catch-up in progress, and the one queued behind it. */
   #catching: Promise<unknown> = Promise.resolve();
   #awaited: Promise<void> | undefined;
 
-  /** `wakeUp` has what has changed asked for at once. */
+  /** `wakeUp` triggers a query of the feed at once. */
   constructor(wakeUp: () => void) {
     this.#wakeUp = wakeUp;
   }
 
-  /** @throws StoreUnavailableError where it is not known what was committed */
+  /**
+   * Resolves once everything committed so far is read.
+   * @throws StoreUnavailableError if that cannot be known
+   */
   catchUp(): Promise<void> {
     this.#awaited ??= this.#catching.then(() => {
       this.#awaited = undefined;
@@ -40,7 +43,7 @@ export class LateLooks {
     return this.#awaited;
   }
 
-  /** Called before the store is asked; what it answers is called once everything is taken in. */
+  /** Called before the store is queried; the returned function is called once the feed is applied. */
   begin(): () => void {
     const looking = [...this.#looking];
     return () => {
@@ -48,7 +51,7 @@ export class LateLooks {
     };
   }
 
-  /** The store could not be asked, or not all of its answer was taken in. */
+  /** Fails the waiting lookups: the store could not be queried, or its answer not fully applied. */
   fail(fault: unknown): void {
     for (const settle of [...this.#looking]) settle(fault);
   }

@@ -1,15 +1,15 @@
 /**
- * The processes that serve, as the table of nodes has them. One is gone when a look that began after
- * somebody asked about it does not find it, or finds that it has not moved for its lease.
+ * The serving processes, according to the node table. A process is gone if a look that began after it was asked
+ * about does not find it, or finds its heartbeat unchanged for its lease.
  */
 import type { Holders } from "./holders.ts";
 
-/** Of more of them nobody needs to know at once. */
+/** The most processes asked about at once; beyond it, all are forgotten. */
 const MAX_ASKED = 4_096;
 
 export class LiveProcesses implements Holders {
   readonly self: string;
-  /** By process that was asked about: true once it is gone. */
+  /** By process asked about: true once it is gone. */
   readonly #asked = new Map<string, boolean>();
   readonly #watchers = new Set<() => void>();
   #live: ReadonlySet<string> = new Set();
@@ -32,7 +32,7 @@ export class LiveProcesses implements Holders {
     return () => void this.#watchers.delete(onGone);
   }
 
-  /** A look begins; called with what it finds. */
+  /** Begins a look; the returned function is called with its result. */
   look(): (live: ReadonlySet<string>) => void {
     const asked = [...this.#asked.keys()];
     return (live) => {

@@ -1,6 +1,6 @@
 /**
- * The store that forgets at the end: `driver = "memory"`, and tests. Values are kept as JSON, so
- * that a caller never shares one with the store, nor finds in it what JSON cannot say.
+ * The volatile store: `driver = "memory"`, and tests. Values are kept as JSON, so that callers never share objects
+ * with the store, and non-JSON values are not returned.
  */
 import { firstIndex } from "../base/first-index.ts";
 import { ChangeLog } from "./change-log.ts";
@@ -23,11 +23,11 @@ interface KeptValue {
 
 interface Collection {
   readonly values: Map<string, KeptValue>;
-  /** The keys, in order. */
+  /** Sorted keys. */
   readonly keys: string[];
 }
 
-/** A store in memory. */
+/** Creates a store in memory. */
 export function createMemoryStore(): Store {
   return new MemoryStore();
 }
@@ -116,7 +116,7 @@ function emptyCollection(): Collection {
   return { values: new Map(), keys: [] };
 }
 
-/** Where a key is, or would be. */
+/** Returns the position of a key, or its insertion point. */
 function positionOf(keys: readonly string[], key: string): number {
   return firstIndex(keys.length, (index) => compareKeys(keys[index] ?? "", key) >= 0);
 }

@@ -1,18 +1,18 @@
-/** How a node is, in figures: what its operator watches. */
+/** Figures of a node for its operator. */
 
 export interface StoreCounts {
   commits: number;
   conflicts: number;
   records: number;
-  /** Records whose chains another node had moved. */
+  /** Records signed again because another node had moved their chains. */
   recordsAgain: number;
 }
 
 export interface NodeFigures extends Readonly<StoreCounts> {
-  /** The rest of the lease by which it serves. */
+  /** The remaining time of the lease under which it serves. */
   readonly leaseMs: number;
-  /** Since everything that others had changed was taken in. */
+  /** The time since the view was last fully up to date. */
   readonly viewAgeMs: number;
-  /** Since the store heard of it. */
+  /** The time since the store last received its heartbeat. */
   readonly heartbeatAgeMs: number;
 }

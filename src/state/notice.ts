@@ -1,8 +1,8 @@
-/** Notices to the operator about the state, beside faults: each is one line of the log. */
+/** Notices to the operator about the state, besides faults: one line of the log each. */
 import { reasonOf } from "../base/thrown.ts";
 import type { JournalCut } from "./journal/cut-record.ts";
 
-/** Something that happened to what is kept. */
+/** An event that concerns the stored state. */
 export interface StateNotice {
   readonly level: "info" | "warn" | "error";
   readonly event:
@@ -18,24 +18,24 @@ export interface StateNotice {
     | "store-went-back";
   /** Lower case, no full stop. */
   readonly message: string;
-  /** In snake_case, as they stand in the line. */
+  /** In snake_case, as in the log line. */
   readonly fields: Readonly<Record<string, string | number>>;
 }
 
-/** A segment ended in half a record. */
+/** A segment ended in a partial record. */
 export function tailCut(file: string, octets: number): StateNotice {
   const message = `${file} ended in half a record, which was never acknowledged and is cut off`;
   return { level: "warn", event: "journal-tail-cut", message, fields: { file, octets } };
 }
 
-/** Nobody knows what of a segment is on the disk. */
+/** A segment could not be synced, so that it is unknown what of it is on the disk. */
 export function syncFailed(file: string, error: unknown): StateNotice {
   const message = `${file} cannot be synced: a power cut may lose its records; the next segment is begun`;
   const fields = { file, reason: reasonOf(error) };
   return { level: "error", event: "journal-sync-failed", message, fields };
 }
 
-/** Segments were archived or deleted, as the operator wants. */
+/** Segments were archived or deleted by retention. */
 export function journalCut({ segments, isArchived, cutId }: JournalCut): StateNotice {
   const [first, last] = [segments[0]?.file ?? "", segments.at(-1)?.file ?? ""];
   const done = isArchived ? "moved to the archive" : "deleted";
@@ -46,7 +46,7 @@ export function journalCut({ segments, isArchived, cutId }: JournalCut): StateNo
   return { level: "info", event: "journal-cut", message: `${which} ${done}`, fields };
 }
 
-/** Nothing is cut until the reason is gone. */
+/** Retention stops until the reason is resolved. */
 export function retentionFailed(reason: string): StateNotice {
   const message = `old segments of the journal stay: ${reason}`;
   return { level: "error", event: "journal-retention-failed", message, fields: { reason } };

@@ -1,6 +1,6 @@
 /**
- * Opens the store that `[store]` describes. The driver is loaded when it is the one asked for; what
- * is wrong with it or its file is a start-up problem, never an exception.
+ * Opens the store that `[store]` describes. Only the configured driver is loaded; any fault of it or its file is a
+ * start-up problem, never an exception.
  */
 
 import { existsSync } from "node:fs";
@@ -17,15 +17,15 @@ import type { StoreConfig } from "./state-sections.ts";
 import type { Store } from "./store.ts";
 import type { OnStoreNotice } from "./store-health.ts";
 
-/** `[store]`; the schema is that of postgres. */
+/** The keys of `[store]`; `schema` is for postgres. */
 type StoreLocation = Omit<StoreConfig, "schema"> & Partial<Pick<StoreConfig, "schema">>;
 
-/** A store that can be used, or every reason why there is none. */
+/** An open store, or every reason why there is none. */
 type StoreOpening =
   | { readonly store: Store; readonly problems?: undefined }
   | { readonly store?: undefined; readonly problems: readonly Problem[] };
 
-/** Opens a store; `file` is the configuration that problems name, `path` where a command finds it. */
+/** Opens a store; `file` is the configuration's name in problems, `path` its path for commands in hints. */
 export async function openStore(
   location: StoreLocation,
   file: string,
@@ -42,7 +42,7 @@ export async function openStore(
   }
 }
 
-/** The name of a store, or of a journal, that is being imported; it takes the place of another at the end. */
+/** The temporary name of a store or journal being imported, before it replaces another. */
 export function importingName(path: string): string {
   return `${path}.importing`;
 }
@@ -59,7 +59,7 @@ async function openSqliteStore(
   }
   const driver = loadSqliteDriver();
   if (driver.fault !== undefined) return refuseDriver(file, driver.fault);
-  // An absolute path cannot be taken for a URL, nor for `:memory:`.
+  // An absolute path cannot be mistaken for a URL or `:memory:`.
   const opened = await openSqliteFile(resolve(path), driver.Database);
   if (opened.database !== undefined) return { store: createSqliteStore(opened.database, onNotice) };
   const problem = { file, key: "store.path", message: `"${path}" ${opened.fault}` };
@@ -68,14 +68,14 @@ async function openSqliteStore(
   return { problems: [{ ...problem, hint }] };
 }
 
-/** The reasons why a store could not be opened, as far as they are seen without making or opening anything. */
+/** Returns reasons why a store could not be opened, without creating or opening anything. */
 export function judgeStore({ driver, path }: StoreLocation, file: string): readonly Problem[] {
   if (driver !== "sqlite") return [];
   try {
     const fault = existsSync(path) ? findSqliteFault(path) : findBlockage(dirname(path));
     return fault === undefined ? [] : [{ file, key: "store.path", message: `"${path}" ${fault}` }];
   } catch {
-    // It may be for the daemon's own user alone to read.
+    // It may be readable by the daemon's user only.
     return [];
   }
 }

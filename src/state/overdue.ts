@@ -1,15 +1,15 @@
 /**
- * The look for what of a collection nobody needs any more: a few keys with each item that is added, or
- * all of them in steps. What it finds is for others to delete.
+ * Finds the expired items of a collection, incrementally with each added item, or completely in steps. Deleting them
+ * is up to the caller.
  */
 import type { Paced } from "../base/paced.ts";
 
-/** How long after one look the next item that is added begins another. */
+/** The shortest time between the beginnings of two incremental scans. */
 const EVERY_MS = 60_000;
-/** Each that is added looks at so many: 100,000 at once held the loop for 100 ms. */
+/** Items scanned per added item: 100,000 at once held the event loop for 100 ms. */
 const AT_ONCE = 256;
 
-/** Whose items they are, and which of them are over. */
+/** The items to scan, and their expiry. */
 interface Looked<Item> {
   readonly held: ReadonlyMap<string, { readonly item: Item }>;
   isForgotten(item: Item, key: string): boolean;
@@ -19,7 +19,7 @@ interface Looked<Item> {
 export class Overdue<Item> {
   readonly #looked: Looked<Item>;
   #begunAt = Number.NEGATIVE_INFINITY;
-  /** How far a look has come; undefined: it has come to the end. */
+  /** The rest of the current scan; undefined if none is in progress. */
   #left: Iterator<readonly [string, { readonly item: Item }], undefined> | undefined;
 
   constructor(looked: Looked<Item>) {
@@ -31,11 +31,11 @@ export class Overdue<Item> {
     return held !== undefined && this.#looked.isForgotten(held.item, key);
   }
 
-  /** The keys of a look that is due, or under way, as far as this part of it finds any. */
+  /** Returns the expired keys of the next part of a scan, starting one if it is due. */
   some(): readonly string[] {
     const now = this.#looked.now();
     if (this.#left === undefined) {
-      // By its size: a clock that stepped back does not put the look off.
+      // By absolute difference, so that a clock set back does not delay the scan.
       if (Math.abs(now - this.#begunAt) < EVERY_MS) return [];
       this.#begunAt = now;
       this.#left = this.#looked.held.entries();
@@ -53,7 +53,7 @@ export class Overdue<Item> {
     return some;
   }
 
-  /** Every such key, and those of items that are due for something. */
+  /** Returns every expired key, and the keys of items for which `isDue` holds. */
   *all(isDue: (item: Item) => boolean): Paced<readonly string[]> {
     this.#begunAt = this.#looked.now();
     const all: string[] = [];

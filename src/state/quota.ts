@@ -1,36 +1,36 @@
 /**
- * How much each owner keeps in a collection, and what has to go for more of it. What still waits for
- * somebody never goes: an owner that has too much of that is told so, and nobody else loses anything.
+ * Counts each owner's share of a collection, and selects the items to evict for new ones. An item that somebody
+ * still waits for is never evicted: an owner with too many of those is refused, and nobody else loses anything.
  */
 import { LargestFirst } from "./largest-first.ts";
 
-/** Bounds of a collection; what is left out is not bounded. */
+/** The bounds of a collection; an omitted one is unlimited. */
 export interface Quota {
-  /** Of one owner: everything, its size (of its JSON, unless it is measured otherwise), and what never goes. */
+  /** Bounds per owner: items, their total size (characters of JSON by default), and items that are never evicted. */
   readonly perOwner?: number;
   readonly charactersPerOwner?: number;
   readonly openPerOwner?: number;
-  /** Of all together. */
+  /** Bounds over all owners together. */
   readonly all?: number;
   readonly open?: number;
   readonly characters?: number;
-  /** At the bound of all, others lose nothing for somebody who wants more. */
+  /** True if the overall bound refuses rather than evicts other owners' items. */
   readonly sparesOthers?: boolean;
-  /** At the bound of all, whoever has most makes room, and not whoever has the oldest. */
+  /** True if the overall bound evicts from the largest owner, instead of the oldest item. */
   readonly takesFromLargest?: boolean;
-  /** Nothing is refused: items that never go may exceed every bound. */
+  /** True if nothing is refused, so that items never evicted may exceed every bound. */
   readonly refusesNothing?: boolean;
 }
 
-/** How easily an item can be done without, 0 first; undefined for one that never goes. */
+/** The eviction rank of an item, 0 first; undefined: never evicted. */
 export type Rank = number | undefined;
 
-/** One more item, or more of one that is there. */
+/** A new item, or the growth of an existing one. */
 export interface Wanted {
   readonly owner: string;
   readonly characters: number;
   readonly rank: Rank;
-  /** The key of the one that grows: it is not counted again, and does not make room for itself. */
+  /** The key of the growing item, which is not counted twice and not evicted for itself. */
   readonly growing?: string;
 }
 
@@ -40,11 +40,11 @@ interface Holding {
   readonly characters: number;
 }
 
-/** Of one owner. */
+/** The holdings of one owner. */
 interface Share {
   readonly holdings: Map<string, Holding>;
   characters: number;
-  /** The number of shares before it. */
+  /** Counts shares in order of creation, for ties. */
   readonly number: number;
 }
 
@@ -55,7 +55,7 @@ interface Ranked {
 
 type RankOf = (key: string) => Rank;
 
-/** The holdings and characters beyond a bound. */
+/** The items and characters above a bound. */
 interface Excess {
   count: number;
   characters: number;
@@ -80,7 +80,7 @@ function newShare(number: number): Share {
 
 const NO_SHARE: Pick<Share, "holdings" | "characters"> = { holdings: new Map(), characters: 0 };
 
-/** The share with most comes first, the oldest of several. */
+/** Sorts the share with the most items first, the oldest among equals. */
 function byCount(one: Share, other: Share): number {
   return other.holdings.size - one.holdings.size || one.number - other.number;
 }
@@ -89,10 +89,10 @@ function byCharacters(one: Share, other: Share): number {
   return other.characters - one.characters || one.number - other.number;
 }
 
-/** The keys of a collection by their owners. */
+/** The keys of a collection, by owner. */
 export class Holdings {
   readonly #quota: () => Bounds;
-  /** The oldest first, as in each owner's set. */
+  /** Oldest first, as in each share. */
   readonly #holdings = new Map<string, Holding>();
   readonly #byOwner = new Map<string, Share>();
   readonly #byCount = new LargestFirst<Share>(byCount);
@@ -105,23 +105,23 @@ export class Holdings {
     this.#quota = () => fixed ?? { ...UNBOUNDED, ...(quota as () => Quota)() };
   }
 
-  /** An owner's keys, the oldest first. */
+  /** Returns an owner's keys, oldest first. */
   keysOf(owner: string): Iterable<string> {
     return this.#byOwner.get(owner)?.holdings.keys() ?? [];
   }
 
-  /** Tells whether an owner has any. */
+  /** True if an owner has a key. */
   has(owner: string): boolean {
     return this.#byOwner.has(owner);
   }
 
-  /** Tells whether an owner is refused more of what never goes, by a bound of its own. */
+  /** True if a bound per owner may refuse items that are never evicted. */
   get refusesOwners(): boolean {
     const { openPerOwner, refusesNothing } = this.#bounds;
     return openPerOwner < Number.POSITIVE_INFINITY && !refusesNothing;
   }
 
-  /** Takes a key in, or its size anew; a key keeps its place. */
+  /** Adds a key or updates its size; an existing key keeps its position. */
   set(key: string, owner: string, characters: number): void {
     const before = this.#holdings.get(key);
     if (before !== undefined && before.owner !== owner) this.delete(key);
@@ -158,7 +158,7 @@ export class Holdings {
     }
   }
 
-  /** The keys that go for what is wanted; undefined: there is no room for it. */
+  /** Returns the keys to evict for what is wanted; undefined if there is no room. */
   surplus(wanted: Wanted, rankOf: RankOf): readonly string[] | undefined {
     const going = this.#ownSurplus(wanted, rankOf);
     if (going === undefined) return undefined;
@@ -175,7 +175,7 @@ export class Holdings {
     return isGiven ? [...going] : undefined;
   }
 
-  /** An owner makes room in its own share first. */
+  /** Selects from the owner's own share first. */
   #ownSurplus(wanted: Wanted, rankOf: RankOf): Set<string> | undefined {
     const { perOwner, charactersPerOwner, openPerOwner } = this.#bounds;
     const { holdings, characters } = this.#byOwner.get(wanted.owner) ?? NO_SHARE;
@@ -186,12 +186,12 @@ export class Holdings {
       characters: characters + wanted.characters - charactersPerOwner,
     };
     if (take(spareOf(holdings, excess, rankOf), { wanted, excess, going })) return going;
-    // One that is too large for its owner's share alone is none the less kept.
+    // A single item that exceeds its owner's share is still kept.
     const isAlone = holdings.size - going.size + countOf(wanted) === 1 && excess.count <= 0;
     return isAlone || this.#isLenient(wanted) ? going : undefined;
   }
 
-  /** Anybody's holdings, in the order in which they go. */
+  /** Iterates over the holdings of every owner in eviction order. */
   *#spareOfAll(excess: Excess, rankOf: RankOf): Iterable<Holding> {
     if (!this.#bounds.takesFromLargest) {
       yield* spareOf(this.#holdings, excess, rankOf);
@@ -201,7 +201,7 @@ export class Holdings {
     for (const { holdings } of shares) yield* spareOf(holdings, excess, rankOf);
   }
 
-  /** An item that never goes finds no room beside so many that never go either. */
+  /** True if an item that is never evicted exceeds the bound on such items. */
   #isFull(
     holdings: ReadonlyMap<string, Holding>,
     most: number,
@@ -214,7 +214,7 @@ export class Holdings {
     return count >= most;
   }
 
-  /** An item that is there may grow in any case. */
+  /** An existing item may always grow. */
   #isLenient({ growing }: Wanted): boolean {
     return this.#bounds.refusesNothing || growing !== undefined;
   }
@@ -228,7 +228,7 @@ export class Holdings {
   }
 }
 
-/** Lets holdings go until nothing is too much; answers that it is so. */
+/** Selects holdings until nothing exceeds the bounds; returns true if that succeeds. */
 function take(
   spare: Iterable<Holding>,
   { wanted, excess, going }: { wanted: Wanted; excess: Excess; going: Set<string> },
@@ -245,7 +245,7 @@ function take(
   return false;
 }
 
-/** Holdings whose going helps: the lowest rank first, then the oldest. */
+/** Iterates over the holdings that reduce the excess: lowest rank first, then oldest. */
 function* spareOf(
   holdings: ReadonlyMap<string, Holding>,
   excess: Excess,
@@ -257,7 +257,7 @@ function* spareOf(
   for (const holding of holdings.values()) {
     if (holding.characters === 0 && excess.count <= 0) continue;
     const rank = rankOf(holding.key);
-    // Nothing goes before it: mostly the first that is looked at is all that is wanted.
+    // Rank 0 goes before all others, and the first one found usually suffices.
     if (rank === 0) {
       passed.add(holding);
       yield holding;
@@ -267,7 +267,7 @@ function* spareOf(
     }
   }
   if (lowest === undefined) return;
-  // Mostly one is all that is wanted, and nothing has to be sorted for it.
+  // One more usually suffices, so sorting is deferred.
   passed.add(lowest);
   yield lowest;
   const others: Ranked[] = [];

@@ -1,6 +1,6 @@
 /**
- * The state directory of a deployment, `.agtp/`: one process at a time has it, whatever it keeps
- * there, and nothing is written through a link that leads out of it.
+ * The state directory of a deployment, `.agtp/`: used by one process at a time, and never written through a link
+ * that leads out of it.
  */
 import { join, relative } from "node:path";
 import { PERMISSION_FAULT, WAY_TO_READ } from "../base/bounded-file.ts";
@@ -8,52 +8,52 @@ import type { Problem } from "../base/problem.ts";
 import { findLinkFaults } from "../base/state-files.ts";
 import { lockStateDirectory, NO_DRIVER, type StateLock } from "./state-lock.ts";
 
-/** The lock, or every reason why the directory cannot be had. */
+/** The lock, or every reason why the directory cannot be used. */
 type StateDirectory =
   | {
-      /** Undefined where nothing can be written, and nothing needs to be. */
+      /** Undefined if nothing can be written, and nothing needs to be. */
       readonly lock: StateLock | undefined;
       readonly problems?: undefined;
     }
   | { readonly lock?: undefined; readonly problems: readonly Problem[] };
 
-/** Secrets are read from there, and often are links to where they are mounted. */
+/** Secrets are only read, and are often links to a mount. */
 const READ_ONLY = ["keys"];
-/** Errors of a directory that nobody can write to: nobody's state is in danger there. */
+/** Errors of a directory that nobody can write, so that no state is at risk. */
 const UNWRITABLE = ["EROFS", "EACCES", "EPERM"];
 const WAY_WITHOUT_LINK =
   "nothing is written through such links: put a file or a directory there, or mount one";
 const HINT =
   "a deployment directory has one daemon at a time: stop that one, or give this one its own directory";
 
-/** Where a deployment keeps its state. */
+/** Returns the state directory of a deployment. */
 export function stateDirectory(directory: string): string {
   return join(directory, ".agtp");
 }
 
-/** Where the records of a deployment are. */
+/** Returns the directory of a deployment's journal. */
 export function journalDirectory(directory: string): string {
   return join(stateDirectory(directory), "journal");
 }
 
-/** Where a node notes what it was told is kept. */
+/** Returns the file in which a node notes acknowledged records. */
 export function acknowledgedPath(directory: string): string {
   return join(stateDirectory(directory), "acknowledged.json");
 }
 
-/** Where a daemon that runs there is asked how it is. */
+/** Returns the path of the running daemon's control socket. */
 export function controlPath(directory: string): string {
   return join(stateDirectory(directory), "control.sock");
 }
 
-/** The deployment whose state is taken. */
+/** The deployment whose state directory is taken. */
 interface StateOwner {
-  /** Absolute. */
+  /** An absolute path. */
   readonly directory: string;
   readonly store: { readonly driver: string };
 }
 
-/** Takes the directory for this process; `program` is what others are told has it. */
+/** Locks the directory for this process; `program` names the holder to others. */
 export async function takeStateDirectory(
   { directory, store }: StateOwner,
   program: string,
@@ -78,7 +78,7 @@ export async function takeStateDirectory(
     case "taken":
       return { problems: [{ file: nameOf(path), key: "", message: locking.message, hint: HINT }] };
     case "impossible": {
-      // A store that needs the driver says so itself.
+      // A store that needs the driver reports its absence itself.
       if (locking.code === NO_DRIVER) return { lock: undefined };
       if (store.driver === "memory" && UNWRITABLE.includes(locking.code))
         return { lock: undefined };

@@ -1,7 +1,7 @@
 /**
- * The lock of a state directory: one process at a time writes there, whatever it has for a store.
- * It is the kernel's lock on a file, taken by SQLite since Node has none, and gone with its process
- * however that ends. A file beside it says who has it; who was killed has left it behind.
+ * The lock of a state directory, for one writing process at a time with any kind of store. It is the kernel's lock
+ * on a file, taken through SQLite since Node has no call for it, and released however the process ends. A file
+ * beside it names the holder; a killed process leaves it behind.
  */
 import { rmSync } from "node:fs";
 import { hostname } from "node:os";
@@ -18,26 +18,26 @@ import { releaseDatabase } from "./sqlite/store.ts";
 
 /** A lock that this process holds. */
 export interface StateLock {
-  /** Lets the next process in. */
+  /** Releases the lock. */
   release(): void;
 }
 
-/** The lock, or in words why it cannot be had. */
+/** The lock, or the reason why it is not available. */
 type StateLocking =
   | { readonly kind: "locked"; readonly lock: StateLock }
-  /** Another process has it. */
+  /** Another process holds it. */
   | { readonly kind: "taken"; readonly message: string }
-  /** The file cannot be made or locked; `code` is the system's, where it has one. */
+  /** The file cannot be created or locked; `code` is the system's error code, if any. */
   | { readonly kind: "impossible"; readonly message: string; readonly code: string };
 
-/** The code of a platform on which there is no SQLite. */
+/** The code for a platform without SQLite. */
 export const NO_DRIVER = "NO_DRIVER";
 const LOCK = "lock";
 const HOLDER = "lock.json";
 const MAX_HOLDER_BYTES = 4096;
 const TAKE = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE";
 
-/** Locks a state directory, which is made where there is none; `program` is named to others. */
+/** Locks a state directory, creating it if needed; `program` names the holder to others. */
 export async function lockStateDirectory(
   directory: string,
   program: string,
@@ -64,7 +64,7 @@ function hold(database: Database, directory: string, program: string): StateLock
   try {
     replaceStateFile(path, `${JSON.stringify(holder)}\n`);
   } catch {
-    // A full disk: the lock holds all the same, and its holder has no name.
+    // On a full disk the lock still holds, only without a named holder.
   }
   let isHeld = true;
   return {
@@ -78,7 +78,7 @@ function hold(database: Database, directory: string, program: string): StateLock
   };
 }
 
-/** Tells who has said to have a state directory, and runs; undefined: nobody, or it is not known. */
+/** Describes the running process that holds a state directory; undefined if there is none or it is unknown. */
 export function findHolder(directory: string): string | undefined {
   const { text = "" } = readBoundedFile(join(directory, HOLDER), MAX_HOLDER_BYTES);
   const holder = readHolder(text);
@@ -94,7 +94,7 @@ interface Holder {
   readonly since: string;
 }
 
-/** Undefined also for one that was killed: the file is still there, and the lock is somebody else's. */
+/** Returns undefined also for a killed process: its file remains, while another may hold the lock. */
 function readHolder(text: string): Holder | undefined {
   const holder = holderOf(parseJson(text));
   const isGone = holder?.host === hostname() && !isAlive(holder.pid);

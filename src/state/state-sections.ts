@@ -1,4 +1,4 @@
-/** `[store]`, `[cluster]`, `[signing]` and `[attribution]`: what is kept, by whom, and how it is signed. */
+/** The configuration of stored state and signing: `[store]`, `[cluster]`, `[signing]` and `[attribution]`. */
 import {
   choice,
   count,
@@ -13,7 +13,7 @@ import {
 } from "../schema/section-field.ts";
 import type { RetentionLimits } from "./journal/retention.ts";
 
-/** `[store]` */
+/** The keys of `[store]`. */
 export interface StoreConfig {
   readonly driver: "sqlite" | "memory" | "postgres";
   readonly path: string;
@@ -22,21 +22,21 @@ export interface StoreConfig {
   readonly ca?: string;
 }
 
-/** `[cluster]` */
+/** The keys of `[cluster]`. */
 export interface ClusterConfig {
   readonly node?: string;
   readonly viewLeaseMs: number;
 }
 
-/** `[signing]` */
+/** The keys of `[signing]`. */
 export interface SigningConfig {
   readonly key?: string;
 }
 
-/** When a reply leaves: once the kernel has its record, or once the disk has it. */
+/** When a reply may leave: once the kernel has its record, or once the disk has it. */
 export type Durability = "process" | "power";
 
-/** `[attribution]` */
+/** The keys of `[attribution]`. */
 export interface AttributionConfig {
   readonly enabled: boolean;
   readonly durability: Durability;

@@ -1,6 +1,6 @@
 /**
- * Everything that outlives a configuration: the store, the ledger, and the registers over them.
- * Opened once for a daemon, and kept through every reload.
+ * State that outlives a configuration: the store, the ledger, and the registers over them. Opened once per daemon,
+ * and kept across reloads.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ForwardClock } from "../base/forward-clock.ts";
@@ -22,61 +22,60 @@ import { exceptStoreFaults } from "./store-fault.ts";
 
 export interface ServerState {
   readonly store: Store;
-  /** The time by which authority ends. */
+  /** The clock by which authority expires. */
   readonly clock: ForwardClock;
   readonly ledger: Ledger;
-  /** The lease by which gates may rely on what they look up. */
+  /** The lease under which gates may rely on local lookups. */
   readonly view: ViewLease;
-  /** The processes that hold work of this store. */
+  /** The processes that hold work in this store. */
   readonly holders: Holders;
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
-  /** The sessions of callers, each its holder's alone. */
+  /** The sessions of callers, each used by its holder only. */
   readonly sessions: SessionRegister;
   readonly idempotency: IdempotencyRegister;
   readonly contracts: ContractRegister;
-  /** Matters that agents wait for people to decide. */
+  /** Matters that wait for a human decision. */
   readonly escalations: EscalationRegister;
-  /** Sessions that may not be used. */
+  /** Suspended sessions. */
   readonly suspensions: SuspensionRegister;
-  /** Keeps the journal within limits; undefined where there is none. */
+  /** Keeps the journal within its limits; undefined if there is no journal. */
   readonly retention: Retention | undefined;
-  /** Stores what the records so far have led to, and the last uses of sessions. */
+  /** Stores the effects of the records so far, and the last uses of sessions. */
   save(): Promise<void>;
-  /** Everything that is kept, as the lines of a file; a consistent cut beside what goes on. */
+  /** Yields the exported state as lines of a file: a consistent cut, taken while requests go on. */
   exported(serverId: string): AsyncIterable<string>;
-  /** Keeps what is pending and closes everything, the store too. */
+  /** Saves pending changes and closes everything, including the store. */
   close(): Promise<void>;
 }
 
-/** Tells how long this process may serve from what it has in memory. */
+/** How long this process may serve from its memory. */
 export interface ViewLease {
-  /** False once other nodes may have changed something that this one has not heard of. */
+  /** False once other nodes may have made changes unknown to this one. */
   readonly isFresh: boolean;
-  /** The processes that work is taken over from; without it, no other works. */
+  /** The processes whose work may be taken over; undefined if there are no others. */
   readonly holders?: Holders;
-  /** The name of this process among the nodes; undefined where there can be no others. */
+  /** The name of this process among the nodes; undefined if there are no others. */
   readonly node?: string;
-  /** Resolves once the store is known to have lost what was acknowledged. */
+  /** Resolves once the store is known to have lost acknowledged data. */
   readonly lost?: Promise<void>;
   /**
-   * Takes in what was committed so far, for all who ask at the same time at once; settled after a bounded
-   * time in any case. Rejects with StoreUnavailableError where it is not known what that is. Without it,
-   * nobody else commits.
+   * Reads everything committed so far, once for concurrent callers; settles after a bounded time. Rejects with
+   * StoreUnavailableError if that cannot be known. Undefined if nobody else commits.
    */
   catchUp?(): Promise<void>;
   /**
-   * Has something done whenever the store may be an older one, before this process serves from it, and when
-   * another process is gone.
+   * Runs `restore` whenever the store may be an older copy, before this process serves from it, and when another
+   * process is gone.
    */
   whenAnew?(restore: () => Promise<void>): void;
-  /** Every node that has been heard of lately, this one included. */
+  /** Returns the nodes seen lately, including this one. */
   nodes?(): Promise<readonly NodeEntry[]>;
-  /** How this node is; without this, there are no others. */
+  /** Returns this node's figures; undefined if there are no others. */
   figures?(): NodeFigures;
 }
 
-/** A node, as the others know it. */
+/** A node as others see it. */
 export interface NodeEntry {
   readonly node: string;
   readonly address: string;
@@ -84,24 +83,24 @@ export interface NodeEntry {
   /** RFC 3339. */
   readonly since: string;
   readonly state: "live" | "silent";
-  /** The rest of its lease, by the store's clock. */
+  /** The remaining time of its lease, by the store's clock. */
   readonly leaseMs: number;
 }
 
-/** Nobody else changes anything. */
+/** The lease of a store that nobody else changes. */
 const ALONE: ViewLease = { isFresh: true };
 
 export interface StateOptions extends Omit<LedgerOptions, "beforeCheckpoint"> {
   readonly view?: ViewLease;
-  /** How long a contract that is over is known as one; an hour without it. */
+  /** How long an ended contract stays known as ended; default: an hour. */
   readonly tombstoneMs?: number;
-  /** The one that the registers beside this state read as well; at least as late as every record. */
+  /** The clock shared with registers outside this state; never behind the newest record. */
   readonly clock?: ForwardClock;
 }
 
 const TOMBSTONE_MS = 3_600_000;
 
-/** Opens the state over a store, which it takes over. */
+/** Opens the state over a store, and takes ownership of the store. */
 export async function openState(options: StateOptions): Promise<ServerState> {
   const { store, onFault, clock = new ForwardClock(options.now) } = options;
   const { tombstoneMs = TOMBSTONE_MS, view = ALONE } = options;
@@ -113,12 +112,12 @@ export async function openState(options: StateOptions): Promise<ServerState> {
   const register = await LifecycleRegister.open(store, opened.events);
   lifecycle = register;
   view.whenAnew?.(async () => register.replay((await options.shared?.latestEvents?.()) ?? []));
-  // Not before: what the events led to is in the store by now.
+  // Only now is the effect of the events stored.
   await opened.checkpoint();
   const certificates = await CertificateRegister.open(store);
   const sessions = await SessionRegister.open(store, { now, onFault: exceptStoreFaults(onFault) });
   const save = async (): Promise<void> => {
-    // A record that was heard to be kept in this turn has led to something once the turn is over.
+    // A record acknowledged in this turn has its effect by the end of the turn.
     await nextTurn();
     await sessions.save();
     await lifecycle.save();

@@ -1,27 +1,23 @@
 /**
- * Why a store cannot be used for now, or not any more: what its driver threw, in the few kinds that
- * an operator can do something about. The one error by which a server knows that nothing was kept, unless
- * it is `undecided`.
+ * Reasons why a store is unusable, for now or for good: driver errors, grouped by the remedy that an operator has.
+ * This error alone tells the server that nothing was stored, unless it is `undecided`.
  */
 import { codeOf, reasonOf } from "../base/thrown.ts";
 
-/** The ways in which a store fails; `damaged` does not pass by itself. */
+/** The kinds of store failures; `damaged` does not resolve by itself. */
 export type StoreFaultKind =
   | "full"
   | "read-only"
   | "damaged"
   | "unusable"
-  /** Its server cannot be reached, or ends connections. */
+  /** The server cannot be reached, or drops connections. */
   | "unreachable"
-  /** Its server does not let this role in, or do this. */
+  /** The server refuses this role, or the operation. */
   | "refused"
-  /** The connection was lost while a change was made, and its outcome could not be found out. */
+  /** The connection was lost during a commit, and its outcome could not be determined. */
   | "undecided";
 
-/**
- * The change that was asked of the store has not happened, and nothing of it is kept; only of `undecided`
- * nobody knows.
- */
+/** Thrown when a change was not made and nothing of it is stored; with `undecided`, that is unknown. */
 export class StoreUnavailableError extends Error {
   override readonly name = "StoreUnavailableError";
   readonly kind: StoreFaultKind;
@@ -42,10 +38,10 @@ const MESSAGES: Readonly<Record<StoreFaultKind, string>> = {
   undecided: "did not say what became of a change",
 };
 
-/** How many causes deep an error is looked into. */
+/** How many causes deep an error is searched. */
 const MAX_DEPTH = 8;
 
-/** The fault of a store in what was thrown, or in what led to it. */
+/** Returns the store fault among an error and its causes. */
 export function findStoreFault(thrown: unknown): StoreUnavailableError | undefined {
   let one = thrown;
   for (let depth = 0; depth < MAX_DEPTH && one instanceof Error; depth += 1) {
@@ -55,19 +51,19 @@ export function findStoreFault(thrown: unknown): StoreUnavailableError | undefin
   return undefined;
 }
 
-/** Tells whether a store that cannot be used is what was thrown, or what led to it. */
+/** True if a store fault is among an error and its causes. */
 export function isStoreUnavailable(thrown: unknown): boolean {
   return findStoreFault(thrown) !== undefined;
 }
 
-/** Leaves out of what is reported the one fault that the store tells of itself, once. */
+/** Wraps a reporter to skip store faults, which the store reports itself, once. */
 export function exceptStoreFaults(report: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
     if (!isStoreUnavailable(error)) report(error);
   };
 }
 
-/** The meaning of a driver's error; undefined for one that says nothing of the disk. */
+/** Returns the kind of a driver's error; undefined if it does not concern the disk. */
 export function storeFaultKind(thrown: unknown): StoreFaultKind | undefined {
   const code = codeOf(thrown);
   if (code === "SQLITE_FULL") return "full";

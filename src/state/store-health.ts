@@ -1,6 +1,6 @@
 /**
- * How a store is, as its operator is told: one line of the log when it fails, however many requests
- * meet the fault, and one when it takes a change again.
+ * Logs the health of a store: one line when it fails, however many requests meet the fault, and one when it accepts
+ * changes again.
  */
 import { codeOf } from "../base/thrown.ts";
 import type { StateNotice } from "./notice.ts";
@@ -18,17 +18,17 @@ const ADVICE: Readonly<Record<StoreFaultKind, string>> = {
   undecided: "it goes on by itself when its server can be reached",
 };
 
-/** The kind of what a driver threw; undefined for what says nothing of the store. */
+/** Classifies a driver's error; undefined if it does not concern the store. */
 type KindOf = (thrown: unknown) => StoreFaultKind | undefined;
 
-/** A fault that comes and goes with each change, as on a disk with room for some, is not told more often. */
+/** Rate limit for faults that come and go with each change, as on a disk that is almost full. */
 const TELL_EVERY_MS = 10_000;
 
 export class StoreHealth {
   readonly #onNotice: OnStoreNotice;
   readonly #kindOf: KindOf;
   readonly #told = new Set<StoreFaultKind>();
-  /** When each was told last. */
+  /** When each kind was last reported. */
   readonly #toldAt = new Map<StoreFaultKind, number>();
 
   constructor(onNotice: OnStoreNotice = () => undefined, kindOf: KindOf = storeFaultKind) {
@@ -36,7 +36,7 @@ export class StoreHealth {
     this.#kindOf = kindOf;
   }
 
-  /** The error to throw in the place of the driver's. */
+  /** Reports a driver's error, and returns the error to throw instead. */
   failed(thrown: unknown): unknown {
     if (thrown instanceof StoreUnavailableError) {
       this.#tell(thrown);
@@ -49,7 +49,7 @@ export class StoreHealth {
     return fault;
   }
 
-  /** A change was made: whatever passes by itself has passed. */
+  /** Notes a successful change, after which transient faults are over. */
   succeeded(): void {
     if (this.#told.size === 0) return;
     const passed = [...this.#told].filter((kind) => kind !== "damaged");

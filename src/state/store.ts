@@ -1,26 +1,25 @@
 /**
- * The storage seam: JSON values under ordered keys, in named collections, changed in atomic groups
- * that may depend on what they were decided from. What `commit` resolved for survives the process.
- * A revision numbers each commit of a store, grows with each commit of the same key, and never comes
- * twice.
+ * The storage interface: JSON values under ordered keys in named collections, changed by atomic commits with
+ * optional preconditions. A commit that resolved survives the process. Each commit has a revision, which grows with
+ * every commit of the same key and is never reused.
  */
 
 export interface StoredEntry {
   readonly key: string;
   /** A JSON value. */
   readonly value: unknown;
-  /** The revision of the commit that put it. */
+  /** The revision of the commit that wrote it. */
   readonly revision: number;
 }
 
-/** The entries to list; keys are compared by their UTF-8 octets. */
+/** The range of a listing; keys compare by their UTF-8 octets. */
 export interface ListRange {
-  /** Only keys that begin so. */
+  /** Only keys with this prefix. */
   readonly prefix?: string;
-  /** Only keys beyond this one, in the direction of the listing. */
+  /** Only keys beyond this one, in the listing's direction. */
   readonly after?: string;
   readonly limit?: number;
-  /** From the last key to the first. */
+  /** True to list from the last key to the first. */
   readonly isReversed?: boolean;
 }
 
@@ -34,77 +33,77 @@ export type Change =
     }
   | { readonly kind: "delete"; readonly collection: string; readonly key: string };
 
-/** A precondition of a commit: the entry that it was decided from. */
+/** A precondition of a commit: the revision of an entry that it was decided from. */
 export interface Expectation {
   readonly collection: string;
   readonly key: string;
-  /** 0: there is no entry. */
+  /** 0: no entry. */
   readonly revision: number;
 }
 
-/** A commit that was made, or the preconditions that do not hold: then nothing has changed. */
+/** A successful commit, or the preconditions that failed, with nothing changed. */
 export type CommitOutcome =
   | { readonly kind: "committed"; readonly revision: number }
   | { readonly kind: "conflict"; readonly failed: readonly Expectation[] };
 
-/** A key that has changed: its entry as it is now. */
+/** A changed key, with its current entry. */
 export interface ChangedEntry {
   readonly collection: string;
   readonly key: string;
-  /** Undefined: it is gone. */
+  /** Undefined: deleted. */
   readonly entry: StoredEntry | undefined;
 }
 
-/** How a store has come on since a revision. */
+/** The changes of a store since a revision. */
 export interface Feed {
-  /** The revision from which on all is told; without it, something may be left out. */
+  /** The feed is complete from this revision on; undefined: it may have gaps. */
   readonly after?: number;
-  /** The revision that this is complete up to. */
+  /** The feed is complete up to this revision. */
   readonly upTo: number;
-  /** Undefined: too much has changed to say what. */
+  /** Undefined if too much has changed to list. */
   readonly changed: readonly ChangedEntry[] | undefined;
-  /** True for the revision of a commit that this was said with; without it, those up to `upTo`. */
+  /** True if the feed includes the commit of a revision; default: those up to `upTo`. */
   knows?(revision: number): boolean;
-  /** True where another server has taken the place of the one before: no revision that is known holds. */
+  /** True if another server has replaced the previous one, so that no known revision is valid. */
   readonly isAnew?: boolean;
 }
 
-/** The place in the order of commits at which something was told. */
+/** The position of a feed in the order of commits. */
 export type Told = Pick<Feed, "upTo" | "knows">;
 
-/** Tells whether a commit was made when something was told. */
+/** True if a feed includes the commit of a revision. */
 export function knows(told: Told, revision: number): boolean {
   return told.knows?.(revision) ?? revision <= told.upTo;
 }
 
-/** Takes in what other nodes have changed. */
+/** Applies the changes of other nodes. */
 export interface FeedWatcher {
-  /** From now on the next `take` may be older than what this node has written meanwhile. */
+  /** Marks that the next `take` may be older than this node's own later writes. */
   ask(): void;
-  /** Undefined: it could not be asked. Settled once what it says has been taken in. */
+  /** Applies a feed; undefined if the query failed. Settles once the feed is applied. */
   take(feed: Feed | undefined): void | Promise<void>;
 }
 
 export interface Store {
-  /** Undefined: nothing is kept under the key. */
+  /** Returns undefined if the key has no entry. */
   get(collection: string, key: string): Promise<unknown>;
   list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]>;
-  /** All changes or none; none where an expectation does not hold. */
+  /** Commits every change or, if an expectation fails, none. */
   commit(changes: readonly Change[], expectations?: readonly Expectation[]): Promise<CommitOutcome>;
-  /** The keys that commits beyond a revision have changed, of one collection or of all, each once. */
+  /** Returns the keys changed after a revision, in one collection or in all, each once. */
   changes(after: number, collection?: string): Promise<Feed>;
   /**
-   * Resolves once a commit is known to every node that serves, or those that do not know of it serve
-   * no longer; without this, there are no other nodes.
+   * Resolves once every serving node knows a commit; nodes that do not know it have stopped serving by then.
+   * Undefined if there are no other nodes.
    */
   everywhere?(revision: number): Promise<void>;
-  /** Tells of the changes to a collection as they arrive; without this, nobody else writes. */
+  /** Reports changes to a collection as they arrive; undefined if nobody else writes. */
   watch?(collection: string, watcher: FeedWatcher): void;
-  /** The names of all collections, in order; without this, the store cannot be exported. */
+  /** Returns the names of the collections, sorted; undefined if the store cannot be exported. */
   collections?(): Promise<readonly string[]>;
   /**
-   * From now on, a store that has answered nothing for so many milliseconds is not waited for any more: all that is
-   * asked of it fails. Called before `close`; without this, no answer is long in coming.
+   * Makes every pending and later call fail once the store has not answered for this many milliseconds. Called
+   * before `close`; undefined if the store always answers quickly.
    */
   giveUpAfter?(milliseconds: number): void;
   close(): Promise<void>;
@@ -112,7 +111,7 @@ export interface Store {
 
 const PAGE = 500;
 
-/** All entries of a collection by key, a page at a time: what is large is never in memory twice. */
+/** Yields the entries of a collection by key, page by page, so that a large one is never in memory as a whole. */
 export async function* readAll(store: Store, collection: string): AsyncGenerator<StoredEntry> {
   let after: string | undefined;
   do {
