@@ -1,66 +1,65 @@
 /**
- * The form of an escalation that asks for the approval of one call: the call itself, the digest
- * that it is bound to, and the one use that an approval has. An approval that was used stays so,
- * whatever became of the call.   docs/approvals.md
+ * An escalation that asks for approval of a single call: the call, the digest that binds the approval to it, and the
+ * approval's one use. A used approval stays used, whatever the outcome of the call. docs/approvals.md
  */
 
 import type { Held } from "../holders.ts";
 
-/** The call, as its digest is taken over it and as operators read it; keys are the wire's own. */
+/** The call, as it is digested and shown to operators; keys are the wire's own. */
 export interface ApprovedCall {
   readonly agent: string;
   /** From a validated credential; null without one. */
   readonly principal: string | null;
   readonly method: string;
   readonly path: string;
-  /** `sha256:` of the endpoint as the manifest shows it. */
+  /** `sha256:` of the endpoint's entry in the manifest. */
   readonly endpoint_version: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** `sha256:` of the rules and of the endpoint's own key. */
+  /** `sha256:` of the rules and of the endpoint's key. */
   readonly policy_version: string;
   /** RFC 3339. */
   readonly expires_at: string;
   readonly nonce: string;
 }
 
-/** An approval: the call that it is good for, and its use. */
+/** An approval: the call that it permits, and its use. */
 export interface Approval {
-  /** `sha256:` over the canonical form of the call. */
+  /** `sha256:` over the call in canonical form. */
   readonly digest: string;
   readonly nonce: string;
-  /** A digest of those for whom its agent makes the call; undefined: for itself. */
+  /** A digest of the agents on whose behalf the call is made; undefined: none. */
   readonly behalf?: string;
-  /** Whose share of open questions it counts for. */
+  /** The account whose quota of open questions it counts against. */
   readonly payer: string;
   readonly use?: ApprovalUse;
-  /** Set where the call itself was begun, and its upstream asks for something before it goes on. */
+  /** Set if the call has begun, and its upstream needs an answer before it continues. */
   readonly question?: CallQuestion;
 }
 
 interface CallQuestion {
-  /** The schema of an answer; a stranger's, bounded and checked. */
+  /** The schema of the answer; untrusted, so bounded and checked. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** How the upstream goes on; neither agents nor operators see it. */
+  /** The upstream's state for continuing, hidden from agents and operators. */
   readonly resume: Readonly<Record<string, unknown>>;
 }
 
-/** The call that was begun under an approval, and the process that has it. */
+/** The call that used an approval, and the process that makes it. */
 export interface ApprovalUse extends Held {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The Response-ID of the answer, by which its record can be found. */
+  /** The Response-ID of the answer, which leads to its record. */
   readonly responseId: string;
-  /** Undefined until it is known, or known that nobody knows. */
+  /** Undefined until the outcome is known, or known to be lost. */
   readonly outcome?: ApprovalOutcome;
 }
 
-/** How the call was answered; without a status nobody knows. */
+/** The outcome of the call; without a status it is lost. */
 export interface ApprovalOutcome {
   readonly status?: number;
   readonly auditId?: string;
 }
 
-/** A use as it can be shown; keys are the wire's own. */
+/** Returns the view of a use; keys are the wire's own. */
 export function useView(
   { at, responseId, outcome }: ApprovalUse,
   isRunning: boolean,

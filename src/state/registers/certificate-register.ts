@@ -1,6 +1,6 @@
 /**
- * Keeps which certificates were revoked before they expired: by serial number, each for the agent
- * that it speaks for. Kept in the store; looked at before every request. AGTP-CERT "Revocation"
+ * Stores the certificates revoked before their expiry, by serial number and by the agent they speak for. Checked
+ * before every request. AGTP-CERT "Revocation"
  */
 
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
@@ -8,13 +8,13 @@ import { Collection } from "../collection.ts";
 import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
-/** A certificate that an agent showed when work was begun for it, as it is kept with that. */
+/** The certificate that an agent showed when work was started for it, stored with that work. */
 export interface ShownCertificate extends Pick<ClientCertificate, "serialNumber"> {
   readonly agentId: string;
 }
 
 interface Revocation {
-  /** Normalized by `normalizeSerial`. */
+  /** As returned by `normalizeSerial`. */
   readonly serial: string;
   readonly agentId: string;
   readonly reason: string;
@@ -27,12 +27,15 @@ interface StoredRevocation {
   readonly revoked_at: string;
 }
 
-/** Nobody but an operator revokes more of one agent: certificates are good for ninety days at most. */
+/**
+ * The most revocations of one agent by its issuer, beside those by operators: certificates are valid for ninety days
+ * at most.
+ */
 const MOST = 1_000;
 
 const SERIAL = /^[0-9a-f]{1,40}$/;
 
-/** Lower-case hex without colons and leading zeros; undefined for what is no serial number. */
+/** Normalizes to lower-case hex without colons and leading zeros; undefined for an invalid serial number. */
 export function normalizeSerial(text: string): string | undefined {
   const digits = text.replace(/^0x/i, "").replaceAll(":", "").toLowerCase();
   if (!SERIAL.test(digits)) return undefined;
@@ -41,7 +44,7 @@ export function normalizeSerial(text: string): string | undefined {
 
 export class CertificateRegister {
   readonly #revoked: Collection<StoredRevocation>;
-  /** The certificates that nobody gets in with, though they could not be stored yet. */
+  /** Certificates already rejected, though their revocation is not stored yet. */
   readonly #announced = new Set<string>();
 
   private constructor(revoked: Collection<StoredRevocation>) {
@@ -55,21 +58,21 @@ export class CertificateRegister {
     return new CertificateRegister(await Collection.open(store, { name, read, ownerOf }));
   }
 
-  /** Tells whether a certificate is revoked for the agent that it speaks for. */
+  /** True if a certificate is revoked for its agent. */
   isRevoked({ serialNumber }: Pick<ClientCertificate, "serialNumber">, agentId: string): boolean {
     if (this.#revoked.size + this.#announced.size === 0) return false;
     const key = keyOf(agentId, serialNumber);
     return this.#announced.has(key) || this.#revoked.get(key) !== undefined;
   }
 
-  /** Tells whether one more of an agent is taken from its issuer; it is in any case where it holds already. */
+  /** True if the issuer may revoke another certificate of the agent, or has revoked this one already. */
   hasRoom({ serial, agentId }: Pick<Revocation, "serial" | "agentId">): boolean {
     const announced = [...this.#announced].filter((key) => agentOf(key) === agentId);
     const isKnown = this.#revoked.get(keyOf(agentId, serial)) !== undefined;
     return isKnown || this.#revoked.ofOwner(agentId).length + announced.length < MOST;
   }
 
-  /** Revokes, from the next request on; resolves once it survives the process. */
+  /** Revokes a certificate from the next request on; resolves once that is stored and known to every node. */
   async revoke({ serial, agentId, reason, revokedAt }: Revocation): Promise<void> {
     const key = keyOf(agentId, serial);
     this.#announced.add(key);

@@ -1,7 +1,7 @@
 /**
- * All contracts of this server, by id and by who may call what. What is over leaves a tombstone until
- * `contract_ttl_seconds` after it would have expired anyway, so that its owner learns why it does not
- * answer. Every change is in the store before anybody hears of it.   AGTP-API §10.1.1, §10.1.4
+ * The contracts of this server, by id and by agent and endpoint. An ended contract leaves a tombstone until
+ * `contract_ttl_seconds` after its expiry, so that its owner learns why it no longer answers. Every change is stored
+ * before it is announced. AGTP-API §10.1.1, §10.1.4
  */
 
 import type { Contract, ContractState } from "../../endpoint/contract.ts";
@@ -13,29 +13,29 @@ import type { Store } from "../store.ts";
 
 interface ContractRegisterOptions {
   readonly store: Store;
-  /** How long a tombstone outlives the contract's expiry, in milliseconds. */
+  /** How long a tombstone is kept after the contract's expiry, in milliseconds. */
   readonly tombstoneMs: number;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
 
-/** The outcome of a change; `contract` is undefined when it is not there any more. */
+/** The outcome of a change; `contract` is undefined if it no longer exists. */
 interface ContractChange {
   readonly contract: Contract | undefined;
-  /** False: it was over already, or stood so. */
+  /** False if the contract had ended, or was in that state already. */
   readonly isChanged: boolean;
 }
 
-/** How one presented contract stands. */
+/** The state of a presented contract. */
 export type Presented =
   | { readonly kind: "usable"; readonly contract: Contract }
   | { readonly kind: "over"; readonly contract: Contract }
   | { readonly kind: "unknown" | "foreign" };
 
-/** An agent that negotiates without end makes room with its own contracts, never with another's. */
+/** An agent that negotiates endlessly evicts its own contracts only. */
 const QUOTA: Quota = { perOwner: 1_000, charactersPerOwner: 16 * 1024 * 1024 };
 
-/** How often the contracts of each agent have changed, and who hears of it. */
+/** The number of changes to each agent's contracts, and the watchers. */
 interface Followed {
   readonly revisions: Map<string, number>;
   readonly watchers: Set<(agentId: string) => void>;
@@ -75,7 +75,7 @@ export class ContractRegister {
     return new ContractRegister(contracts, followed);
   }
 
-  /** Any contract, whatever its state; one whose time is over is `expired`, and then forgotten. */
+  /** Returns a contract in any state; one past its expiry is `expired`, and later deleted. */
   find(synthesisId: string): Contract | undefined {
     const contract = this.#contracts.get(synthesisId);
     return contract && asItIs(contract, this.#contracts.now());
@@ -89,23 +89,23 @@ export class ContractRegister {
     return isOpen(contract) ? { kind: "usable", contract } : { kind: "over", contract };
   }
 
-  /** Each contract that can be called or accepted, in its turn, as there may be very many; the oldest first. */
+  /** Iterates lazily over the contracts that are active or offered, oldest first, as there may be very many. */
   *eachOpen(): Generator<Contract> {
     for (const contract of this.#contracts.each()) {
       if (isOpen(asItIs(contract, this.now()))) yield contract;
     }
   }
 
-  /** The active contracts of an agent, the newest first. */
+  /** Returns an agent's active contracts, newest first. */
   active(agentId: string): readonly Contract[] {
     return this.#asTheyAre(this.#contracts.ofOwner(agentId))
       .filter(({ state }) => state === "active")
       .reverse();
   }
 
-  /** The newest active contract of an agent for a pair, among as many as it may have. */
+  /** Returns an agent's newest active contract for a method and path. */
   activeFor(agentId: string, { method, path }: Pair): Contract | undefined {
-    // Most agents have none: every 404 asks.
+    // Most agents have none, and every 404 asks here.
     if (!this.#contracts.hasOwner(agentId)) return undefined;
     const exact = this.#contracts.inGroup(PAIR, groupOf(agentId, { method, path }));
     const templates = this.#contracts.inGroup(PAIR, groupOf(agentId, { method, path: TEMPLATE }));
@@ -119,47 +119,50 @@ export class ContractRegister {
     );
   }
 
-  /** Lists an agent's contracts that can be called or accepted, the newest first. */
+  /** Returns an agent's active and offered contracts, newest first. */
   openOf(agentId: string): readonly Contract[] {
     return this.#asTheyAre(this.#contracts.ofOwner(agentId)).filter(isOpen).reverse();
   }
 
-  /** Lists all contracts and offers that an agent has had in a session, in order: the end of one may not be stored yet. */
+  /**
+   * Returns an agent's contracts and offers of a session, in order, ended ones included, since an end may not be
+   * stored yet.
+   */
   ofSession(agentId: string, sessionId: string): readonly Contract[] {
     const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));
     return own.filter((one) => one.sessionId === sessionId);
   }
 
-  /** Lists an agent's contracts that are no offers, also what is over and remembered; the oldest first. */
+  /** Returns an agent's contracts other than offers, oldest first, ended ones included while remembered. */
   ofAgent(agentId: string): readonly Contract[] {
     const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));
     return own.filter(({ state }) => state !== "offered");
   }
 
-  /** Another number whenever a contract of the agent has become another; time alone changes none. */
+  /** Returns a number that grows with every change to the agent's contracts; expiry alone does not change it. */
   revisionOf(agentId: string): number {
     return this.#followed.revisions.get(agentId) ?? 0;
   }
 
-  /** Hears of each agent whose contracts have changed. Returns the end of it. */
+  /** Calls the watcher with each agent whose contracts change. Returns a function that ends this. */
   watch(watcher: (agentId: string) => void): () => void {
     this.#followed.watchers.add(watcher);
     return () => this.#followed.watchers.delete(watcher);
   }
 
-  /** Milliseconds since the epoch, as the register tells what is over. */
+  /** Returns milliseconds since the epoch by the clock that decides expiry. */
   now(): number {
     return this.#contracts.now();
   }
 
-  /** Keeps a new contract, and answers it; or the one that is kept by its id. */
+  /** Adds a contract and returns it, or the one already stored under its id. */
   async add(contract: Contract): Promise<Contract> {
     const adding = await this.#contracts.add(contract.synthesisId, contract);
     await this.#contracts.everywhere(contract.synthesisId);
     return adding.kind === "taken" ? adding.item : contract;
   }
 
-  /** Moves a contract on that is not over; resolves once that, or how it stood already, holds on every node. */
+  /** Moves an open contract to another state; resolves once its current state is known to every node. */
   async change(
     synthesisId: string,
     state: ContractState,
@@ -171,14 +174,14 @@ export class ContractRegister {
         if (!isOpen(asItIs(contract, this.now())) || contract.state === state) return undefined;
         return { ...contract, state, ...(reason === undefined ? {} : { reason }) };
       },
-      // A contract that is revoked must not be called while the disk is slow.
+      // A revoked contract must not be callable while the disk is slow.
       { isEarly: state !== "active" },
     );
     await this.#contracts.everywhere(synthesisId);
     return { contract: item && asItIs(item, this.now()), isChanged };
   }
 
-  /** Ends an offer; one that was accepted meanwhile, on whichever node, goes on. */
+  /** Declines an offer; if it was accepted meanwhile, on any node, the contract stays. */
   async decline(synthesisId: string, reason: string): Promise<void> {
     await this.#contracts.change(synthesisId, (contract) =>
       contract.state === "offered" ? { ...contract, state: "released", reason } : undefined,
@@ -187,8 +190,8 @@ export class ContractRegister {
   }
 
   /**
-   * Forgets contracts altogether, on every node: presenting one is answered as if it had never been. Answers
-   * those that were forgotten by this: another node may have been first.
+   * Deletes contracts on every node, so that presenting one is answered as if it had never existed. Returns the ids
+   * deleted by this call, as another node may have been first.
    */
   evict(synthesisIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#contracts.deleteEverywhere(synthesisIds);
@@ -202,7 +205,7 @@ export class ContractRegister {
 type Pair = Pick<Contract["endpoint"], "method" | "path">;
 
 const PAIR = "pair";
-/** Stands for every path with parameters, which no request names as it is written. */
+/** Stands for every path with parameters; no request path contains it. */
 const TEMPLATE = "{}";
 
 function groupOf(agentId: string, { method, path }: Pair): string {
@@ -214,12 +217,12 @@ function asItIs(contract: Contract, now: number): Contract {
   return { ...contract, state: "expired", reason: "its time is over" };
 }
 
-/** Tells whether a contract's state lets it be called or accepted. */
+/** True if a contract can be called or accepted. */
 export function isOpen({ state }: Contract): boolean {
   return state === "active" || state === "offered";
 }
 
-/** Evicts contracts that are over first, then offers, then those that a session may do without. */
+/** Evicts ended contracts first, then offers, then non-persistent contracts. */
 function rankOf(contract: Contract): number {
   if (!isOpen(contract)) return 0;
   if (contract.state === "offered") return 1;

@@ -1,7 +1,7 @@
 /**
- * All escalations of this server, and which task of which agent waits for one. A task waits until
- * its escalation is accepted: neither a rejection nor a deadline that passed lets it go on. Every
- * change is in the store before anybody hears of it.   AGTP "ESCALATE", "CONFIRM"
+ * The escalations of this server, and which agent's task waits for which. A task waits until its escalation is
+ * accepted: neither a rejection nor an expired deadline lets it continue. Every change is stored before it is
+ * announced. AGTP "ESCALATE", "CONFIRM"
  */
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../collection.ts";
@@ -27,37 +27,37 @@ import {
 } from "./escalation.ts";
 
 type Deciding =
-  /** `repeated`: this was decided before; the first word is the receipt. */
+  /** `repeated`: it was decided the same way before; the first decision is the receipt. */
   | { readonly kind: "decided" | "repeated"; readonly escalation: Escalation }
-  /** It was decided otherwise, or its time is over. */
+  /** It was decided differently, or has expired. */
   | { readonly kind: "conflict"; readonly escalation: Escalation }
   | { readonly kind: "unknown" };
 
 interface OpenOptions {
-  /** Tells which other with its fingerprint keeps it out, decided or not. */
+  /** Returns true if another escalation of the same fingerprint prevents this one, decided or not. */
   keptOutBy?(other: Escalation): boolean;
 }
 
-/** The clock of the register; the limits are chosen by tests alone. */
+/** The clock of the register; only tests set limits. */
 interface EscalationOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
 
-/** Tells people how an escalation stands. Never rejects. */
+/** Notifies people of an escalation's state. Never rejects. */
 interface EscalationTeller {
   tell(escalation: Escalation): Promise<void>;
 }
 
 const LIMITS: Quota = {
   ...{ openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 },
-  // As much as that many of the longest contexts of ESCALATE.
+  // The sizes allow as many escalations with the longest contexts.
   ...{ charactersPerOwner: 4_194_304, characters: 134_217_728 },
 };
-/** How long what is over can be looked at, and keeps its task waiting. */
+/** How long a closed escalation stays visible, and its task waiting. */
 const KEPT_MS = 30 * 24 * 3_600_000;
-/** Evicts first what no task waits for. An open escalation is never evicted. */
+/** Escalations that no task waits for are evicted first, open ones never. */
 const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
   pending_review: undefined,
   deferred: undefined,
@@ -66,7 +66,7 @@ const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
   rejected: 1,
 };
 
-/** Hears of an escalation as it is now. */
+/** Called with the current state of an escalation. */
 type EscalationWatcher = (escalation: Escalation) => void;
 
 export class EscalationRegister {
@@ -100,12 +100,12 @@ export class EscalationRegister {
     return new EscalationRegister(escalations, watchers);
   }
 
-  /** Milliseconds since the epoch, as the register tells what is over. */
+  /** Returns milliseconds since the epoch by the clock that decides expiry. */
   now(): number {
     return this.#escalations.now();
   }
 
-  /** Takes in what other nodes have done. */
+  /** Reads the changes of other nodes. */
   catchUp(): Promise<void> {
     return this.#escalations.catchUp();
   }
@@ -121,18 +121,18 @@ export class EscalationRegister {
       .reverse();
   }
 
-  /** The escalation of a question that no task waits for, decided or not. */
+  /** Returns the escalation of a question without a task, decided or not. */
   findAsked(fingerprint: string): Escalation | undefined {
     return this.#asItIs(this.#escalations.find("question", fingerprint));
   }
 
-  /** The escalation that a task of an agent waits for, decided or not. */
+  /** Returns the escalation that an agent's task waits for, decided or not. */
   pauseOf(agentId: string, taskId: string): Escalation | undefined {
     if (this.#escalations.size === 0) return undefined;
     return this.#asItIs(this.#escalations.find("pause", pauseName(agentId, taskId)));
   }
 
-  /** From now on people are told by this, until the function that is answered was called. */
+  /** Notifies people through this teller, until the returned function is called. */
   tellBy(teller: EscalationTeller): () => void {
     this.#teller = teller;
     return () => {
@@ -140,13 +140,13 @@ export class EscalationRegister {
     };
   }
 
-  /** Calls back with each that is another from now on, on whichever node, until what is answered was called. */
+  /** Calls back with each changed escalation, from any node, until the returned function is called. */
   watch(watcher: EscalationWatcher): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Takes one on, and has its task wait. */
+  /** Opens an escalation, and makes its task wait. */
   async open(request: EscalationRequest, options: OpenOptions = {}): Promise<Opening> {
     const { fingerprint } = request;
     const escalationId = `esc-${uuidv7()}`;
@@ -168,7 +168,7 @@ export class EscalationRegister {
     }
   }
 
-  /** Keeps the decision that an escalation waits for; who may decide is for the caller to know. */
+  /** Stores a decision; the caller has checked that the decider is entitled. */
   async decide(escalationId: string, decision: Decision): Promise<Deciding> {
     const { item, isChanged } = await this.#escalations.change(escalationId, (one) => {
       const isDecidable = this.#isDecidable(one, decision.status);
@@ -178,14 +178,14 @@ export class EscalationRegister {
     const escalation = this.#asItIs(item);
     if (!isChanged && escalation.status !== decision.status)
       return { kind: "conflict", escalation };
-    // Also where it is repeated: the node that has stored it may have had no answer of that.
+    // Needed for a repetition too: the node that stored the decision may not have learned of it.
     await this.#escalations.everywhere(escalationId);
     if (!isChanged) return { kind: "repeated", escalation };
     await this.#teller?.tell(escalation);
     return { kind: "decided", escalation };
   }
 
-  /** Keeps the votes so far of one that waits for several; there are never fewer of them. */
+  /** Stores the votes so far; their number never decreases. */
   async noteVotes(escalationId: string, votes: readonly EscalationVote[]): Promise<void> {
     await this.#escalations.change(escalationId, (one) => {
       const isMore = votes.length > (one.votes?.length ?? 0);
@@ -193,7 +193,7 @@ export class EscalationRegister {
     });
   }
 
-  /** Uses an approval up, before its call begins; false: it cannot be used, or not any more. */
+  /** Uses up an approval before its call begins; false if it is not usable, or no longer. */
   async use(escalationId: string, use: ApprovalUse): Promise<boolean> {
     const { isChanged } = await this.#escalations.change(escalationId, (one) => {
       const { approval } = one;
@@ -203,7 +203,7 @@ export class EscalationRegister {
     return isChanged;
   }
 
-  /** Keeps what became of the call that used an approval, where that is the use which is meant. */
+  /** Stores the outcome of the call that used an approval, if `isMeant` accepts that use. */
   async settleUse(
     escalationId: string,
     outcome: ApprovalOutcome,
@@ -218,15 +218,15 @@ export class EscalationRegister {
     });
   }
 
-  /** People have been told this news of it. */
+  /** Notes that people were notified of this change. */
   async told(escalationId: string, toldId: string): Promise<void> {
     await this.#escalations.change(escalationId, (one) => ({ ...one, toldId }));
   }
 
-  /** Stores what has expired, and answers it; forgets what has been over for long, and keeps what was left to keep. */
+  /** Stores expiries and returns those escalations; deletes old ones, and stores outcomes left over. */
   async sweep(): Promise<readonly Escalation[]> {
     if (this.claims.hasLeft) {
-      // A use whose commit failed may be in the store, and not be seen here.
+      // A use may be stored although its commit failed here.
       await this.catchUp();
       await this.claims.settle((...left) => this.settleUse(...left));
     }
@@ -237,8 +237,8 @@ export class EscalationRegister {
   }
 
   /**
-   * The escalation that keeps a new one out: that of the same call, or the one that its task waits
-   * for.
+   * Returns the rule for what excludes a new escalation: one for the same call or question, or the one its task
+   * waits for.
    */
   #exclusionOf(request: EscalationRequest, { keptOutBy }: OpenOptions): AddOptions<Escalation> {
     const { agentId, taskId, fingerprint, approval } = request;
@@ -267,7 +267,7 @@ export class EscalationRegister {
     };
   }
 
-  /** An approval that was given can be taken back as long as it was not used. */
+  /** True if the decision applies; an approval can be withdrawn until it is used. */
   #isDecidable(one: Escalation, wanted: Escalation["status"]): boolean {
     if (one.status === wanted) return false;
     const isTakenBack = wanted === "rejected" && one.approval !== undefined;
@@ -291,25 +291,25 @@ function rankOf(one: Escalation, now: number): Rank {
   return one.isSuperseded === true ? 0 : RANKS[statusAt(one, now)];
 }
 
-/** The escalation that a task, or a call, has waited for until it asks again. */
+/** Marks the escalation that a task or call waited for until it asked again. */
 function superseded(one: Escalation | undefined): ReadonlyMap<string, Escalation> {
   return new Map(one === undefined ? [] : [[one.escalationId, { ...one, isSuperseded: true }]]);
 }
 
-/** The task that waits for an escalation; undefined for one that holds up nothing. */
+/** Returns the index name of the waiting task; undefined if none waits. */
 function pauseNameOf(escalation: Escalation): string | undefined {
   const { agentId, taskId = "" } = escalation;
   return isHoldingTask(escalation) ? pauseName(agentId, taskId) : undefined;
 }
 
-/** The question, or the call, that waits for an escalation; undefined where a task does, or nothing any more. */
+/** Returns the index name of the waiting question or call; undefined if a task waits, or nothing any more. */
 function questionNameOf(escalation: Escalation): string | undefined {
   const { approval, taskId, fingerprint, isSuperseded = false } = escalation;
   const isOfTask = approval === undefined && taskId !== undefined;
   return isOfTask || isSuperseded ? undefined : fingerprint;
 }
 
-/** Tells whether somebody waits for it: for a decision, or to use the approval that was given. */
+/** True if it waits for a decision, or its approval can still be used. */
 function isAwaited(escalation: Escalation, now: number): boolean {
   const isGiven = escalation.approval !== undefined && isUsable(escalation, now);
   return isGiven || isOpenAt(escalation, now);
@@ -319,7 +319,7 @@ function only<Item>(item: Item | undefined, isMeant: (item: Item) => boolean): I
   return item !== undefined && isMeant(item) ? item : undefined;
 }
 
-/** No Agent-ID has a space. */
+/** Unambiguous, since an Agent-ID contains no space. */
 function pauseName(agentId: string, taskId: string): string {
   return `${agentId} ${taskId}`;
 }

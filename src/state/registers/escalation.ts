@@ -1,7 +1,7 @@
 /**
- * An escalation: a decision that an agent leaves to somebody else, and the task that waits for it.
- * Its status depends on the time, too: past its deadline it is expired, which is no
- * decision, and the task goes on waiting.   AGTP "ESCALATE", "CONFIRM"
+ * An escalation: a decision that an agent leaves to others, and the task that waits for it. Its status depends on
+ * time: past its deadline it is expired, which is not a decision, and the task keeps waiting. AGTP "ESCALATE",
+ * "CONFIRM"
  */
 
 import { given } from "../../base/json-value.ts";
@@ -19,7 +19,7 @@ export const ESCALATION_REASONS = [
   "resource_unavailable",
 ] as const;
 
-/** How soon somebody should look. */
+/** How urgently it should be looked at. */
 export const PRIORITIES = ["urgent", "normal", "low"] as const;
 
 /** The verdicts of CONFIRM.   AGTP "CONFIRM" */
@@ -29,10 +29,10 @@ type EscalationReason = (typeof ESCALATION_REASONS)[number];
 type Priority = (typeof PRIORITIES)[number];
 export type Verdict = (typeof VERDICTS)[number];
 
-/** `deferred` is as open as `pending_review`: somebody has seen it, and nobody has decided. */
+/** `deferred` is as open as `pending_review`: it was seen, and not decided. */
 export type EscalationStatus = "pending_review" | Verdict | "expired";
 
-/** Every status, as QUERY can ask for it. */
+/** The statuses by which QUERY can filter. */
 export const ESCALATION_STATUSES: readonly EscalationStatus[] = [
   "pending_review",
   ...VERDICTS,
@@ -40,23 +40,23 @@ export const ESCALATION_STATUSES: readonly EscalationStatus[] = [
 ];
 
 export interface Decision {
-  /** The receipt. */
+  /** The id of the receipt. */
   readonly attestationId: string;
   readonly status: Verdict;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The agent that spoke; undefined for an operator that is none. */
+  /** The deciding agent; undefined for an operator who is not an agent. */
   readonly agentId?: string;
   readonly authority: "operator" | "recipient" | "approver";
   readonly operator?: Operator;
   readonly reason?: string;
-  /** The decider's attestation, as it was given. */
+  /** The decider's attestation, as received. */
   readonly attestation?: unknown;
-  /** The answer to an upstream's question; it is for the upstream, and others see its digest. */
+  /** The answer to an upstream's question; others than the upstream see its digest. */
   readonly content?: Readonly<Record<string, unknown>>;
 }
 
-/** One person's word where several are asked for. */
+/** One person's vote, where several are needed. */
 export interface EscalationVote {
   readonly by: string;
   readonly action: string;
@@ -66,41 +66,41 @@ export interface Escalation {
   readonly escalationId: string;
   /** The agent that escalated. */
   readonly agentId: string;
-  /** The agents that handed on the work in which it did, the oldest first; undefined: it asks for itself. */
+  /** The agents that delegated the work, the first delegator first; undefined: none. */
   readonly delegatedBy?: readonly string[];
-  /** The task that waits; undefined for a question that no task waits for. */
+  /** The waiting task; undefined for a question without one. */
   readonly taskId?: string;
   readonly sessionId?: string;
-  /** Undefined for one in the words of the older form, which has none. */
+  /** Undefined in the older request form, which lacks it. */
   readonly reason?: EscalationReason;
   /** The matter to decide. */
   readonly context: unknown;
   readonly priority: Priority;
-  /** The agent that may decide, beside the operators. */
+  /** An agent that may decide, besides the operators. */
   readonly recipient?: string;
-  /** The principal of the token that it was asked with. */
+  /** The principal of the requesting token. */
   readonly principalId?: string;
-  /** Other agents that this server grants the scope may decide, too. */
+  /** A scope whose holders on this server may decide too. */
   readonly approverScope?: string;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   readonly deadlineAt: number;
-  /** As last stored; `statusAt` says what it is now. */
+  /** The stored status; `statusAt` returns the current one. */
   readonly status: EscalationStatus;
   readonly decision?: Decision;
-  /** The words so far where it waits for several. */
+  /** The votes so far, where several are needed. */
   readonly votes?: readonly EscalationVote[];
-  /** Equal for two that ask the same. */
+  /** Equal for two requests that ask for the same. */
   readonly fingerprint: string;
-  /** The task, or the call, has asked again, and waits for that instead. */
+  /** True if the task or call has asked again, and waits for the newer escalation. */
   readonly isSuperseded?: true;
-  /** Set where one call waits to be approved; no task waits for it. */
+  /** Set if a call waits for approval; no task waits then. */
   readonly approval?: Approval;
-  /** The news of it that people were told last; undefined: none. */
+  /** The change that people were last notified of; undefined: none. */
   readonly toldId?: string;
 }
 
-/** An escalation that somebody wants. */
+/** A request for an escalation. */
 export type EscalationRequest = Omit<
   Escalation,
   "escalationId" | "openedAt" | "status" | "decision" | "votes" | "toldId" | "isSuperseded"
@@ -108,54 +108,54 @@ export type EscalationRequest = Omit<
 
 /** The outcome of opening an escalation. */
 export type Opening =
-  /** `repeated`: the same was asked before, and is still open. */
+  /** `repeated`: the same escalation is open already. */
   | { readonly kind: "opened" | "repeated"; readonly escalation: Escalation }
-  /** The task waits for another one. */
+  /** The task waits for another escalation. */
   | { readonly kind: "waiting"; readonly escalation: Escalation }
-  /** The agent, or all of them, wait for too many. */
+  /** The agent, or the server, has too many open ones. */
   | { readonly kind: "full" };
 
-/** Where escalations are opened, and found again. */
+/** Opens and finds escalations. */
 export interface Escalations {
   find(escalationId: string): Escalation | undefined;
-  /** Takes one on, and has its task wait. */
+  /** Opens an escalation, and makes its task wait. */
   open(request: EscalationRequest): Promise<Opening>;
-  /** Milliseconds since the epoch, by which deadlines are over. */
+  /** Returns milliseconds since the epoch by the clock that decides deadlines. */
   now(): number;
 }
 
-/** The status of an escalation at a time. */
+/** Returns the status of an escalation at a time. */
 export function statusAt({ status, deadlineAt }: Escalation, now: number): EscalationStatus {
   return isOpen({ status }) && deadlineAt <= now ? "expired" : status;
 }
 
-/** Tells whether somebody can decide it at a time. */
+/** True if it can be decided at that time. */
 export function isOpenAt(escalation: Escalation, now: number): boolean {
   return isOpen({ status: statusAt(escalation, now) });
 }
 
-/** Tells whether an approval was given and can still be used. */
+/** True if its approval was given, has not expired, and is unused. */
 export function isUsable({ status, deadlineAt, approval }: Escalation, now: number): boolean {
   return status === "accepted" && deadlineAt > now && approval?.use === undefined;
 }
 
-/** Tells whether its task waits for it. */
+/** True if its task waits for it. */
 export function isHoldingTask(escalation: Escalation): boolean {
   const { taskId, status, approval, isSuperseded = false } = escalation;
   return taskId !== undefined && status !== "accepted" && approval === undefined && !isSuperseded;
 }
 
-/** Tells whether somebody can still decide: of an escalation as its register answers it. */
+/** True if it can still be decided; expects a status as the register returns it. */
 export function isOpen({ status }: Pick<Escalation, "status">): boolean {
   return status === "pending_review" || status === "deferred";
 }
 
-/** When it was over, as far as it is. */
+/** Returns when it was closed, or will be by its deadline. */
 export function closedAt({ decision, deadlineAt }: Escalation): number {
   return decision === undefined || decision.status === "deferred" ? deadlineAt : decision.at;
 }
 
-/** The view of an escalation as it is now, for everybody who may see it; keys are the wire's own. */
+/** Returns the current view for everyone allowed to see it; keys are the wire's own. */
 export function escalationView(escalation: Escalation): Record<string, unknown> {
   const { escalationId, agentId, taskId, sessionId, status, reason, decision } = escalation;
   const { recipient, approval, votes, delegatedBy } = escalation;
@@ -180,12 +180,12 @@ export function escalationView(escalation: Escalation): Record<string, unknown> 
   };
 }
 
-/** An approval is asked for before a call begins, an answer while it waits. */
+/** An approval is requested before a call begins, an elicitation in the middle of it. */
 function kindOf({ question }: Approval): "approval" | "elicitation" {
   return question === undefined ? "approval" : "elicitation";
 }
 
-/** A decision; keys are the wire's own. */
+/** Returns the view of a decision; keys are the wire's own. */
 export function decisionView(decision: Decision): Record<string, unknown> {
   const { attestationId, status, at, agentId, authority, operator, reason, attestation } = decision;
   const { content } = decision;
@@ -208,11 +208,11 @@ const readWhole = recordReader<Escalation & { readonly isAnnounced?: boolean }>(
   status: "string",
 });
 
-/** An escalation as it is stored; undefined: it is none. */
+/** Reads a stored escalation; undefined if it is not one. */
 export function readEscalation(value: unknown): Escalation | undefined {
   const whole = readWhole(value);
   if (whole === undefined) return undefined;
-  // An earlier version kept only that people were told of the opening.
+  // An earlier version stored only that people were notified of the opening.
   const { isAnnounced, ...kept } = whole;
   const told = isAnnounced === true ? { toldId: `${kept.escalationId}.escalation.opened` } : {};
   return { ...told, ...kept };

@@ -1,8 +1,8 @@
 /**
- * The identities of the agents that this server hosts, whatever system they come from, and of the one that its
- * HTTP sidecar speaks as. Where the operator gives an agent none, the server issues a Genesis for it, once, and
- * keeps it: the agent has the same Agent-ID for as long as the store lasts. Its identity document is written
- * anew at every start, since a description and scopes may change.   AGTP "Agent Genesis", "Identity"
+ * Identities of the agents that this server hosts, from any system, and of the agent that its HTTP sidecar acts as.
+ * An agent without one from the operator is issued a Genesis, once, and it is stored: the agent keeps its Agent-ID
+ * as long as the store exists. Its identity document is rewritten at every start, since description and scopes may
+ * change. AGTP "Agent Genesis", "Identity"
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -25,15 +25,15 @@ import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
 export interface HostedAgent {
-  /** Such as `openwop/vendor.acme.clerk`: what the identity belongs to, for good. */
+  /** Such as `openwop/vendor.acme.clerk`; the permanent owner of the identity. */
   readonly key: string;
-  /** An agent of the operator's that has this name is this agent. */
+  /** An operator's agent of this name provides the identity. */
   readonly name: string;
   readonly description: string;
   readonly scopes: readonly string[];
-  /** Was issued for it already; what the store has comes first. */
+  /** A Genesis issued before; a stored one takes precedence. */
   readonly genesis?: JsonRecord;
-  /** The file that problems are reported for, relative to the deployment directory. */
+  /** The file to name in problems, relative to the deployment directory. */
   readonly file: string;
 }
 
@@ -41,34 +41,31 @@ export interface HostedAgent {
 export interface HostIssuer {
   readonly serverId: string;
   readonly operator: string | undefined;
-  /**
-   * Undefined: each Genesis is signed with a key of its own that nobody keeps, and the documents are
-   * not signed.
-   */
+  /** Undefined: each Genesis is signed with a throw-away key, and documents are not signed. */
   readonly signingKey: KeyObject | undefined;
 }
 
-/** The identities, and what keeping the new ones takes. */
+/** The identities, and a function that stores the new ones. */
 export interface HostedIdentities {
   /** By the agent's key. */
   readonly documents: ReadonlyMap<string, AgentDocument>;
-  /** The identities that are not among the operator's own. */
+  /** Identities issued by this server rather than given by the operator. */
   readonly issued: readonly AgentDocument[];
   readonly problems: readonly Problem[];
-  /** To be called before anybody sees one of them. */
+  /** Stores new identities; must be called before any of them is shown. */
   keep(): Promise<void>;
 }
 
-/** Where identities are looked for and kept. */
+/** The sources of identities, and their store. */
 interface IdentityPlaces {
-  /** Opens those that were issued; called where there is an agent. */
+  /** Opens the stored identities; called only if there is an agent. */
   openKept(): Promise<Collection<JsonRecord>>;
   /** The identities that are known already. */
   readonly known: readonly AgentDocument[];
   readonly drive: Drive;
 }
 
-/** Opens the identities that were issued over a store; once a process, since a collection hears of changes from then on. */
+/** Opens the stored identities; call it once per process, since the collection follows changes from then on. */
 export function openHostedIdentities(store: Store): Promise<Collection<JsonRecord>> {
   return Collection.open(store, {
     name: "hosted-identities",
@@ -77,8 +74,8 @@ export function openHostedIdentities(store: Store): Promise<Collection<JsonRecor
 }
 
 /**
- * Finds or issues them; writes nothing. Of those that are known already, the operator's stand for the
- * agents they name; one that was issued for another agent is that one's alone.
+ * Finds or issues the identities, without storing any. Among known identities, the operator's serve the agents of
+ * their names; one issued for another agent is reserved for that agent.
  */
 export async function identifyHosted(
   agents: readonly HostedAgent[],
@@ -94,7 +91,7 @@ const NOBODY: HostedIdentities = {
   keep: () => Promise.resolve(),
 };
 
-/** An agent a step: its identity may have to be signed. */
+/** Handles one agent per step, as its identity may have to be signed. */
 function* identifying(
   agents: readonly HostedAgent[],
   issuer: HostIssuer,
@@ -136,7 +133,7 @@ function* identifying(
   return { documents, issued, problems, keep };
 }
 
-/** Another process has the store too: which of the two identities holds is decided already. */
+/** Another process issued the identity first, and the stored one counts. */
 function issuedTwice(key: string): Error {
   return new Error(`another server has issued an identity for "${key}" meanwhile: start again`);
 }
@@ -150,21 +147,21 @@ function issue(agent: HostedAgent, issuer: HostIssuer): JsonRecord {
   return issueGenesis({ ...documentOptions(agent, issuer), issuerKey }).genesis;
 }
 
-/** Checks an identity out of the store like one out of a file. */
+/** Checks a stored identity like one from a file. */
 function readIdentity(
   agent: HostedAgent,
   genesis: JsonRecord,
   issuer: HostIssuer,
 ): { readonly document: AgentDocument | undefined; readonly problems: readonly Problem[] } {
   const { file } = agent;
-  // This server has issued it, whatever its key was then.
+  // Trusts the key that signed it then, since this server issued it.
   const then = readPublicKey(textOf(genesis["issuer_public_key"], ""));
   const now = issuer.signingKey && publicKeyOf(issuer.signingKey);
   const trusted = [then, now].filter((key) => key !== undefined);
   const born = readGenesisFile(JSON.stringify(genesis), file, trusted);
   if (born.genesis === undefined) return { document: undefined, problems: born.problems };
   const { ownerId, governanceZone, ...others } = documentOptions(agent, issuer);
-  // Settled when it was issued, though the server may have another name by now.
+  // Fixed when it was issued, even if the server has been renamed.
   const options = {
     ...others,
     ownerId: textOf(genesis["owner_id"], ownerId),

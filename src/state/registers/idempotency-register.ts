@@ -1,7 +1,7 @@
 /**
- * The Idempotency-Keys of all agents: a key belongs to its agent for a day, and to one request. That
- * a request is begun is in the store before its handler is called, its response before the reply
- * leaves; so whatever becomes of the process, no request is executed twice.   AGTP-API §10.1.5
+ * The Idempotency-Keys of agents: a key belongs to its agent and one request for a day. The beginning of a request
+ * is stored before its handler is called, and its response before the reply leaves, so no request is executed twice,
+ * even if the process dies. AGTP-API §10.1.5
  */
 import { flatText } from "../../base/kept-text.ts";
 import { Collection } from "../collection.ts";
@@ -15,41 +15,41 @@ import { type KeptResponse, readKeptResponse, weighResponse } from "./kept-respo
 interface KeyedRequest {
   readonly agentId: string;
   readonly key: string;
-  /** Equal for two requests that ask for the same. */
+  /** Equal for two identical requests. */
   readonly fingerprint: string;
 }
 
-/** The state of the request under a key. */
+/** The state of a key's request. */
 export type Claim =
-  /** Nobody has asked for this yet. */
+  /** The key is new. */
   | { readonly kind: "claimed"; readonly execution: IdempotentExecution }
   | { readonly kind: "running"; readonly execution: IdempotentExecution }
   | {
       readonly kind: "answered";
       readonly status: number;
-      /** Resolves to undefined for a response that is not kept. */
+      /** Resolves to undefined if the response was not kept. */
       readonly response: Promise<KeptResponse | undefined>;
     }
-  /** It was begun, and nobody saw its end, unless another node did that this one has not heard of. */
+  /** It began and its end is unknown here, though another node may know it. */
   | { readonly kind: "unknown" }
   /** Another request has the key. */
   | { readonly kind: "taken" };
 
-/** The surroundings of the register; the limits are chosen by tests alone. */
+/** The clock of the register; only tests set limits. */
 export interface IdempotencyOptions {
   readonly limits?: Partial<IdempotencyLimits>;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
 
-/** A request that this process executes. */
+/** A request in progress in this process. */
 interface Running {
   readonly fingerprint: string;
   readonly at: number;
   readonly execution: IdempotentExecution;
 }
 
-/** A response beyond this is not kept. */
+/** Larger responses are not kept. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 export class IdempotencyRegister {
@@ -63,20 +63,20 @@ export class IdempotencyRegister {
     this.#running = running;
   }
 
-  /** Opens the register of a store, and clears away what has expired. */
+  /** Opens the register of a store, and deletes expired keys. */
   static async open(
     store: Store,
     { limits, now = Date.now }: IdempotencyOptions,
   ): Promise<IdempotencyRegister> {
     const running = new Map<string, Running>();
-    // An older request under the key is not the one that runs.
+    // An older request under the same key is not running.
     const isRunning = (id: string, { at }: KnownKey): boolean => running.get(id)?.at === at;
     const options = keyCollection({ ...DEFAULT_LIMITS, ...limits }, isRunning);
     const keys = await Collection.open(store, { ...options, now });
     return new IdempotencyRegister(store, keys, running);
   }
 
-  /** Takes a free key for a request, or says what has become of it. */
+  /** Claims a free key, or returns the state of its request. */
   claim({ agentId, key, fingerprint }: KeyedRequest): Claim {
     const id = flatText(idOf(agentId, key));
     const running = this.#running.get(id);
@@ -132,7 +132,7 @@ export class IdempotencyRegister {
     try {
       await this.#keys.change(id, answered, { also, makesRoom: true });
     } finally {
-      // Where it could not be kept, the store still says that the request was begun.
+      // If storing failed, the store still says that the request began.
       this.#running.delete(id);
     }
   }
@@ -146,26 +146,26 @@ export class IdempotencyRegister {
   }
 }
 
-/** A key as its request was begun. */
+/** A key as stored at the beginning of its request. */
 interface Begun {
   readonly id: string;
   readonly begun: KnownKey;
 }
 
-/** False: the key has made room for others meanwhile, and another request was begun under it. */
+/** False if the key was evicted meanwhile, and another request began under it. */
 function isOf(begun: KnownKey, { fingerprint, at }: KnownKey): boolean {
   return fingerprint === begun.fingerprint && at === begun.at;
 }
 
-/** A key of an agent, and how far the request under it has come. */
+/** An agent's key, and the progress of its request. */
 interface KnownKey {
-  /** Equal for two requests that ask for the same. */
+  /** Equal for two identical requests. */
   readonly fingerprint: string;
-  /** When it came, in milliseconds since the epoch. */
+  /** When the request arrived, in milliseconds since the epoch. */
   readonly at: number;
-  /** One that is `running` in no process any more has an end that nobody saw. */
+  /** A request still `running` that no process executes ended unobserved. */
   readonly state: "running" | "answered" | "unknown";
-  /** The status of the answer; 0 before. */
+  /** The status of the response; 0 before. */
   readonly status: number;
   /** The size of the kept response; 0 without one. */
   readonly bytes: number;
@@ -179,7 +179,7 @@ interface IdempotencyLimits {
   readonly bytes: number;
 }
 
-/** A day, and what a server of some thousand agents can hold. */
+/** A day, and sizes for a server with thousands of agents. */
 const DEFAULT_LIMITS: IdempotencyLimits = {
   ttlMs: 24 * 3_600_000,
   keysPerAgent: 10_000,
@@ -188,7 +188,7 @@ const DEFAULT_LIMITS: IdempotencyLimits = {
   bytes: 256 * 1024 * 1024,
 };
 
-/** As long as another process may execute what it has begun. */
+/** How long another process may still be executing a request. */
 const MAY_RUN_MS = 3_600_000;
 
 /** Evicts last what another process may be executing. */
@@ -199,17 +199,15 @@ function rankOf({ state, at }: KnownKey, now: number): Rank {
 /** Responses by the ids of their keys. */
 const RESPONSES = "idempotency-responses";
 
-/** The id of a key: `AGENT_ID/KEY`. No Agent-ID has a slash. */
+/** The id of a key: `AGENT_ID/KEY`, unambiguous since an Agent-ID contains no slash. */
 function idOf(agentId: string, key: string): string {
   return `${agentId}/${key}`;
 }
 
 /**
- * The entries of an Idempotency-Key: a small one for the key, and the response in a collection of
- * its own, so that opening a store does not read responses that nobody has asked for. The
- * collection of all keys. Neither what runs nor another agent's keys make room for an agent's own:
- * over its bound it loses its oldest, and over the bound of all whoever has most. A key whose
- * response makes room stays taken.
+ * The collection of keys. Entries are small: responses have a collection of their own, so that opening a store does
+ * not read them. Running requests and other agents' keys are not evicted for an agent's own: over its bound it loses
+ * its oldest, and over the total bound the largest agent does. A key whose response is evicted stays taken.
  */
 function keyCollection(
   limits: IdempotencyLimits,

@@ -1,23 +1,23 @@
 /**
- * One request that is executed under its Idempotency-Key, and those who asked for the same while it
- * runs: they wait for its answer, a bounded number of them, each as long as its caller stays.
+ * The execution of one request under its Idempotency-Key, and identical requests that arrive meanwhile: a bounded
+ * number of them wait for its response, each as long as its caller stays.
  */
 import { raceAbort } from "../../base/deadline.ts";
 import type { KeptResponse } from "./kept-response.ts";
 
-/** How an execution ended for those who wait for it. */
+/** The outcome of an execution for its waiters. */
 export type ExecutionOutcome =
   | { readonly kind: "answered"; readonly response: KeptResponse }
-  /** Ended before the handler was called. */
+  /** It ended before the handler was called. */
   | { readonly kind: "not-begun" }
   /** Another process has the key. */
   | { readonly kind: "elsewhere" }
-  /** Ended in the middle. */
+  /** It ended without a known result. */
   | { readonly kind: "unknown" };
 
-/** The steps of an execution on its key; each settles when the store has it. */
+/** The store operations of an execution; each settles once stored. */
 interface ExecutionSteps {
-  /** False: another writer has begun it. */
+  /** Resolves with false if another writer began first. */
   begin(): Promise<boolean>;
   answer(response: KeptResponse, isKept: boolean): Promise<void>;
   release(): Promise<void>;
@@ -39,14 +39,11 @@ export class IdempotentExecution {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Mostly nobody waits.
+    // Usually nobody waits for it.
     this.#outcome.catch(() => undefined);
   }
 
-  /**
-   * Resolves once the key survives the process; the handler may be called then. False: another
-   * process has the key.
-   */
+  /** Resolves once the key is stored, and the handler may be called. False if another process has the key. */
   async begin(): Promise<boolean> {
     try {
       const isBegun = await this.#steps.begin();
@@ -58,10 +55,7 @@ export class IdempotentExecution {
     }
   }
 
-  /**
-   * Resolves once the response survives the process, or that there was one where it may not be kept;
-   * those who wait get it in any case.
-   */
+  /** Resolves once the response is stored, or only the fact of it if it may not be kept; waiters get it in any case. */
   async answer(response: KeptResponse, isKept = true): Promise<void> {
     try {
       await this.#steps.answer(response, isKept);
@@ -70,7 +64,7 @@ export class IdempotentExecution {
     }
   }
 
-  /** Frees the key: nothing was done. Those who wait get the response, if there is one. */
+  /** Frees the key, since nothing was done. Waiters get the response, if there is one. */
   async release(response?: KeptResponse): Promise<void> {
     try {
       await this.#steps.release();
@@ -79,13 +73,13 @@ export class IdempotentExecution {
     }
   }
 
-  /** Leaves the key taken, without an answer: what was done nobody knows. */
+  /** Leaves the key taken without a response, since the outcome is unknown. */
   abandon(): void {
     this.#steps.abandon();
     this.#resolve({ kind: "unknown" });
   }
 
-  /** Undefined: too many wait already, or this one left. */
+  /** Resolves with undefined if too many wait already, or the caller left. */
   async wait(signal: AbortSignal): Promise<ExecutionOutcome | undefined> {
     if (this.#waiting >= MAX_WAITING || signal.aborted) return undefined;
     this.#waiting += 1;

@@ -1,29 +1,29 @@
 /**
- * A response as it is kept for whoever asks for it again under the same Idempotency-Key: what its
- * handler answered, without anything that is stamped on a response of its own.   AGTP-API §10.1.5
+ * A response kept for repeated requests under the same Idempotency-Key: the handler's answer, without the fields
+ * that are stamped on each response. AGTP-API §10.1.5
  */
 import { isRecord, isTexts } from "../../base/json-value.ts";
 
-/** The kept part of a response; a JSON value. */
+/** The kept part of a response, as a JSON value. */
 export interface KeptResponse {
   readonly status: number;
   /** The `error.code` of a refusal. */
   readonly code?: string;
   readonly contentType: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body, as text or as bytes in base64; neither: there was none. */
+  /** The body as text or base64; neither if it was empty. */
   readonly text?: string;
   readonly base64?: string;
-  /** The agent that the response was about. */
+  /** The agent that the response concerned. */
   readonly addressed?: string;
-  /** The scopes that its parts took, beside those of its endpoint. */
+  /** The scopes that its parts required, beyond those of its endpoint. */
   readonly partScopes?: readonly string[];
 }
 
-/** The rough size of a stored response beside its header fields and body. */
+/** The approximate stored size besides header fields and body. */
 const FRAME_BYTES = 64;
 
-/** About how many octets a response takes in the store. */
+/** Returns the approximate stored size in octets. */
 export function weighResponse(response: KeptResponse): number {
   const { headers = {}, text = "", base64 = "", partScopes = [] } = response;
   let bytes = FRAME_BYTES + Buffer.byteLength(text) + base64.length + partScopes.join().length;
@@ -31,7 +31,7 @@ export function weighResponse(response: KeptResponse): number {
   return bytes;
 }
 
-/** Reads a stored value back; undefined for one that is no response. */
+/** Reads a stored response; undefined if it is not one. */
 export function readKeptResponse(value: unknown): KeptResponse | undefined {
   if (!isRecord(value)) return undefined;
   const { status, contentType, code, headers, text, base64, addressed, partScopes } = value;

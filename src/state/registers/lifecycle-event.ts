@@ -1,7 +1,6 @@
 /**
- * Events of an agent's stream, records of its chain that say what has happened to it, and where they
- * have brought it.
- * AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ * Events of an agent's stream, which are records of its chain, and the state that they lead to. AGTP "Agent
+ * Lifecycle", AGTP-LOG "Local Stream"
  */
 
 import { given, isRecord, type JsonRecord, textsIn } from "../../base/json-value.ts";
@@ -16,43 +15,43 @@ import type { Change } from "../store.ts";
 export interface LifecycleEvent extends JournalRecord {
   readonly agentId: string;
   readonly eventType: string;
-  /** Undefined for an event that leaves the agent as it is, such as one of a contract's. */
+  /** Undefined for an event that does not change the status, such as one of a contract. */
   readonly status: AgentStatus | undefined;
   /** RFC 3339. */
   readonly at: string;
   readonly migration: AgentMigration | undefined;
 }
 
-/** Where an agent stands, as it is stored. */
+/** The stored state of an agent. */
 export interface AgentState {
-  /** Undefined while its document's holds. */
+  /** Undefined while the status of its document applies. */
   readonly status: AgentStatus | undefined;
   readonly since: string | undefined;
-  /** The way on that was told when the agent came to its status; undefined: none. */
+  /** The migration announced with the current status; undefined: none. */
   readonly migration?: AgentMigration;
-  /** Events so far; the number of the last one. */
+  /** The number of events, and of the last one. */
   readonly events: number;
-  /** The latest of them, by what their Audit-IDs begin with. */
+  /** The prefixes of the latest events' Audit-IDs. */
   readonly latest?: readonly string[];
 }
 
-/** An event that is stored again, since nobody saw that it was, is not behind more than these. */
+/** An event stored again after an unknown outcome is at most this many events back. */
 const LATEST = 16;
-/** Enough of an Audit-ID to tell it from so many others. */
+/** A prefix long enough to distinguish that many Audit-IDs. */
 const ID_LENGTH = 16;
 
 function shortId({ auditId }: JournalRecord): string {
   return auditId.slice(0, ID_LENGTH);
 }
 
-/** Tells whether an event is one of the latest that have brought an agent where it stands. */
+/** True if the event is among the latest that led to the state. */
 export function hasTaken(state: AgentState | undefined, event: LifecycleEvent): boolean {
   return state?.latest?.includes(shortId(event)) ?? false;
 }
 
 /**
- * The state that an event leads to, in whichever order two nodes store what they have decided at the same
- * moment: the later one in the chain holds, and a retired agent stays so. One that was taken changes nothing.
+ * Returns the state after an event, independent of the order in which nodes store concurrent events: the later one
+ * in the chain wins, and retirement is final. A known event changes nothing.
  */
 export function stateAfter(before: AgentState | undefined, event: LifecycleEvent): AgentState {
   if (before !== undefined && hasTaken(before, event)) return before;
@@ -71,13 +70,13 @@ export function stateAfter(before: AgentState | undefined, event: LifecycleEvent
 
 export const EVENTS = "lifecycle-events";
 
-/** Stores an event as the one of this number of its agent. */
+/** Stores an event under its number in the agent's stream. */
 export function eventChange({ agentId, auditId, jws }: LifecycleEvent, number: number): Change {
   const value = { audit_id: auditId, jws };
   return { kind: "put", collection: EVENTS, key: eventKey(agentId, number), value };
 }
 
-/** The key of an agent's event; the later one comes behind. */
+/** Returns the key of an agent's event; keys sort by number. */
 export function eventKey(agentId: string, number: number): string {
   return `${agentId}/${String(number).padStart(12, "0")}`;
 }
@@ -94,7 +93,7 @@ export function readRecord(value: unknown): JournalRecord | undefined {
   return stored && { auditId: stored.audit_id, jws: stored.jws };
 }
 
-/** The event in a record; undefined for a record of anything else. */
+/** Returns the event in a record; undefined for any other record. */
 export function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | undefined {
   const payload = decodeJws(jws)?.payload;
   if (payload === undefined) return undefined;
@@ -106,7 +105,7 @@ export function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | und
   return { auditId, jws, agentId, eventType, ...stands, migration };
 }
 
-/** The events that records are, in order, under their agents. */
+/** Returns the events among records, in order, by agent. */
 export function eventsByAgent(
   records: readonly JournalRecord[],
 ): ReadonlyMap<string, readonly LifecycleEvent[]> {
@@ -118,7 +117,7 @@ export function eventsByAgent(
   return events;
 }
 
-/** The way on in an event or a stored state; undefined where it names none. */
+/** Reads the migration of an event or a stored state; undefined if it names none. */
 function readMigration({
   successor_agent_id: successor,
   migration_deadline: deadline,
@@ -130,7 +129,7 @@ function readMigration({
   return Object.keys(migration).length === 0 ? undefined : migration;
 }
 
-/** Tells events from other records; within a text of JSON the quotes would be escaped. */
+/** True if a record is an event; inside a JSON string the quotes would be escaped. */
 export function isLifecycleRecord(jws: string): boolean {
   const payload = jws.slice(jws.indexOf(".") + 1, jws.lastIndexOf("."));
   return Buffer.from(payload, "base64url").includes('"event_type":"');

@@ -1,7 +1,7 @@
 /**
- * Where each hosted agent stands, over what its document says, and the stream of events that brought it there.
- * An event is a record of the agent's chain; the state follows it, also after a crash between the two. Of the
- * others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ * The status of each hosted agent, which overrides its document's, and the stream of events that led to it. An event
+ * is a record of the agent's chain; the state follows it, also after a crash between the two. Of events without a
+ * status only the latest are kept here; the journal has them all. AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { KeyedTurns, Turns } from "../../base/turns.ts";
@@ -25,13 +25,13 @@ import {
   stateAfter,
 } from "./lifecycle-event.ts";
 
-/** A decided change; `record` writes its event. */
+/** A requested change. */
 interface LifecycleChange {
   readonly method: LifecycleMethod;
   readonly agent: AgentDocument;
-  /** Makes the event a record of the agent's chain; undefined when it could not be written. */
+  /** Writes the event as a record of the agent's chain; undefined if that failed. */
   record(extension: Readonly<Record<string, unknown>>): Promise<JournalRecord | undefined>;
-  /** Members of the event beside its type and states. */
+  /** Further members of the event, besides its type and statuses. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -43,13 +43,13 @@ export type LifecycleOutcome =
       readonly event: LifecycleEvent;
     }
   | { readonly kind: "noop"; readonly status: AgentStatus }
-  /** Nothing has changed. */
+  /** The event could not be recorded, and nothing changed. */
   | { readonly kind: "unrecorded" }
   | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
 
-/** The events of an agent that are kept, beside those that changed where it stands: those are for good. */
+/** Events without a status kept per agent; those with one are kept for good. */
 const EVENTS_KEPT = 10_000;
-/** Where another node stores events meanwhile, so many that had to go may be left for the next. */
+/** If another node stores events concurrently, up to this many surplus ones are left for the next save. */
 const EVENTS_LEFT = 8;
 const SAVE_AGAIN_MS = 500;
 
@@ -57,12 +57,12 @@ export class LifecycleRegister {
   readonly #store: Store;
   readonly #eventsKept: number;
   readonly #stored: Collection<AgentState>;
-  /** By agent, events that are not in the store yet: they are in the journal, and so they hold. */
+  /** Events not stored yet, by agent; they are in the journal, and so are in force. */
   readonly #unstored = new Map<string, readonly LifecycleEvent[]>();
-  /** Ends with the save that is under way. */
+  /** Serializes saves. */
   readonly #saves = new Turns();
   #retry: NodeJS.Timeout | undefined;
-  /** By agent: its changes are decided one after the other. */
+  /** Serializes the changes of each agent. */
   readonly #turns = new KeyedTurns();
   #revision = 0;
   readonly #watchers = new Set<(agentId: string) => void>();
@@ -73,7 +73,7 @@ export class LifecycleRegister {
     this.#eventsKept = eventsKept;
   }
 
-  /** Opens the register; `journaled` are records that the store may not have seen. */
+  /** Opens the register; `journaled` are records that the store may lack. */
   static async open(
     store: Store,
     journaled: readonly JournalRecord[] = [],
@@ -95,39 +95,39 @@ export class LifecycleRegister {
     return register;
   }
 
-  /** The agent's status now: its last event's, else its document's. */
+  /** Returns the agent's current status: its last event's, otherwise its document's. */
   statusOf({ agentId, status }: AgentDocument): AgentStatus {
     return this.#stateOf(agentId)?.status ?? status;
   }
 
-  /** Grows whenever an agent comes to another status. */
+  /** Grows whenever an agent's status changes. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Hears of each agent that comes to another status. Returns the end of it. */
+  /** Calls the watcher with each agent whose status changes. Returns a function that ends this. */
   watch(watcher: (agentId: string) => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
 
-  /** When the agent came to its status; undefined without an event. */
+  /** Returns when the agent reached its status; undefined without an event. */
   statusSince({ agentId }: AgentDocument): string | undefined {
     return this.#stateOf(agentId)?.since;
   }
 
-  /** The way on that was told when the agent was deprecated; undefined: none, or it is not. */
+  /** Returns the migration announced with a deprecation; undefined if there is none. */
   migrationOf({ agentId }: AgentDocument): AgentMigration | undefined {
     return this.#stateOf(agentId)?.migration;
   }
 
-  /** Decides a change and makes it, after those of this agent that came before. */
+  /** Decides and makes a change, after earlier changes of this agent. */
   apply(change: LifecycleChange): Promise<LifecycleOutcome> {
     const { agentId } = change.agent;
     return this.#turns.run(agentId, () => this.#decide(change));
   }
 
-  /** Puts an event into its agent's stream that does not change where the agent stands. */
+  /** Appends an event that does not change its agent's status. */
   async append(record: JournalRecord): Promise<void> {
     const event = readEvent(record);
     if (event === undefined) throw new Error("an event of the stream cannot be read back");
@@ -136,8 +136,8 @@ export class LifecycleRegister {
   }
 
   /**
-   * Makes up for events that are records and that the store has lost, or never had: those of its replica,
-   * or of a node that was killed. Only what changes where an agent stands.
+   * Restores recorded events that the store lost or never had, after a failover to a replica or the death of a node.
+   * Only events with a status are restored.
    */
   async replay(journaled: readonly JournalRecord[]): Promise<void> {
     for (const event of journaled.flatMap((record) => readEvent(record) ?? [])) {
@@ -146,7 +146,7 @@ export class LifecycleRegister {
     }
   }
 
-  /** Restores an event; one of the nodes that do so at the same time does. */
+  /** Restores an event; of several nodes that try, one succeeds. */
   async #restore(event: LifecycleEvent): Promise<void> {
     let also: readonly Change[] = [];
     const decide = (): ReadonlyMap<string, AgentState> => {
@@ -160,7 +160,7 @@ export class LifecycleRegister {
     await this.#stored.putAll(decide, { also: () => also });
   }
 
-  /** The times of a chain never go back, and nothing comes after a retirement. */
+  /** Times in a chain never decrease, and nothing follows a retirement. */
   #isLost({ agentId, status, at }: LifecycleEvent): boolean {
     const known = this.#stateOf(agentId);
     if (status === undefined || known?.status === "retired") return false;
@@ -168,7 +168,7 @@ export class LifecycleRegister {
     return since < at || (since === at && known?.status !== status);
   }
 
-  /** An event in the journal holds, also while the store fails: it is saved with the next change. */
+  /** Ignores a store failure: an event in the journal is in force, and is stored with the next change. */
   async #whereverItIsKept(save: () => Promise<void>): Promise<void> {
     try {
       await save();
@@ -177,7 +177,7 @@ export class LifecycleRegister {
     }
   }
 
-  /** The newest events of an agent's stream, newest first. */
+  /** Returns the newest events of an agent's stream, newest first. */
   async events(agentId: string, limit: number): Promise<readonly JournalRecord[]> {
     const range = { prefix: `${agentId}/`, isReversed: true, limit };
     const entries = await this.#store.list(EVENTS, range);
@@ -208,7 +208,7 @@ export class LifecycleRegister {
     return { kind: "changed", status, previousStatus, event };
   }
 
-  /** Other nodes hear of a state from the store: nobody is answered before it is there, and they have. */
+  /** Resolves once the state is stored and known to every node, so that no one is answered before. */
   async #spread(agentId: string): Promise<void> {
     if (this.#store.everywhere === undefined) {
       await this.#whereverItIsKept(() => this.save());
@@ -223,7 +223,7 @@ export class LifecycleRegister {
     await this.#stored.everywhere(agentId);
   }
 
-  /** Saves a change that holds here until the other nodes have it, though nobody asks again. */
+  /** Retries saving a change that is in force here, until it is stored. */
   #saveLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
@@ -233,14 +233,14 @@ export class LifecycleRegister {
     }, SAVE_AGAIN_MS).unref();
   }
 
-  /** The events of an agent that are not in the store, and never were; in a turn of its own, as streams are long. */
+  /** Returns events missing from the store and not deleted on purpose; in a turn of its own, since streams are long. */
   async #missing(agentId: string, events: readonly LifecycleEvent[]) {
     await nextTurn();
     const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
     const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));
     const isPassing = ({ status }: LifecycleEvent): boolean => status === undefined;
     const hasForgotten = (this.#stateOf(agentId)?.events ?? 0) > this.#eventsKept;
-    // An event older than a kept one was forgotten on purpose.
+    // An event older than a kept one was deleted on purpose.
     const oldest = hasForgotten
       ? events.findIndex((event) => isPassing(event) && kept.has(event.auditId))
       : 0;
@@ -249,7 +249,7 @@ export class LifecycleRegister {
     );
   }
 
-  /** For events that change nothing older such events of their agents go. */
+  /** Returns deletions of old events without a status, to make room for new ones. */
   async #surplus({ events }: Numbering): Promise<readonly Change[]> {
     const passing = events.filter(({ event }) => event.status === undefined);
     const newest = new Map(passing.map(({ event, number }) => [event.agentId, number]));
@@ -269,7 +269,7 @@ export class LifecycleRegister {
     return surplus;
   }
 
-  /** Another writer's change shows here as well; one of our own was shown when it was adopted. */
+  /** Notifies watchers of other writers' changes; own ones were announced when adopted. */
   #follow(agentId: string, before: AgentState | undefined, after: AgentState | undefined): void {
     const unstored = this.#unstored.get(agentId) ?? [];
     const shown = unstored.reduce<AgentState | undefined>(stateAfter, before);
@@ -282,14 +282,14 @@ export class LifecycleRegister {
     for (const watcher of this.#watchers) watcher(agentId);
   }
 
-  /** The event is in the journal already, so it holds whatever becomes of the store. */
+  /** Puts an event in force that is in the journal already, whatever happens to the store. */
   #adopt(event: LifecycleEvent): void {
     const { agentId, status } = event;
     this.#unstored.set(agentId, [...(this.#unstored.get(agentId) ?? []), event]);
     if (status !== undefined) this.#changed(agentId);
   }
 
-  /** Stores what is not stored yet; what cannot be now is tried again with the next. */
+  /** Stores pending events; those that fail are tried again with the next save. */
   save(): Promise<void> {
     return this.#saves.run(() => this.#save());
   }
@@ -299,7 +299,7 @@ export class LifecycleRegister {
     if (saving.length === 0) return;
     const surplus = await this.#surplus(this.#number(saving));
     let numbering: Numbering | undefined;
-    // Numbered anew where another node has stored an event meanwhile: no two have one number.
+    // Numbered again at each attempt, since another node may have stored an event with the same number.
     const decide = (): Numbering["states"] => {
       numbering = this.#number(saving);
       return numbering.states;
@@ -317,7 +317,7 @@ export class LifecycleRegister {
     }
   }
 
-  /** Numbers events behind what is stored of their agents; those that are stored already have a number. */
+  /** Numbers events after the stored ones of their agents; stored ones are skipped. */
   #number(events: readonly LifecycleEvent[]): Numbering {
     const states = new Map<string, AgentState>();
     const numbered = events.flatMap((event) => {
@@ -339,7 +339,7 @@ export class LifecycleRegister {
   }
 }
 
-/** Events with their numbers, and where they bring their agents. */
+/** Numbered events, and the resulting states. */
 interface Numbering {
   readonly states: ReadonlyMap<string, AgentState>;
   readonly events: readonly { readonly event: LifecycleEvent; readonly number: number }[];

@@ -1,7 +1,6 @@
 /**
- * The life of the agents that are hosted here: which change leads where, what each is called in the
- * agent's stream, and what it asks. Changes are decided one after another.
- * AGTP "Agent Lifecycle", AGTP-LOG "Lifecycle Events"
+ * The lifecycle of hosted agents: the allowed transitions, and their event types in the agent's stream. AGTP "Agent
+ * Lifecycle", AGTP-LOG "Lifecycle Events"
  */
 import type { FLOOR_GROUPS } from "../../catalog/catalog.ts";
 import type { AgentStatus } from "../../identity/agent-document.ts";
@@ -9,7 +8,7 @@ import type { AgentStatus } from "../../identity/agent-document.ts";
 /** One of the five methods that change an agent's state. */
 export type LifecycleMethod = (typeof FLOOR_GROUPS)["lifecycle"][number];
 
-/** The result of asking for a change. */
+/** The outcome of requesting a transition. */
 export type Transition =
   | { readonly kind: "change"; readonly status: AgentStatus; readonly eventType: string }
   | { readonly kind: "noop" }
@@ -18,7 +17,7 @@ export type Transition =
 
 const NOOP: Transition = { kind: "noop" };
 
-/** Where a method leads an agent of this status; `hasHistory`: its stream has events. */
+/** Returns the transition of a method from a status; `hasHistory`: the agent's stream has events. */
 export function transition(
   method: LifecycleMethod,
   status: AgentStatus,

@@ -1,8 +1,8 @@
 /**
- * Whose sessions are whose: a Session-ID belongs to the agent and the TLS identity that first used
- * it here, and to nobody else until a day after its last use. Kept for agents of this server only, a
- * bounded number for each. A new session is in the store before its first request is answered; its
- * last use is stored every ten minutes, so that being used costs no write.   AGTP "Sessions"
+ * Ownership of sessions: a Session-ID belongs to the agent and the TLS identity that first used it here, until a day
+ * after its last use. Kept only for agents of this server, a bounded number for each. A new session is stored before
+ * its first request is answered; its last use is stored every ten minutes, so that using it costs no write. AGTP
+ * "Sessions"
  */
 import { flatText } from "../../base/kept-text.ts";
 import { Collection } from "../collection.ts";
@@ -11,11 +11,11 @@ import { recordReader } from "../records/stored-record.ts";
 import type { Store } from "../store.ts";
 
 export interface SessionUser {
-  /** Undefined for a caller that is nobody. */
+  /** Undefined for an unidentified caller. */
   readonly agentId: string | undefined;
   /** The fingerprint of the peer's certificate; undefined without one. */
   readonly tlsIdentity: string | undefined;
-  /** True if the agent is one of this server's, for which sessions are kept. */
+  /** True if this server hosts the agent, and so keeps its sessions. */
   readonly isHosted: boolean;
 }
 
@@ -28,17 +28,17 @@ interface Session {
 }
 
 /**
- * False: the session is somebody else's. A promise: it is new, and nothing is done in it before it is
- * stored; false then says that somebody else was faster at another process. It never rejects.
+ * False: the session belongs to someone else. A promise: it is new, and must be stored before it is used; it
+ * resolves with false if another process was faster, and never rejects.
  */
 type SessionAdmission = boolean | Promise<boolean>;
 
-/** The surroundings of the register; the limits are chosen by tests alone. */
+/** The clock of the register; only tests set limits. */
 export interface SessionOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */
   now?(): number;
-  /** Hears why a session could not be stored; it is its holder's all the same. */
+  /** Called when a session could not be stored; it is valid all the same. */
   onFault?(error: unknown): void;
 }
 
@@ -48,13 +48,13 @@ interface SessionInUse {
   readonly agentId: string;
   readonly tlsIdentity: string | undefined;
   lastActivityAt: number;
-  /** When it was last stored, or that was tried. */
+  /** When it was last stored, or last tried. */
   storedAt: number;
-  /** Settled once a new one is stored, or could not be, or is not its user's; undefined from then on. */
+  /** Pending while a new session is being stored; resolves with false if it belongs to someone else. */
   keeping: Promise<boolean> | undefined;
-  /** False: the store may have another one of this id, which is over. */
+  /** False if the stored session of this id, if any, is an earlier one that has expired. */
   isStored: boolean;
-  /** True if it replaces its agent's own under another certificate. */
+  /** True if it moves the agent's own session to another certificate. */
   readonly isRebound: boolean;
 }
 
@@ -63,21 +63,21 @@ interface StoredSession extends Omit<Session, "tlsIdentity"> {
 }
 
 const PER_AGENT = 1_024;
-/** The agent with most makes room, so that no agent pushes out another's. */
+/** The agent with the most sessions loses its own, so that no agent evicts another's. */
 const LIMITS: Quota = { perOwner: PER_AGENT, all: 65_536, takesFromLargest: true };
-/** How long a session that nobody uses is its holder's. */
+/** How long an unused session stays its owner's. */
 const IDLE_MS = 24 * 3_600_000;
-/** How much older than its last use a session in the store may be. */
+/** How far a stored last use may lag behind. */
 const STORED_EVERY_MS = 10 * 60_000;
 const RETRIED_AFTER_MS = 10_000;
-/** Last uses that are stored together. */
+/** Last uses stored per commit. */
 const GROUP = 1_000;
 
 export class SessionRegister {
   readonly #stored: Collection<StoredSession>;
-  /** By Session-ID: those that this process has met, as they are now. */
+  /** By Session-ID: the sessions this process has seen, in their current state. */
   readonly #inUse: Map<string, SessionInUse>;
-  /** By agent: those that are not in the store yet, the oldest first. */
+  /** By agent: the sessions not stored yet, oldest first. */
   readonly #unstored = new Map<string, Set<SessionInUse>>();
   readonly #perAgent: number;
   readonly #onFault: (error: unknown) => void;
@@ -110,7 +110,7 @@ export class SessionRegister {
       orderOf: ({ lastActivityAt }) => lastActivityAt,
       forgottenAt: (session, id) => lastUseOf(session, id) + IDLE_MS - 1,
       quota: { ...LIMITS, ...limits },
-      // The longest unused goes first.
+      // The longest unused is evicted first.
       rankOf: (session, _, id) => lastUseOf(session, id),
       onChange: (_, after, id) => {
         const used = inUse.get(id);
@@ -124,18 +124,18 @@ export class SessionRegister {
     return new SessionRegister(stored, inUse, options);
   }
 
-  /** A session that is remembered; undefined for one that nobody has used for a day. */
+  /** Returns a known session; undefined once it is unused for a day. */
   find(sessionId: string): Session | undefined {
     return this.#find(sessionId);
   }
 
-  /** Tells whether somebody may use the session, and leaves it as it is. */
+  /** True if the user may use the session; changes nothing. */
   isOpenTo(sessionId: string, user: SessionUser): boolean {
     const session = this.#find(sessionId);
     return session === undefined || isUsers(session, user);
   }
 
-  /** Tells whether somebody may use the session; one that nobody has becomes a hosted agent's own. */
+  /** Decides if the user may use the session; an unowned one becomes the hosted agent's own. */
   admit(sessionId: string, user: SessionUser): SessionAdmission {
     const session = this.#find(sessionId);
     if (session !== undefined) return isUsers(session, user) && this.#touch(session);
@@ -144,13 +144,13 @@ export class SessionRegister {
     return this.#bind(sessionId, { agentId, tlsIdentity, isRebound: false });
   }
 
-  /** Makes a session an agent's over another certificate; resolves once that is stored, and holds on every node. */
+  /** Moves a session to another certificate of its agent; resolves once that is stored and known to every node. */
   async rebind(sessionId: string, agentId: string, tlsIdentity: string | undefined): Promise<void> {
     await this.#bind(sessionId, { agentId, tlsIdentity, isRebound: true });
     if (this.#inUse.get(sessionId)?.isStored === true) await this.#stored.everywhere(sessionId);
   }
 
-  /** Stores the last uses that are not stored yet. */
+  /** Stores pending last uses. */
   async save(): Promise<void> {
     const used = [...this.#inUse.values()].filter(({ id, lastActivityAt }) => {
       const stored = this.#stored.get(id);
@@ -159,7 +159,7 @@ export class SessionRegister {
     for (let from = 0; from < used.length; from += GROUP) {
       const group = used.slice(from, from + GROUP);
       await this.#stored.putAll(() => {
-        // Another process may have bound one to another certificate meanwhile.
+        // Another process may have moved one to another certificate meanwhile.
         const left = group.filter((session) => {
           const stored = this.#stored.get(session.id);
           return stored !== undefined && isHeldBy(stored, session);
@@ -175,7 +175,7 @@ export class SessionRegister {
     return this.#stored.now() - session.lastActivityAt >= IDLE_MS ? undefined : session;
   }
 
-  /** A session that the store has from before this process. */
+  /** Returns a session stored before this process met it. */
   #recall(sessionId: string): SessionInUse | undefined {
     const stored = this.#stored.get(sessionId);
     if (stored === undefined) return undefined;
@@ -208,7 +208,7 @@ export class SessionRegister {
     const unstored = this.#unstored.get(agentId) ?? new Set();
     this.#unstored.set(session.agentId, unstored.add(session));
     const [oldest = session] = unstored;
-    // While the store fails, an agent has no more of them than the store would keep.
+    // While the store fails, an agent has no more pending sessions than the store would keep.
     if (unstored.size > this.#perAgent) this.#letGo(oldest);
     session.keeping = this.#store(session).finally(() => {
       session.keeping = undefined;
@@ -216,7 +216,7 @@ export class SessionRegister {
     return session.keeping;
   }
 
-  /** False: it is somebody else's. Never rejects: what could not be stored is tried again with a later use. */
+  /** Stores a session; false if it belongs to someone else. Never rejects: a failed write is retried at a later use. */
   async #store(session: SessionInUse): Promise<boolean> {
     const { id, agentId, isRebound } = session;
     session.storedAt = session.lastActivityAt;
@@ -227,12 +227,12 @@ export class SessionRegister {
           const isOwn = isRebound ? one.agentId === agentId : isHeldBy(one, session);
           return isOwn ? toStored(session) : undefined;
         });
-        // Another process has swept away the one of a day before.
+        // Another process has deleted the expired one.
         if (item === undefined) await this.#stored.add(id, toStored(session));
       }
       this.#settled(session);
       session.isStored = true;
-      // Somebody else who writes to the store was faster.
+      // Another writer was faster.
       const kept = this.#stored.get(id);
       if (kept === undefined || !isHeldBy(kept, session)) this.#letGo(session);
       return kept === undefined || isHeldBy(kept, session);

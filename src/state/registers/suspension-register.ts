@@ -1,8 +1,7 @@
 /**
- * Sessions that may not be used: suspended ones, until their agent comes back with the nonce; and
- * those that are over. Each nonce works once, whoever else presents it at the same moment. Every
- * change holds on every node before anybody hears of it; checkpoints are in a collection of their own.
- * AGTP "SUSPEND", "RESUME"
+ * Sessions that may not be used: suspended ones, until their agent returns with the nonce, and ended ones. Each
+ * nonce works once, even for concurrent requests. Every change is known to every node before it is announced;
+ * checkpoints have a collection of their own. AGTP "SUSPEND", "RESUME"
  */
 import { uuidv7 } from "../../identity/uuid.ts";
 import { Collection } from "../collection.ts";
@@ -19,19 +18,19 @@ import {
 
 export type HaltedSession = Pick<Suspension, "sessionId" | "agentId" | "tlsIdentity" | "reason">;
 
-/** The outcome of suspending or ending one. */
+/** The outcome of suspending or ending a session. */
 type Halting =
   | { readonly kind: "halted"; readonly suspension: Suspension }
-  /** It is suspended already, or over. */
+  /** It is suspended or ended already. */
   | { readonly kind: "held"; readonly suspension: Suspension }
-  /** The agent, or all of them, have too many. */
+  /** The agent, or the server, has too many. */
   | { readonly kind: "full" };
 
-/** The word that a session is resumed by, and of whom. */
+/** A request to resume a session. */
 interface Resumption {
   readonly agentId: string;
   readonly nonce: string;
-  /** Tells whether it is the one that is meant, and may be resumed over this connection. */
+  /** True if this suspension is meant, and may be resumed over this connection. */
   isAdmitted(suspension: Suspension): boolean;
 }
 
@@ -41,7 +40,7 @@ type Resuming =
   /** No suspension of this agent has this nonce. */
   | { readonly kind: "unknown" };
 
-/** The clock of the register; the limits are chosen by tests alone. */
+/** The clock of the register; only tests set limits. */
 interface SuspensionOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */
@@ -50,9 +49,9 @@ interface SuspensionOptions {
 
 const CHECKPOINTS = "session-checkpoints";
 const LIMITS: Quota = { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 };
-/** How long a spent nonce is known as one, and a session that is over as over. */
+/** How long a spent nonce and an ended session are remembered. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** Spent nonces go first when room is needed; a task that waits to be resumed never goes. */
+/** Spent nonces are evicted first, suspended sessions never. */
 const RANKS: Readonly<Record<SuspensionState, number | undefined>> = {
   suspended: undefined,
   resumed: 0,
@@ -82,19 +81,19 @@ export class SuspensionRegister {
       },
       quota: { ...LIMITS, ...limits },
       rankOf: (one, at) => RANKS[suspensionStateAt(one, at)],
-      // One whose time is over may make room before it is closed.
+      // An expired one may be evicted before it is closed.
       changesOnDelete: (_, id) => [withoutCheckpoint(id)],
       now,
     });
     return new SuspensionRegister(store, suspensions);
   }
 
-  /** Milliseconds since the epoch, as the register tells what is over. */
+  /** Returns milliseconds since the epoch by the clock that decides expiry. */
   now(): number {
     return this.#suspensions.now();
   }
 
-  /** The suspension or the end that keeps a session from being used, as it is now. */
+  /** Returns the current suspension or end that keeps a session from being used. */
   holdOf(sessionId: string): Suspension | undefined {
     if (this.#suspensions.size === 0) return undefined;
     const suspension = this.#suspensions.find("hold", sessionId);
@@ -103,7 +102,7 @@ export class SuspensionRegister {
     return state === suspension.state ? suspension : { ...suspension, state };
   }
 
-  /** Suspends a session. The nonce that resumes it is shown here and never again. */
+  /** Suspends a session. The nonce to resume it is returned here, and never again. */
   async suspend(
     session: HaltedSession & Pick<Suspension, "resumeBy">,
     checkpoint: unknown,
@@ -114,7 +113,7 @@ export class SuspensionRegister {
     return { ...halting, nonce };
   }
 
-  /** Ends a session, suspended or not; nothing brings it back. */
+  /** Ends a session, suspended or not; it cannot be resumed. */
   async end(session: HaltedSession): Promise<Halting> {
     const ended = { ...session, resumeBy: this.#suspensions.now(), state: "ended" } as const;
     const halting = await this.#begin(ended, undefined);
@@ -125,11 +124,11 @@ export class SuspensionRegister {
     if (state !== "suspended") return halting;
     const reason = session.reason === undefined ? {} : { reason: session.reason };
     const suspension = await this.#move(suspensionId, { state: "ended", ...reason });
-    // It was resumed, or its time was over, a moment ago.
+    // It was just resumed, or has just expired.
     return suspension === undefined ? this.end(session) : { kind: "halted", suspension };
   }
 
-  /** Asks whether another node has resumed a session whose time is over as far as is known here. */
+  /** True if another node resumed a session that looks expired here. */
   async #isResumedInTime(suspensionId: string): Promise<boolean> {
     await this.#suspensions.refresh();
     return this.#suspensions.get(suspensionId)?.state === "resumed";
@@ -159,7 +158,7 @@ export class SuspensionRegister {
     }
   }
 
-  /** Goes on with a session: the first to present the nonce does, and nobody after it. */
+  /** Resumes a session: the first request with the nonce succeeds, and no later one. */
   async resume({ agentId, nonce, isAdmitted }: Resumption): Promise<Resuming> {
     const suspension = this.#suspensions.find("nonce", hashNonce(nonce));
     if (suspension?.agentId !== agentId || !isAdmitted(suspension)) return { kind: "unknown" };
@@ -174,13 +173,10 @@ export class SuspensionRegister {
     return { kind: isSpent ? "reused" : state, suspension: known };
   }
 
-  /**
-   * Closes what nobody resumed in time, once `onExpired` has done what its end brings with it; and
-   * forgets what has been over for long.
-   */
+  /** Closes sessions that were not resumed in time, after `onExpired` has handled each; deletes old entries. */
   async sweep(onExpired: (suspension: Suspension) => Promise<void>): Promise<void> {
     const isDue = (one: Suspension): boolean => this.#stateOf(one) !== one.state;
-    // One may have been resumed in time on another node.
+    // Another node may have resumed one in time.
     if (this.#suspensions.values().some(isDue)) await this.#suspensions.refresh();
     for (const suspension of this.#suspensions.values().filter(isDue)) {
       const state = this.#stateOf(suspension);
@@ -200,7 +196,7 @@ export class SuspensionRegister {
     await this.#suspensions.delete(forgotten);
   }
 
-  /** Moves on a session that is suspended; undefined where it is not. Its checkpoint is not needed. */
+  /** Changes a suspended session and deletes its checkpoint; undefined if it is not suspended. */
   async #move(
     suspensionId: string,
     change: Pick<Suspension, "state" | "reason">,

@@ -1,6 +1,6 @@
 /**
- * A suspension: a session that is halted, and what it takes to go on with it. The nonce is shown
- * once, to the agent that suspended; what is kept is its hash.   AGTP "SUSPEND"
+ * A suspension: a halted session, and the conditions for resuming it. The nonce is shown once, to the suspending
+ * agent; only its hash is stored. AGTP "SUSPEND"
  */
 import { hash, randomBytes } from "node:crypto";
 
@@ -12,38 +12,38 @@ export const SUSPENSION_REASONS: readonly string[] = [
   "external_dependency",
 ];
 
-/** `expired`: nobody resumed it in time. `ended`: it was revoked. Neither comes back. */
+/** `expired`: not resumed in time. `ended`: revoked. Both are final. */
 export type SuspensionState = "suspended" | "resumed" | "expired" | "ended";
 
-/** One suspension of one session; or the end of a session, which needed no suspension before. */
+/** A suspension of a session, or the end of a session, suspended or not. */
 export interface Suspension {
   readonly suspensionId: string;
   readonly sessionId: string;
   /** The owner of the session. */
   readonly agentId: string;
-  /** The certificate that it was used with; undefined: none. */
+  /** The certificate that the session was used with; undefined: none. */
   readonly tlsIdentity?: string;
   readonly reason?: string;
-  /** SHA-256 in hex; undefined where nothing can be resumed. */
+  /** SHA-256 in hex; undefined if it cannot be resumed. */
   readonly nonceHash?: string;
   /** Milliseconds since the epoch. */
   readonly suspendedAt: number;
   readonly resumeBy: number;
-  /** As last stored; `suspensionStateAt` says what it is now. */
+  /** The stored state; `suspensionStateAt` returns the current one. */
   readonly state: SuspensionState;
 }
 
-/** The state of a suspension at a time. */
+/** Returns the state of a suspension at a time. */
 export function suspensionStateAt({ state, resumeBy }: Suspension, now: number): SuspensionState {
   return state === "suspended" && resumeBy <= now ? "expired" : state;
 }
 
-/** 256 bits that nobody guesses, in base64url. */
+/** Returns 256 random bits in base64url. */
 export function mintNonce(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** The record of a nonce. */
+/** Returns the stored form of a nonce. */
 export function hashNonce(nonce: string): string {
   return hash("sha256", nonce);
 }
